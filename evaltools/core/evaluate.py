@@ -21,7 +21,7 @@ from .. import BUILT_IN, __version__
 from .errors import OnError, Problems, UsageError
 from .files import content_hash, resolve, state
 from .folders import require_replaceable
-from .language import language
+from .language import Message, language
 from .manifest import (
     SCHEMA_VERSION,
     Bootstrap,
@@ -152,7 +152,7 @@ def score_task(task: Task, workers: Workers, aside: Path | None) -> pd.DataFrame
     problems.raise_if_failed()
     if units.empty:
         main = next(iter(task.source.files.values()))
-        message = f"no {task.suite.unit} of it can be used"
+        message = Message("no {unit} of it can be used", {"unit": task.suite.unit})
         raise problems.fatal("no-rows", message, file=str(main))
     return units
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from .check import Check
 from .errors import Problems, UsageError
+from .language import Message
 from .metric import AnyMetric
 from .records import first_line, read_jsonl, require_file, unique_records
 from .suite import Breakdown, Source, Suite, SuiteOptions, Workers
@@ -138,7 +139,7 @@ class _RecordsFile:
             try:
                 sums = dict(self.columns(record, *arguments))
             except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
-                message = f"columns(record): {type(e).__name__}: {e}"
+                message = Message("columns(record): {error}", {"error": f"{type(e).__name__}: {e}"})
                 problems.error("bad-columns", message, file=str(path), line=line, id=uid)
                 continue
             rows.append({self.unit: uid, **self._fields(record), **sums, "line": line})

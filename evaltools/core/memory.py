@@ -14,6 +14,7 @@ import pandas as pd
 
 from .errors import InputError, Problem, UsageError
 from .files import write_jsonl
+from .language import Message
 
 
 def is_path(run: Any) -> bool:
@@ -108,7 +109,8 @@ def of_memory(error: InputError, folder: Path) -> InputError:
             continue
         message = problem.message
         if problem.code == "bad-field":
-            message = f"{message}; the records have {', '.join(_fields(path))}"
+            values = {"what": message, "fields": tuple(_fields(path))}
+            message = Message("{what}; the records have {fields}", values)
         kind = (problem.code, problem.field, path.stem)
         problems.setdefault(kind, replace(problem, file=path.stem, message=message))
     return InputError(problems.values())

@@ -378,6 +378,10 @@ OF_PYDANTIC = {
         ("json_invalid", {"error": "a reason"}),
         ("value_error", {"error": "a reason"}),
     )
+} | {
+    # of JSON, and of one character, it says it in other words than its template
+    "Input should be an object",
+    "String should have at least 1 character",
 }
 """The commonest of what pydantic says."""
 

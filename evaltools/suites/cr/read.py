@@ -31,6 +31,7 @@ RUNNER = ("run_manifest.json", "outputs.jsonl", "gold.jsonl", "calls.jsonl", "ep
 MAIN = ("scorecards", "outputs")
 """The roles of a run's main file, the preferred one first."""
 
+NO_MAIN_FILE = "holds neither {scorecards} nor {outputs}"
 UNKNOWN_POLARITY = "polarity {polarity} of tuple {i} counts as neutral; expected one of {known}"
 SPAN_OUTSIDE_TEXT = "span [{start}, {end}] of tuple {i} is not within the text's {n} characters"
 NO_REF = "tuple {i} has no aspect_ref; it takes no part in the metrics by ref"
@@ -92,8 +93,7 @@ def _main_role(folder: Path, problems: Problems) -> str:
     for role in roles:
         if (folder / FILES[role]).is_file():
             return role
-    message = f"holds neither {FILES['scorecards']} nor {FILES['outputs']}"
-    raise problems.fatal("missing-file", message, file=str(folder))
+    raise problems.fatal("missing-file", Message(NO_MAIN_FILE, FILES), file=str(folder))
 
 
 def sniff(path: Path) -> bool:

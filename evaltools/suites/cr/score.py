@@ -33,6 +33,7 @@ from .units import units_frame, with_override
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
 
+NO_PROFILE = "no row has the profile {profile}; other profiles: {others}"
 NOT_WRITABLE = "no scorecard: the line cannot be written as JSON again: {reason}"
 
 
@@ -288,11 +289,11 @@ def _report_profiles(
     frames: Sequence[pd.DataFrame], left_out: Mapping[str, str], run: _Run, problems: Problems
 ) -> None:
     """Warn of each profile of the options that no row has; InputError where no row is left."""
-    found = {profile for frame in frames for profile in frame["profile"].dropna()}
-    others = ", ".join(sorted(filter(None, set(left_out.values())))) or "none"
+    known = {profile for frame in frames for profile in frame["profile"].dropna()}
+    others = tuple(sorted(filter(None, set(left_out.values())))) or Message("none")
     for profile in run.options.profile:
-        if profile not in found:
-            message = f"no row has the profile {profile!r}; other profiles: {others}"
+        if profile not in known:
+            message = Message(NO_PROFILE, {"profile": repr(profile), "others": others})
             if not frames:
                 raise problems.fatal("unknown-profile", message, file=str(run.path))
             problems.warn("unknown-profile", message, file=str(run.path))

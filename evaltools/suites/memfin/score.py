@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from ...core.errors import Problems, UsageError
 from ...core.files import dumps
+from ...core.language import Message
 from ...core.records import first_line, read_jsonl, require_file, unique_records
 from ...core.suite import Source, Workers
 from .columns import COLUMNS, JSON
@@ -24,6 +25,8 @@ from .schema import Dialog
 from .units import dialog_units
 
 PATTERN = "dialog_trace*.jsonl"
+
+NO_DIALOGUE = "no valid dialogue in this trace: nothing to score"
 
 CHUNK = 2_000
 """Rows that are held as Python objects at a time; in a frame their texts take far less memory."""
@@ -49,7 +52,8 @@ def locate(path: Path, name: str | None, options: MemfinOptions, problems: Probl
 def _trace_of_folder(folder: Path, name: str | None, problems: Problems) -> Path:
     traces = {trace.stem: trace for trace in sorted(folder.glob(PATTERN))}
     if not traces:
-        raise problems.fatal("missing-file", f"no {PATTERN} in this folder", file=str(folder))
+        message = Message("no {pattern} in this folder", {"pattern": PATTERN})
+        raise problems.fatal("missing-file", message, file=str(folder))
     if len(traces) == 1:
         return next(iter(traces.values()))
     if name not in traces:
@@ -132,10 +136,8 @@ def score(
     """
     lexicon = load_lexicon(options.lexicon)
     if lexicon.identity != options.lexicon_identity:
-        message = (
-            f"the lexicon is {lexicon.identity} now, "
-            f"the options were made for {options.lexicon_identity}"
-        )
+        text = "the lexicon is {now} now, the options were made for {before}"
+        message = Message(text, {"now": lexicon.identity, "before": options.lexicon_identity})
         raise problems.fatal("lexicon-changed", message, file=options.lexicon or "")
     trace = _Trace(source.files["trace"])
     records = read_jsonl(trace.path, Dialog, problems, id_field="dialog_id")
@@ -147,8 +149,7 @@ def score(
     problems.raise_if_failed()
     units = pd.concat(trace.frames, ignore_index=True)
     if units.empty:
-        message = "no valid dialogue in this trace: nothing to score"
-        raise problems.fatal("no-valid-dialogue", message, file=str(trace.path))
+        raise problems.fatal("no-valid-dialogue", NO_DIALOGUE, file=str(trace.path))
     states = trace.states
     units.attrs = {
         "rows": {"trace": states.total()},

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ...core.errors import Problems
 from ...core.fast_json import decoder
+from ...core.language import Message
 from ...core.records import FILE_BYTES, csv_rows, read_jsonl, require_file
 from ...core.score_rows import COLUMNS
 from .rows import as_text, usable_rows
@@ -28,6 +29,13 @@ MOST_TIMES = 50
 
 MOST_COLUMNS = 10_000
 """A file with more columns is not long, but wide."""
+
+WIDE = "{n:,} columns; expected the long form: one metric on one sample, a row"
+OTHER_COLUMNS = "expected the columns id, metric and value (or num and den), got {columns}"
+SWOLLEN = (
+    "more than {size} MB once it is decoded, over {times} times the file: does it hold the same "
+    "texts again and again?"
+)
 
 RunKey = tuple[str | None, str | None]
 """Condition and seed of a run."""
@@ -126,20 +134,20 @@ def has_direction_column(path: Path, problems: Problems) -> bool:
     return False
 
 
-def _wrong_header(header: list[str]) -> str:
-    """What is wrong with the columns of a file; "" for nothing."""
+def _wrong_header(header: list[str]) -> Message | None:
+    """What is wrong with the columns of a file; None for nothing."""
     if len(header) > MOST_COLUMNS:
-        return f"{len(header):,} columns; expected the long form: one metric on one sample, a row"
-    for column in sorted(set(COLUMNS)):
+        return Message(WIDE, {"n": len(header)})
+    for column in COLUMNS:
         if header.count(column) > 1:
-            return f"two columns are named {column}"
+            return Message("two columns are named {column}", {"column": column})
     has_score = "value" in header or ("num" in header and "den" in header)
     if "id" in header and "metric" in header and has_score:
-        return ""
+        return None
     names = ", ".join(header[:20])
     if len(header) > 20:
-        names += f" and {len(header) - 20} more"
-    return f"expected the columns id, metric and value (or num and den), got {names}"
+        names += ", ..."
+    return Message(OTHER_COLUMNS, {"columns": names})
 
 
 def _parquet_file(path: Path, problems: Problems) -> Any:
@@ -155,7 +163,7 @@ def _parquet_file(path: Path, problems: Problems) -> Any:
         # a text that comes again and again stays one text until its length is known
         file = ParquetFile(path, read_dictionary=texts)
     except (pa.ArrowException, OSError) as error:
-        message = f"not parquet, or not whole: {error}"
+        message = Message("not parquet, or not whole: {reason}", {"reason": str(error)})
         raise problems.fatal("bad-parquet", message, file=str(path)) from None
     for column in file.schema_arrow:
         if column.name not in COLUMNS:
@@ -163,7 +171,8 @@ def _parquet_file(path: Path, problems: Problems) -> Any:
         is_time = pa.types.is_temporal(_value_type(column.type))
         is_number = column.name in ("value", "num", "den", "low", "high")
         if not _is_flat(column.type) or (is_time and is_number):
-            message = f"expected a text or a number a row, got {str(column.type)[:80]}"
+            kind = {"kind": str(column.type)[:80]}
+            message = Message("expected a text or a number a row, got {kind}", kind)
             raise problems.fatal("wrong-columns", message, file=str(path), field=column.name)
     return file
 
@@ -204,17 +213,14 @@ def _parquet_blocks(
             yield frame
             row += len(batch)
     except (pa.ArrowException, OSError) as error:
-        message = f"cannot be read: {error}"
+        message = Message("cannot be read: {reason}", {"reason": str(error)})
         raise problems.fatal("bad-parquet", message, file=str(path), line=row) from None
 
 
 def _refuse_swollen(decoded: int, path: Path, problems: Problems) -> None:
     """InputError for a parquet file that takes far more memory than disk."""
     if decoded > FILE_BYTES and decoded > MOST_TIMES * path.stat().st_size:
-        message = (
-            f"more than {FILE_BYTES >> 20} MB once it is decoded, over {MOST_TIMES} times the file: "
-            "does it hold the same texts again and again?"
-        )
+        message = Message(SWOLLEN, {"size": FILE_BYTES >> 20, "times": MOST_TIMES})
         raise problems.fatal("file-too-large", message, file=str(path))
 
 

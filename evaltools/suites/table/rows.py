@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import Problems
+from ...core.language import Message
 from ...core.metric_matrix import LARGEST
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
@@ -39,7 +40,8 @@ def usable_rows(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataF
         rows[column] = as_text(frame[column])
     for column in ("id", "metric"):
         is_empty = rows[column].str.strip() == ""
-        check.refuse(is_empty | frame[column].isna(), column, f"the {column} as text")
+        expected = Message("the {column} as text", {"column": column})
+        check.refuse(is_empty | frame[column].isna(), column, expected)
     for column in ("metric", "condition"):
         names = rows[column].dropna().unique()
         of_lines = [name for name in names if CONTROL.search(name)]
@@ -101,19 +103,22 @@ class _RowCheck:
         self.problems = problems
         self.is_bad = np.zeros(len(frame), dtype=bool)
 
-    def refuse(self, is_wrong: Any, column: str, expected: str) -> None:
+    def refuse(self, is_wrong: Any, column: str, expected: str | Message) -> None:
         """Report the rows in which a column is wrong, but for those that are bad already."""
+        if isinstance(expected, str):
+            expected = Message(expected)
         is_new = np.asarray(is_wrong, dtype=bool) & ~self.is_bad
         wrong_rows = np.flatnonzero(is_new)
         for row in wrong_rows:
             value = self.frame[column].iloc[row]
             sample = self.frame["id"].iloc[row]
-            shown = "nothing" if pd.isna(value) else repr(str(value)[:80])
+            shown = Message("nothing") if pd.isna(value) else repr(str(value)[:80])
             if pd.isna(sample):
                 sample = ""
+            values = {"expected": expected, "value": shown}
             self.problems.error(
                 "bad-field",
-                f"expected {expected}, got {shown}",
+                Message("expected {expected}, got {value}", values),
                 file=str(self.path),
                 line=int(self.frame.index[row]),
                 id=str(sample)[:200],
@@ -135,7 +140,8 @@ class _RowCheck:
         self.refuse(is_text, column, "a number")
         self.refuse(np.isinf(numbers), column, "a finite number")
         is_too_large = np.abs(numbers) >= LARGEST
-        self.refuse(is_too_large, column, f"a number below {LARGEST:g} in size")
+        below = Message("a number below {limit} in size", {"limit": f"{LARGEST:g}"})
+        self.refuse(is_too_large, column, below)
         return numbers
 
     def truth(self, column: str) -> pd.Series:

@@ -12,6 +12,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from ...core.errors import Problems
+from ...core.language import Message
 from ...core.metric import Metric
 from ...core.score_rows import COLUMNS
 from ...core.suite import Source, Workers
@@ -155,9 +156,12 @@ def _check_values(
             "id": run.rows["id"].iloc[row],
         }
         if is_second[row]:
-            problems.error("duplicate-id", f"a second row of {name}", **where)
+            message = Message("a second row of {metric}", {"metric": name})
+            problems.error("duplicate-id", message, **where)
         else:
-            message = f"{ratio[row]:g} is not within {lows[row]:g} and {highs[row]:g}"
+            numbers = {"value": ratio[row], "low": lows[row], "high": highs[row]}
+            values = {name: f"{number:g}" for name, number in numbers.items()}
+            message = Message("{value} is not within {low} and {high}", values)
             problems.error("out-of-bounds", message, field=name, **where)
     return ~is_wrong
 
@@ -185,7 +189,8 @@ def _unit_columns(run: RunRows, problems: Problems) -> pd.DataFrame:
         if name in COLUMNS:
             continue
         if name in TAKEN or name.startswith(("num_", "den_")):
-            message = f"the column {name} is left out: the units have a column of this name"
+            text = "the column {column} is left out: the units have a column of this name"
+            message = Message(text, {"column": name})
             problems.warn("column-taken", message, file=str(run.path), field=name)
             continue
         values = by_unit[name].first()

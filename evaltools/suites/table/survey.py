@@ -11,12 +11,18 @@ from typing import Any
 import pandas as pd
 
 from ...core.errors import InputError, Problems
+from ...core.language import Message
 from ...core.metric import Better, Metric
 from ...core.records import require_file
 from .read import RunKey, blocks, has_direction_column
 
 MOST = 1_000
 """More metrics or runs than this: a column was taken for another."""
+
+TOO_MANY = "more than {most} {what}; expected one metric on one sample, a row"
+TWO_DIRECTIONS = "both true and false for {metric}; expected one direction a metric"
+TWO_LIMITS = "both {least} and {greatest} for {metric}; expected one a metric"
+SAME_NAME = "{one} and {other} (condition, seed) would both be named {name}"
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,8 @@ def _survey(path: Path, _changed: int, _size: int) -> Survey:
         facts = _merged(pd.concat([facts, _facts(rows)]))
         for what, n in (("metrics", len(facts)), ("runs", len(keys))):
             if n > MOST:
-                message = f"more than {MOST:,} {what}; expected one metric on one sample, a row"
+                values = {"most": f"{MOST:,}", "what": Message(what)}
+                message = Message(TOO_MANY, values)
                 raise problems.fatal("wrong-columns", message, file=str(path))
     if facts.empty:
         raise problems.fatal("no-rows", "no row of the file can be used", file=str(path))
@@ -117,14 +124,15 @@ def _refuse_contradictions(facts: pd.DataFrame, path: Path, problems: Problems) 
     for row in facts.itertuples():
         name = repr(str(row.metric)[:80])
         if row.is_higher_better and row.is_lower_better:
-            message = f"both true and false for {name}; expected one direction a metric"
+            message = Message(TWO_DIRECTIONS, {"metric": name})
             problems.error("bad-field", message, file=str(path), field="higher_is_better")
         for field, least, greatest in (
             ("low", row.least_low, row.greatest_low),
             ("high", row.least_high, row.greatest_high),
         ):
             if least < greatest:
-                message = f"both {least:g} and {greatest:g} for {name}; expected one a metric"
+                values = {"least": f"{least:g}", "greatest": f"{greatest:g}", "metric": name}
+                message = Message(TWO_LIMITS, values)
                 problems.error("bad-field", message, file=str(path), field=field)
 
 
@@ -189,8 +197,8 @@ def _run_names(keys: dict[RunKey, None], path: Path, problems: Problems) -> dict
         name = f"{'__'.join(parts)}_{path.stem}" if parts else path.stem
         first = by_folded_name.setdefault(name.casefold(), (condition, seed))
         if first != (condition, seed):
-            pair = f"{first} and {(condition, seed)} (condition, seed)"
-            message = f"{pair} would both be named {name!r}"
+            pair = {"one": str(first), "other": str((condition, seed)), "name": repr(name)}
+            message = Message(SAME_NAME, pair)
             raise problems.fatal("same-name", message, file=str(path))
         runs[name] = (condition, seed)
     return runs
