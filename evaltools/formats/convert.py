@@ -51,13 +51,16 @@ def convert(
     for gold without a single tuple.
     """
     if name not in FORMATS:
-        raise UsageError(f"no format {name!r}; {nearest(name, list(FORMATS))}")
+        raise UsageError(
+            "no format {name}; {known}", name=repr(name), known=nearest(name, list(FORMATS))
+        )
     form = FORMATS[name]
     settings = {key: value for key, value in options.items() if value not in (None, ())}
     files = [file for path in files for file in _files_at(path, form, problems)]
     _check_options(name, form, settings, len(files))
     if as_ == "predictions" and form.kind != "sentiment":
-        raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
+        text = "{format} holds scores: --as predictions is for aspect-based sentiment"
+        raise UsageError(text, format=name)
     refuse_input(target, files)
     rows = _rows(form, files, settings, problems)
     if form.kind == "sentiment":
@@ -93,16 +96,16 @@ def _check_options(
     """UsageError for options that the format does not take or lacks, or given too often."""
     for option in sorted(settings):
         if option not in form.options:
-            message = f"{name} takes no --{option}"
-            if form.options:
-                message += f"; it takes --{', --'.join(form.options)}"
-            raise UsageError(message)
+            known = tuple(f"--{name}" for name in form.options) or "-"
+            text = "{format} takes no --{option}; its options: {known}"
+            raise UsageError(text, format=name, option=option, known=known)
     for option in form.needs:
         if option not in settings:
-            raise UsageError(f"{name} needs --{option}")
+            raise UsageError("{format} needs --{option}", format=name, option=option)
     for option in PER_FILE:
         if len(settings.get(option, ())) not in (0, 1, n_files):
-            raise UsageError(f"give --{option} once, or once for each of the {n_files} files")
+            text = "give --{option} once, or once for each of the {n} files"
+            raise UsageError(text, option=option, n=n_files)
 
 
 def _rows(

@@ -83,4 +83,5 @@ def store_reply(folder: Path, reply: BaseModel, call: Call) -> None:
     try:
         write_json(entry_file(folder, key), entry)
     except OSError as error:
-        raise UsageError(f"cannot write the reply cache {folder}: {error.strerror}") from error
+        text = "cannot write the reply cache {folder}: {reason}"
+        raise UsageError(text, folder=str(folder), reason=error.strerror) from error

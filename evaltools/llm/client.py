@@ -28,6 +28,7 @@ from tenacity import (
 )
 
 from ..core.errors import Problems, UsageError
+from ..core.language import Message, stored_text
 from .accounting import Call, Limits, Spent
 from .address import address_in_force
 from .cache import load_reply, request_hash, store_reply
@@ -137,7 +138,8 @@ def read_key(names: Sequence[str], base_url: str | None) -> str:
     values = [os.environ.get(name, "").strip() for name in names]
     key = next(filter(None, values), "")
     if not key and base_url is None:
-        raise UsageError(f"an API key is needed: set {' or '.join(names)}, or give a base URL")
+        text = "an API key is needed: set one of {names}, or give a base URL"
+        raise UsageError(text, names=tuple(names))
     if not (key.isascii() and key.isprintable()):
         raise UsageError("the API key holds characters that no HTTP header can carry")
     return key
@@ -321,8 +323,8 @@ class Client:
         self._remember(exchange)
         self._count(completion, call)
         if completion.finish_reason not in ("", "stop"):
-            reason = completion.finish_reason
-            raise CallFailed(f"the reply is not whole (finish_reason {reason})")
+            reason = f"finish_reason {completion.finish_reason}"
+            raise CallFailed(stored_text("the reply is not whole ({reason})", reason=reason))
         return completion.text
 
     async def _post(self, body: Mapping[str, Any]) -> bytes:
@@ -365,16 +367,15 @@ class Client:
         self._form = known.joined(exchange.form)
         new = self._form.left_out - known.left_out
         if new:
-            listed = ", ".join(sorted(new))
-            self.problems.warn(
-                "model-options", f"the server does not take {listed}, which was left out"
-            )
+            text = "the server does not take {names}, which was left out"
+            self.problems.warn("model-options", Message(text, {"names": tuple(sorted(new))}))
         if self._form.level > known.level:
-            self.problems.warn(
-                "model-options",
-                f"the server does not answer requests of the form {FORMS[known.level]}; "
-                f"it is asked in the form {FORMS[self._form.level]}",
+            text = (
+                "the server does not answer requests of the form {usual}; "
+                "it is asked in the form {plainer}"
             )
+            values = {"usual": FORMS[known.level], "plainer": FORMS[self._form.level]}
+            self.problems.warn("model-options", Message(text, values))
 
     def _without_key(self, answer: Answer) -> Answer:
         """The answer, or one that says nothing of what a server sent that repeats the key."""

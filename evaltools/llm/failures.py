@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
+from ..core.language import Message, stored_text
+
 PATIENCE = 600.0
 """Seconds after which no attempt at a request begins."""
 
@@ -65,19 +67,21 @@ def failure_of_status(
     >>> failure_of_status(401, None, None, {}).sentence
     'the server answered with HTTP status 401: the key is refused'
     """
-    sentence = f"the server answered with HTTP status {status}"
+    sentence = stored_text("the server answered with HTTP status {status}", status=status)
     wait = retry_after(headers)
-    reason = LASTING.get(status, "")
+    reason = Message(LASTING.get(status, ""))
     if 300 <= status < 400:
-        reason = "redirects are not followed"
+        reason = Message("redirects are not followed")
     elif code == "insufficient_quota":
-        reason = "the quota is used up"
+        reason = Message("the quota is used up")
     elif wait is not None and wait > PATIENCE:
-        reason = f"it asks to wait for {wait:.0f} s"
-    if reason:
-        return CallFailed(f"{sentence}: {reason}", status, lasting=True)
-    if code == TOO_LONG:
-        return CallFailed(f"{sentence}: the model's context is too short for the request", status)
+        reason = Message("it asks to wait for {seconds:.0f} s", {"seconds": wait})
+    elif code == TOO_LONG:
+        reason = Message("the model's context is too short for the request")
+    if reason.template:
+        values = {"what": Message(sentence), "reason": reason}
+        sentence = stored_text("{what}: {reason}", **values)
+        return CallFailed(sentence, status, lasting=code != TOO_LONG)
     retry = status in PASSING or status >= 500
     refused = status in REFUSED
     return CallFailed(sentence, status, retry, wait, refused=refused, param=param or "")

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
+from ..core.language import stored_text
 from .failures import CallFailed
 
 LONGEST_NAME = 200
@@ -88,7 +89,7 @@ def parse(text: str, model: type[Reply]) -> Reply:
         value = json.loads(text, strict=False)
         return model.model_validate_json(json.dumps(value))
     except ValidationError as error:
-        raise ValueError(f"the reply {_what_is_wrong(error)}") from None
+        raise ValueError(_what_is_wrong(error)) from None
     except (ValueError, RecursionError):
         raise ValueError("the reply is not valid JSON") from None
 
@@ -96,6 +97,8 @@ def parse(text: str, model: type[Reply]) -> Reply:
 def _what_is_wrong(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
-        return "is not valid JSON"
+        return "the reply is not valid JSON"
     field = ".".join(str(part) for part in first["loc"][:3]) or "reply"
-    return f"does not fit: {field}: {first['msg']}"
+    return stored_text(
+        "the reply does not fit: {field}: {reason}", field=field, reason=first["msg"]
+    )

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...core.commands import PATH, on_error_option, out_option, quiet_option
+from ...core.commands import PATH, lang_option, on_error_option, out_option, quiet_option
 from ...core.errors import FAILED, OnError, Problems
 from ...core.files import resolve
+from ...core.language import Message, language, say
 from ...core.terminal import echo
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     help="The scorecards file to write.",
 )
 @on_error_option
+@lang_option
 @quiet_option
 def scorecards(outputs: Path, gold: Path, target: Path, on_error: OnError, quiet: bool) -> None:
     """Write the scorecards of a file of runner outputs (or of a run folder)."""
@@ -39,9 +41,9 @@ def scorecards(outputs: Path, gold: Path, target: Path, on_error: OnError, quiet
     n = write_scorecards(resolve(str(outputs)), resolve(str(gold)), target, problems)
     for problem in problems.kept:
         if problem.severity == "error" or not quiet:
-            echo(str(problem), err=True)
+            echo(problem.text(), err=True)
     if not quiet:
-        echo(f"{n} scorecards -> {target}")
+        echo(say("{n} scorecards -> {file}", n=n, file=str(target)))
 
 
 @click.command("cr")
@@ -74,6 +76,7 @@ def scorecards(outputs: Path, gold: Path, target: Path, on_error: OnError, quiet
     show_default=True,
     help="Keep replies that were paid for, or ask everything anew.",
 )
+@lang_option
 @quiet_option
 @click.pass_context
 def run_cr(
@@ -108,15 +111,16 @@ def run_cr(
     )
     if not quiet:
         for problem in problems.warnings:
-            echo(str(problem), err=True)
+            echo(problem.text(), err=True)
     status = 0
     if report:
         status = _report(ctx, [str(result.folder) for result in results], out, quiet)
     if the_plan.config.is_example:
-        echo(
+        text = (
             "the replies are of a stand-in by rules, no model: "
             "the numbers show the way, nothing else"
         )
+        echo(say(text))
     all_failed = _summarize(results, out)
     ctx.exit(FAILED if all_failed else status)
 
@@ -129,12 +133,18 @@ def _show(plan: Plan) -> None:
     for stage in estimate.requests:
         prompt = "\n--\n".join(first_request(plan, stage))
         echo(f"== {stage}\n{prompt}\n")
-    cost = "" if estimate.cost is None else f", cost {estimate.cost:.2f}"
-    echo(
-        f"{len(plan.texts)} samples, {len(plan.runs)} runs: "
-        f"at most {sum(estimate.requests.values())} requests, "
-        f"about {estimate.tokens_in:,} tokens in and {estimate.tokens_out:,} out{cost}"
+    text = say(
+        "{samples} samples, {runs} runs: at most {requests} requests, "
+        "about {tokens_in:,} tokens in and {tokens_out:,} out",
+        samples=len(plan.texts),
+        runs=len(plan.runs),
+        requests=sum(estimate.requests.values()),
+        tokens_in=estimate.tokens_in,
+        tokens_out=estimate.tokens_out,
     )
+    if estimate.cost is not None:
+        text += say(", cost {cost:.2f}", cost=estimate.cost)
+    echo(text)
 
 
 def _summarize(results: list[RunResult], out: Path) -> bool:
@@ -148,10 +158,13 @@ def _summarize(results: list[RunResult], out: Path) -> bool:
     for result in results:
         reasons.update(result.reasons)
     for reason, count in reasons.most_common(1):
-        echo(f"{count} of {n_failed} failed rows: {reason}", err=True)
+        text = "{n} of {of} failed rows: {reason}"
+        echo(say(text, n=count, of=n_failed, reason=Message(reason)), err=True)
     if n_failed == n_rows:
-        echo("every row failed: there is nothing to score", err=True)
-    echo(f"{n_rows} rows in {len(results)} runs, {n_failed} failed -> {out / 'results'}")
+        echo(say("every row failed: there is nothing to score"), err=True)
+    text = "{rows} rows in {runs} runs, {failed} failed -> {folder}"
+    folder = str(out / "results")
+    echo(say(text, rows=n_rows, runs=len(results), failed=n_failed, folder=folder))
     return n_failed == n_rows
 
 
@@ -160,7 +173,7 @@ def _report(ctx: click.Context, folders: list[str], out: Path, quiet: bool) -> i
     root = ctx.find_root().command
     reports = root.get_command(ctx, "report")  # type: ignore[attr-defined]
     seeds = reports.get_command(ctx, "seeds")
-    arguments = [*folders, "--suite", "cr", "--out", str(out)]
+    arguments = [*folders, "--suite", "cr", "--out", str(out), "--lang", language()]
     if quiet:
         arguments.append("--quiet")
     try:

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from ....core.errors import InputError, Problems
 from ....core.files import resolve
+from ....core.language import Message
 from ....core.manifest import policy_hash
 from ....core.records import fitted, read_utf8, require_file
 from ....formats.formats import FORMATS
@@ -195,7 +196,8 @@ def read_config(path: Path) -> Config:
         content = tomllib.loads(read_utf8(path, problems))
     except (ValueError, RecursionError) as error:
         # RecursionError: lists in lists in lists; ValueError: also a number of thousands of digits
-        raise problems.fatal("bad-toml", f"expected TOML: {error}", file=str(path)) from None
+        message = Message("expected TOML: {reason}", {"reason": str(error)})
+        raise problems.fatal("bad-toml", message, file=str(path)) from None
     config = fitted(Config, content, problems, context=path.parent, file=str(path))
     if config is None:
         raise InputError(problems.errors)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ....core.errors import Problems
 from ....core.files import asset_dir
+from ....core.language import Message
 from ....core.records import read_csv, read_jsonl, read_utf8, require_file
 from ....formats.formats import FORMATS
 from ....formats.source import Source
@@ -126,7 +127,9 @@ def taxonomy(config: Config, texts: list[Text], problems: Problems) -> tuple[str
     lines = [line.strip() for line in read_utf8(file, problems).splitlines()]
     refs = tuple(line for line in lines if line)
     for ref in sorted(gold_refs.difference(refs)):
-        message = f"the gold has the ref {ref!r}, which the taxonomy lacks"
+        message = Message(
+            "the gold has the ref {ref}, which the taxonomy lacks", {"ref": repr(ref)}
+        )
         problems.error("unknown-ref", message, file=str(file))
     problems.raise_if_failed()
     return refs

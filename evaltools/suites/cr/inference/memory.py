@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from ....core.errors import Problems, UsageError
+from ....core.language import Message
 from ....core.records import read_jsonl
 from .data import Text
 
@@ -99,12 +100,14 @@ def read_episodes(
     return episodes
 
 
-def refuse_evaluated(n: int, where: str, allowed: bool) -> None:
+def refuse_evaluated(n: int, where: str | Message, allowed: bool) -> None:
     """UsageError where `n` episodes are of samples that are evaluated, unless that is `allowed`."""
     if n and not allowed:
         raise UsageError(
-            f"memory: {n} episodes of {where} are of samples that this run evaluates; "
-            "build them from another split, or set [memory] allow_evaluated_split = true"
+            "memory: {n} episodes of {where} are of samples that this run evaluates; "
+            "build them from another split, or set [memory] allow_evaluated_split = true",
+            n=n,
+            where=where,
         )
 
 

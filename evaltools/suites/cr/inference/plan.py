@@ -9,6 +9,7 @@ from typing import Any
 
 from ....core.errors import Problems
 from ....core.files import content_hash
+from ....core.language import Message
 from ....core.records import require_file
 from .config import Config, read_config
 from .data import Text, read_texts, taxonomy
@@ -80,7 +81,7 @@ def _episodes(config: Config, texts: list[Text], problems: Problems) -> list[Epi
             allowed = memory.allow_evaluated_split
             episodes = read_episodes(memory.file, texts, allowed, problems)
     if memory.mode == "online" and "m2" in config.conditions:
-        refuse_evaluated(len(texts), "its own", memory.allow_evaluated_split)
+        refuse_evaluated(len(texts), Message("its own"), memory.allow_evaluated_split)
     return episodes
 
 

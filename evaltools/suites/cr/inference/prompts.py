@@ -124,10 +124,12 @@ def read_prompts(folder: Path | None, model: Model, refs: Sequence[str]) -> Prom
     files = {path.stem: path for path in (asset_dir("templates") / "cr").glob("*.md")}
     if folder is not None:
         if not folder.is_dir():
-            raise UsageError(f"prompts: {folder} is no folder")
+            raise UsageError("prompts: {folder} is no folder", folder=str(folder))
         for path in sorted(folder.glob("*.md")):
             if path.stem not in names:
-                raise UsageError(f"prompts: {path} replaces none of {', '.join(names)}")
+                raise UsageError(
+                    "prompts: {file} replaces none of {names}", file=str(path), names=names
+                )
             files[path.stem] = path
     parts = {name: read_utf8(files[name], Problems()).strip() for name in names}
     texts, schemas = {}, {}

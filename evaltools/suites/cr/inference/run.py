@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ....core.errors import Problems, UsageError, WorkFailed
 from ....core.folders import put_back, require_out, require_replaceable
+from ....core.language import Message
 from ....core.progress import bar
 from ....llm.accounting import Limits
 from ....llm.client import Client, Server, in_background
@@ -54,7 +55,8 @@ def run(
         require_replaceable(folder, SUITE.runner if held else ())
         if held != identity and not fresh and any(folder.glob("[!.]*")):
             raise UsageError(
-                f"{folder} holds something that this config did not make; --fresh replaces it"
+                "{folder} holds something that this config did not make; --fresh replaces it",
+                folder=str(folder),
             )
         folders[key] = folder
     price = None
@@ -144,8 +146,9 @@ def _stop_if_refused(samples: list[SampleRun], client: Client) -> None:
         for _, answer in sample.stages:
             if answer.lasting:
                 raise WorkFailed(
-                    f"{answer.error}; what was answered is kept in {client.cache}: "
-                    "the same command goes on there"
+                    "{reason}; what was answered is kept in {folder}: the same command goes on there",
+                    reason=Message(answer.error),
+                    folder=str(client.cache),
                 )
 
 
@@ -157,8 +160,5 @@ def _warn_of_cut_contexts(plan: Plan, client: Client) -> None:
     fewest = shortest / (4 * LETTERS_PER_TOKEN)
     n_cut = sum(0 < (call.tokens_in or 0) < fewest for call in client.calls)
     if n_cut:
-        client.problems.warn(
-            "cut-context",
-            f"{n_cut} requests count fewer prompt tokens than instructions: "
-            "does the server cut them?",
-        )
+        text = "{n} requests count fewer prompt tokens than instructions: does the server cut them?"
+        client.problems.warn("cut-context", Message(text, {"n": n_cut}))

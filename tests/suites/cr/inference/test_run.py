@@ -668,6 +668,9 @@ def test_a_run_of_which_every_row_failed_ends_with_status_4_and_the_commonest_re
     with ModelServer(script) as server:
         config = write(tmp_path, server.url)
         done = call("run", "cr", config, "-o", tmp_path / "out", status=4)
+        korean = call("run", "cr", config, "-o", tmp_path / "out", "--lang", "ko", status=4)
+    assert "실패한 행 4개 중 3개: 서버가 HTTP 상태 500(으)로 응답함" in korean.stderr
+    assert "모든 행이 실패해 채점할 것이 없음" in korean.stderr
     assert done.stdout.splitlines()[-1] == f"4 rows in 1 runs, 4 failed -> {tmp_path}/out/results"
     reason, nothing = done.stderr.splitlines()[-2:]
     assert reason == "3 of 4 failed rows: the server answered with HTTP status 500"
