@@ -1,9 +1,10 @@
-"""What a summary says is paid, or not paid, where a source says the opposite of the same thing.
+"""What a summary says without a value: that something is paid, or not, or that an item is not there.
 
-    clauses without figures --words, paid or denied--> claims --most alike in the sources--> the opposite?
+    clauses without figures --words, paid or denied--> most alike clause of the sources --> the opposite?
+    an item that is denied  --its name---------------> value of the item in a source
 
-A value carries its payment by itself (`statements`); this is for what has none: 분실도 보상됨. Source:
-specification D34.
+A value carries its payment by itself (`statements`); this is for what has none: 분실도 보상됨, 면책기간
+없음. Source: specification D34.
 """
 
 from __future__ import annotations
@@ -13,23 +14,43 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .entities import Entity
 from .statements import DENIED, OPPOSITE, PAYMENT_WORDS, STOP, payment, syllable_pairs
 from .text import normalise
 
 ALIKE = 0.75
 """Share of the words of a claim that stand in a clause of a source about the same thing."""
 
+NEAR = 16
+"""Characters between an item and its value in a source."""
+
 OPPOSITE_PAYMENT = "the source says the opposite of payment"
+STATED = "the source states a value for it"
 
 _EXCLUDED = re.compile(r"면책(?!금|기간| ?사항)|제외(?:되|된|됨|됩|하|한|함|합|[\s.,;)]|$)")
-
 _FIGURE = re.compile("[0-9]")
+
+_ITEM = (
+    r"(?P<item>(?:면책|대기|감액|부담보) ?기간|(?:자기|본인) ?부담(?:금|률|액)?|자부담(?:금)?|면책금|공제(?: ?금액|액|금)"
+    r"|(?:보상|보장|지급|가입|이용)? ?한도|수수료|위약금|해약 ?환급금|만기 ?환급금)"
+)
+_ABSENT = re.compile(
+    rf"{_ITEM}(?:은|는|이|가|도|을|를)?[\s:]{{0,2}}(?:전혀 |따로 |별도로 |일체 )?"
+    r"(?:없(?!는 경우)[가-힣]{0,3}|면제|미적용|적용(?:되|하)지 ?않|적용 ?안|불필요|무제한)"
+)
+_QUALIFIED = re.compile(r"[가-힣a-z]{2,}")
+_CLAUSE = re.compile(r"[.!?](?!\d)|[;,\n]")
+_VALUES = ("amount", "percent", "duration", "count")
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A clause that says whether something is paid: [start, end) in its text, and pairs of syllables of what."""
+    """A clause that says whether something is paid.
 
+    text, start, end: in its text. words: pairs of syllables of what it speaks of.
+    """
+
+    text: str
     start: int
     end: int
     side: str
@@ -38,29 +59,28 @@ class Claim:
 
 def opposite_claims(answer: str, contexts: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The claims of a summary of which the most alike clause of the sources says the opposite, as evidence."""
-    claims = [claim for claim in _claims(answer) if not _has_figure(answer, claim)]
+    claims = [claim for claim in _claims(answer) if not _FIGURE.search(claim.text)]
     if not claims:
         return
     sources = []
     for number, context in enumerate(contexts):
         sources += [(number, claim) for claim in _claims(context)]
     for claim in claims:
-        nearest = _nearest(claim, sources)
-        if nearest is None:
-            continue
-        number, source = nearest
-        yield {
-            "kind": "payment",
-            "text": answer[claim.start : claim.end],
-            "value": claim.side,
-            "at": [claim.start, claim.end],
-            "context": number,
-            "context_at": [source.start, source.end],
-            "why": OPPOSITE_PAYMENT,
-        }
+        opposite = _opposite(claim, sources)
+        if opposite is not None:
+            number, source = opposite
+            yield {
+                "kind": "payment",
+                "text": claim.text,
+                "value": claim.side,
+                "at": [claim.start, claim.end],
+                "context": number,
+                "context_at": [source.start, source.end],
+                "why": OPPOSITE_PAYMENT,
+            }
 
 
-def _nearest(claim: Claim, sources: Sequence[tuple[int, Claim]]) -> tuple[int, Claim] | None:
+def _opposite(claim: Claim, sources: Sequence[tuple[int, Claim]]) -> tuple[int, Claim] | None:
     """The clause that says the opposite of a claim, where none that is as alike says the same."""
     best = None
     best_likeness = {claim.side: 0.0, OPPOSITE[claim.side]: ALIKE}
@@ -75,21 +95,74 @@ def _nearest(claim: Claim, sources: Sequence[tuple[int, Claim]]) -> tuple[int, C
     return best
 
 
-def _claims(text: str) -> Iterator[Claim]:
+def _claims(raw: str) -> Iterator[Claim]:
     """The clauses of a text that say whether something is paid."""
-    norm = normalise(text)
-    start = 0
-    ends = [match.span() for match in STOP.finditer(norm.norm)]
-    for end, following in [*ends, (len(norm.norm), 0)]:
-        clause = norm.norm[start:end]
+    text = normalise(raw)
+    clause_start = 0
+    ends = [match.span() for match in STOP.finditer(text.norm)]
+    for clause_end, following in [*ends, (len(text.norm), 0)]:
+        clause = text.norm[clause_start:clause_end]
         side = DENIED if _EXCLUDED.search(clause) else payment(clause + " ")
         words = syllable_pairs(PAYMENT_WORDS.sub(" ", clause))
         if side and words:
             blanks = len(clause) - len(clause.lstrip())
-            first, last = norm.span(start + blanks, end)
-            yield Claim(first, last, side, words)
-        start = following
+            start, end = text.span(clause_start + blanks, clause_end)
+            yield Claim(raw[start:end], start, end, side, words)
+        clause_start = following
 
 
-def _has_figure(text: str, claim: Claim) -> bool:
-    return bool(_FIGURE.search(text[claim.start : claim.end]))
+def absent_items(
+    answer: str, contexts: Sequence[str], sources: Sequence[Sequence[Entity]]
+) -> Iterator[tuple[dict[str, Any], bool]]:
+    """The items that a summary denies and to which a source gives a value, denying them nowhere.
+
+    As evidence, and whether it is sure: not where the summary denies the item of something that it
+    names, as another thing may have it.
+    """
+    text = normalise(answer)
+    absent_in_sources: set[str] = set()
+    for context in contexts:
+        matches = _ABSENT.finditer(normalise(context).norm)
+        absent_in_sources.update(_plain(match["item"]) for match in matches)
+    for match in _ABSENT.finditer(text.norm):
+        item = _plain(match["item"])
+        if item in absent_in_sources:
+            continue
+        for number, entities in enumerate(sources):
+            entity = _value_of(item, contexts[number], entities)
+            if entity is None:
+                continue
+            start, end = text.span(*match.span())
+            before = _CLAUSE.split(text.norm[max(0, match.start() - 40) : match.start()])[-1]
+            evidence = {
+                "kind": "denied",
+                "text": answer[start:end],
+                "value": answer[start:end],
+                "at": [start, end],
+                "context": number,
+                "context_at": [entity.start, entity.end],
+                "instead": entity.text,
+                "why": STATED,
+            }
+            yield evidence, not _QUALIFIED.search(before)
+            break
+
+
+def _plain(item: str) -> str:
+    return item.replace(" ", "")
+
+
+def _value_of(item: str, context: str, entities: Sequence[Entity]) -> Entity | None:
+    """The first value right behind an item in a source, or right before it."""
+    period = item.removesuffix("기간")
+    names_behind = [item, "의" + item]
+    if period != item:
+        names_behind += [period, "간" + period, "동안" + period]
+    for entity in entities:
+        if entity.kind not in _VALUES or entity.support_only:
+            continue
+        before = _plain(normalise(context[max(0, entity.start - NEAR) : entity.start]).norm)
+        after = _plain(normalise(context[entity.end : entity.end + NEAR // 2]).norm)
+        if item in _CLAUSE.split(before)[-1] or after.startswith(tuple(names_behind)):
+            return entity
+    return None

@@ -33,19 +33,31 @@ def is_about(before: str, after: str) -> bool:
     return bool(_ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(after))
 
 
-def rounded_from(told: Entity, sources: Sequence[Statement]) -> Statement | None:
-    """The first figure of the sources that rounds to an approximation, at its own precision.
+def restated(
+    told: Entity, sources: Sequence[Statement], about: bool
+) -> tuple[Statement, str] | None:
+    """The first figure of the sources that a value restates, and what a person must settle of it, if anything.
 
-    3천만원 is told to ten millions, so that 29,870,000원 rounds to it; 60% to one per cent.
+    about: the value is told as an approximation, and may be rounded: 3천만원 is told to ten millions, so
+    that 29,870,000원 rounds to it; 60% to one per cent. Else one step leads to it: what is left of a
+    whole (80% cover from 20% co-payment), and months told in days or days in months.
     """
-    step = _precision(told)
-    for source in sources:
-        entity = source.entity
-        if (entity.kind, entity.base) != (told.kind, told.base) or not step:
-            continue
-        if abs(Decimal(entity.value) - Decimal(told.value)) <= step / 2:
-            return source
+    known = [source for source in sources if source.entity.kind == told.kind]
+    if about:
+        for source in known:
+            if _rounds_to(told, source.entity):
+                return source, ""
+    for source in known:
+        if not source.entity.support_only and _is_one_step(told, source.entity):
+            return source, ONE_STEP
     return None
+
+
+def _rounds_to(told: Entity, source: Entity) -> bool:
+    step = _precision(told)
+    if source.base != told.base or not step:
+        return False
+    return abs(Decimal(source.value) - Decimal(told.value)) <= step / 2
 
 
 def _precision(told: Entity) -> Decimal:
@@ -61,18 +73,6 @@ def _precision(told: Entity) -> Decimal:
         return step.scaleb(-len(figure["decimals"] or ""))
     digits = told.value.rstrip("0") if "." not in told.value else told.value
     return Decimal(10) ** (len(told.value) - len(digits))
-
-
-def one_step_from(told: Entity, sources: Sequence[Statement]) -> Statement | None:
-    """The first figure of the sources from which one step leads to a value.
-
-    What is left of a whole (80% cover from 20% co-payment), and months told in days or days in months.
-    """
-    for source in sources:
-        entity = source.entity
-        if not entity.support_only and told.kind == entity.kind and _is_one_step(told, entity):
-            return source
-    return None
 
 
 def _is_one_step(told: Entity, source: Entity) -> bool:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from .compiled import CompiledPhrases, CompiledRules
-from .denials import denials
 from .entities import Entity, by_key, extractor
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .schema import split_tags
@@ -137,8 +136,7 @@ def score_case(
     summary = extractor(compiled).entities(answer, text)
     sources = [_context_entities(compiled, context) for context in contexts]
     unread = _unread_figures(answer, summary, contexts)
-    denied = denials(answer, contexts, sources) if compiled.fold else ()
-    held = support(answer, summary, contexts, sources, denied, relations=compiled.fold)
+    held = support(answer, summary, contexts, sources, relations=compiled.fold)
 
     unknown = tuple(tag for tag in tags or () if tag not in rules.known_tags)
     of_tags = {}

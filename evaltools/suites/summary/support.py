@@ -10,14 +10,13 @@ Source: specification D34.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .claims import OPPOSITE_PAYMENT, opposite_claims
-from .denials import Denial
+from .claims import OPPOSITE_PAYMENT, absent_items, opposite_claims
 from .entities import Entity
-from .restated import ONE_STEP, is_about, one_step_from, rounded_from
+from .restated import is_about, restated
 from .statements import (
     DENIED,
     HIGH,
@@ -70,20 +69,102 @@ class Support:
     look: list[dict[str, Any]]
 
 
+class SourceValues:
+    """The values of the sources with what is said of each, to find the one that a value of a summary rests on.
+
+    known: all of them. weights: of the words around them.
+    """
+
+    def __init__(self, contexts: Sequence[str], sources: Sequence[Sequence[Entity]]):
+        self.known: list[Statement] = []
+        for number, (context, entities) in enumerate(zip(contexts, sources)):
+            self.known += statements(context, entities, number)
+        self.compared = self.known[:MOST_SOURCES]
+        self.weights = rarity(self.compared)
+        self._same: dict[str, list[Statement]] = {}
+        for statement in self.known:
+            self._same.setdefault(statement.entity.key, []).append(statement)
+
+    def alike(self, words: frozenset[str], source: Statement) -> float:
+        return likeness(words, source, self.weights)
+
+    def nearest(self, statement: Statement) -> Statement | None:
+        """The same value around which most of the same words stand.
+
+        Of equal ones one that says not the opposite, then the first.
+        """
+
+        def rank(candidate: Statement) -> tuple[float, bool]:
+            is_opposed = bool(_opposite_sides(statement, candidate))
+            return self.alike(statement.words, candidate), not is_opposed
+
+        candidates = self._same.get(statement.entity.key, [])[:MOST_SOURCES]
+        return max(candidates, key=rank, default=None)
+
+    def opposed(self, statement: Statement, nearest: Statement) -> tuple[str, bool]:
+        """Why a source says the opposite of a value ("" where it does not), and whether that is sure.
+
+        Two opposites make a right sentence again (up to 2 years half is paid: over 2 years it is not
+        halved), and so do values that are said of different things.
+        """
+        sides = _opposite_sides(statement, nearest)
+        if not sides:
+            return "", False
+        why = OF_SIDE.get(sides[0], CHANGE)
+        if why == OPPOSITE_PAYMENT and statement.entity.kind not in SURE_KINDS:
+            return "", False
+        return why, len(sides) == 1 and self.alike(statement.words, nearest) >= CLEAR
+
+    def instead(self, statement: Statement) -> Statement | None:
+        """The sources' own value of the kind at the item of a value that none of them states."""
+        kind = statement.entity.kind
+        of_kind = [candidate for candidate in self.compared if candidate.entity.kind == kind]
+        best = max(of_kind, key=lambda other: self.alike(statement.words, other), default=None)
+        return best if best and self.alike(statement.words, best) else None
+
+    def misplaced(
+        self, statement: Statement, nearest: Statement, stated: Sequence[Statement]
+    ) -> Statement | None:
+        """Another value of the kind that the source says of the item, where it does not say this one of it.
+
+        Where the summary states that other value too, the two must fit better the other way round.
+        """
+        if statement.entity.kind not in FIGURES:
+            return None
+        label = statement.label
+        own = self.alike(label, nearest)
+        best = None
+        best_likeness = max(MISPLACED, own + APART)
+        for candidate in self.compared:
+            if not _is_alternative(statement, candidate):
+                continue
+            candidate_likeness = self.alike(label, candidate)
+            if candidate_likeness < best_likeness:
+                continue
+            if candidate_likeness - own > self._loss(candidate, nearest, stated):
+                best = candidate
+                best_likeness = candidate_likeness
+        return best
+
+    def _loss(self, candidate: Statement, nearest: Statement, stated: Sequence[Statement]) -> float:
+        """How much worse the summary's own statement of a candidate's value would fit the nearest's item."""
+        loss = 0.0
+        for other in stated:
+            if other.entity.key == candidate.entity.key:
+                fit = self.alike(other.label, candidate)
+                loss = max(loss, fit - self.alike(other.label, nearest))
+        return loss
+
+
 def support(
     answer: str,
     summary: Sequence[Entity],
     contexts: Sequence[str],
     sources: Sequence[Sequence[Entity]],
-    denials: Iterable[Denial] = (),
     relations: bool = True,
 ) -> Support:
-    """Hold each value of a summary against the sources. relations: whether bounds and items count."""
-    known = _source_statements(contexts, sources)
-    weights = rarity(known[:MOST_SOURCES])
-    same: dict[str, list[Statement]] = {}
-    for statement in known:
-        same.setdefault(statement.entity.key, []).append(statement)
+    """Hold each value of a summary against the sources. relations: whether bounds, items and claims count."""
+    values = SourceValues(contexts, sources)
     result = Support([], [], [], [])
     stated = [each for each in statements(answer, summary) if not each.entity.support_only]
     seen: set[str] = set()
@@ -91,90 +172,67 @@ def support(
         entity = statement.entity
         first = entity.key not in seen
         seen.add(entity.key)
-        candidates = same.get(entity.key, [])
-        if not candidates:
+        nearest = values.nearest(statement)
+        if nearest is None:
             if first:
-                _without_its_value(statement, answer, known, weights, result)
+                _without_its_value(statement, answer, values, result)
             continue
-        nearest = _nearest(statement, candidates, weights)
-        why, is_sure = _opposed(statement, nearest, weights) if relations else ("", False)
         shown = {**entity_json(entity), **place(nearest)}
-        if why and is_sure:
+        why, is_sure = values.opposed(statement, nearest) if relations else ("", False)
+        if is_sure:
             _contradict(result, {**shown, "why": why})
             continue
         if first:
             result.supported.append(shown)
+        if relations and not why:
+            other = values.misplaced(statement, nearest, stated)
+            if other is not None:
+                why = ITEM
+                shown = {**shown, **place(other)}
         if why:
             result.look.append({**shown, "why": why})
-        elif relations:
-            other = _misplaced(statement, nearest, stated, known, weights)
-            if other is not None:
-                result.look.append({**entity_json(entity), **place(other), "why": ITEM})
-    for denial in denials:
-        shown = {**denial.as_json(), "why": denial.why}
-        if denial.is_sure:
-            _contradict(result, shown)
-        else:
-            result.look.append(shown)
     if relations:
+        for shown, is_sure in absent_items(answer, contexts, sources):
+            if is_sure:
+                _contradict(result, shown)
+            else:
+                result.look.append(shown)
         result.look.extend(opposite_claims(answer, contexts))
     return result
 
 
-def _source_statements(
-    contexts: Sequence[str], sources: Sequence[Sequence[Entity]]
-) -> list[Statement]:
-    known = []
-    for number, (context, entities) in enumerate(zip(contexts, sources)):
-        known.extend(statements(context, entities, number))
-    return known
-
-
 def _without_its_value(
-    statement: Statement,
-    answer: str,
-    known: Sequence[Statement],
-    weights: Mapping[str, float],
-    result: Support,
+    statement: Statement, answer: str, values: SourceValues, result: Support
 ) -> None:
     """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
     entity = statement.entity
-    shown = entity_json(entity)
     before = answer[max(entity.start - ABOUT_WITHIN, 0) : entity.start]
     after = answer[entity.end : entity.end + ABOUT_WITHIN]
-    rounded = rounded_from(entity, known) if is_about(before, after) else None
-    restated = rounded or one_step_from(entity, known)
-    if restated is None:
-        result.unsupported.append(_with_instead(statement, known, weights))
+    shown = entity_json(entity)
+    source = restated(entity, values.known, is_about(before, after))
+    if source is None:
+        instead = values.instead(statement)
+        if instead is not None:
+            shown |= {"instead": instead.entity.text, **place(instead)}
+        result.unsupported.append(shown)
         return
-    shown |= place(restated)
+    original, why = source
+    shown |= place(original)
     result.supported.append(shown)
-    if rounded is None:
-        result.look.append({**shown, "why": ONE_STEP})
+    if why:
+        result.look.append({**shown, "why": why})
 
 
 def _contradict(result: Support, shown: dict[str, Any]) -> None:
     """Count a value as not supported, also where it stood as supported in another place."""
-    for index, other in enumerate(result.supported):
-        if (other["kind"], other["value"]) == (shown["kind"], shown["value"]):
-            del result.supported[index]
-            break
-    listed = [(other["kind"], other["value"]) for other in result.unsupported]
-    if (shown["kind"], shown["value"]) not in listed:
+
+    def is_same(other: dict[str, Any]) -> bool:
+        return (other["kind"], other["value"]) == (shown["kind"], shown["value"])
+
+    result.supported[:] = [other for other in result.supported if not is_same(other)]
+    if not any(map(is_same, result.unsupported)):
         result.unsupported.append(shown)
     result.contradicted.append(shown)
-
-
-def _nearest(
-    statement: Statement, candidates: Sequence[Statement], weights: Mapping[str, float]
-) -> Statement:
-    """The candidate around which most of the same words stand; of equal ones one that is not opposed, then the first."""
-
-    def rank(candidate: Statement) -> tuple[float, bool]:
-        opposed = bool(_opposite_sides(statement, candidate))
-        return likeness(statement.words, candidate, weights), not opposed
-
-    return max(candidates[:MOST_SOURCES], key=rank)
 
 
 def _opposite_sides(one: Statement, other: Statement) -> list[str]:
@@ -185,69 +243,6 @@ def _opposite_sides(one: Statement, other: Statement) -> list[str]:
     return sorted(opposed)
 
 
-def _opposed(
-    statement: Statement, nearest: Statement, weights: Mapping[str, float]
-) -> tuple[str, bool]:
-    """Why a source says the opposite of a value ("" where it does not), and whether that is sure.
-
-    Two opposites make a right sentence again (up to 2 years half is paid: over 2 years it is not
-    halved), and so do values that are said of different things.
-    """
-    opposed = _opposite_sides(statement, nearest)
-    if not opposed:
-        return "", False
-    side = opposed[0]
-    why = OF_SIDE.get(side, CHANGE)
-    if why == OPPOSITE_PAYMENT and statement.entity.kind not in SURE_KINDS:
-        return "", False
-    is_alike = likeness(statement.words, nearest, weights) >= CLEAR
-    return why, len(opposed) == 1 and is_alike
-
-
-def _misplaced(
-    statement: Statement,
-    nearest: Statement,
-    stated: Sequence[Statement],
-    known: Sequence[Statement],
-    weights: Mapping[str, float],
-) -> Statement | None:
-    """Another value of the kind that the source says of the item, where it does not say this one of it.
-
-    Where the summary states that other value too, the two must fit better the other way round.
-    """
-    label = statement.label
-    if statement.entity.kind not in FIGURES:
-        return None
-    best = None
-    best_likeness = max(MISPLACED, likeness(label, nearest, weights) + APART)
-    for candidate in known[:MOST_SOURCES]:
-        if not _is_alternative(statement, candidate):
-            continue
-        candidate_likeness = likeness(label, candidate, weights)
-        gain = candidate_likeness - likeness(label, nearest, weights)
-        if candidate_likeness >= best_likeness and gain > _loss(
-            candidate, nearest, stated, weights
-        ):
-            best = candidate
-            best_likeness = candidate_likeness
-    return best
-
-
-def _loss(
-    candidate: Statement,
-    nearest: Statement,
-    stated: Sequence[Statement],
-    weights: Mapping[str, float],
-) -> float:
-    """How much worse the summary's own statement of a candidate's value would fit the nearest's item."""
-    losses = [0.0]
-    for other in stated:
-        if other.entity.key == candidate.entity.key:
-            fit = likeness(other.label, candidate, weights)
-            losses.append(fit - likeness(other.label, nearest, weights))
-    return max(losses)
-
-
 def _is_alternative(statement: Statement, candidate: Statement) -> bool:
     """Whether a text could say the one value in the place of the other: one unit, another value, one bound."""
     own, other = statement.entity, candidate.entity
@@ -256,25 +251,6 @@ def _is_alternative(statement: Statement, candidate: Statement) -> bool:
     bounds = {LOW, HIGH}
     same_bound = statement.behind & bounds == candidate.behind & bounds
     return same_bound and not other.support_only
-
-
-def _with_instead(
-    statement: Statement, known: Sequence[Statement], weights: Mapping[str, float]
-) -> dict[str, Any]:
-    """A value that no source has, with the source's own value of the kind at the same item, if there is one."""
-    shown = entity_json(statement.entity)
-    best = None
-    best_likeness = 0.0
-    for candidate in known[:MOST_SOURCES]:
-        if candidate.entity.kind != statement.entity.kind:
-            continue
-        candidate_likeness = likeness(statement.words, candidate, weights)
-        if candidate_likeness > best_likeness:
-            best = candidate
-            best_likeness = candidate_likeness
-    if best is not None:
-        shown |= {"instead": best.entity.text, **place(best)}
-    return shown
 
 
 def place(statement: Statement) -> dict[str, Any]:
