@@ -79,19 +79,8 @@ def _beginning(words: UnitWords) -> re.Pattern[str]:
     return re.compile("|".join(sorts))
 
 
-SORTS = ("clock", "date", "ratio", "prefix", "fraction", "digit", "hangul", "native", "english")
-
-
-@dataclass(frozen=True, slots=True)
-class _Stated:
-    """A value in a place of the normalised text."""
-
-    kind: str
-    base: str
-    value: str
-    start: int
-    end: int
-    support_only: bool
+Stated = tuple[str, str, str, int, int, bool]
+"""A value in a place of the normalised text: kind, base, value, start, end, support_only."""
 
 
 class Extractor:
@@ -115,54 +104,35 @@ class Extractor:
         """
         text = text or normalise(raw, self.fold)
         entities = []
-        for stated in (*self._values(text.norm), *self._words(text.norm)):
-            start, end = text.span(stated.start, stated.end)
-            entity = Entity(
-                stated.kind,
-                stated.base,
-                stated.value,
-                raw[start:end],
-                start,
-                end,
-                stated.support_only,
-            )
-            entities.append(entity)
+        for kind, base, value, first, last, support_only in self._stated(text.norm):
+            start, end = text.span(first, last)
+            entities.append(Entity(kind, base, value, raw[start:end], start, end, support_only))
         return sorted(entities, key=lambda entity: (entity.start, entity.end))
 
-    def _values(self, text: str) -> list[_Stated]:
-        """Times, dates and quantities."""
-        stated: list[_Stated] = []
+    def _stated(self, text: str) -> list[Stated]:
+        """Times, dates, quantities, fixed expressions, condition words and documents."""
+        stated: list[Stated] = []
         dates: list[tuple[list[str], int, int]] = []
         reader = QuantityReader(text, self.unit_words)
         position = 0
         while match := self.beginning.search(text, position):
-            sort = next(name for name in SORTS if match[name] is not None)
             start, position = match.span()
-            if sort == "clock":
-                values = clock_values(match)
-                stated.extend(_readings("time of day", values, start, position))
-            elif sort == "date":
+            if match.lastgroup == "clock":
+                stated += _readings("time of day", clock_values(match), start, position)
+            elif match.lastgroup == "date":
                 position = _read_dates(match, text, dates)
             else:
-                position = _read_quantity(sort, match, reader)
+                position = getattr(reader, f"read_{match.lastgroup}")(match)
         all_values = with_years([values for values, _, _ in dates])
         for values, (_, start, end) in zip(all_values, dates):
-            stated.extend(_readings("date", values, start, end))
+            stated += _readings("date", values, start, end)
         for quantity in joined(reader.quantities, text, self.unit_words):
-            stated.append(
-                _Stated(
-                    quantity.unit.kind,
-                    quantity.unit.base,
-                    written(quantity.value),
-                    quantity.start,
-                    quantity.end,
-                    quantity.support_only,
-                )
-            )
-        return stated
+            unit = quantity.unit
+            value, start, end = written(quantity.value), quantity.start, quantity.end
+            stated.append((unit.kind, unit.base, value, start, end, quantity.support_only))
+        return [*stated, *self._words(text)]
 
-    def _words(self, text: str) -> Iterable[_Stated]:
-        """Fixed expressions, condition words and documents."""
+    def _words(self, text: str) -> Iterable[Stated]:
         numbers: set[int] = set()
         for anchor, of_anchor in self.anchors.items():
             if anchor in text:
@@ -170,13 +140,13 @@ class Extractor:
         for number in sorted(numbers):
             words = self.value_words[number]
             for start, end in find_outside(words.phrases, words.not_within, text):
-                yield _Stated(words.kind, words.base, words.value, start, end, words.support_only)
+                yield words.kind, words.base, words.value, start, end, words.support_only
 
 
-def _readings(kind: str, values: Sequence[str], start: int, end: int) -> Iterable[_Stated]:
+def _readings(kind: str, values: Sequence[str], start: int, end: int) -> Iterable[Stated]:
     """Several values of one text: the first is what it says, the others only support."""
     for number, value in enumerate(values):
-        yield _Stated(kind, "", value, start, end, support_only=number > 0)
+        yield kind, "", value, start, end, number > 0
 
 
 def _read_dates(match: re.Match[str], text: str, dates: list[tuple[list[str], int, int]]) -> int:
@@ -188,23 +158,6 @@ def _read_dates(match: re.Match[str], text: str, dates: list[tuple[list[str], in
         start = end
         values, end = last_day(values[0], text, end)
     return end
-
-
-def _read_quantity(sort: str, match: re.Match[str], reader: QuantityReader) -> int:
-    """Read what begins with a match; gives the place to go on from."""
-    if sort == "ratio":
-        return reader.read_ratio(match)
-    if sort == "prefix":
-        return reader.read_figure(match.end(), match)
-    if sort == "fraction":
-        return reader.read_fraction(match)
-    if sort == "digit":
-        return reader.read_figure(match.start())
-    if sort == "hangul":
-        return reader.read_hangul(*match.span("hangul"))
-    if sort == "native":
-        return reader.read_native(*match.span("native"))
-    return reader.read_english(*match.span("english"))
 
 
 @lru_cache(maxsize=8)

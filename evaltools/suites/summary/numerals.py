@@ -51,6 +51,7 @@ ENGLISH_SCALE = _words("english_scale")
 _ENGLISH_WORD = any_of([*ENGLISH, "hundred"])
 ENGLISH_NUMBER = rf"(?:{_ENGLISH_WORD})(?:(?:\s|-)(?:and\s)?(?:{_ENGLISH_WORD})){{0,4}}"
 
+SCALES = SMALL | BIG
 TEN_THOUSAND = BIG["만"]
 HUNDRED_MILLION = BIG["억"]
 
@@ -74,7 +75,7 @@ _AFTER_A_SCALE_APART = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number and where it ends.
+    """A number at [start, end).
 
     For one figure with scales (3천만), `lead` is the figure (3), `small` and `big` its scales (1000,
     10,000): they tell what a bare figure before it means, as in 2~3천만원. For a compound number
@@ -82,8 +83,9 @@ class Number:
     """
 
     value: Value
+    start: int
     end: int
-    lead: Value
+    lead: Value = 0
     small: int = 1
     big: int = 1
 
@@ -115,52 +117,41 @@ def written(value: Value) -> str:
 class _Sum:
     """A number while it is read: 1억 2천3백만 is closed section by section, each part by a scale."""
 
-    def __init__(self, lead: Value):
-        self.lead = lead
+    def __init__(self, figure: Value | None = None):
         self.total: Value = 0  # the sections that 만, 억 or 조 closed
         self.section: Value = 0  # the parts of this section that 십, 백 or 천 closed
-        self.figure: Value = lead  # what has no scale yet
+        self.figure = figure  # what has no scale yet
         self.small = 1  # the last scales
         self.big = 1
-        self.below_small = 10**4  # the next scales must be below these
+        self.below_small = TEN_THOUSAND  # the next scales must be below these
         self.below_big = 10**16
-        self.compound = False
-        self.waiting = False  # for what makes the further figure part of the number
 
-    def add_figure(self, value: Value) -> None:
-        self.figure = value
-        self.waiting = True
-        self.compound = True
+    @property
+    def value(self) -> Value:
+        return self.total + self.section + (self.figure or 0)
 
-    def add_small_scale(self, scale: int) -> None:
-        if self.total or self.section:
-            self.compound = True
-        self.section += (self.figure or 1) * scale
-        self.figure = 0
-        self.small = self.below_small = scale
-        self.waiting = False
+    def takes(self, scale: int) -> bool:
+        """Whether a scale may follow: they fall from left to right, and begin anew in a section."""
+        return scale < (self.below_small if scale < TEN_THOUSAND else self.below_big)
 
-    def add_big_scale(self, scale: int) -> None:
-        if self.total:
-            self.compound = True
-        self.total += ((self.section + self.figure) or 1) * scale
-        self.section = 0
-        self.figure = 0
-        self.big = self.below_big = scale
-        self.below_small = 10**4
-        self.waiting = False
+    def add_scale(self, scale: int) -> None:
+        if scale < TEN_THOUSAND:
+            self.section += (1 if self.figure is None else self.figure) * scale
+            self.small = self.below_small = scale
+        else:
+            self.total += (self.section + (self.figure or 0) or 1) * scale
+            self.section = 0
+            self.big = self.below_big = scale
+            self.below_small = TEN_THOUSAND
+        self.figure = None
 
     def ends_with_thousands(self) -> bool:
         """Whether it is hundreds of millions, then thousands: 1억 2천."""
         scales = self.below_big == HUNDRED_MILLION and self.below_small == 1000
         return scales and not self.figure
 
-    def number(self, value: Value, end: int) -> Number:
-        lead = 0 if self.compound else self.lead
-        return Number(tidy(value), end, lead, self.small, self.big)
-
-    def compound_number(self, value: Value, end: int) -> Number:
-        return Number(tidy(value), end, 0, self.small, self.big)
+    def number(self, value: Value, start: int, end: int, lead: Value = 0) -> Number:
+        return Number(tidy(value), start, end, lead, self.small, self.big)
 
 
 def read_number(text: str, start: int) -> Number | None:
@@ -177,7 +168,7 @@ def read_number(text: str, start: int) -> Number | None:
     if first is None or lead is None:
         return None
     end = first.end()
-    best = Number(lead, end, lead)
+    best = Number(lead, start, end, lead)
     reading = _Sum(lead)
     for _ in range(_MAX_TOKENS):
         token = _TOKEN.match(text, end)
@@ -185,41 +176,35 @@ def read_number(text: str, start: int) -> Number | None:
             break
         if token["digits"]:
             value = plain(token["digits"])
-            if reading.waiting or reading.figure or value is None:
+            if reading.figure is not None or value is None:
                 break
             end = token.end()
             in_short = reading.below_big == HUNDRED_MILLION and not token["space"]
-            if in_short and 1000 <= value < 10**4 and _NUMBER_ENDS.match(text, end):
+            if in_short and 1000 <= value < TEN_THOUSAND and _NUMBER_ENDS.match(text, end):
                 # 1억5000 is 150 million
-                return reading.compound_number(reading.total + value * TEN_THOUSAND, end)
-            reading.add_figure(value)
+                return reading.number(reading.total + value * TEN_THOUSAND, start, end)
+            reading.figure = value
             if _CURRENCY.match(text, end):
-                value = reading.total + reading.section + reading.figure
-                best = reading.compound_number(value, end)
+                best = reading.number(reading.value, start, end)
             continue
         if not _takes_scale(reading, token, text, start):
             break
-        scale = token["scale"]
-        if scale in SMALL:
-            reading.add_small_scale(SMALL[scale])
-        else:
-            reading.add_big_scale(BIG[scale])
+        reading.add_scale(SCALES[token["scale"]])
         end = token.end()
-        best = reading.number(reading.total + reading.section, end)
+        is_one_figure = reading.value == lead * reading.small * reading.big
+        best = reading.number(reading.value, start, end, lead if is_one_figure else 0)
     if best.end == end and reading.ends_with_thousands() and not _CURRENCY.match(text, end):
         # in speech, 1억 2천 is 120 million
-        return reading.compound_number(reading.total + reading.section * TEN_THOUSAND, end)
+        return reading.number(reading.total + reading.section * TEN_THOUSAND, start, end)
     return best
 
 
 def _takes_scale(reading: _Sum, token: re.Match[str], text: str, start: int) -> bool:
     """Whether a scale belongs to the number: smaller than those before, and no part of a word."""
     scale, end = token["scale"], token.end()
-    if token["space"] and not reading.waiting and not _AFTER_A_SCALE_APART.match(text, end):
+    if token["space"] and not _AFTER_A_SCALE_APART.match(text, end):
         return False
-    if scale in SMALL:
-        return SMALL[scale] < reading.below_small
-    if BIG[scale] >= reading.below_big:
+    if not reading.takes(SCALES[scale]):
         return False
     return scale != "조" or _is_trillion(text, start, end)
 
@@ -231,7 +216,7 @@ def _is_trillion(text: str, start: int, end: int) -> bool:
     return bool(_CURRENCY.match(text, end) or _AMOUNT_GOES_ON.match(text, end))
 
 
-def hangul_value(run: str) -> int | None:
+def hangul_value(run: str) -> Value | None:
     """The value of a numeral in Hangul (삼천만, 일억 이천, 십이); None where it is none.
 
     >>> hangul_value("일억 이천만"), hangul_value("삼천")
@@ -239,34 +224,18 @@ def hangul_value(run: str) -> int | None:
     >>> print(hangul_value("이사"), hangul_value("조사"))
     None None
     """
-    total = 0
-    section = 0
-    digit: int | None = None
-    below_big = 10**16
-    below_small = 10**4
+    reading = _Sum()
     for syllable in "".join(run.split()):
         if syllable in ONES:
-            if digit is not None:
+            if reading.figure is not None:
                 return None
-            digit = ONES[syllable]
-        elif syllable in SMALL:
-            scale = SMALL[syllable]
-            if scale >= below_small:
-                return None
-            section += scale if digit is None else digit * scale
-            digit = None
-            below_small = scale
-        else:
-            scale = BIG[syllable]
-            nothing_before = not section and not digit
-            if scale >= below_big or (syllable == "조" and nothing_before):
-                return None
-            total += (section + (digit or 0) or 1) * scale
-            section = 0
-            digit = None
-            below_big = scale
-            below_small = 10**4
-    return total + section + (digit or 0)
+            reading.figure = ONES[syllable]
+            continue
+        nothing_before = not reading.section and not reading.figure
+        if not reading.takes(SCALES[syllable]) or (syllable == "조" and nothing_before):
+            return None
+        reading.add_scale(SCALES[syllable])
+    return reading.value
 
 
 def english_value(words: str) -> int | None:

@@ -58,18 +58,10 @@ class Quantity:
     support_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Bare:
-    """A figure without a unit, and where it begins."""
-
-    number: Number
-    start: int
-
-
 class QuantityReader:
     """Reads the quantities of one text, from left to right.
 
-    Each `read_` method reads what begins at a place, adds it to `quantities` where it is one, and
+    Each `read_` method reads what begins with a match, adds it to `quantities` where it is one, and
     gives the place to go on from.
     """
 
@@ -77,9 +69,16 @@ class QuantityReader:
         self.text = text
         self.words = words
         self.quantities: list[Quantity] = []
-        self._bare: list[_Bare] = []  # a later figure may lend them its unit
+        self._bare: list[Number] = []  # a later figure may lend them its unit
 
-    def read_figure(self, start: int, prefix: re.Match[str] | None = None) -> int:
+    def read_digit(self, match: re.Match[str]) -> int:
+        return self._read_figure(match.start())
+
+    def read_prefix(self, match: re.Match[str]) -> int:
+        """$ 100: a sign that stands before its figure."""
+        return self._read_figure(match.end(), match)
+
+    def _read_figure(self, start: int, prefix: re.Match[str] | None = None) -> int:
         """The figure at `start` with its unit, before which a prefix ($) may stand."""
         number = read_number(self.text, start)
         if number is None:
@@ -105,15 +104,15 @@ class QuantityReader:
         if unit is None and number.big > 1 and not is_code and self._is_amount(end):
             unit = self.words.won
         if unit is None:
-            bare = _Bare(number, start)
-            self._bare.append(bare)
+            self._bare.append(number)
             return end
         self._lend(unit, number, scale, begin)
         self._add(unit, number.value * scale, begin, end)
         return end
 
-    def read_hangul(self, start: int, stop: int) -> int:
+    def read_hangul(self, match: re.Match[str]) -> int:
         """삼천만원, 구십 일: the longest numeral of the run that a unit follows."""
+        start, stop = match.span("hangul")
         if not _SCALES.search(self.text, start, stop):
             stop = start + 1
         for end in range(stop, start, -1):
@@ -123,28 +122,25 @@ class QuantityReader:
             run = self.text[start:end]
             if run[0] == "만" and run[1:2].isspace():
                 run = run[2:]
-            if not run or run[-1].isspace():
-                continue
-            if not _is_numeral(run, named):
+            if not run or run[-1].isspace() or not _is_numeral(run, named):
                 continue
             value = hangul_value(run)
-            if value is None:
-                continue
-            numeral_start = end - len(run)
-            self._add(named.unit, value, numeral_start, named.end)
-            return named.end
+            if value is not None:
+                self._add(named.unit, value, end - len(run), named.end)
+                return named.end
         blank = _BLANK.search(self.text, start, stop)
         return blank.start() if blank else stop
 
-    def read_native(self, start: int, end: int) -> int:
+    def read_native(self, match: re.Match[str]) -> int:
         """두 달, 스무 명."""
-        value = NATIVE[self.text[start:end]]
-        named = self.words.behind_figure(self.text, end)
-        return self._add_numeral(value, named, start, end)
+        start, end = match.span("native")
+        value = NATIVE[match["native"]]
+        return self._add_numeral(value, self.words.behind_figure(self.text, end), start, end)
 
-    def read_english(self, start: int, end: int) -> int:
+    def read_english(self, match: re.Match[str]) -> int:
         """thirty days, thirty (30) days, two thousand won."""
-        value = english_value(self.text[start:end])
+        start, end = match.span()
+        value = english_value(match[0])
         if value is None:
             return end
         scale, end = self._english_scale(end, after_sign=True)
@@ -153,17 +149,14 @@ class QuantityReader:
 
     def read_ratio(self, match: re.Match[str]) -> int:
         """7:3, 8대 2: two shares of a whole; other figures with a colon are read one by one."""
-        one = int(match["one"])
-        other = int(match["other"])
-        whole = one + other
+        shares = int(match["one"]), int(match["other"])
         percent = self.words.percent
-        if percent is None or whole not in (10, 100):
-            return self.read_figure(match.start())
-        if self.words.behind_figure(self.text, match.end()):
-            return self.read_figure(match.start())
-        for share, group in ((one, "one"), (other, "other")):
+        has_unit = self.words.behind_figure(self.text, match.end())
+        if percent is None or sum(shares) not in (10, 100) or has_unit:
+            return self._read_figure(match.start())
+        for share, group in zip(shares, ("one", "other")):
             start, end = match.span(group)
-            self._add(percent, share * 100 // whole, start, end)
+            self._add(percent, share * 100 // sum(shares), start, end)
         return match.end()
 
     def read_fraction(self, match: re.Match[str]) -> int:
@@ -232,15 +225,15 @@ class QuantityReader:
         """
         end = start
         for bare in reversed(self._bare):
-            joint = _JOINT.fullmatch(self.text, bare.number.end, end)
+            joint = _JOINT.fullmatch(self.text, bare.end, end)
             if joint is None:
                 break
-            if bare.number.big > 1 and number.big == 1:
+            if bare.big > 1 and number.big == 1:
                 break
-            if "," in joint[0] and bare.number.value > 10 * number.value:
+            if "," in joint[0] and bare.value > 10 * number.value:
                 break
-            value = tidy(_in_scale_of(number, bare.number) * scale)
-            self._add(unit, value, bare.start, bare.number.end)
+            value = tidy(_in_scale_of(number, bare) * scale)
+            self._add(unit, value, bare.start, bare.end)
             end = bare.start
         self._bare.clear()
 

@@ -235,7 +235,7 @@ def test_thousands_after_a_hundred_million(text: str, value: int, end: int) -> N
 
 
 def test_a_figure_before_a_compound_number_does_not_take_its_scale() -> None:
-    assert read_number("1억 2천", 0) == Number(120_000_000, 5, 0, 1000, 10**8)
+    assert read_number("1억 2천", 0) == Number(120_000_000, 0, 5, 0, 1000, 10**8)
     assert keys("3~1억 2천만원") == {"amount:KRW:3", "amount:KRW:120000000"}
 
 
