@@ -7,6 +7,7 @@ text. Source: specification D34.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,12 +17,6 @@ from .text import normalise
 BEFORE = 60
 AFTER = 40
 """Characters on either side of a value that may say something of it."""
-
-CONDITION = 3
-"""Weight of a condition, in pairs of syllables."""
-
-SAME_ITEM = 80
-"""Characters between two cases of one item."""
 
 MOST_CONDITIONS = 3
 """Values before a value that may be conditions of it."""
@@ -72,31 +67,13 @@ STOP = re.compile(
 )
 """Where what is said of a value ends."""
 
-_CLAUSE = re.compile(r"(?<=[가-힣])(?:고|며|는데|는데요|지만|으나|니까|므로)[,\s]")
-"""Where a clause ends, and with it what is said of a value."""
-
-_CASE = re.compile(
-    r"(?:(?:이상|미만|이하|초과|이내)(?:이면|일 ?때|인 ?경우|면|은|는)?|[0-9][가-힣]{1,3}?이?면"
-    r"|최대|최고|최저|최소|최장|각각|[x×*=~-])[\s(]{0,2}$"
-)
-"""What stands before a value that is one more case of the item before it: 10주 미만이면 1,500만원."""
-
 _LINE = re.compile(r"[.!?](?!\d)|[\n■○●▶※]")
 _WORD = re.compile(r"(?<![0-9가-힣])[가-힣]{2,}|[a-z]{2,}")
 _ENDING = re.compile(
     r"(?:입니다|습니다|합니다|됩니다|으로|에서|부터|까지|에는|이며|하고|되고|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
 )
 
-_SUM = re.compile(r"(?:^|.*)\s?[x×*=+]\s?$|\s?[x×*=+]", re.DOTALL)
-"""Around a value that is reckoned with: 3만원 x 42일."""
-
 _FIGURE = re.compile(r"[0-9]")
-
-_COMMON = frozenset({
-    "지급", "보장", "보상", "환급", "한도", "이상", "이하", "미만", "초과", "이내", "경우", "가능", "최대",
-    "최고", "최저", "최소", "금액", "기간", "기준", "적용", "해당", "포함", "안내", "고객", "계약",
-})  # fmt: skip
-"""Words that stand at many items, and tell none from another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,28 +104,26 @@ def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[St
     >>> [sorted(s.behind) for s in statements("만 26세 미만", [entity])]
     [['high']]
     """
-    latest: dict[str, Statement] = {}
+    last_end: dict[str, int] = {}
     result = []
     for index, entity in enumerate(entities):
+        start = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
         before = _norm(raw[max(entity.start - BEFORE, 0) : entity.start])
         after = _norm(raw[entity.end : entity.end + AFTER])
-        earlier = latest.get(entity.kind)
-        start = max(earlier.entity.end if earlier else 0, entity.start - BEFORE)
-        ahead = _CLAUSE.split(_LINE.split(_norm(raw[start : entity.start]))[-1])[-1]
+        line = _LINE.split(_norm(raw[start : entity.start]))[-1]
         following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
-        close_behind = _words_behind(after, following - entity.end)
+        words_behind = _words_behind(after, following - entity.end)
         conditions = _conditions(entities, index, start)
-        words = syllable_pairs(ahead) | close_behind | conditions
-        if earlier and _CASE.search(before) and entity.start - earlier.entity.end <= SAME_ITEM:
-            words |= earlier.words
-        label = syllable_pairs(STOP.split(ahead)[-1]) or close_behind
-        if _SUM.search(before) or _SUM.match(after):
-            label = frozenset()
-        else:
-            label |= conditions
-        sides = (_behind(after), _ahead(before))
-        latest[entity.kind] = Statement(entity, number, *sides, words, label)
-        result.append(latest[entity.kind])
+        statement = Statement(
+            entity=entity,
+            number=number,
+            behind=_behind(after),
+            ahead=_ahead(before),
+            words=syllable_pairs(line) | words_behind | conditions,
+            label=(syllable_pairs(STOP.split(line)[-1]) or words_behind) | conditions,
+        )
+        last_end[entity.kind] = entity.end
+        result.append(statement)
     return result
 
 
@@ -203,32 +178,21 @@ def syllable_pairs(text: str) -> frozenset[str]:
     pairs = set()
     for word in _WORD.findall(text):
         stem = _ENDING.sub("", word)
-        if stem[:2] in _COMMON and len(stem) < 4:
-            continue
         for index in range(len(stem) - 1):
             pairs.add(stem[index : index + 2])
     return frozenset(pairs)
 
 
 def rarity(all_statements: Iterable[Statement]) -> Mapping[str, float]:
-    """Weight of each pair of syllables: one over the number of values that it stands around.
-
-    A value that is a condition of another weighs as much as a word.
-    """
-    counts: dict[str, int] = {}
+    """Weight of each word: one over the number of values that it stands around."""
+    counts: Counter[str] = Counter()
     for statement in all_statements:
-        for pair in statement.words:
-            counts[pair] = counts.get(pair, 0) + 1
-    weights = {}
-    for pair, count in counts.items():
-        weights[pair] = (CONDITION if ":" in pair else 1) / count
-    return weights
+        counts.update(statement.words)
+    return {word: 1 / count for word, count in counts.items()}
 
 
 def likeness(words: frozenset[str], statement: Statement, weights: Mapping[str, float]) -> float:
     """The share of the words, by rarity, that stand around a value too: 0..1."""
-    total = sum(weights[pair] for pair in words if pair in weights)
-    if not total:
-        return 0.0
-    shared = words & statement.words
-    return sum(weights[pair] for pair in shared if pair in weights) / total
+    total = sum(weights.get(word, 0) for word in words)
+    shared = sum(weights.get(word, 0) for word in words & statement.words)
+    return shared / total if total else 0.0
