@@ -73,6 +73,10 @@ _ENDING = re.compile(
     r"(?:입니다|습니다|합니다|됩니다|으로|에서|부터|까지|에는|이며|하고|되고|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
 )
 
+_RECKONED = re.compile(r"[x×*=+→]\s?$")
+_RECKONED_WITH = re.compile(r"\s?[x×*=+→]")
+"""Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원."""
+
 _FIGURE = re.compile(r"[0-9]")
 
 
@@ -110,17 +114,22 @@ def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[St
         start = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
         before = _norm(raw[max(entity.start - BEFORE, 0) : entity.start])
         after = _norm(raw[entity.end : entity.end + AFTER])
-        line = _LINE.split(_norm(raw[start : entity.start]))[-1]
+        line = _LINE.split(raw[start : entity.start])[-1]
+        start = entity.start - len(line)
+        line = _norm(line)
         following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
         words_behind = _words_behind(after, following - entity.end)
         conditions = _conditions(entities, index, start)
+        label = (syllable_pairs(STOP.split(line)[-1]) or words_behind) | conditions
+        if _RECKONED.search(before) or _RECKONED_WITH.match(after):
+            label = frozenset()
         statement = Statement(
             entity=entity,
             number=number,
             behind=_behind(after),
             ahead=_ahead(before),
             words=syllable_pairs(line) | words_behind | conditions,
-            label=(syllable_pairs(STOP.split(line)[-1]) or words_behind) | conditions,
+            label=label,
         )
         last_end[entity.kind] = entity.end
         result.append(statement)

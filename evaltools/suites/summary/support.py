@@ -91,12 +91,13 @@ class SourceValues:
     def nearest(self, statement: Statement) -> Statement | None:
         """The same value around which most of the same words stand.
 
-        Of equal ones one that says not the opposite, then the first.
+        One that says the opposite must be more alike than the others by APART, as bounds come in pairs
+        (3만원 이하, 3만원 초과); of equal ones the first counts.
         """
 
-        def rank(candidate: Statement) -> tuple[float, bool]:
+        def rank(candidate: Statement) -> float:
             is_opposed = bool(_opposite_sides(statement, candidate))
-            return self.alike(statement.words, candidate), not is_opposed
+            return self.alike(statement.words, candidate) - (APART if is_opposed else 0)
 
         candidates = self._same.get(statement.entity.key, [])[:MOST_SOURCES]
         return max(candidates, key=rank, default=None)
