@@ -15,7 +15,7 @@ from .entities import Entity
 from .text import normalise
 
 BEFORE = 60
-AFTER = 40
+AFTER = 60
 """Characters on either side of a value that may say something of it."""
 
 MOST_CONDITIONS = 3
@@ -62,9 +62,10 @@ PAYMENT_WORDS = re.compile(
 )
 """Words that say of a thing that it is paid, or not."""
 
-STOP = re.compile(
-    r"[.!?](?!\d)|[;,\n·/|()\[\]■○●▶※]|(?:지만|으나|는데|하고|되고|하며|되며|이며|이고)(?=[\s,])"
-)
+_CONNECTIVE = r"(?:지만|으나|는데|(?<=[가-힣])(?<![사보광권참])고|(?<=[가-힣])며)(?=[\s,])"
+"""The end of a clause within a sentence (나오고, 지급하며), but no noun (사고, 보고)."""
+
+STOP = re.compile(rf"[.!?](?!\d)|[;,\n·/|()\[\]■○●▶※]|{_CONNECTIVE}")
 """Where what is said of a value ends."""
 
 _LINE = re.compile(r"[.!?](?!\d)|[\n■○●▶※]")
@@ -78,21 +79,25 @@ _RECKONED_WITH = re.compile(r"\s?[x×*=+→]")
 """Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원."""
 
 _FIGURE = re.compile(r"[0-9]")
+_CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
+_NEXT_OF_LIST = re.compile(r"[,·/()+]|(?<=원)과\s")
+"""In a list of values what is said at its end is said of all: A 300만원, B 3천만원을 1회 지급."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A value in its place, with what is said of it.
 
-    number: of the text that states it. behind, ahead: the sides (LOW, UP, PAID, ...) that words
-    behind and before it give. words: pairs of syllables around it, and values that are conditions of
-    it. label: those of them that surely name what it is said of.
+    number: of the text that states it. sides: what words around it say of it (LOW, UP, PAID, ...).
+    listed: PAID or DENIED, where that is said at the end of a list, or behind another figure. words:
+    pairs of syllables around it, and values that are conditions of it. label: those of them that
+    surely name what it is said of.
     """
 
     entity: Entity
     number: int
-    behind: frozenset[str] = frozenset()
-    ahead: frozenset[str] = frozenset()
+    sides: frozenset[str] = frozenset()
+    listed: frozenset[str] = frozenset()
     words: frozenset[str] = field(default_factory=frozenset)
     label: frozenset[str] = field(default_factory=frozenset)
 
@@ -105,7 +110,7 @@ def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[St
     """The values of a text with what it says of each of them.
 
     >>> entity = Entity("age", "year", "26", "26세", 2, 5)
-    >>> [sorted(s.behind) for s in statements("만 26세 미만", [entity])]
+    >>> [sorted(s.sides) for s in statements("만 26세 미만", [entity])]
     [['high']]
     """
     last_end: dict[str, int] = {}
@@ -123,11 +128,12 @@ def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[St
         label = (syllable_pairs(STOP.split(line)[-1]) or words_behind) | conditions
         if _RECKONED.search(before) or _RECKONED_WITH.match(after):
             label = frozenset()
+        paid, is_direct = _payment_behind(after)
         statement = Statement(
             entity=entity,
             number=number,
-            behind=_behind(after),
-            ahead=_ahead(before),
+            sides=_sides(before, after) | (paid if is_direct else frozenset()),
+            listed=frozenset() if is_direct else paid,
             words=syllable_pairs(line) | words_behind | conditions,
             label=label,
         )
@@ -157,14 +163,25 @@ def _norm(text: str) -> str:
     return normalise(text).norm
 
 
-def _behind(after: str) -> frozenset[str]:
+def _sides(before: str, after: str) -> frozenset[str]:
     sides = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
-    clause = STOP.split(after, maxsplit=1)[0] + " "
-    if not _FIGURE.search(clause):
-        side = payment(clause)
-        if side:
-            sides.add(side)
+    sides |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
     return frozenset(sides)
+
+
+def _payment_behind(after: str) -> tuple[frozenset[str], bool]:
+    """Whether a value is paid, or not, and whether that is said of no other value."""
+    is_direct = True
+    for part in _NEXT_OF_LIST.split(_CLAUSE_END.split(after, maxsplit=1)[0]):
+        has_figure = bool(_FIGURE.search(part))
+        if not is_direct and not has_figure:
+            break
+        is_direct = is_direct and not has_figure
+        side = payment(part + " ")
+        if side:
+            return frozenset([side]), is_direct
+        is_direct = False
+    return frozenset(), True
 
 
 def payment(clause: str) -> str | None:
@@ -176,10 +193,6 @@ def payment(clause: str) -> str | None:
     if _DENIED.search(clause):
         return DENIED
     return PAID if _PAID.search(clause) else None
-
-
-def _ahead(before: str) -> frozenset[str]:
-    return frozenset(side for side, pattern in _AHEAD.items() if pattern.search(before))
 
 
 def syllable_pairs(text: str) -> frozenset[str]:

@@ -52,6 +52,8 @@ BOUND = "the source puts the opposite bound on it"
 CHANGE = "the source says the opposite change"
 ITEM = "the source says it of another item"
 
+BOUNDS = frozenset({LOW, HIGH})
+
 OF_SIDE = {LOW: BOUND, HIGH: BOUND, PAID: OPPOSITE_PAYMENT, DENIED: OPPOSITE_PAYMENT}
 
 
@@ -91,16 +93,19 @@ class SourceValues:
     def nearest(self, statement: Statement) -> Statement | None:
         """The same value around which most of the same words stand.
 
-        One that says the opposite must be more alike than the others by APART, as bounds come in pairs
-        (3만원 이하, 3만원 초과); of equal ones the first counts.
+        One that says the same of it, as a bound or that it is paid, is preferred by APART: bounds come in
+        pairs (3만원 이하, 3만원 초과). Of equal ones one that says not the opposite, then the first.
         """
 
-        def rank(candidate: Statement) -> float:
+        def rank(candidate: Statement) -> tuple[float, bool]:
+            preferred = APART if _confirms(statement, candidate) else 0
             is_opposed = bool(_opposite_sides(statement, candidate))
-            return self.alike(statement.words, candidate) - (APART if is_opposed else 0)
+            return self.alike(statement.words, candidate) + preferred, not is_opposed
 
-        candidates = self._same.get(statement.entity.key, [])[:MOST_SOURCES]
-        return max(candidates, key=rank, default=None)
+        return max(self._same_value(statement), key=rank, default=None)
+
+    def _same_value(self, statement: Statement) -> list[Statement]:
+        return self._same.get(statement.entity.key, [])[:MOST_SOURCES]
 
     def opposed(self, statement: Statement, nearest: Statement) -> tuple[str, bool]:
         """Why a source says the opposite of a value ("" where it does not), and whether that is sure.
@@ -108,13 +113,18 @@ class SourceValues:
         Two opposites make a right sentence again (up to 2 years half is paid: over 2 years it is not
         halved), and so do values that are said of different things.
         """
-        sides = _opposite_sides(statement, nearest)
-        if not sides:
+        opposite = _opposite_sides(statement, nearest)
+        if not opposite:
             return "", False
-        why = OF_SIDE.get(sides[0], CHANGE)
-        if why == OPPOSITE_PAYMENT and statement.entity.kind not in SURE_KINDS:
+        why = OF_SIDE.get(opposite[0], CHANGE)
+        shared_bounds = statement.sides & nearest.sides & BOUNDS
+        is_sum = statement.entity.kind in SURE_KINDS
+        if why == OPPOSITE_PAYMENT and not is_sum and not shared_bounds:
             return "", False
-        return why, len(sides) == 1 and self.alike(statement.words, nearest) >= CLEAR
+        is_direct = {opposite[0], OPPOSITE[opposite[0]]} <= statement.sides | nearest.sides
+        is_alike = self.alike(statement.words, nearest) >= CLEAR
+        is_confirmed = any(_confirms(statement, other) for other in self._same_value(statement))
+        return why, len(opposite) == 1 and is_direct and is_alike and not is_confirmed
 
     def instead(self, statement: Statement) -> Statement | None:
         """The sources' own value of the kind at the item of a value that none of them states."""
@@ -236,12 +246,21 @@ def _contradict(result: Support, shown: dict[str, Any]) -> None:
     result.contradicted.append(shown)
 
 
+def _all_sides(statement: Statement) -> frozenset[str]:
+    return statement.sides | statement.listed
+
+
+def _confirms(statement: Statement, source: Statement) -> bool:
+    """Whether a source says the same of a value, and nothing that is opposite."""
+    same = _all_sides(statement) & _all_sides(source)
+    return bool(same) and not _opposite_sides(statement, source)
+
+
 def _opposite_sides(one: Statement, other: Statement) -> list[str]:
-    """The sides of the one of which the other has the opposite, said in the same way."""
-    opposed = []
-    for own, others in ((one.behind, other.behind), (one.ahead, other.ahead)):
-        opposed += [side for side in own if OPPOSITE[side] in others and side not in others]
-    return sorted(opposed)
+    """The sides of the one of which the other has the opposite."""
+    others = _all_sides(other)
+    opposite = [side for side in _all_sides(one) if OPPOSITE[side] in others and side not in others]
+    return sorted(opposite)
 
 
 def _is_alternative(statement: Statement, candidate: Statement) -> bool:
@@ -249,8 +268,7 @@ def _is_alternative(statement: Statement, candidate: Statement) -> bool:
     own, other = statement.entity, candidate.entity
     if (own.kind, own.base) != (other.kind, other.base) or own.key == other.key:
         return False
-    bounds = {LOW, HIGH}
-    same_bound = statement.behind & bounds == candidate.behind & bounds
+    same_bound = statement.sides & BOUNDS == candidate.sides & BOUNDS
     return same_bound and not other.support_only
 
 
