@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .entities import Entity
-from .statements import DENIED, OPPOSITE, PAYMENT_WORDS, STOP, payment, syllable_pairs
+from .statements import OPPOSITE, PAYMENT_WORDS, STOP, payment, syllable_pairs
 from .text import normalise
 
 ALIKE = 0.75
@@ -27,7 +27,6 @@ NEAR = 16
 OPPOSITE_PAYMENT = "the source says the opposite of payment"
 STATED = "the source states a value for it"
 
-_EXCLUDED = re.compile(r"면책(?!금|기간| ?사항)|제외(?:되|된|됨|됩|하|한|함|합|[\s.,;)]|$)")
 _FIGURE = re.compile("[0-9]")
 
 _ITEM = (
@@ -102,7 +101,7 @@ def _claims(raw: str) -> Iterator[Claim]:
     ends = [match.span() for match in STOP.finditer(text.norm)]
     for clause_end, following in [*ends, (len(text.norm), 0)]:
         clause = text.norm[clause_start:clause_end]
-        side = DENIED if _EXCLUDED.search(clause) else payment(clause + " ")
+        side = payment(clause + " ")
         words = syllable_pairs(PAYMENT_WORDS.sub(" ", clause))
         if side and words:
             blanks = len(clause) - len(clause.lstrip())
@@ -123,9 +122,9 @@ def absent_items(
     absent_in_sources: set[str] = set()
     for context in contexts:
         matches = _ABSENT.finditer(normalise(context).norm)
-        absent_in_sources.update(_plain(match["item"]) for match in matches)
+        absent_in_sources.update(_named(match["item"]) for match in matches)
     for match in _ABSENT.finditer(text.norm):
-        item = _plain(match["item"])
+        item = _named(match["item"])
         if item in absent_in_sources:
             continue
         for number, entities in enumerate(sources):
@@ -148,8 +147,13 @@ def absent_items(
             break
 
 
-def _plain(item: str) -> str:
-    return item.replace(" ", "")
+def _plain(text: str) -> str:
+    return text.replace(" ", "")
+
+
+def _named(item: str) -> str:
+    """An item as texts may also name it: 자기부담금 is 자기부담."""
+    return re.sub("(?<=부담)[금률액]$|(?<=공제)(?:금액|[금액])$", "", _plain(item))
 
 
 def _value_of(item: str, context: str, entities: Sequence[Entity]) -> Entity | None:

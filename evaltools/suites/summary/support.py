@@ -45,12 +45,13 @@ APART = 0.35
 FIGURES = ("amount", "percent", "duration", "age", "count")
 """Kinds of values that texts say of several items."""
 
-SURE_KINDS = ("amount", "percent")
+SUMS = ("amount", "percent", "count")
 """Kinds of values whose payment and denial exclude each other; a period may be told by either."""
 
 BOUND = "the source puts the opposite bound on it"
 CHANGE = "the source says the opposite change"
 ITEM = "the source says it of another item"
+NOT_DENIED = "no source says that it is not paid"
 
 BOUNDS = frozenset({LOW, HIGH})
 
@@ -115,16 +116,23 @@ class SourceValues:
         """
         opposite = _opposite_sides(statement, nearest)
         if not opposite:
-            return "", False
+            return self._without_denial(statement), False
         why = OF_SIDE.get(opposite[0], CHANGE)
         shared_bounds = statement.sides & nearest.sides & BOUNDS
-        is_sum = statement.entity.kind in SURE_KINDS
+        is_sum = statement.entity.kind in SUMS
         if why == OPPOSITE_PAYMENT and not is_sum and not shared_bounds:
             return "", False
         is_direct = {opposite[0], OPPOSITE[opposite[0]]} <= statement.sides | nearest.sides
         is_alike = self.alike(statement.words, nearest) >= CLEAR
         is_confirmed = any(_confirms(statement, other) for other in self._same_value(statement))
         return why, len(opposite) == 1 and is_direct and is_alike and not is_confirmed
+
+    def _without_denial(self, statement: Statement) -> str:
+        """Why a sum is doubtful that a summary denies, where no source denies the same sum; "" of others."""
+        if statement.entity.kind not in SUMS or DENIED not in statement.sides:
+            return ""
+        same = self._same_value(statement)
+        return "" if any(DENIED in _all_sides(source) for source in same) else NOT_DENIED
 
     def instead(self, statement: Statement) -> Statement | None:
         """The sources' own value of the kind at the item of a value that none of them states."""
