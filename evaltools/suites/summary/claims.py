@@ -30,8 +30,8 @@ STATED = "the source states a value for it"
 _FIGURE = re.compile("[0-9]")
 
 _ITEM = (
-    r"(?P<item>(?:면책|대기|감액|부담보) ?기간|(?:자기|본인) ?부담(?:금|률|액)?|자부담(?:금)?|면책금|공제(?: ?금액|액|금)"
-    r"|(?:보상|보장|지급|가입|이용)? ?한도|수수료|위약금|해약 ?환급금|만기 ?환급금)"
+    r"(?P<item>(?:면책|대기|감액|부담보)(?: ?기간)?|(?:자기|본인) ?부담(?:금|률|액)?|자부담금?|면책금"
+    r"|공제(?: ?금액|액|금)?|(?:보상|보장|지급|가입|이용)? ?한도|수수료|위약금|해약 ?환급금|만기 ?환급금)"
 )
 _ABSENT = re.compile(
     rf"{_ITEM}(?:은|는|이|가|도|을|를)?[\s:]{{0,2}}(?:전혀 |따로 |별도로 |일체 )?"
@@ -152,21 +152,18 @@ def _plain(text: str) -> str:
 
 
 def _named(item: str) -> str:
-    """An item as texts may also name it: 자기부담금 is 자기부담."""
-    return re.sub("(?<=부담)[금률액]$|(?<=공제)(?:금액|[금액])$", "", _plain(item))
+    """An item as texts may also name it: 자기부담금 is 자기부담, 면책기간 is 면책."""
+    return re.sub("기간$|(?<=부담)[금률액]$|(?<=공제)(?:금액|[금액])$", "", _plain(item))
 
 
 def _value_of(item: str, context: str, entities: Sequence[Entity]) -> Entity | None:
     """The first value right behind an item in a source, or right before it."""
-    period = item.removesuffix("기간")
-    names_behind = [item, "의" + item]
-    if period != item:
-        names_behind += [period, "간" + period, "동안" + period]
+    names_behind = tuple(joint + item for joint in ("", "의", "간", "동안"))
     for entity in entities:
         if entity.kind not in _VALUES or entity.support_only:
             continue
         before = _plain(normalise(context[max(0, entity.start - NEAR) : entity.start]).norm)
         after = _plain(normalise(context[entity.end : entity.end + NEAR // 2]).norm)
-        if item in _CLAUSE.split(before)[-1] or after.startswith(tuple(names_behind)):
+        if item in _CLAUSE.split(before)[-1] or after.startswith(names_behind):
             return entity
     return None

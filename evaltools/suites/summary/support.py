@@ -148,7 +148,7 @@ class SourceValues:
 
         Where the summary states that other value too, the two must fit better the other way round.
         """
-        if statement.entity.kind not in FIGURES:
+        if statement.entity.kind not in FIGURES or nearest.entity.support_only:
             return None
         label = statement.label
         own = self.alike(label, nearest)

@@ -152,3 +152,88 @@ def test_the_judge_is_asked_where_a_source_may_say_otherwise() -> None:
     assert trigger("summary_accuracy", **known) is None
     assert trigger("summary_accuracy", **known, contested=True) == "a source may say otherwise"
     assert trigger("summary_non_definitive", **known, contested=True) is None
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        # said at the end of a list, or behind another figure
+        (
+            "경증 300만원, 중증 3천만원을 1회 부지급",
+            "경증 300만원, 중증 3천만원을 1회에 한해 지급합니다.",
+        ),
+        ("사망 시 1억원까지 보장되지 않습니다", "사망 시 1억원, 부상 시 3천만원까지 보장합니다."),
+        # with the same bound a period is paid for, or not
+        ("보존치료는 90일이 지나야 보장되지 않음", "보존치료는 90일이 지난 다음 날부터 보장"),
+    ],
+)
+def test_the_opposite_of_payment_is_noticed_in_lists(summary: str, source: str) -> None:
+    found = evidence(summary, source)
+    points = [*found.get("look", []), *found.get("contradicted", [])]
+    assert "the source says the opposite of payment" in [point["why"] for point in points]
+
+
+@pytest.mark.parametrize(
+    ("summary", "source", "is_doubtful"),
+    [
+        ("1년 이내는 50% 부지급", "1년 이내 판정은 반액.", True),
+        ("1년 이내는 50% 부지급", "1년 이내는 50%를 지급하지 않습니다.", False),
+        ("배관 공사비 85만원은 보상 제외", "배관 공사비 85만원은 보상이 안 됩니다.", False),
+        # the denial is of another thing
+        ("진단비 300만원, 경계성종양은 부지급", "진단비 300만원. 경계성종양은 안 나갑니다.", False),
+    ],
+)
+def test_a_denied_sum_needs_a_denial_of_it(summary: str, source: str, is_doubtful: bool) -> None:
+    assert ("no source says that it is not paid" in whys(summary, source)) == is_doubtful
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("입원일당은 최대 120일", "입원일당은 120일을 넘을 수 없습니다."),
+        ("2년 이내 수술", "2년 안에 수술하면 됩니다."),
+        ("10년 이하 1.0%, 10년 초과 0.5%", "5년 초과 10년 이하 1.0%, 10년 초과 0.5%."),
+    ],
+)
+def test_bounds_in_other_words_agree(summary: str, source: str) -> None:
+    assert state(summary, source) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("2년 초과 수술", "2년 안에 수술하면 됩니다."),
+        ("한도 최소 25일", "한도 25일까지 인정합니다."),
+        ("입원일당은 최소 120일", "입원일당은 120일을 넘을 수 없습니다."),
+    ],
+)
+def test_bounds_of_speech_are_read(summary: str, source: str) -> None:
+    assert state(summary, source) != "ok"
+
+
+def test_a_reckoned_value_and_one_that_changes_are_of_no_single_item() -> None:
+    source = "일당 3만원. 수술비 50만원. 입원 42일 x 3만원 = 126만원. 보험료 5만원 -> 4만원."
+    assert state("일당 3만원 x 42일 = 126만원", source) == "ok"
+    assert state("보험료 5만원 → 4만원", source) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("영업일 3일 소요", "3영업일 이내"),
+        ("3영업일 소요", "영업일 3일이면 됩니다"),
+        ("연 3개 한도", "1년에 3개요"),
+        ("절반 지급", "반만 드려요"),
+        ("1/2만 지급", "50% 지급"),
+        ("보험료 41,200원에서 58,900원으로", "보험료 41,200 -> 58,900원"),
+        ("갑상선암 제외", "갑상선암은 대상에서 뺍니다. 1회"),
+    ],
+)
+def test_other_notations_of_one_value(summary: str, source: str) -> None:
+    assert evidence(summary, source)["unsupported"] == []
+
+
+def test_an_item_is_denied_under_each_of_its_names() -> None:
+    assert state("자기부담금 없음", "500만원 한도(자기부담 50만원)") == "fail"
+    assert state("공제금 없이 20만원", "20만원까지, 1만원 공제 없음") == "ok"
+    assert state("면책기간 없음, 5천만원", "5천만원(90일 면책 없음)") == "ok"
