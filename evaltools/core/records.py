@@ -59,9 +59,16 @@ def _as_message(error: Any) -> Message:
         template = PydanticKnownError(error["type"], error.get("ctx")).message_template
     except (KeyError, TypeError, ValueError):  # of a validator of ours
         return Message(error["msg"])
-    values = {name: str(value) for name, value in error.get("ctx", {}).items()}
+    values = {name: _told(value) for name, value in error.get("ctx", {}).items()}
     message = Message(template, values)
     return message if str(message) == error["msg"] else Message(error["msg"])
+
+
+def _told(value: Any) -> str | Message:
+    """A value of an error; of an exception that carries a message the message."""
+    if isinstance(value, Exception) and value.args and isinstance(value.args[0], Message):
+        return value.args[0]
+    return str(value)
 
 
 def fitted(

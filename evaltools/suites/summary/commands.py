@@ -16,7 +16,7 @@ import click
 from ...core.commands import PATH
 from ...core.errors import InputError, Problem, Problems, UsageError
 from ...core.files import dumps, refuse_input, resolve, write_text
-from ...core.language import LANGUAGES, say, speak
+from ...core.language import LANGUAGES, Message, say, speak
 from ...core.names import nearest
 from ...core.terminal import echo
 
@@ -124,15 +124,16 @@ def label(
 
     It downloads the labels as CSV for `evaltools calibrate` and `report summary --labels`.
     """
+    speak(lang)
     inputs = [cases, wanted] if wanted else [cases]
     refuse_input(out, inputs)
     for metric in metrics:
         if metric not in QUESTIONS:
-            raise UsageError(f"--metric {metric}: {nearest(metric, list(QUESTIONS))}")
-    speak(lang)
+            near = nearest(metric, list(QUESTIONS))
+            raise UsageError("--metric {metric}: {nearest}", metric=metric, nearest=near)
     items = to_label(cases, metrics or tuple(QUESTIONS), n, seed, wanted)
     write_text(out, label_page(items))
-    echo(f"{len(items)} labels to give -> {out}")
+    echo(say("{n} labels to give -> {out}", n=len(items), out=str(out)))
 
 
 def to_label(
@@ -196,7 +197,7 @@ def _rows_of(path: Path, case_ids: set[str]) -> list[tuple[str, str, str]]:
     rows = []
     for line, row in read_rows(path, Wanted, problems, "case_id"):
         if row.metric not in QUESTIONS or row.case_id not in case_ids:
-            message = f"no {row.metric} of this case"
+            message = Message("no {metric} of this case", {"metric": row.metric})
             problems.error("unknown-case", message, file=str(path), line=line, id=row.case_id)
         rows.append((row.case_id, row.metric, row.stratum or ""))
     problems.raise_if_failed()

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ...core.check import AnyCheck
 from ...core.errors import InputError, Problem, Problems
+from ...core.language import Message
 from ...core.resampling import Resampling
 from ...report.sentences import label_message
 from ...stats.calibration import (
@@ -91,7 +92,8 @@ def with_labels(
         columns[f"{name}_label"] = units["case_id"].map(cases["label"])
         columns[f"{name}_stratum"] = units["case_id"].map(by_case["stratum"])
         if name not in options.labelled:
-            message = f"{len(by_case)} labelled cases, {LEAST} are needed"
+            values = {"n": len(by_case), "least": LEAST}
+            message = Message("{n} labelled cases, {least} are needed", values)
             problems.warn("few-labels", message, file=str(path), field=name)
             continue
         why = refused(cases, labels, name)

@@ -27,6 +27,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+from ...core.language import Message
 from .numerals import ENGLISH, NATIVE
 from .text import any_of
 
@@ -65,6 +66,29 @@ MOST_GAPS = 3
 _FINALS = 28
 """Syllables that differ only in the final consonant follow each other in Unicode, the one without
 it first."""
+
+
+class RuleError(ValueError):
+    """What is wrong with a rule file: a template and its values; `quoted`: the text of the file that is wrong."""
+
+    def __init__(self, template: str, quoted: str = "", **values: object):
+        super().__init__(Message(template, values))
+        self.quoted = quoted
+
+
+class PhraseError(RuleError):
+    """A phrase that is not well formed, with the reason."""
+
+    def __init__(self, phrase: str, template: str, **values: object):
+        super().__init__(
+            "{phrase}: {reason}", phrase, phrase=repr(phrase), reason=Message(template, values)
+        )
+        self.template = template
+        self.reason_values = values
+
+    def of(self, phrase: str) -> PhraseError:
+        """The same of the phrase as the rule file has it, with {names} for words."""
+        return PhraseError(phrase, self.template, **self.reason_values)
 
 
 def find_all(phrases: Phrases, text: str) -> Spans:
@@ -124,7 +148,7 @@ def near_end(phrases: Phrases, reach: int) -> Phrases:
 
 
 def compile_phrases(sources: Iterable[str], mode: str, particles: Sequence[str]) -> Phrases:
-    """ValueError, naming the phrase, for one that is not well formed."""
+    """PhraseError for one that is not well formed."""
     compiled: list[tuple[str, re.Pattern[str]]] = []
     for source in sources:
         compiled.extend(_compile(source, mode, tuple(particles)))
@@ -132,7 +156,7 @@ def compile_phrases(sources: Iterable[str], mode: str, particles: Sequence[str])
 
 
 def expand(source: str, words: Mapping[str, str]) -> str:
-    """A phrase with the words of each {name} in it. ValueError for an unknown name.
+    """A phrase with the words of each {name} in it. PhraseError for an unknown name.
 
     >>> expand("{ask} 필요", {"ask": "(확인|문의)"})
     '(확인|문의) 필요'
@@ -142,7 +166,8 @@ def expand(source: str, words: Mapping[str, str]) -> str:
         name = match[1]
         if name not in words:
             known = ", ".join(words) or "none"
-            raise ValueError(f"{source!r}: no words named {name!r}; there are: {known}")
+            template = "no words named {name}; there are: {known}"
+            raise PhraseError(source, template, name=repr(name), known=known)
         return words[name]
 
     return re.sub(r"\{([^{}]*)\}", named, source)
@@ -152,21 +177,19 @@ def expand(source: str, words: Mapping[str, str]) -> str:
 def _compile(source: str, mode: str, particles: tuple[str, ...]) -> Phrases:
     source = source.lower()
     if not source.strip():
-        raise ValueError("an empty phrase")
+        raise PhraseError(source, "an empty phrase")
     if source.count("…") > MOST_GAPS:
-        raise ValueError(
-            f"{source!r}: at most {MOST_GAPS} of the sign … in a phrase: each more takes 12 times as long"
-        )
+        template = "at most {n} of the sign … in a phrase: each more takes 12 times as long"
+        raise PhraseError(source, template, n=MOST_GAPS)
     if mode == "substring":
         return ((source, re.compile(re.escape(source))),)
     parser = _Parser(source, any_of(particles))
     regex, anchors = parser.sequence()
     if parser.position != len(source):
-        raise ValueError(f"{source!r}: a ')' or '|' outside of a group")
+        raise PhraseError(source, "a ')' or '|' outside of a group")
     if not anchors:
-        raise ValueError(
-            f"{source!r}: needs a part that is always there (not only signs or optional groups)"
-        )
+        template = "needs a part that is always there (not only signs or optional groups)"
+        raise PhraseError(source, template)
     compiled = re.compile(regex)
     return tuple((anchor, compiled) for anchor in anchors)
 
@@ -210,7 +233,7 @@ class _Parser:
             self.last = ""
             regex, alternative = self.sequence()
             if self.position >= len(self.source):
-                raise ValueError(f"{self.source!r}: a '(' without its ')'")
+                raise PhraseError(self.source, "a '(' without its ')'")
             regexes.append(regex)
             anchors.extend(alternative)
             always = always and bool(alternative)
@@ -246,10 +269,8 @@ class _Parser:
 
     def _final(self, syllable: str) -> str:
         if not "가" <= syllable <= "힣" or (ord(syllable) - ord("가")) % _FINALS:
-            raise ValueError(
-                f"{self.source!r}: ^ stands behind a Hangul syllable without a final consonant, "
-                f"not {syllable!r}"
-            )
+            template = "^ stands behind a Hangul syllable without a final consonant, not {syllable}"
+            raise PhraseError(self.source, template, syllable=repr(syllable))
         self.last = syllable
         return f"[{syllable}-{chr(ord(syllable) + _FINALS - 1)}]"
 

@@ -60,8 +60,9 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        names = ", ".join(f"*{suffix}" for suffix in READERS)
-        raise problems.fatal("unknown-format", f"expected a file named {names}", file=str(path))
+        names = tuple(f"*{suffix}" for suffix in READERS)
+        message = Message("expected a file named {names}", {"names": names})
+        raise problems.fatal("unknown-format", message, file=str(path))
     require_file(path, problems)
     first_lines = FirstLines(path, problems)
     for line, case in reader(path, problems):
@@ -130,7 +131,7 @@ def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     try:
         rows = _sheet_rows(path, problems)
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
-        message = f"no Excel workbook that can be read: {e}"
+        message = Message("no Excel workbook that can be read: {reason}", {"reason": str(e)})
         raise problems.fatal("bad-xlsx", message, file=str(path)) from e
     if not rows:
         raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
@@ -188,7 +189,7 @@ def _warn_of_cell(
     if getattr(cell, "data_type", "") == "f":
         problems.warn("formula", "a formula is read as its text, not as its result", **place)
     if text is not None and len(text) >= CELL_LIMIT:
-        message = f"{CELL_LIMIT} characters: Excel may have cut the text off"
+        message = Message("{n} characters: Excel may have cut the text off", {"n": CELL_LIMIT})
         problems.warn("full-cell", message, **place)
 
 
@@ -203,16 +204,18 @@ def _read_table(rows: list[Row], path: Path, problems: Problems) -> Iterator[tup
     names = [field_of(name or "") for name in header]
     doubled = sorted({name for name in names if name in FIELDS and names.count(name) > 1})
     if doubled:
-        message = f"doubled columns {', '.join(doubled)}"
+        message = Message("doubled columns {names}", {"names": tuple(doubled)})
         raise problems.fatal("bad-header", message, file=str(path), line=1)
     missing = [field for field in FIELDS if field not in names]
     for name in names:
         near = nearest_header(name, missing) if name and name not in FIELDS else None
         if near:
-            message = f"the column {name!r} is not known and left out; did you mean {near}?"
+            template = "the column {name} is not known and left out; did you mean {near}?"
+            message = Message(template, {"name": repr(name), "near": near})
             problems.warn("unknown-column", message, file=str(path), line=1, field=name)
     if "id" in missing:
-        message = f"no column id (or 사례번호, 案例编号) among {', '.join(names)}"
+        template = "no column id (or 사례번호, 案例编号) among {names}"
+        message = Message(template, {"names": tuple(names)})
         raise problems.fatal("bad-header", message, file=str(path), line=1)
     return _fitted_cases(_records(names, rows[1:], path, problems), path, problems)
 
@@ -223,7 +226,8 @@ def _records(
     """(line, fields) of each row that has no more cells than the header."""
     for line, cells in rows:
         if any(cells[len(names) :]):
-            message = f"{len(cells)} cells, the header has {len(names)}"
+            values = {"n": len(cells), "columns": len(names)}
+            message = Message("{n} cells, the header has {columns}", values)
             first_cell = cells[0] or ""
             problems.error("too-many-cells", message, file=str(path), line=line, id=first_cell)
             continue

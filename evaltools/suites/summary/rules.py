@@ -19,10 +19,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from ...core.errors import InputError, Problems, UsageError
 from ...core.files import sha256
+from ...core.language import Message
 from ...core.manifest import policy_hash
 from ...core.names import nearest
 from ...core.records import describe, read_json
 from .compiled import CompiledRules
+from .phrases import RuleError
 
 DEFAULT_RULES = "ko-insurance"
 FOLDER = Path(__file__).parent / "rules"
@@ -163,9 +165,8 @@ class Rules(_Strict):
         *needed, optional = METRICS
         if set(value) - {optional} != set(needed):
             listed = ", ".join(needed)
-            raise ValueError(
-                f"expected a threshold for each of {listed}, and for {optional} if wanted"
-            )
+            template = "expected a threshold for each of {listed}, and for {optional} if wanted"
+            raise RuleError(template, listed=listed, optional=optional)
         return value
 
     @field_validator("tags")
@@ -174,11 +175,10 @@ class Rules(_Strict):
         wrong = [repr(tag) for tag in value if tag != normal_tag(tag) or not tag]
         if wrong:
             listed = ", ".join(wrong)
-            raise ValueError(f"tag names are lower case with _ for blanks and -: {listed}")
+            raise RuleError("tag names are lower case with _ for blanks and -: {tags}", tags=listed)
         if FOLLOWUP_TAG in value:
-            raise ValueError(
-                f"the phrases of {FOLLOWUP_TAG} stand under `followup`, not under `tags`"
-            )
+            template = "the phrases of {tag} stand under `followup`, not under `tags`"
+            raise RuleError(template, FOLLOWUP_TAG, tag=FOLLOWUP_TAG)
         return value
 
     @field_validator("aliases")
@@ -190,19 +190,21 @@ class Rules(_Strict):
     def _tags_are_known(self) -> Rules:
         for alias, tag in self.aliases.items():
             if alias in self.known_tags:
-                raise ValueError(f"aliases: {alias} is a tag itself")
-            if tag not in self.known_tags:
-                raise ValueError(f"aliases.{alias}: no tag {tag!r}; {self.nearest_tag(tag)}")
+                raise RuleError("aliases: {alias} is a tag itself", alias, alias=alias)
+            self._require_tag(tag, tag, f"aliases.{alias}")
         for concept in self.concepts:
-            if concept.tag and concept.tag not in self.tags:
-                message = f"concepts.tag: no tag {concept.tag!r}; {self.nearest_tag(concept.tag)}"
-                raise ValueError(message)
+            if concept.tag:
+                self._require_tag(concept.tag, concept.tag, "concepts.tag")
         for product, tags in self.required.items():
             for tag in tags:
-                if self.tag_of(tag) not in self.known_tags:
-                    message = f"required.{product}: no tag {tag!r}; {self.nearest_tag(tag)}"
-                    raise ValueError(message)
+                self._require_tag(tag, self.tag_of(tag), f"required.{product}")
         return self
+
+    def _require_tag(self, name: str, tag: str, field: str) -> None:
+        if tag not in self.known_tags:
+            template = "{field}: no tag {tag}; {nearest}"
+            near = self.nearest_tag(name)
+            raise RuleError(template, name, field=field, tag=repr(name), nearest=near)
 
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
@@ -210,13 +212,14 @@ class Rules(_Strict):
             unknown = [name for name in phrase_set.let_off if name not in self.let_offs]
             if unknown:
                 known = ", ".join(self.let_offs) or "none"
-                raise ValueError(f"no let-off named {', '.join(unknown)}; there are: {known}")
+                template = "no let-off named {names}; there are: {known}"
+                raise RuleError(template, unknown[0], names=", ".join(unknown), known=known)
         counts: Counter[str] = Counter()
         for unit in self.units:
             counts.update(word.lower() for word in unit.words)
         doubled = sorted(word for word, count in counts.items() if count > 1)
         if doubled:
-            raise ValueError(f"a word of two units: {', '.join(doubled)}")
+            raise RuleError("a word of two units: {words}", doubled[0], words=", ".join(doubled))
         _ = self.compiled  # raises for a phrase that is not well formed
         return self
 
@@ -229,10 +232,10 @@ class Rules(_Strict):
         tag = normal_tag(name)
         return self.aliases.get(tag) or self.aliases.get(tag.replace("_", ""), tag)
 
-    def nearest_tag(self, name: str) -> str:
+    def nearest_tag(self, name: str) -> Message:
         """What to say of a tag that is not known: the names that come closest, or all tags."""
         near = get_close_matches(name, [*self.known_tags, *self.aliases], 3, 0.5)
-        return str(nearest(name, near or self.known_tags))
+        return nearest(name, near or self.known_tags)
 
     def expected_tags(self, names: Sequence[str] | None, product: str | None) -> list[str] | None:
         """The tags that a summary should name: those of the case, then those its product requires.
@@ -308,7 +311,8 @@ def load_rules(name_or_path: str | Path) -> Rules:
         if exists:
             content_hash = sha256(path)
     if not exists:
-        raise UsageError(f"no rules {name!r}, and no file of that name; {nearest(name, bundled())}")
+        template = "no rules {name}, and no file of that name; {nearest}"
+        raise UsageError(template, name=repr(name), nearest=nearest(name, bundled()))
     return _read_once(path, content_hash)
 
 
@@ -333,8 +337,10 @@ def read_rules(path: Path, problems: Problems) -> Rules:
         return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
         text = path.read_text(encoding="utf-8")
-        for code, field, message in describe(e):
-            line = _line_of(field, text) if field else None
+        for error, (code, field, message) in zip(e.errors(include_url=False), describe(e)):
+            quoted = getattr(error.get("ctx", {}).get("error"), "quoted", "")
+            names = field.split(".") if field else [quoted]
+            line = _line_of(names, text)
             problems.error(code, message, field=field, file=file, line=line)
         raise InputError(problems.errors) from None
 
@@ -342,19 +348,21 @@ def read_rules(path: Path, problems: Problems) -> Rules:
 def _with_inherited(content: dict[str, Any], path: Path, problems: Problems) -> dict[str, Any]:
     """The content with what it inherits from a bundled file."""
     if "base" in content and "extends" in content:
-        message = "give base or extends: base replaces sections, extends adds to them"
-        raise problems.fatal("bad-field", message, field="extends", file=str(path))
+        message = Message("give base or extends: base replaces sections, extends adds to them")
+        raise _bad_field("extends", message, path, problems)
     own_to_a_file = {"name", "version", "description"}
     for field in ("base", "extends"):
         inherited_name = content.get(field)
         if inherited_name is None:
             continue
         if inherited_name not in bundled() or path == FOLDER / f"{inherited_name}.json":
-            message = f"expected one of {', '.join(bundled())}, got {inherited_name!r}"
-            raise problems.fatal("bad-field", message, field=field, file=str(path))
+            values = {"names": tuple(bundled()), "value": repr(inherited_name)}
+            message = Message("expected one of {names}, got {value}", values)
+            raise _bad_field(field, message, path, problems)
         if field == "extends" and content.get("name") == inherited_name:
-            message = f"{inherited_name!r} is the name of the rules that it extends; give another"
-            raise problems.fatal("bad-field", message, field="name", file=str(path))
+            template = "{name} is the name of the rules that it extends; give another"
+            message = Message(template, {"name": repr(inherited_name)})
+            raise _bad_field("name", message, path, problems)
         inherited = load_rules(inherited_name).model_dump(mode="json", exclude=own_to_a_file)
         if field == "base":
             known = {*content.get("tags", inherited["tags"]), FOLLOWUP_TAG}
@@ -362,6 +370,11 @@ def _with_inherited(content: dict[str, Any], path: Path, problems: Problems) -> 
         else:
             content = _added(inherited, content)
     return content
+
+
+def _bad_field(field: str, message: Message, path: Path, problems: Problems) -> InputError:
+    line = _line_of([field], path.read_text(encoding="utf-8"))
+    return problems.fatal("bad-field", message, field=field, file=str(path), line=line)
 
 
 def _of_tags(inherited: dict[str, Any], known: set[str]) -> dict[str, Any]:
@@ -374,12 +387,14 @@ def _of_tags(inherited: dict[str, Any], known: set[str]) -> dict[str, Any]:
     return {**inherited, "aliases": aliases, "concepts": concepts}
 
 
-def _line_of(field: str, text: str) -> int | None:
-    """The line of a file where a field like tags.limit.phrases stands; None where it is inherited."""
+def _line_of(names: Sequence[str], text: str) -> int | None:
+    """The line where the last of some texts stands, each behind the one before; None where one is inherited."""
+    if not any(names):
+        return None
     place = 0
-    for name in field.split("."):
+    for name in names:
         if name and not name.isdigit():
-            place = text.find(f'"{name}"', place)
+            place = text.find(json.dumps(name, ensure_ascii=False), place)
             if place < 0:
                 return None
     return text.count("\n", 0, place) + 1

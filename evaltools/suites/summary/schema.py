@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import from_json
 
+from ...core.language import Message
 from .rules import normal_tag
 
 
@@ -83,7 +84,9 @@ class Case(BaseModel):
         if at_top is None or in_metadata is None:
             return self
         if split_tags(at_top) != split_tags(in_metadata):
-            raise ValueError("summary_tags and metadata.summary_tags differ; give one of them")
+            raise ValueError(
+                Message("summary_tags and metadata.summary_tags differ; give one of them")
+            )
         return self
 
     @property

@@ -15,6 +15,7 @@ import pandas as pd
 
 from ...core.errors import Problems
 from ...core.files import dumps
+from ...core.language import Message
 from ...core.suite import Workers
 from .rules import METRICS, Rules
 from .schema import Case
@@ -61,9 +62,10 @@ def _warn_of_unknown_tags(
     hint = cache(rules.nearest_tag)
     for (line, case), unknown in zip(cases, unknown_tags):
         for tag in json.loads(unknown):
+            template = "unknown tag {tag}, left out of what is expected; {hint}"
             problems.warn(
                 "unknown-tag",
-                f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}",
+                Message(template, {"tag": repr(tag), "hint": hint(tag)}),
                 file=file,
                 line=line,
                 field="summary_tags",

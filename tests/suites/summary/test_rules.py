@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from evaltools.app.cli import main
 from evaltools.core.errors import InputError, Problems, UsageError
+from evaltools.core.language import speaking
 from evaltools.suites.summary.options import SummaryOptions
 from evaltools.suites.summary.phrases import compile_phrases, find_all
 from evaltools.suites.summary.rules import (
@@ -166,6 +167,55 @@ def test_a_file_that_is_no_json_object_is_refused(tmp_path: Path, raw: bytes, co
     with pytest.raises(InputError):
         read_rules(path, problems)
     assert [p.code for p in problems.errors] == [code]
+
+
+@pytest.mark.parametrize(
+    ("own", "line", "said"),
+    [
+        (
+            '"tags": {"limit": {"phrases": [\n"한도 확인",\n"가…나…다…라…마"]}}',
+            6,
+            "… 기호는 3개까지만",
+        ),
+        ('"tags": {"limit": {"phrases": [\n"{nobody} 확인"]}}', 5, "words 없음"),
+        ('"aliases": {\n"한도액": "limit", "limit": "exclusion"}', 5, "이미 태그임"),
+        ('"required": {\n"암": ["면책",\n"한도어"]}', 6, "태그 없음"),
+        ('"followup": {"phrases": ["재확인"],\n"let_off": ["nobody"]}', 5, "let_off 없음"),
+    ],
+)
+def test_what_is_wrong_in_a_rule_file_is_refused_with_its_line_in_the_readers_language(
+    tmp_path: Path, own: str, line: int, said: str
+) -> None:
+    head = '{"schema_version": 1,\n"name": "own", "version": "1",\n"extends": "ko-insurance",\n'
+    path = tmp_path / "own.json"
+    path.write_text(f"{head}{own}}}", encoding="utf-8")
+    problems = Problems()
+    with pytest.raises(InputError):
+        read_rules(path, problems)
+    (problem,) = problems.errors
+    assert problem.line == line
+    with speaking("ko"):
+        assert said in problem.text()
+
+
+@pytest.mark.parametrize(
+    ("own", "line"),
+    [
+        ({"extends": "nobody"}, 4),
+        ({"extends": "ko-insurance", "name": "ko-insurance"}, 2),
+        ({"extends": "ko-insurance", "base": "seed"}, 4),
+    ],
+)
+def test_a_file_that_extends_nothing_or_itself_is_refused_with_its_line(
+    tmp_path: Path, own: dict[str, str], line: int
+) -> None:
+    path = tmp_path / "own.json"
+    content = {"name": "own", "version": "1", **own}
+    path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    problems = Problems()
+    with pytest.raises(InputError):
+        read_rules(path, problems)
+    assert [problem.line for problem in problems.errors] == [line]
 
 
 def test_an_unknown_name_is_a_usage_error_with_a_hint() -> None:
