@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import shutil
@@ -33,9 +32,6 @@ LEFTOVER_SECONDS = 24 * 3600
 
 NAMED = 5
 """So many files that are not ours are named."""
-
-EXCHANGE, HERE = 2, -100
-"""RENAME_EXCHANGE and AT_FDCWD of Linux."""
 
 
 def require_out(out: Path) -> None:
@@ -118,23 +114,11 @@ def whole_folder(target: Path, carried: Sequence[str] = ()) -> Iterator[Path]:
 
 
 def _swap(new: Path, target: Path, old: Path) -> None:
-    """Put `new` in the place of `target`, in one step where the file system can, else by way of `old`."""
-    if not target.exists():
-        new.rename(target)
-    elif not _exchange(new, target):
+    """Put `new` in the place of `target`, which waits as `old`: where this is cut off, `put_back` ends it."""
+    if target.exists():
         old.parent.mkdir()
         target.rename(old)
-        new.rename(target)
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Let two paths change places in one step; False where the system or the file system has no such step."""
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError, TypeError):  # no Linux, or an old one
-        return False
-    done = rename(HERE, os.fsencode(one), HERE, os.fsencode(other), ctypes.c_uint(EXCHANGE))
-    return bool(done == 0)
+    new.rename(target)
 
 
 def _settle(part: Path) -> None:

@@ -20,9 +20,10 @@ Better = Literal["higher", "lower", "none"]
 class _Entry:
     """What every metric has.
 
-    `name` is its id in files, `title` the field's own term, `description` one plain sentence and
-    `source` the section or paper that defines it. `better` is the direction in which it improves;
-    a metric with "none" only describes. `alias_of` is the metric that this one is another name of.
+    `name` is its id in files, `title` the field's own term (without one, the name), `description`
+    one plain sentence and `source` the section or paper that defines it. `better` is the direction
+    in which it improves; a metric with "none" only describes. `alias_of` is the metric that this
+    one is another name of.
     """
 
     name: str
@@ -33,10 +34,9 @@ class _Entry:
     source: str = ""
     alias_of: str = ""
 
-    @property
-    def label(self) -> str:
-        """What people read: the title, or the name of a metric without one."""
-        return self.title or self.name
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", self.name)
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -52,7 +52,8 @@ class _Entry:
 class Metric(_Entry):
     """A ratio: sum(numerator) / sum(denominator) over the units.
 
-    name: its id in files and calls. title: the field's own term, shown to people.
+    name: its id in files and calls. title: the field's own term, shown to people; the name without
+        one.
     better: "higher", "lower", or "none" for one that only describes.
     group: the heading under which it stands. description: one plain sentence. source: the section or
         paper that defines it. alias_of: the metric that this one is another name of.

@@ -59,12 +59,10 @@ class Compiled:
         return [metric.name for metric in self.metrics]
 
     def each(self, *fields: str) -> dict[str, list[Any]]:
-        """These fields of every metric, as columns of a frame. A metric without a title has its
-        name as title."""
-        columns: dict[str, list[Any]] = {}
+        """These fields of every metric, as columns of a frame."""
+        columns = {}
         for field in fields:
-            attribute = "label" if field == "title" else field
-            columns[field] = [getattr(metric, attribute) for metric in self.metrics]
+            columns[field] = [getattr(metric, field) for metric in self.metrics]
         return columns
 
     @cached_property

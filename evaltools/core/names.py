@@ -64,12 +64,13 @@ def find_runs(text: str) -> list[Path]:
     Runs joined by commas; a run folder or file; a results folder; or the common prefix of folders, or of
     files, named <run_id>__seed<N>_<mode>. UsageError where nothing is found.
     """
-    found = [
-        run for part in filter(None, (p.strip() for p in text.split(","))) for run in _runs_at(part)
-    ]
-    if not found:
+    runs: list[Path] = []
+    for part in text.split(","):
+        if part.strip():
+            runs += _runs_at(part.strip())
+    if not runs:
         raise UsageError("no run given")
-    return sorted(found, key=lambda p: natural(str(p)))
+    return sorted(runs, key=lambda run: natural(str(run)))
 
 
 def _runs_at(part: str) -> list[Path]:
@@ -80,8 +81,9 @@ def _runs_at(part: str) -> list[Path]:
     if prefix.exists():
         return [prefix]
     seeds = list(prefix.parent.glob(f"{escape(prefix.name)}__seed*"))
-    if found := [p for p in seeds if p.is_dir()] or seeds:
-        return found
+    if seeds:
+        folders = [path for path in seeds if path.is_dir()]
+        return folders or seeds
     if bundled:
         with suppress(UsageError):
             return [example(name)]

@@ -135,7 +135,7 @@ def primary_differences(study: Study) -> HtmlTable:
             texts = _difference_row(study, row, scaled.scale)
             shown.append({**texts, "title": row["candidate"], "primary": False})
         groups.append(Group("", scaled.scale, shown))
-    title = titled(study.metric(study.primary).label, "")
+    title = titled(study.metric(study.primary).title, "")
     caption = say("“{title}” against {baseline}", title=title, baseline=study.baseline)
     heads = (say("condition"), study.baseline, say("candidate"))
     return _comparison_table(study, groups, heads, caption, rows, fold_from=100)

@@ -73,7 +73,7 @@ def _among_several(study: Study) -> str:
         for row in _rows_of(compared, study.primary):
             if row["verdict"] in counts:
                 counts[row["verdict"]] += 1
-    title = say(study.metric(study.primary).label)
+    title = say(study.metric(study.primary).title)
     text = "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse"
     if not any(counts.values()):
         text = "None of {n} conditions is shown to differ from {baseline} on “{title}”"
@@ -336,7 +336,7 @@ def ranking(study: Study) -> list[str]:
     """How the conditions stand to each other on the primary metric, in sentences."""
     measured = study.rank().dropna(subset=["group"])
     first = measured[measured["rank_low"] == 1]["condition"].tolist()
-    title = study.metric(study.primary).label
+    title = study.metric(study.primary).title
     text = "The best of {n} conditions on “{title}” is one of these: {first}."
     if len(first) == 1:
         text = "{first} is the best of {n} conditions on “{title}”."

@@ -42,7 +42,7 @@ def scores(study: Study) -> pd.DataFrame:
 
 def per_seed(study: Study) -> pd.DataFrame:
     """The headline of every run: metric, seed, value, n_units, condition, title."""
-    titles = {metric.name: metric.label for metric in study.metrics}
+    titles = {metric.name: metric.title for metric in study.metrics}
     frames = []
     for condition in study.conditions:
         values = seed_values(study.frames(condition), study.metrics, study.suite.unit)

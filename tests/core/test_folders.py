@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import evaltools as et
-from evaltools.core import folders
 from evaltools.core.files import HOST, example
 from evaltools.core.folders import put_back, remove_leftovers, whole_folder
 from tests.app.calling import QUICK, call, written
@@ -195,8 +194,6 @@ def at_nth(n, events):
         if len(events) == n:
             os.kill(os.getpid(), signal.SIGKILL)
     sys.addaudithook(hook)
-    exchange = folders._exchange
-    folders._exchange = lambda a, b: (step("exchange"), can_exchange and exchange(a, b), step("exchanged"))[1]
 
 def in_child(work):
     pid = os.fork()
@@ -212,7 +209,6 @@ def in_child(work):
 SWAPS = (
     KILLS
     + """
-can_exchange = sys.argv[1] == "exchange"
 target = Path("results/run")
 n, ended = 0, 1
 while ended != 0:
@@ -237,10 +233,9 @@ print(n)
 )
 
 
-@pytest.mark.parametrize("way", ["exchange", "two renames"])
-def test_a_kill_at_any_change_leaves_the_old_or_the_new_folder(way: str, tmp_path: Path) -> None:
+def test_a_kill_at_any_change_leaves_the_old_or_the_new_folder(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SWAPS, way],
+        [sys.executable, "-c", SWAPS],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -255,7 +250,6 @@ RESULTS = (
     + """
 import evaltools as et
 from evaltools.core.files import file_hashes
-can_exchange = False
 result = Path("out/results/run")
 def score(seed):
     return et.evaluate("cr", sys.argv[1], name="run", out="out", n_resamples=100, seed=seed, fresh=True)
@@ -315,10 +309,7 @@ def test_the_next_command_puts_back_what_a_killed_one_took_away(here: Path, comm
     assert contents(result) == before
 
 
-def test_a_system_that_cannot_exchange_replaces_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(folders, "_exchange", lambda one, other: False)
+def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
     target = tmp_path / "results/run"
     for name in ("a", "b"):
         with whole_folder(target, ["a"]) as new:
@@ -332,7 +323,6 @@ def test_an_interrupt_between_two_renames_puts_the_old_one_back(
     target = tmp_path / "results/run"
     with whole_folder(target) as new:
         (new / "a").write_text("old")
-    monkeypatch.setattr(folders, "_exchange", lambda one, other: False)
     rename = Path.rename
 
     def interrupted(path: Path, other: Path) -> None:

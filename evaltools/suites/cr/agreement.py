@@ -14,6 +14,7 @@ from ...core.resampling import Resampling
 from ...stats import agreement
 from ...stats.agreement import Measure, all_equal
 from ...stats.design import Runs, in_order
+from .units import Action
 
 TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {
     "": (0, 1, 2),
@@ -122,7 +123,7 @@ def _f1(
 
 
 def review_votes(
-    reviews: Iterable[tuple[Hashable, Sequence[Mapping[str, Any]]]],
+    reviews: Iterable[tuple[Hashable, Sequence[Action]]],
 ) -> tuple[pd.DataFrame, int]:
     """Votes of reviewers from (sample, its review actions): (long frame, actions left out).
 
@@ -133,12 +134,9 @@ def review_votes(
     rows, left_out = [], 0
     for sample, actions in reviews:
         for action in actions:
-            targets = action.get("target_tuple_ids")
-            actor = action.get("actor")
-            kind = action.get("action_type")
-            if not (targets and actor and kind):
+            if not (action.target_tuple_ids and action.actor and action.action_type):
                 left_out += 1
-                continue
-            for target in targets:
-                rows.append((sample, str(target), str(actor), str(kind)))
+            else:
+                for target in action.target_tuple_ids:
+                    rows.append((sample, target, action.actor, action.action_type))
     return pd.DataFrame(rows, columns=["sample", "tuple", "rater", "category"]), left_out

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from msgspec import Struct, json
 
 from ...core.check import AnyCheck
 from ...core.common_checks import duplicate_texts
@@ -23,6 +22,7 @@ from .check_kinds import (
 )
 from .schema import STAND_IN
 from .tuples import KEYS, attribute_of
+from .units import read_tuples
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -153,18 +153,11 @@ def ref_outside_gold(run: Run) -> Iterator[AnyCheck]:
     )
 
 
-class _Ref(Struct, array_like=True, gc=False):
-    """Of a stored tuple, its ref."""
-
-    ref: str
-
-
 def _refs(column: pd.Series) -> list[str]:
     """The refs of all tuples of a column of the units."""
-    decode = json.Decoder(list[_Ref]).decode
     refs = []
     for text in column.tolist():
-        refs += [row.ref for row in decode(text)]
+        refs += [t.ref for t in read_tuples(text)]
     return refs
 
 

@@ -32,8 +32,7 @@ def reviewers(study: Study) -> pd.DataFrame:
     frames = []
     for condition, of_seed in study.conditions.items():
         for seed, run in of_seed.items():
-            actions = [[a._asdict() for a in of_sample] for of_sample in run.units["reviews"]]
-            votes, n_left_out = review_votes(zip(run.units["text_id"], actions))
+            votes, n_left_out = review_votes(zip(run.units["text_id"], run.units["reviews"]))
             if not votes.empty:
                 agreement = reviewer_agreement(votes)
                 frames.append(

@@ -159,7 +159,6 @@ def _metrics(facts: pd.DataFrame, has_directions: bool) -> tuple[Metric, ...]:
         metrics.append(
             Metric(
                 name=name,
-                title=name,
                 description=(
                     "Sum of the numerators (values) over the sum of the denominators (1 each)."
                 ),

@@ -14,6 +14,7 @@ from evaltools.suites.cr.agreement import (
     sample_agreement,
     seed_agreement,
 )
+from evaltools.suites.cr.units import Action
 
 R = Resampling(n_resamples=200)
 A, B, C = (
@@ -87,10 +88,10 @@ def test_no_rows() -> None:
 
 def test_votes_of_review_actions() -> None:
     actions = [
-        {"action_type": "DROP", "target_tuple_ids": ["t0", "t1"], "actor": "A"},
-        {"action_type": "KEEP", "target_tuple_ids": ["t0"], "actor": "B"},
-        {"action_type": "KEEP", "target_tuple_ids": [], "actor": "B"},
-        {"action_type": "KEEP", "target_tuple_ids": ["t0"]},
+        Action("A", "DROP", ("t0", "t1"), None),
+        Action("B", "KEEP", ("t0",), None),
+        Action("B", "KEEP", (), None),
+        Action(None, "KEEP", ("t0",), None),
     ]
     votes, left_out = review_votes([("s1", actions), ("s2", [])])
     assert votes.to_numpy().tolist() == [
