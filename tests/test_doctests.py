@@ -54,21 +54,8 @@ def test_every_public_name_says_what_it_is(name: str) -> None:
     assert module is not None and module.__doc__
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "evaluate",
-        "study",
-        "compare",
-        "Run",
-        "Study",
-        "Metric",
-        "jsonl_suite",
-        "get_suite",
-        "options",
-    ],
-)
-def test_what_a_reader_calls_first_has_an_example(name: str) -> None:
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_has_an_example(name: str) -> None:
     assert ">>> " in getattr(evaltools, name).__doc__
 
 

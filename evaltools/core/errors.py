@@ -62,7 +62,12 @@ class Problem:
 
 
 class InputError(Exception):
-    """Input that cannot be used. `problems` holds every one found; the commands exit with status 3."""
+    """Input that cannot be used. `problems` holds every one found; the commands exit with status 3.
+
+    >>> error = InputError([Problem("error", "missing-file", "no such file", "a.jsonl")])
+    >>> str(error)
+    'error: a.jsonl: no such file [missing-file]'
+    """
 
     def __init__(self, problems: Iterable[Problem]):
         self.problems = tuple(problems)
@@ -85,7 +90,14 @@ class Told(Exception):
 
 
 class UsageError(Told):
-    """A command or a call that makes no sense (names that clash, an unknown metric); exit status 2."""
+    """A command or a call that makes no sense (names that clash, an unknown metric); exit status 2.
+
+    >>> import evaltools as et
+    >>> et.evaluate("cr", "example:cr/nosuch")
+    Traceback (most recent call last):
+        ...
+    evaltools.core.errors.UsageError: no example 'cr/nosuch'; ...
+    """
 
 
 class WorkFailed(Told):
@@ -118,6 +130,11 @@ class Problems:
     With `on_error="fail"` every error counts against the input and `raise_if_failed` raises them
     together; with `"skip"` the record in question is left out, counted and reported.
     A file that cannot be read at all is fatal under both.
+
+    >>> problems = Problems("skip")
+    >>> problems.error("bad-field", "expected a number", file="scores.csv", line=2, field="value")
+    >>> print(problems.errors[0])
+    error: scores.csv:2: value: expected a number [bad-field]
     """
 
     on_error: OnError = "fail"

@@ -52,7 +52,11 @@ EXAMPLES = PACKAGE / "app" / "examples"
 
 
 def example(name: str) -> Path:
-    """The path of a bundled example ("cr/no_memory__seed1_proposed"); UsageError lists them for another name."""
+    """The path of a bundled example; UsageError lists them for another name.
+
+    >>> example("cr/no_memory__seed1_proposed").name
+    'no_memory__seed1_proposed'
+    """
     path = EXAMPLES / name
     if not path.resolve().is_relative_to(EXAMPLES.resolve()) or not path.exists():
         raise UsageError(f"no example {name!r}; there are: {', '.join(examples())}")

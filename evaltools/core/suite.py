@@ -26,6 +26,9 @@ class Workers:
     """Where work is done: here in this process; the app has others that use processes. Results never depend on it.
 
     `label` names the work in a progress bar; "" shows none.
+
+    >>> Workers().map(len, ["one", "three"])
+    [3, 5]
     """
 
     label: str = ""
@@ -39,6 +42,11 @@ class SuiteOptions(BaseModel):
     """Options of a suite that change its numbers. Every field goes into the policy and its hash.
 
     The fields become options of the command line and keywords of `evaluate`; their descriptions are the help texts.
+
+    >>> class Options(SuiteOptions):
+    ...     threshold: float = 0.5
+    >>> Options(threshold=0.8).policy(), Options.settable()
+    ({'threshold': 0.8}, ['threshold'])
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -75,6 +83,9 @@ class Source:
 
     `files`: its input files by role, all hashed into the manifest, the main one first. `options`: the options with
     what follows from the content of the files; None where nothing does.
+
+    >>> Source("seed1", {"records": Path("seed1.jsonl")}).name
+    'seed1'
     """
 
     name: str
@@ -84,7 +95,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Units split by `column`; the named metrics are estimated in each part."""
+    """Units split by `column`; the named metrics are estimated in each part.
+
+    >>> Breakdown("Language", "language", ("accuracy",)).column
+    'language'
+    """
 
     title: str
     column: str
@@ -114,6 +129,11 @@ Agreement = Callable[[Mapping[Any, pd.DataFrame], Any], pd.DataFrame]
 @dataclass(frozen=True, kw_only=True)
 class Suite:
     """All that the package needs to know of a suite. `docs/extending.md` makes one step by step.
+
+    >>> from evaltools.core.plugins import get_suite
+    >>> suite = get_suite("memfin")
+    >>> suite.unit, suite.title
+    ('dialog_id', 'MemFin: financial dialogues')
 
     Reading
 

@@ -161,5 +161,10 @@ def load(folder: str | Path) -> Run:
     """The result that stands in a results folder. UsageError where it is not complete.
 
     No code is run: the metrics of a suite that is not known here are read from the manifest.
+
+    >>> import evaltools as et
+    >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed", out="outputs")
+    >>> et.load("outputs/results/with_memory__seed1_proposed").name
+    'with_memory__seed1_proposed'
     """
     return _of_stored(read_result(Path(folder)))

@@ -84,7 +84,11 @@ def unknown_parameters(cells: Sequence[str]) -> dict[str, list[str]]:
 
 
 def parameters() -> HtmlTable | None:
-    """A warning of parameters that this notebook does not know, to end a cell with; None where all is well."""
+    """A warning of parameters that this notebook does not know, to end a cell with; None where all is well.
+
+    >>> parameters() is None  # outside a notebook
+    True
+    """
     from IPython.core.getipython import get_ipython
 
     shell = get_ipython()

@@ -159,6 +159,9 @@ class TupleF1:
     """Precision, recall and F1 of one sample, in [0, 1], and the counts that they come from.
 
     The three are nan where the sample takes no part: its gold has no pair under the key (D26).
+
+    >>> tuple_f1([("a#b", "x", "positive")], [("a#b", "y", "positive")]).f1
+    1.0
     """
 
     precision: float

@@ -39,6 +39,9 @@ class MatchPolicy:
     polarity of them once (D6, D26).
     `pairless`: a sample whose gold has no pair under a key takes no part in that key's F1 ("out"), or has F1 0
     ("zero") (D26).
+
+    >>> MatchPolicy(spacing="collapse").implicit
+    'multiset'
     """
 
     spacing: Literal["remove", "collapse"] = "remove"
