@@ -54,6 +54,7 @@ def test_a_metric_that_varies_or_that_is_not_measured_is_not() -> None:
     assert codes(constant_metrics(frame(ci_method="wilson", value=0.4), ["m"])) == []
     assert codes(constant_metrics(frame(value=float("nan")), ["m"])) == []
     assert codes(constant_metrics(frame(n_units=9), ["m"])) == []
+    assert codes(constant_metrics(frame(n_units=10), ["m"])) == ["constant-metric"]
     assert codes(constant_metrics(frame(), ["other"])) == []
 
 

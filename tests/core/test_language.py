@@ -468,4 +468,5 @@ def test_a_key_that_stands_in_two_files_is_told_alike() -> None:
 def test_a_negative_number_in_a_sentence_has_a_true_minus() -> None:
     assert say("{x:+.3f} to {y:.0%}", x=-0.05, y=-0.1) == "−0.050 to −10%"
     assert say("{small:g}", small=1e-5) == "1e-05"
+    assert say("{small:g}", small=-1e-5) == "−1e-05"
     assert say("{name}", name="-m") == "-m"  # a text of data stays as it is

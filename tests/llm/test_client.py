@@ -120,6 +120,13 @@ def test_a_storm_of_429_and_500_ends_in_answers() -> None:
     assert len(seen) == 54
 
 
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 503])
+def test_what_may_pass_is_asked_again(status: int) -> None:
+    (answer,), seen = ask(lambda s: refuses(status) if s.nth == 1 else label(), body())
+    assert answer.reply == Reply(label="x")
+    assert (answer.call.attempts, len(seen)) == (2, 2)
+
+
 def test_retry_after_takes_decimals_and_a_429_makes_the_others_wait() -> None:
     def script(seen: Seen) -> Sent:
         if seen.body["messages"][1]["content"] == "b" and seen.nth == 1:
@@ -552,6 +559,24 @@ def test_every_body_is_bounded(
     else:
         assert f"HTTP status {status}" in answer.error
         assert max(read) <= transport.MAX_ERROR
+
+
+def test_no_token_is_a_number_of_tokens() -> None:
+    raw = label().body.replace(b'"prompt_tokens": 10', b'"prompt_tokens": 0')
+    (answer,), _ = ask(lambda s: Sent(body=raw), body(), limits=Limits(price=(1.0, 1.0)))
+    assert (answer.call.tokens_in, answer.call.cost) == (0, pytest.approx(5 / 1e6))
+
+
+def test_a_client_counts_what_it_sent_and_what_it_did_not(tmp_path: Path) -> None:
+    async def work(url: str, texts: str) -> tuple[int, int, int]:
+        async with Client(Server(url), cache=tmp_path) as client:
+            for text in texts:
+                await client.ask(body(text), Reply)
+            return client.spent.requests, client.spent.cached, client.spent.retries
+
+    with ModelServer(lambda s: label()) as server:
+        assert in_background(work(server.url, "ab")) == (2, 0, 0)
+        assert in_background(work(server.url, "abc")) == (1, 2, 0)
 
 
 @pytest.mark.parametrize("number", ["Infinity", "NaN", "-1", "1e400", '"7"', "null", "true"])

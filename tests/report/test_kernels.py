@@ -214,7 +214,7 @@ def test_a_kernel_ends_with_the_process_that_asked_for_it(
     _until(lambda: there.is_file() and len(there.read_text().split()) == 2)
     os.kill(pid, how)
     os.waitpid(pid, 0)
-    _until(lambda: not any(_alive(int(p)) for p in there.read_text().split()), 20)
+    _until(lambda: not any(_alive(int(p)) for p in there.read_text().split()))
 
 
 def test_an_interrupt_leaves_no_kernel(job: Any, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_an_interrupt_leaves_no_kernel(job: Any, tmp_path: Path) -> None:
     Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         run(made)
-    _until(lambda: not _alive(int(there.read_text())), 10)
+    _until(lambda: not _alive(int(there.read_text())))
 
 
 def test_forked_and_started_kernels_give_the_same_bytes(tmp_path: Path) -> None:

@@ -442,6 +442,36 @@ def test_gains_and_losses_by_hand() -> None:
     assert above[0] == pytest.approx(centre + half - 0.1)
 
 
+def test_a_difference_within_a_run_has_gains_and_losses_by_themselves() -> None:
+    """Of 40 units 4 are right only after: 40 of 40 against 36, as in the example by hand above."""
+    frame = pd.DataFrame({"id": range(40), "before": [0] * 4 + [1] * 36, "after": 1, "n": 1})
+    before, after = (
+        Metric(name=name, numerator=name, denominator="n", better="higher", proportion=True)
+        for name in ("before", "after")
+    )
+    change = Difference(name="change", minuend="after", subtrahend="before", better="higher")
+    row = of(frame, [before, after, change]).loc["change"]
+    differences = np.zeros((40, 1))
+    differences[:4] = 1 / 40
+    below, above = gains_and_losses(differences, np.full((40, 1), 1 / 40), [1.0], 0.95)
+    assert row["value"] == pytest.approx(0.1)
+    assert row["ci_low"] == pytest.approx(0.1 - below[0])
+    assert row["ci_high"] == pytest.approx(0.1 + above[0])
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 2.0**60])
+def test_bca_bounds_have_the_scale_of_the_values(scale: float) -> None:
+    """Without limits, values of 1e-12 have the bounds of the same values of 1, smaller: nothing is taken for a tie."""
+    table: MetricTable = [Metric(name="x", numerator="x", denominator="n", better="higher")]
+    frame = pd.DataFrame({"id": range(60), "x": np.random.default_rng(3).exponential(size=60)})
+    bca = Resampling(n_resamples=500, method="bca")
+    one, other = (
+        of(frame.assign(x=frame["x"] * factor, n=1), table, bca).loc["x", ["ci_low", "ci_high"]]
+        for factor in (1.0, scale)
+    )
+    assert (other / scale).tolist() == pytest.approx(one.tolist(), rel=1e-9)
+
+
 def test_a_macro_mean_has_the_bounds_of_its_classes() -> None:
     """One class of 40 units, one absent: the absent one can be anything, half of which is in the mean."""
     first = replace(BOUNDED, name="a", numerator="y", denominator="n", empty=0.0)

@@ -16,7 +16,7 @@ from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import Comparison, compare
 from evaltools.stats.design import grid, pair
-from evaltools.stats.influence import Paired, cell_sums
+from evaltools.stats.influence import Paired, cell_sums, seen
 from evaltools.stats.intervals import estimate
 from evaltools.stats.max_t import joint_tests
 from evaltools.stats.pilot import pilot
@@ -222,3 +222,10 @@ def test_a_metric_of_which_nothing_pairs_is_not_measured() -> None:
     assert (row(c)["missing_baseline"], row(c)["missing_candidate"]) == (20, 20)
     alone = compared({"": units()}, {"": units(key=1)})
     pd.testing.assert_series_equal(row(c, "rate"), row(alone, "rate"))
+
+
+def test_a_unit_is_seen_where_it_is_present_in_a_seed_that_measures_the_metric() -> None:
+    """The first metric is measured in seed 0 alone, where only unit 0 is; the second in both seeds."""
+    present = np.array([[True, False], [True, True]])
+    measured = np.array([[True, True], [False, True]])
+    assert seen(present, measured).tolist() == [[True, True], [False, True]]
