@@ -55,7 +55,8 @@ step "notebooks (nbval, strict)" pytest -q --nbval notebooks -p no:cacheprovider
 # whatever reads the reference runs must be skipped, not fail, on a machine without them
 step "tests without the reference runs" env EVALTOOLS_REFERENCE=/nonexistent pytest -q -m reference
 # more workers than cores: many tests wait for processes of their own
-step "tests" pytest -q -n 3 --dist loadfile --no-loadscope-reorder
+# without the plugin of the notebooks, which every process would load
+step "tests" pytest -q -p no:nbval -n 3 --dist loadfile --no-loadscope-reorder
 
 if [ ${#failed[@]} -gt 0 ]; then
     printf '\nfailed: %s\n' "$(IFS=,; echo "${failed[*]}")"

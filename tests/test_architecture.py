@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import evaltools
@@ -21,10 +22,14 @@ ALSO_A_WORD = {"table"}
 
 PRINTING = {"print", "click.echo", "click.secho", "sys.stdout.write"}
 
-TREES = {
-    path.relative_to(PACKAGE): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(PACKAGE.rglob("*.py"))
-}
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """The modules of the package, by path."""
+    return {
+        path.relative_to(PACKAGE): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
 
 
 def package_of(parts: tuple[str, ...]) -> str:
@@ -85,7 +90,7 @@ def texts(tree: ast.Module) -> Iterator[ast.Constant]:
 
 def test_imports_point_one_way() -> None:
     wrong = []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for line, parts in imports(path, tree):
             package = package_of(parts)
             if package and package not in allowed(package_of(path.with_suffix("").parts)):
@@ -94,8 +99,10 @@ def test_imports_point_one_way() -> None:
 
 
 def test_every_package_has_its_place() -> None:
-    folders = {path.parts[0] for path in TREES if len(path.parts) > 1}
-    suites = {path.parts[1] for path in TREES if path.parts[0] == "suites" and len(path.parts) > 2}
+    folders = {path.parts[0] for path in trees() if len(path.parts) > 1}
+    suites = {
+        path.parts[1] for path in trees() if path.parts[0] == "suites" and len(path.parts) > 2
+    }
     assert folders == {*LAYERS, *TOOLS, "suites"}
     assert suites == SUITES
 
@@ -104,7 +111,7 @@ def test_nothing_shared_names_a_suite() -> None:
     """A suite is reached through the registry: its name stands in its own package and in examples."""
     names = set(evaltools.BUILT_IN) - ALSO_A_WORD
     wrong = []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         if path.parts[0] not in LAYERS:
             continue
         for text in texts(tree):
@@ -122,7 +129,7 @@ def test_nothing_shared_names_a_suite() -> None:
 def test_the_suites_are_listed_once() -> None:
     """A suite that is added or taken away is so in one place."""
     listing = []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         if set(evaltools.BUILT_IN) <= {text.value for text in texts(tree)}:
             listing.append(path.as_posix())
     assert listing == ["__init__.py"]
@@ -131,7 +138,7 @@ def test_the_suites_are_listed_once() -> None:
 def test_all_that_is_printed_goes_through_one_function() -> None:
     """`core.terminal.echo` spells out what could act on a terminal."""
     wrong = []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         if path == Path("core/terminal.py"):
             continue
         for node in ast.walk(tree):

@@ -21,7 +21,7 @@ from ..core.terminal import echo
 from ..report import study_sentences
 from ..report.evaluate import load
 from ..report.export import write_exports
-from ..report.gallery import replaceable
+from ..report.gallery import build, replaceable
 from ..report.make_study import study
 from ..report.notebook import HTML, ReportJob, is_current, prepare, run
 from ..report.study import Study
@@ -297,8 +297,6 @@ class Batch:
         self.run_all(run, todo, settings.workers(), "reports")
 
     def _build_gallery(self) -> None:
-        from ..report.gallery import build
-
         try:
             build(self.settings.out)
         except OSError as e:

@@ -52,25 +52,25 @@ def compare_command(
     everything: bool,
     csv_file: Path | None,
     margin: Mapping[str, float],
-    decision_file: Path | None = None,
+    decision: Path | None = None,
     **settings: Any,
 ) -> str:
     """The text that `evaltools compare A B` prints; `settings` are those of `compare`."""
-    decision = None
-    if decision_file is not None:
+    declared = None
+    if decision is not None:
         if margin or settings.get("primary"):
             raise UsageError("--decision says what is tested: leave out --primary and --margin")
-        decision = read_decision(decision_file)
-        settings["primary"] = decision.metric
+        declared = read_decision(decision)
+        settings["primary"] = declared.metric
     if csv_file is not None:
         refuse_input(csv_file, [*find_runs(baseline), *find_runs(candidate)])
     study = compare_runs(baseline, candidate, margin=margin, **settings)
     if csv_file is not None:
         write_text(csv_file, comparison_csv(study))
     text = comparison_text(study, everything=everything)
-    if decision is None:
+    if declared is None:
         return text
-    sentences = [wrapped(sentence) for sentence in judge(decision, study).sentences]
+    sentences = [wrapped(sentence) for sentence in judge(declared, study).sentences]
     return "\n".join([*sentences, "", text])
 
 

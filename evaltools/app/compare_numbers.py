@@ -80,17 +80,11 @@ def _table_cells(path: Path) -> pd.Series:
     return _cells(frame, labels)
 
 
-def _cells(
-    frame: pd.DataFrame,
-    labels: list[str],
-) -> pd.Series:
+def _cells(frame: pd.DataFrame, labels: list[str]) -> pd.Series:
     """The cells of a frame, each under the label of its row and the name of its column."""
-    cells = {}
-    rows = frame.astype(object).to_numpy()
-    for label, row in zip(labels, rows):
-        for column, value in zip(frame.columns, row):
-            cells[f"{label} {column}"] = value
-    return pd.Series(cells, dtype=object)
+    cells = frame.astype(object).set_axis(labels).stack(future_stack=True)
+    cells.index = cells.index.map(" ".join)
+    return cells
 
 
 def compare_numbers(

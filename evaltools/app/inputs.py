@@ -35,25 +35,6 @@ class RunInput:
     located_as: str | None
 
 
-class _Names:
-    """The names of results so far. On some file systems capitals are not told from small letters."""
-
-    def __init__(self) -> None:
-        self.paths: dict[str, str] = {}
-
-    def add(self, name: str, path: str) -> None:
-        """UsageError where another run has the name."""
-        folded = name.casefold()
-        if folded in self.paths:
-            raise UsageError(
-                "{first} and {second} would both be named {name}; give them names with --name",
-                first=self.paths[folded],
-                second=path,
-                name=repr(name),
-            )
-        self.paths[folded] = path
-
-
 def find_inputs(
     suite: Suite,
     paths: Sequence[str],
@@ -75,8 +56,7 @@ def find_inputs(
     if settings.name is not None and len(paths) > 1:
         raise UsageError("--{name} goes with one run only", name="name")
     suite_options = make_options(suite, options)
-    names = _Names()
-    inputs: list[RunInput] = []
+    by_name: dict[str, RunInput] = {}
     errors: list[InputError] = []
     for path in paths:
         if CONTROL.search(path):
@@ -88,10 +68,13 @@ def find_inputs(
             for run in _runs_at(suite, path, settings, suite_options, stored=stored, files=files):
                 if seeds:
                     condition_of(run.name)
-                names.add(run.name, path)
-                inputs.append(run)
+                # on some file systems capitals are not told from small letters
+                other = by_name.setdefault(run.name.casefold(), run)
+                if other is not run:
+                    raise _same_name(other, run)
         except InputError as e:
             errors.append(e)
+    inputs = list(by_name.values())
     if files and len(inputs) > 1:
         raise UsageError(
             "numbers of one run go into a file, here are {n}: {names}",
@@ -134,6 +117,15 @@ def _runs_at(
         require_target(target, suite, source, not settings.resume)
         runs.append(RunInput(name, path, located_as))
     return runs
+
+
+def _same_name(first: RunInput, second: RunInput) -> UsageError:
+    return UsageError(
+        "{first} and {second} would both be named {name}; give them names with --name",
+        first=first.path,
+        second=second.path,
+        name=repr(second.name),
+    )
 
 
 def _refuse_several(suite: Suite, options: Mapping[str, Any], n_runs: int) -> None:

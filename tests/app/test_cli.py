@@ -111,37 +111,33 @@ def test_columns_of_the_csv_files(here: Path) -> None:
     ]  # fmt: skip
 
 
+REPORTED = "with_memory__seed1_proposed"
+SEEDS_BACKWARDS = [
+    f"example:cr/{c}__seed{s}_proposed" for c in ("with_memory", "no_memory") for s in (3, 2, 1)
+]
 REPORTS = {
-    "cr": ("report", "cr", f"example:cr/{RUN}"),
-    "seeds": ("report", "seeds", *SEEDS, "--baseline", "with_memory"),
-    "memfin": ("report", "memfin", "example:memfin/plain_llm", "example:memfin/memory_agent"),
-    "summary": ("report", "summary", "example:summary/cases.jsonl", "--name", "요약 007"),
+    "cr": ("report", "cr", f"example:cr/{REPORTED}"),
+    "seeds": ("report", "seeds", *SEEDS_BACKWARDS),
+    "memfin": ("report", "memfin", "example:memfin/memory_agent", "example:memfin/plain_llm"),
+    "summary": ("report", "summary", "example:summary/cases.jsonl"),
 }
 REPORT_NAMES = {
-    "cr": RUN,
-    "seeds": "with_memory_vs_no_memory",
-    "memfin": "plain_llm_vs_memory_agent",
-    "summary": "요약 007",
+    "cr": REPORTED,
+    "seeds": "no_memory_vs_with_memory",
+    "memfin": "memory_agent_vs_plain_llm",
+    "summary": "cases",
 }
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The working folders of four reports, and of three of them again with other orders and jobs."""
-    folders = [tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second")]
-    for folder, jobs in zip(folders, ("1", "2")):
-        with chdir(folder):
-            for suite, command in REPORTS.items():
-                if suite == "cr" and folder is folders[1]:
-                    continue  # it is made again below
-                runs = (
-                    [*command[:2], *reversed(command[2:6]), *command[6:]]
-                    if suite == "seeds"
-                    else command
-                )
-                done = call(*(runs if folder is folders[1] else command), *QUICK, "-j", jobs)
-                assert " done" in done.stdout
-    return folders
+def reports(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The working folders of the four reports of the demo, and of three of them made in another order and one by one."""
+    first, second = tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second")
+    shutil.copytree(demo, first / "outputs")
+    with chdir(second):
+        for suite in ("seeds", "memfin", "summary"):  # that of cr is made again below
+            assert " done" in call(*REPORTS[suite], "-j", "1").stdout
+    return [first, second]
 
 
 @pytest.mark.browser
@@ -168,7 +164,7 @@ def test_reports_are_where_the_contract_says(reports: list[Path]) -> None:
     studies = {
         f
         for f in there - expected
-        if f.split("/")[0] in ("with_memory_vs_no_memory", "plain_llm_vs_memory_agent")
+        if f.split("/")[0] in (REPORT_NAMES["seeds"], REPORT_NAMES["memfin"])
     }
     assert there - expected == studies, "files for a paper, of studies only"
     assert {f"{f.split('/')[0]}/paper.tex" for f in studies} <= there and studies
@@ -201,7 +197,8 @@ def test_files_of_aggregates(reports: list[Path]) -> None:
 def test_the_same_reports_twice_are_the_same_to_the_byte(reports: list[Path]) -> None:
     first, second = (written(folder) for folder in reports)
     assert (
-        first - second == {name for name in first if f"reports/{RUN}/" in name} and second <= first
+        first - second == {name for name in first if f"reports/{REPORTED}/" in name}
+        and second <= first
     )
     timed = {"manifest.json", "index.html"}
     for name in sorted(second):
@@ -211,12 +208,12 @@ def test_the_same_reports_twice_are_the_same_to_the_byte(reports: list[Path]) ->
 
 def test_resume_keeps_and_fresh_makes_again(reports: list[Path]) -> None:
     with chdir(reports[0]):
-        page = Path("outputs/reports") / RUN / "metric_report.html"
+        page = Path("outputs/reports") / REPORTED / "metric_report.html"
         before = page.stat().st_mtime_ns
-        assert call(*REPORTS["cr"], *QUICK).stdout.endswith("1 done; 1 reports already current\n")
+        assert call(*REPORTS["cr"]).stdout.endswith("1 done; 1 reports already current\n")
         assert page.stat().st_mtime_ns == before
         content = page.read_bytes()
-        assert call(*REPORTS["cr"], *QUICK, "--fresh").stdout.endswith("1 done\n")
+        assert call(*REPORTS["cr"], "--fresh").stdout.endswith("1 done\n")
         assert page.stat().st_mtime_ns != before
         assert page.read_bytes() == content
 
@@ -225,11 +222,12 @@ def test_gallery(reports: list[Path]) -> None:
     with chdir(reports[0]):
         Path("outputs/index.html").unlink()
         assert call("gallery").stdout == "outputs/index.html\n"
-        assert RUN in Path("outputs/index.html").read_text(encoding="utf-8")
+        assert REPORTED in Path("outputs/index.html").read_text(encoding="utf-8")
 
 
 def test_rerun(reports: list[Path], tmp_path: Path) -> None:
     with chdir(reports[0]):
+        call("score", "summary", "example:summary/cases.jsonl", "--name", "요약 007", "-q", *QUICK)
         for name in (RUN, "memory_agent", "요약 007", "no_memory_aggregated"):
             done = call("rerun", Path("outputs/results") / name / "manifest.json")
             assert done.stdout.endswith("numbers compared, the same to the last digit\n")

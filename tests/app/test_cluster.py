@@ -25,7 +25,7 @@ from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, UsageError, WorkFailed
 from evaltools.report.evaluate import evaluate
 
-from .processes import alive, until
+from .processes import until
 from .small_report import GATE, NAMES, REPORT, TIMED, command, files
 from .test_workers import DIE, double, refuse
 
@@ -126,9 +126,7 @@ def die_once(folder: Path, x: int) -> int:
     return x
 
 
-def test_shards_of_a_file_are_scored_on_the_cluster_although_a_worker_is_killed(
-    cluster: str, tmp_path: Path
-) -> None:
+def test_shards_of_a_file_are_scored_on_the_cluster(cluster: str, tmp_path: Path) -> None:
     """The files are the same to the byte as those of one process, but for the manifest's times."""
     case = {
         "question": "보험금?",
@@ -141,28 +139,11 @@ def test_shards_of_a_file_are_scored_on_the_cluster_although_a_worker_is_killed(
     path.write_text("".join(lines), encoding="utf-8")
     evaluate("summary", path, out=tmp_path / "local")
 
-    killed: list[int] = []
-    killer = threading.Thread(target=kill_a_worker_at_work, args=(cluster, killed))
-    killer.start()
     evaluate("summary", path, out=tmp_path / "cluster", workers=Workers(2, cluster))
-    killer.join()
-    assert len(killed) == 1
-    assert not alive(killed[0])
     for name in ("units.parquet", "metrics.json", "summary_scores.csv"):
         local = tmp_path / "local" / "results" / "cases" / name
         remote = tmp_path / "cluster" / "results" / "cases" / name
         assert local.read_bytes() == remote.read_bytes(), name
-
-
-def kill_a_worker_at_work(address: str, killed: list[int]) -> None:
-    """Kill the first worker that has a task, before the task can have ended; its id goes into `killed`."""
-    with distributed.Client(address, set_as_default=False) as client:
-        pids = client.run(os.getpid)
-        until(lambda: any(client.processing().values()), 60)
-        for worker, tasks in client.processing().items():
-            if tasks and not killed:
-                os.kill(pids[worker], signal.SIGKILL)
-                killed.append(pids[worker])
 
 
 class SmallNotebook(distributed.WorkerPlugin):

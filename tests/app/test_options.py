@@ -181,10 +181,12 @@ def test_a_declared_metric_and_margin_decide(here: Path) -> None:
     assert table.loc["fix_rate_refpol", ["verdict", "primary"]].tolist() == ["better", True]
     assert table.loc["break_rate_refpol", ["verdict", "margin"]].tolist() == ["equivalent", 0.1]
     runs = [f"example:cr/{c}__seed1_proposed" for c in ("no_memory", "with_memory")]
-    call("report", "seeds", *runs, *declared, "-q", *QUICK)
+    call("report", "seeds", *runs, *declared, "--baseline", "with_memory", "-q", *QUICK)
+    assert Path("outputs/reports/with_memory_vs_no_memory/metric_report.html").is_file()
     manifest = json.loads(
         Path("outputs/results/with_memory_aggregated/manifest.json").read_text("utf-8")
     )
+    assert manifest["baseline"] == "with_memory"
     assert (manifest["primary"], manifest["margin"]) == (
         "fix_rate_refpol",
         {"break_rate_refpol": 0.1},

@@ -254,6 +254,18 @@ def test_a_rate_stays_inside_its_limits() -> None:
     assert of(runs, method="bca").loc["rate", "ci_method"] == "wilson"
 
 
+def test_wilson_over_seeds_by_hand() -> None:
+    """Rates .2, .5, .8: the mean .5 has an error of .3 / √3, so .25 / .03 trials, and t of 2 degrees of freedom."""
+    units = np.arange(40)
+    hits = (units % 5 == 0, units % 2 == 0, units % 5 != 0)
+    runs = {s: f.assign(hit=hit.astype(int)) for (s, f), hit in zip(condition().items(), hits)}
+    row = of(runs, method="bca").loc["rate"]
+    t, trials = stats.t.ppf(0.975, 2), 0.25 / 0.03
+    half = t * np.sqrt(0.25 / trials + t**2 / (4 * trials**2)) / (1 + t**2 / trials)
+    assert row["ci_method"] == "wilson"
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((0.5 - half, 0.5 + half))
+
+
 def test_one_sample() -> None:
     runs = {s: f.iloc[:1] for s, f in condition().items()}
     got = of(runs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -37,14 +38,7 @@ from ..options import confidence_option
 )
 @confidence_option
 @lang_option
-def calibrate(
-    scores: Path,
-    labels: Path,
-    out: Path,
-    score: str,
-    next_file: Path | None,
-    confidence: float,
-) -> None:
+def calibrate(scores: Path, labels: Path, **options: Any) -> None:
     """Hold SCORES of a judge or of rules against LABELS that people gave to some of the cases.
 
     CSV or JSONL, numbers from 0 to 1: SCORES have case_id, metric, score (summary_scores.csv is such a file), LABELS
@@ -52,7 +46,4 @@ def calibrate(
     """
     from ..calibrate import calibrate_command
 
-    text = calibrate_command(
-        scores, labels, out=out, score=score, next_file=next_file, confidence=confidence
-    )
-    echo(text)
+    echo(calibrate_command(scores, labels, **options))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -33,15 +32,7 @@ from ..suite_commands import RunsCommand
 @margin_option
 @decision_option
 @study_options
-def compare(
-    baseline: str,
-    candidate: str,
-    everything: bool,
-    csv_file: Path | None,
-    margin: tuple[str, ...],
-    decision: Path | None,
-    **values: Any,
-) -> None:
+def compare(baseline: str, candidate: str, margin: tuple[str, ...], **values: Any) -> None:
     """Paired comparison of two runs, or of two sets of seeds.
 
     A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
@@ -49,13 +40,5 @@ def compare(
     """
     from ..compare import compare_command
 
-    text = compare_command(
-        baseline,
-        candidate,
-        everything=everything,
-        csv_file=csv_file,
-        margin=parse_margins(margin),
-        decision_file=decision,
-        **study_settings(values),
-    )
-    echo(text)
+    settings = study_settings(values)
+    echo(compare_command(baseline, candidate, margin=parse_margins(margin), **settings))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -73,36 +72,11 @@ from ..suite_commands import RunsCommand
 @suite_file_option
 @study_options
 @quiet_option
-def plan(
-    runs: tuple[str, ...],
-    metric: str,
-    difference: float,
-    power: float,
-    seeds: str,
-    csv_file: Path | None,
-    register: Path | None,
-    margin: float,
-    looks: int,
-    quiet: bool,
-    **values: Any,
-) -> None:
+def plan(runs: tuple[str, ...], seeds: str, **values: Any) -> None:
     """How many samples, for each number of seeds, show a difference, the runs given being the pilot.
 
     The runs of two conditions (named as for `compare`); or of one, whose seeds then stand in for the other.
     """
     from ..plan import plan_command
 
-    text = plan_command(
-        runs,
-        metric=metric,
-        difference=difference,
-        power=power,
-        seeds=parse_seeds(seeds),
-        csv_file=csv_file,
-        register=register,
-        margin=margin,
-        looks=looks,
-        quiet=quiet,
-        **study_settings(values),
-    )
-    echo(text)
+    echo(plan_command(runs, seeds=parse_seeds(seeds), **study_settings(values)))
