@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .rows import POLARITIES, Opinion, Sample, Unfit, chosen, literals, tokens
+from .rows import POLARITIES, Opinion, Sample, Unfit, chosen, literals, misshapen, tokens
 from .source import Records, Source
 
 ASTE_POLARITIES = {
@@ -15,7 +15,9 @@ ASTE_POLARITIES = {
     "NEU": "neutral",
 }
 
-ACOS_TUPLE = re.compile(r"(-?\d{1,9}),(-?\d{1,9}) (.+) ([012]) (-?\d{1,9}),(-?\d{1,9})\s*")
+ACOS_TUPLE = re.compile(
+    r"(?P<start>-?\d{1,9}),(?P<end>-?\d{1,9}) (?P<ref>.+) (?P<sentiment>[012]) -?\d{1,9},-?\d{1,9}\s*"
+)
 ACOS_POLARITIES = ("negative", "neutral", "positive")
 
 
@@ -75,24 +77,24 @@ def _aste_opinion(text: str, triplet: Any, field: str) -> Opinion:
             term, span = tokens(text, aspect, field)
             polarity = chosen(sentiment, ASTE_POLARITIES, field)
             return Opinion("", term, polarity, span)
-    raise Unfit(field, "expected {shape}", got=triplet, shape="([aspect], [opinion], 'POS')")
+    raise misshapen(triplet, "([aspect], [opinion], 'POS')", field)
 
 
 def _asqp_opinion(text: str, quad: Any, field: str) -> Opinion:
     match quad:
         case [term, ref, sentiment, str()]:
             return _tasd_opinion(text, [term, ref, sentiment], field)
-    shape = "['aspect', 'category', 'polarity', 'opinion']"
-    raise Unfit(field, "expected {shape}", got=quad, shape=shape)
+    raise misshapen(quad, "['aspect', 'category', 'polarity', 'opinion']", field)
 
 
 def _tasd_opinion(_: str, triplet: Any, field: str) -> Opinion:
     match triplet:
         case [str(term), str(ref), sentiment]:
             polarity = chosen(sentiment, POLARITIES, field)
-            return Opinion(ref, "" if term == "NULL" else term, polarity)
-    shape = "['aspect', 'category', 'polarity']"
-    raise Unfit(field, "expected {shape}", got=triplet, shape=shape)
+            if term == "NULL":
+                term = ""
+            return Opinion(ref, term, polarity)
+    raise misshapen(triplet, "['aspect', 'category', 'polarity']", field)
 
 
 def _split_at_tabs(line: str, _: str) -> tuple[str, list[str]]:
@@ -105,12 +107,12 @@ def _split_at_tabs(line: str, _: str) -> tuple[str, list[str]]:
 def _acos_opinion(text: str, quad: str, field: str) -> Opinion:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
-        shape = "'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)"
-        raise Unfit(field, "expected {shape}", got=quad, shape=shape)
-    start = int(match[1])
-    end = int(match[2])
-    ref = match[3]
-    polarity = ACOS_POLARITIES[int(match[4])]
+        raise misshapen(quad, "'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", field)
+    start = int(match["start"])
+    end = int(match["end"])
+    ref = match["ref"]
+    sentiment = int(match["sentiment"])
+    polarity = ACOS_POLARITIES[sentiment]
     if (start, end) == (-1, -1):
         return Opinion(ref, "", polarity)
     if not start < end <= len(text):  # checked before a range of that length is made

@@ -26,21 +26,16 @@ LOG_LIKELIHOODS = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per
 """Metrics of which a sample holds the log-likelihood, or a pair of it and of a number of tokens."""
 
 
-class Ids(Row):
-    """What tells a sample from others."""
-
-    doc_id: int
-    doc_hash: str | None = None
-    filter: str = "none"
-
-
-class Line(Ids):
+class Line(Row):
     """A sample under a filter; each of `metrics` stands in a field of its own.
 
     Logs of 2024 have neither `metrics` nor `filter`: there every other number is a metric.
     """
 
     model_config = ConfigDict(extra="allow")
+    doc_id: int
+    doc_hash: str | None = None
+    filter: str = "none"
     metrics: list[str] | None = None
     doc: Any = None
     target: Any = None

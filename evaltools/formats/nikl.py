@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .rows import POLARITIES, Opinion, Row, Sample, Unfit, chosen
+from .rows import POLARITIES, Opinion, Row, Sample, chosen, misshapen
 from .source import Records, Source
 
 
@@ -42,12 +42,21 @@ def _sample(number: int, line: Line) -> Iterator[Sample]:
 
 
 def _opinion(item: Any, field: str) -> Opinion:
+    term = ""
+    span = None
     match item:
-        case [str(ref), [str(term), int(start), int(end)], str(sentiment)]:
-            polarity = chosen(sentiment, POLARITIES, field)
-            return Opinion(ref, term, polarity, (start, end))
-        case [str(ref), [None, *_], str(sentiment)] | [str(ref), str(sentiment)]:
-            polarity = chosen(sentiment, POLARITIES, field)
-            return Opinion(ref, "", polarity)
-    shape = "[category, [term, start, end], polarity] or [category, polarity]"
-    raise Unfit(field, "expected {shape}", got=item, shape=shape)
+        case [
+            str(ref),
+            [str(term), int(start), int(end)],
+            str(sentiment),
+        ]:
+            span = (start, end)
+        case [str(ref), [None, *_], str(sentiment)]:
+            pass
+        case [str(ref), str(sentiment)]:
+            pass
+        case _:
+            shape = "[category, [term, start, end], polarity] or [category, polarity]"
+            raise misshapen(item, shape, field)
+    polarity = chosen(sentiment, POLARITIES, field)
+    return Opinion(ref, term, polarity, span)

@@ -22,20 +22,6 @@ class Line(Row):
     user_input: Any
     response: Any = None
     reference: Any = None
-    persona_name: Any = None
-    query_style: Any = None
-    query_length: Any = None
-    synthesizer_name: Any = None
-
-
-FURTHER = {
-    "output": "response",
-    "target": "reference",
-    "persona_name": "persona_name",
-    "query_style": "query_style",
-    "synthesizer_name": "synthesizer_name",
-}
-"""Columns of the units that describe a sample -> fields of the line."""
 
 
 def read(source: Source) -> Records:
@@ -47,7 +33,7 @@ def read(source: Source) -> Records:
 
     def scored(count: int, line: Line) -> Iterator[Scored]:
         columns = line.model_extra or {}
-        further = {name: getattr(line, field) for name, field in FURTHER.items()}
+        further = {"output": line.response, "target": line.reference}
         for name, value in columns.items():
             if name and name not in metrics:
                 if isinstance(value, int | float):

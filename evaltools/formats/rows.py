@@ -112,6 +112,15 @@ class Unfit(ValueError):
         super().__init__(f"{field}: {self.message}")
 
 
+def misshapen(value: Any, shape: str, field: str) -> Unfit:
+    """What to raise for a tuple that is not written as it should be.
+
+    >>> misshapen([1], "['aspect', 'polarity']", "tuples.0").field
+    'tuples.0'
+    """
+    return Unfit(field, "expected {shape}", got=value, shape=shape)
+
+
 def literals(line: str, field: str) -> tuple[str, list[Any]]:
     """(sentence, list) of a line sentence####[...]; the list is read as a Python literal, nothing
     is run.
