@@ -64,7 +64,7 @@ def plan_command(
         write_text(csv_file, csv(plan))
     head = wrapped(plan_sentences.plan_title(pilot, metric, difference, power))
     notes = [wrapped(note) for note in plan_sentences.plan_notes(pilot, plan)]
-    table = columns(plan, power="{:.0%}".format)
+    table = columns(plan.drop(columns="rows_per_sample"), power="{:.0%}".format)
     return "\n".join([head, "", table, "", *notes, *registered])
 
 

@@ -94,7 +94,7 @@ def plan_notes(
     notes = [cheapest(planned), *unreached(planned)]
     if not study.comparisons:
         notes.append(say(ALONE))
-    notes.append(_rows_of_units(study))
+    notes.append(_rows_of_samples(planned, study.suite.unit))
     if planned["samples"].notna().any():
         note = say(
             "calls: seeds x samples, for one condition. samples_low to samples_high: what these runs leave open "
@@ -105,18 +105,19 @@ def plan_notes(
     return [note for note in notes if note]
 
 
-def _rows_of_units(study: Study) -> str:
+def _rows_of_samples(
+    planned: pd.DataFrame,
+    unit: str,
+) -> str:
     """What a sample of a plan is where units have several rows, a sentence; "" where each has one."""
-    unit = study.suite.unit
-    rows = sum(len(run.data) for run in study.results)
-    units = sum(run.data[unit].nunique() for run in study.results)
-    if rows == units:
+    rows = float(planned["rows_per_sample"].iloc[0])
+    if rows == 1:
         return ""
     text = (
         "samples counts units ({unit}): each has {rows} rows here on average (repeats, turns, or items of a cluster), "
         "and as many in what is planned."
     )
-    return say(text, unit=unit, rows=f"{rows / units:.3g}")
+    return say(text, unit=unit, rows=f"{rows:.3g}")
 
 
 def cheapest(planned: pd.DataFrame) -> str:

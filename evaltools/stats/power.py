@@ -30,7 +30,9 @@ from .pilot import Pilot, pilot
 from .simulation import simulated_power
 from .variance import Components
 
-CONTRACT = ("seeds", "samples", "power", "samples_low", "samples_high", "calls")
+CONTRACT = (
+    "seeds", "samples", "power", "samples_low", "samples_high", "calls", "rows_per_sample",
+)  # fmt: skip
 """The columns of a plan, in order."""
 
 MOST = 100_000
@@ -48,7 +50,7 @@ LEAST_POWER = 0.01
 TOLD_APART = 0.25
 """Level of the F test by which the spread of a pilot's seeds counts (Bancroft 1944)."""
 
-MOST_DOUBT = 2.0
+MOST_DOUBT = 1.5
 """No plan has more than so many times the samples for what its pilot leaves open."""
 
 TRIES, NEAR = 6, 0.02
@@ -86,10 +88,13 @@ def plan(
     - `samples`: the least number under every seed, the same for both conditions, for which `power`
       of the simulated studies find it, as the primary metric at the level of `resampling`. Null
       where no number up to MOST does, or where a pilot of one seed says nothing of more.
-    - `power`: that of these samples, or of MOST.
+    - `power`: that of these samples, or of MOST, with the pilot's own variance: above the power
+      wanted, because a pilot may be wrong.
     - `samples_low`, `samples_high`: what the pilot's own uncertainty leaves open, in LIKELY of the
       cases. A null `samples_high` is no bound.
     - `calls` = seeds * samples, for one condition.
+    - `rows_per_sample`: the rows that a sample has here on average (trials, turns, items of a
+      cluster); the planned samples are taken to have as many.
 
     Studies of more than LARGE samples have the normal approximation (`approximate`). The result
     depends on `resampling.seed` and on nothing else that is drawn. Raises UsageError as `pilot` and
@@ -115,9 +120,20 @@ def plan(
     for k in dict.fromkeys(seeds):
         rows.append(_row(wanted, others, k))
         done(f"{k} seeds")
-    frame = pd.DataFrame(rows, columns=list(CONTRACT))
+    frame = pd.DataFrame(rows, columns=list(CONTRACT[:-1]))
+    frame["rows_per_sample"] = _rows_per_sample(conditions, unit)
     whole = ["samples", "samples_low", "samples_high", "calls"]
     return frame.astype(dict.fromkeys(whole, "Int64"))
+
+
+def _rows_per_sample(
+    conditions: Sequence[Runs],
+    unit: str,
+) -> float:
+    """Rows of a unit, on average over all runs."""
+    frames = [frame for runs in conditions for frame in runs.values()]
+    n_units = sum(frame[unit].nunique() for frame in frames)
+    return sum(len(frame) for frame in frames) / n_units
 
 
 def _require_settings(

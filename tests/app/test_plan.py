@@ -121,8 +121,9 @@ def test_a_plan_says_how_many_rows_a_unit_has(tmp_path: Path) -> None:
     columns = ["id", "trial", "metric", "condition", "value"]
     pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "t.csv", index=False)
     how = ("--suite", "table", "--metric", "right", "--difference", "0.1", "--seeds", "1", *QUICK)
-    text = call("plan", tmp_path / "t.csv", *how).stdout
+    text = call("plan", tmp_path / "t.csv", *how, "--csv", tmp_path / "plan.csv").stdout
     assert "samples counts units (id): each has 4 rows here on average" in " ".join(text.split())
+    assert pd.read_csv(tmp_path / "plan.csv")["rows_per_sample"].tolist() == [4.0]
 
 
 # --- rank
