@@ -16,6 +16,9 @@ from .view import SampleView, sample_views
 if TYPE_CHECKING:
     from .run import Run
 
+Members = dict[str, pd.Index]
+"""Label of a group -> the index of its units."""
+
 
 def named_groups(run: Run) -> Mapping[str, tuple[str, str]]:
     """Group of units -> (query, caption), in the marks of the headline; {} for a suite without views."""
@@ -23,69 +26,81 @@ def named_groups(run: Run) -> Mapping[str, tuple[str, str]]:
     return views[0].groups(run) if views else {}
 
 
-def group_members(run: Run, view: SampleView) -> dict[str, pd.Index]:
-    """Label of a group -> the index of its units, in the marks of a view."""
+def group_sizes(run: Run) -> dict[str, int]:
+    """Label of a group -> how many units it has, in the marks of the headline; {} for a suite without views."""
+    members = _members(run, named_groups(run))
+    return {label: len(index) for label, index in members.items()}
+
+
+def _members(run: Run, groups: Mapping[str, tuple[str, str]]) -> Members:
     members = {}
-    for query, caption in view.groups(run).values():
+    for query, caption in groups.values():
         label = caption.partition(":")[0]
         members[label] = run.queried(query).index
     return members
 
 
-def group_sizes(run: Run) -> dict[str, int]:
-    """Label of a group -> how many units it has, in the marks of the headline; {} for a suite without views."""
-    views = sample_views(run)
-    members = group_members(run, views[0]) if views else {}
-    return {label: len(index) for label, index in members.items()}
-
-
-def browse(run: Run, which: str | None, n: int | None, share: int) -> HtmlTable:
+def browse(
+    run: Run,
+    which: str | None,
+    n: int | None,
+    share: int,
+) -> HtmlTable:
     """A browser of all groups, of one of them, or of what a query finds; `Run.samples` says more."""
     views = sample_views(run)
-    most = n or len(run.units)
+    groups: list[Members] = []
     if which is None and views:
-        groups = {}
-        grouped = set[object]()
-        for view in views:
-            groups[view.name] = group_members(run, view)
-            grouped.update(*groups[view.name].values())
-        is_grouped = run.units.index.isin(grouped)
-        units = run.units[is_grouped].head(most)
+        caption = "Samples"
+        groups = [_members(run, view.groups(run)) for view in views]
+        units = _grouped(run.units, groups)
         if units.empty:
-            return no_rows("Samples")
-        return _cards(run, views, units, "Samples", groups, share)
-    query = which or ""
-    query, caption = named_groups(run).get(query, (query, query or "All units"))
-    units = run.queried(query).head(most)
+            return no_rows(caption)
+    else:
+        query = which or ""
+        query, caption = named_groups(run).get(query, (query, query or "All units"))
+        units = run.queried(query)
+    units = units.head(n or len(units))
     if views:
-        return _cards(run, views, units, caption, {}, share)
-    return replace(table(units, caption=f"{caption} ({len(units):,})"), frame=units)
+        layout = {"id": run.suite.unit, **views[0].browser}
+        ways = _ways(run, views, units, groups)
+        shown = samples(ways, caption=caption, share=share, **layout)
+    else:
+        shown = table(units, caption=f"{caption} ({len(units):,})")
+    return replace(shown, frame=units)
 
 
-def _cards(
+def _grouped(units: pd.DataFrame, groups: Sequence[Members]) -> pd.DataFrame:
+    """The units that are in any group."""
+    in_groups = set[object]()
+    for members in groups:
+        in_groups.update(*members.values())
+    return units[units.index.isin(in_groups)]
+
+
+def _ways(
     run: Run,
     views: Sequence[SampleView],
     units: pd.DataFrame,
-    caption: str,
-    groups: Mapping[str, Mapping[str, pd.Index]],
-    share: int,
-) -> HtmlTable:
-    """Some rows of the units as cards of the suite's, in its order. `groups`: name of a view -> its members."""
+    groups: Sequence[Members],
+) -> list[Marked]:
+    """Some rows of the units under each view. `groups`: those of each view, or none."""
     ways = []
-    for view in views:
+    for view, members in zip(views, groups or [{}] * len(views)):
         way = Marked(
             ids=view.ids(run, units),
-            cards=partial(_cards_of_keys, run, view),
-            groups=groups.get(view.name, {}),
+            cards=partial(_cards, run, view),
+            groups=members,
             name=view.name,
             label=view.label,
             legend=view.legend,
         )
         ways.append(way)
-    layout = {"id": run.suite.unit, **views[0].browser}
-    shown = samples(ways, caption=caption, share=share, **layout)
-    return replace(shown, frame=units)
+    return ways
 
 
-def _cards_of_keys(run: Run, view: SampleView, keys: pd.Index) -> pd.DataFrame:
+def _cards(
+    run: Run,
+    view: SampleView,
+    keys: pd.Index,
+) -> pd.DataFrame:
     return view.cards(run, run.units.loc[keys])

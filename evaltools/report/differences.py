@@ -59,7 +59,8 @@ def differences(
     groups = {}
     for group, sign in GROUPS.items():
         label = _group_label(group, candidate, views[0], unit)
-        groups[label] = changed.index[changed["change"] * sign > 0]
+        is_member = changed["change"] * sign > 0
+        groups[label] = changed.index[is_member]
     ways = []
     for view in views:
         way = Marked(
@@ -99,26 +100,34 @@ def compared_runs(study: Study, candidate: str) -> Runs:
     baseline_runs = study.conditions[study.baseline]
     candidate_runs = study.conditions[candidate]
     common = [seed for seed in baseline_runs if seed in candidate_runs]
-    return {
-        study.baseline: [baseline_runs[seed] for seed in common or baseline_runs],
-        candidate: [candidate_runs[seed] for seed in common or candidate_runs],
-    }
+    runs = {}
+    for condition in (study.baseline, candidate):
+        of_seed = study.conditions[condition]
+        runs[condition] = [of_seed[seed] for seed in common or of_seed]
+    return runs
 
 
 def _layout(view: SampleView, unit: str, runs: Runs) -> dict[str, Any]:
     """The fields of `samples.Layout`: as the suite lays its cards out, with a column for each condition."""
-    layout: dict[str, Any] = {"id": unit, "text": "text", **view.browser}
-    if not isinstance(layout["text"], str):
-        texts = layout["text"].items()
-        layout["text"] = {column: head for column, head in texts if column not in view.compared}
-    columns = {name: view.browser["columns"][name] for name in view.given}
+    own = Layout(**{"id": unit, **view.browser})
+    texts = {}
+    for column, head in own.texts.items():
+        if column not in view.compared:
+            texts[column] = head
+    columns = {name: own.columns[name] for name in view.given}
     for condition, of_condition in runs.items():
-        head = condition
-        if len(of_condition) > 1:
-            head = say("{condition}, {n} seeds", condition=condition, n=len(of_condition))
-        columns[condition] = head
-    page = min(PAGE, layout.get("page", PAGE))
-    return {**layout, "columns": columns, "fields": {}, "page": page}
+        n_seeds = len(of_condition)
+        columns[condition] = condition
+        if n_seeds > 1:
+            columns[condition] = say("{condition}, {n} seeds", condition=condition, n=n_seeds)
+    return {
+        **view.browser,
+        "id": own.id,
+        "text": texts,
+        "columns": columns,
+        "fields": {},
+        "page": min(PAGE, own.page),
+    }
 
 
 def _changed_cards(view: SampleView, changed: pd.DataFrame, runs: Runs) -> pd.DataFrame:
@@ -126,17 +135,18 @@ def _changed_cards(view: SampleView, changed: pd.DataFrame, runs: Runs) -> pd.Da
 
     The column `unit` names the unit, of which a card may show a part.
     """
-    units_of_cards = []
+    units: dict[Any, Any] = {}
     for run in chain.from_iterable(runs.values()):
         unit = run.suite.unit
         rows = run.units[run.units[unit].isin(changed.index)]
         ids = view.ids(run, rows)
-        units_of_cards.append(pd.Series(rows.loc[ids.index, unit].to_numpy(), index=ids))
-    units = pd.concat(units_of_cards)
-    units = units[~units.index.duplicated()]
-    order = changed.index.get_indexer(units).argsort(kind="stable")
-    units = units.iloc[order]
-    return changed.loc[units].assign(unit=units.to_numpy()).set_index(units.index)
+        names = rows.loc[ids.index, unit]
+        for id, name in zip(ids, names):
+            units.setdefault(id, name)
+    of_cards = pd.DataFrame({"id": list(units), "unit": list(units.values())})
+    order = changed.index.get_indexer(of_cards["unit"]).argsort(kind="stable")
+    of_cards = of_cards.iloc[order]
+    return of_cards.join(changed, on="unit").set_index("id")
 
 
 def _compared_cards(
@@ -172,8 +182,9 @@ def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Tag]]:
     rising, falling = kinds.get(better, ("", ""))
     tags = []
     for before, after in zip(changed["baseline"], changed["candidate"]):
+        text = f"{before:.2f} → {after:.2f}"
         kind = rising if after > before else falling
-        tags.append([Tag(f"{before:.2f} → {after:.2f}", kind)])
+        tags.append([Tag(text, kind)])
     return tags
 
 
@@ -187,10 +198,13 @@ def _joined_rows(
     joined: dict[tuple[str, str], Row] = {}
     for condition, of_condition in runs.items():
         counts: dict[tuple[str, str], Counter[Line]] = {}
-        cards = [cards_of_runs[run.name] for run in of_condition]
-        present = [card.loc[id] for card in cards if id in card.index]
-        for card in present:
-            for row in _rows_of_card(card, view):
+        n_present = 0
+        for run in of_condition:
+            cards = cards_of_runs[run.name]
+            if id not in cards.index:
+                continue
+            n_present += 1
+            for row in _rows_of_card(cards.loc[id], view):
                 about = (row.label, row.part)
                 known = joined.setdefault(about, Row(row.label, {}, row.part))
                 for name in view.given:
@@ -198,8 +212,8 @@ def _joined_rows(
                 lines = dict.fromkeys(row.cells.get(view.cell, ()))
                 counts.setdefault(about, Counter()).update(lines.keys())
         for about, counted in counts.items():
-            joined[about].cells[condition] = _counted(counted, len(present))
-        if not present and joined:
+            joined[about].cells[condition] = _counted(counted, n_present)
+        if not n_present and joined:
             first = next(iter(joined.values()))
             first.cells[condition] = [Line(say("(not in this run)"))]
     return list(joined.values())
@@ -211,9 +225,11 @@ def _rows_of_card(card: pd.Series, view: SampleView) -> list[Row]:
     texts = Layout(**view.browser).texts
     for column in view.compared:
         written = Line(text_of(card[column]))
-        rows.append(Row(say(texts[column]), {view.cell: [written]}))
+        label = say(texts[column])
+        rows.append(Row(label, {view.cell: [written]}))
+    columns = (view.cell, *view.given)
     for row in card["rows"]:
-        if any(row.cells.get(name) for name in (view.cell, *view.given)):
+        if any(row.cells.get(name) for name in columns):
             rows.append(row)
     return rows
 
@@ -222,7 +238,11 @@ def _counted(lines: Counter[Line], n_seeds: int) -> list[Line]:
     """What the seeds of a condition say in a cell, each once, with how many of them say so."""
     if n_seeds == 1:
         return list(lines)
-    return [replace(line, note=f"{line.note} {n}/{n_seeds}".strip()) for line, n in lines.items()]
+    counted = []
+    for line, n in lines.items():
+        note = f"{line.note} {n}/{n_seeds}".strip()
+        counted.append(replace(line, note=note))
+    return counted
 
 
 def _part(view: SampleView, unit: str) -> str:

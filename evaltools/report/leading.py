@@ -22,18 +22,22 @@ def blocked_of(runs: Sequence[Run]) -> frozenset[str]:
 def headline_of(runs: Sequence[Run]) -> tuple[str, ...]:
     """The headline of runs seen together, without what a check blocks in any of them."""
     first = runs[0]
-    return first.suite.headline_names(first.options, blocked_of(runs))
+    blocked = blocked_of(runs)
+    return first.suite.headline_names(first.options, blocked)
 
 
 def with_primary(headline: tuple[str, ...], declared: str | None) -> tuple[str, ...]:
     """The headline, led by the declared primary metric if that is not in it."""
-    return headline if declared is None or declared in headline else (declared, *headline)
+    if declared is None or declared in headline:
+        return headline
+    return (declared, *headline)
 
 
 def primary_of(runs: Sequence[Run]) -> str:
     """The primary metric of the suite; the first of the headline that has a direction where that one has none."""
     first = runs[0]
-    primary = first.suite.primary_name(first.options, blocked_of(runs))
+    blocked = blocked_of(runs)
+    primary = first.suite.primary_name(first.options, blocked)
     undirected = {metric.name for metric in first.metrics if metric.better == "none"}
     for name in (primary, *headline_of(runs)):
         if name not in undirected:

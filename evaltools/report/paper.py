@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..core.errors import UsageError
 from ..core.language import speaking
 from ..core.names import natural
 from ..core.resampling import COMPONENTS, CONSTANT, Resampling
@@ -371,12 +370,7 @@ def figures(view: Any) -> dict[str, Any]:
         view = view.results[0]
     charts: dict[str, Any] = {}
     for name in dir(view.plot):
-        if name == "seeds" and not view.seeded:
-            continue
-        try:
-            drawn = getattr(view.plot, name)()
-        except UsageError:  # needs something that is not given, as a column to break down by
-            continue
+        drawn = getattr(view.plot, name)()
         if not isinstance(drawn, list):
             charts[name] = drawn
             continue

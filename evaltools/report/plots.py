@@ -59,8 +59,6 @@ class RunPlots(_Plots):
 
     def __dir__(self) -> list[str]:
         names = ["forest", "spread"]
-        if self._run.suite.breakdowns:
-            names.append("breakdown")
         if self._headline_difference() is not None:
             names.append("paired")
         return names
@@ -121,24 +119,6 @@ class RunPlots(_Plots):
             frame, title=say("Values of single units"), xlabel=say("value of a unit")
         )
 
-    def breakdown(self, column: str | None = None, names: tuple[str, ...] = ()) -> Any:
-        """Metrics within each part of the units; by default the suite's first breakdown."""
-        from .dots import dots
-
-        run = self._run
-        what, metrics = column, names
-        for known in run.suite.breakdowns:
-            if column in (None, known.column):
-                column, metrics = known.column, names or known.metrics
-                what = say(known.title).lower()
-                break
-        if column is None:
-            raise UsageError(
-                "give the column of the units to break down by: run.plot.breakdown(column)"
-            )
-        parts = run.by(column, *metrics).rename(columns={"name": "metric"})
-        return dots(parts, label="part", hue="title", title=say("By {what}", what=what))
-
 
 class StudyPlots(_Plots):
     """The figures of a study."""
@@ -147,7 +127,10 @@ class StudyPlots(_Plots):
         self._study = study
 
     def __dir__(self) -> list[str]:
-        return ["forest", "scores", "seeds", "paired", "ranks"]
+        names = ["forest", "scores", "paired"]
+        if self._study.is_ranked:
+            names.append("ranks")
+        return names
 
     def _claim(self) -> str:
         seeded = self._study.seeded
@@ -181,19 +164,6 @@ class StudyPlots(_Plots):
             **_by_scale(study_tables.estimates(study), study, xlabel),
             title=title,
             claim=claim,
-        )
-
-    def seeds(self) -> Any:
-        """Every seed's value of the headline metrics, over the mean and its interval."""
-        from .dots import dots
-
-        study = self._study
-        return dots(
-            study_tables.estimates(study),
-            points=study_tables.per_seed(study),
-            title="Every seed",
-            xlabel="value of a run (dot), mean (line) and interval (band)",
-            claim=self._claim(),
         )
 
     def paired(self, metric: str | None = None, candidate: str | None = None) -> Any:

@@ -32,7 +32,6 @@ from .plots import RunPlots
 from .provenance import provenance
 from .run_checks import quiet_checks_of_run
 from .tables import HtmlTable, stack, where_to_look
-from .view import SampleView, sample_views
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,9 +177,15 @@ class Run(Numbers):
         >>> int(run.estimate(both)["n_units"])
         40
         """
-        wanted = subset((*self.metrics, *metrics), [metric.name for metric in metrics])
+        names = [metric.name for metric in metrics]
+        wanted = subset((*self.metrics, *metrics), names)
         self.require_countable(wanted)
-        frame = estimate(self.units, wanted, unit=self.suite.unit, resampling=self.resampling)
+        frame = estimate(
+            self.units,
+            wanted,
+            unit=self.suite.unit,
+            resampling=self.resampling,
+        )
         if len(metrics) == 1:
             return frame.iloc[0].rename(metrics[0].name)
         return frame.head(len(metrics))
@@ -275,7 +280,8 @@ class Run(Numbers):
         if not is_known or not units[unit].equals(self.data.loc[index, unit]):
             raise UsageError(f"expected rows of the units of {self.name}, with their index")
         plain = {column: units[column] for column in units if column not in self.suite.decode}
-        return self.data.loc[index].assign(**plain)
+        data = self.data.loc[index]
+        return data.assign(**plain)
 
     def by(
         self,
@@ -297,7 +303,14 @@ class Run(Numbers):
         names = [self.metric(name).name for name in metrics] or self.headline
         added = self.units[self.units.columns.difference(self.data.columns, sort=False)]
         units = pd.concat([self.data, added], axis="columns")
-        return breakdown(units, self.metrics, self.suite.unit, parts, names, self.resampling)
+        return breakdown(
+            units,
+            self.metrics,
+            self.suite.unit,
+            parts,
+            names,
+            self.resampling,
+        )
 
     def diff(self, other: Run, metric: str | None = None) -> pd.DataFrame:
         """The units whose value of a metric (default: the primary one) differs between two runs.
@@ -311,7 +324,7 @@ class Run(Numbers):
 
     @property
     def plot(self) -> RunPlots:
-        """The figures: forest(*metrics), paired(), spread(), breakdown(column), and those of the suite."""
+        """The figures: forest(*metrics), paired(), spread(*metrics)."""
         return RunPlots(self)
 
     @property
@@ -343,11 +356,6 @@ class Run(Numbers):
             group=rows["group"].nunique() != 1,
             aliases=aliases,
         )
-
-    @cached_property
-    def sample_views(self) -> tuple[SampleView, ...]:
-        """How the suite browses its units, a view a way of marking them, that of the headline first."""
-        return sample_views(self)
 
     def samples(self, which: str | None = None, n: int | None = None, share: int = 1) -> HtmlTable:
         """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 def checks_of_units(run: Run) -> list[AnyCheck]:
     """What the checks yield that need no headline: those of every suite, and of the suite."""
-    outcomes: list[AnyCheck] = [*few_units(run.n_units, run.suite.unit)]
-    if run.suite.checks is not None:
-        outcomes += run.suite.checks(run)
+    suite = run.suite
+    outcomes: list[AnyCheck] = [*few_units(run.n_units, suite.unit)]
+    if suite.checks is not None:
+        outcomes += suite.checks(run)
     return outcomes
 
 
@@ -36,7 +37,8 @@ def checks_of_estimates(run: Run) -> list[AnyCheck]:
 
 def quiet_checks_of_run(run: Run) -> list[QuietCheck]:
     """The checks that found nothing in a run: passed, or why they do not apply."""
-    outcomes = [*checks_of_units(run), *checks_of_estimates(run)]
+    outcomes = checks_of_units(run)
+    outcomes += checks_of_estimates(run)
     for kind in STUDY_KINDS:
         outcomes.append(kind.not_applicable("one run only"))
     kinds = [*RUN_KINDS, *run.suite.check_kinds, *STUDY_KINDS]
@@ -55,4 +57,5 @@ def quiet_checks_of_study(study: Study) -> list[QuietCheck]:
         outcomes.append(ONE_SIDED_MISSING.not_applicable("one condition only"))
     of_study = quiet_checks(STUDY_KINDS, outcomes, study.checks)
     codes = {check.kind.code for check in of_study}
-    return [*(check for check in of_runs if check.kind.code not in codes), *of_study]
+    of_runs = [check for check in of_runs if check.kind.code not in codes]
+    return [*of_runs, *of_study]

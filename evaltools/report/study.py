@@ -335,7 +335,7 @@ class Study(Numbers):
 
     @property
     def plot(self) -> StudyPlots:
-        """The figures: forest (differences), scores, seeds, paired (a metric unit by unit), ranks."""
+        """The figures: forest (differences), scores, paired (a metric unit by unit), ranks."""
         return StudyPlots(self)
 
     @property

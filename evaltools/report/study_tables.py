@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..stats.agreement import COLUMNS as AGREEMENT
-from ..stats.seeds import seed_values
 
 if TYPE_CHECKING:
     from .study import Study
@@ -19,13 +18,16 @@ def estimates(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
 
     A value is the mean over seeds; of systems without seeds it is that of their one run.
     """
-    names = list(study.headline if names is None else names)
+    if names is None:
+        names = study.headline
     parts = []
     for condition, of_seed in study.conditions.items():
         frame = study.aggregates[condition]
         if not study.seeded:
-            frame = next(iter(of_seed.values())).estimates
-        rows = frame.set_index("metric", drop=False).loc[names]
+            (run,) = of_seed.values()
+            frame = run.estimates
+        by_name = frame.set_index("metric", drop=False)
+        rows = by_name.loc[list(names)]
         parts.append(rows.assign(condition=condition))
     return pd.concat(parts, ignore_index=True)
 
@@ -40,27 +42,19 @@ def scores(study: Study) -> pd.DataFrame:
     return rows[list(SCORES)]
 
 
-def per_seed(study: Study) -> pd.DataFrame:
-    """The headline of every run: metric, seed, value, n_units, condition, title."""
-    titles = {metric.name: metric.title for metric in study.metrics}
-    frames = []
-    for condition in study.conditions:
-        values = seed_values(study.frames(condition), study.metrics, study.suite.unit)
-        values = values[values["metric"].isin(study.headline)]
-        frames.append(values.assign(condition=condition, title=values["metric"].map(titles)))
-    return pd.concat(frames, ignore_index=True)
-
-
 def comparison(study: Study, *, headline: bool = True) -> pd.DataFrame:
     """Every candidate against the baseline; `headline` keeps the headline metrics only."""
     tables = []
     for compared in study.comparisons.values():
-        rows = compared.table.set_index("metric", drop=False)
+        rows = compared.table
         if headline:
-            names = [name for name in study.headline if name in rows.index]
-            rows = rows.loc[names]
+            by_name = rows.set_index("metric", drop=False)
+            names = [name for name in study.headline if name in by_name.index]
+            rows = by_name.loc[names]
         tables.append(rows)
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    if not tables:
+        return pd.DataFrame()
+    return pd.concat(tables, ignore_index=True)
 
 
 def deltas(study: Study) -> pd.DataFrame:
@@ -72,12 +66,14 @@ def deltas(study: Study) -> pd.DataFrame:
 def agreement(study: Study) -> pd.DataFrame:
     """How far the seeds of each condition agree: condition, then the columns of `stats.agreement`."""
     frames = []
+    agreement_of = study.suite.agreement
     for condition, of_seed in study.conditions.items():
-        if study.suite.agreement is not None and len(of_seed) > 1:
-            units = {seed: run.units for seed, run in of_seed.items()}
-            frame = study.suite.agreement(units, study.resampling)
-            frame.insert(0, "condition", condition)
-            frames.append(frame)
+        if agreement_of is None or len(of_seed) < 2:
+            continue
+        units = {seed: run.units for seed, run in of_seed.items()}
+        frame = agreement_of(units, study.resampling)
+        frame.insert(0, "condition", condition)
+        frames.append(frame)
     if not frames:
         return pd.DataFrame(columns=["condition", *AGREEMENT])
     return pd.concat(frames, ignore_index=True)

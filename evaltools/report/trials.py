@@ -35,12 +35,17 @@ def trials(run: Run, metric: str | None = None) -> pd.DataFrame:
     """
     sample, values = _values(run, metric)
     grouped = values.groupby(sample, sort=False)["value"]
-    frame = grouped.agg(trials="count", value="mean", lowest="min", highest="max")
+    frame = grouped.agg(
+        trials="count",
+        value="mean",
+        lowest="min",
+        highest="max",
+    )
+    frame = frame.sort_index()
     spread = frame["highest"] - frame["lowest"]
     frame["flips"] = spread > 0
-    frame = frame.assign(spread=spread).reset_index()
-    in_order = frame.sort_values(["spread", sample], ascending=[False, True], kind="stable")
-    return in_order.drop(columns="spread").reset_index(drop=True)
+    in_order = spread.sort_values(ascending=False, kind="stable").index
+    return frame.loc[in_order].reset_index()
 
 
 def pass_at_k(run: Run, k: int, metric: str | None = None) -> pd.Series:
@@ -80,7 +85,12 @@ def pass_at_k(run: Run, k: int, metric: str | None = None) -> pd.Series:
         bounds=(0, 1),
         proportion=k == 1 and bool((n == 1).all()),
     )
-    frame = estimate(units, [passed], unit=sample, resampling=run.resampling)
+    frame = estimate(
+        units,
+        [passed],
+        unit=sample,
+        resampling=run.resampling,
+    )
     return frame.iloc[0].rename(name)
 
 
@@ -91,17 +101,24 @@ def _share_all_wrong(
 ) -> np.ndarray:
     """C(wrong, k) / C(n, k) of each sample; 0 where fewer than k are wrong."""
     enough = np.maximum(wrong, k)
-    logarithm = gammaln(enough + 1) - gammaln(enough - k + 1) - gammaln(n + 1) + gammaln(n - k + 1)
+    logarithm = _log_permutations(enough, k) - _log_permutations(n, k)
     return np.where(wrong >= k, np.exp(logarithm), 0.0)
+
+
+def _log_permutations(n: np.ndarray, k: int) -> np.ndarray:
+    """The logarithm of n! / (n - k)!."""
+    permutations: np.ndarray = gammaln(n + 1) - gammaln(n - k + 1)
+    return permutations
 
 
 def _values(run: Run, metric: str | None) -> tuple[str, pd.DataFrame]:
     """(column of the samples, a row a measured trial with the sample and the value of the metric)."""
-    if "trial" not in run.data.columns:
+    data = run.data
+    if "trial" not in data:
         raise UsageError(f"{run.name} has no trials: every sample was drawn once")
     name = run.metric(metric or run.headline[0]).name
-    sample = "item" if "item" in run.data.columns else run.suite.unit
-    trials_as_units = run.data.assign(**{ROW: range(len(run.data))})
+    sample = "item" if "item" in data else run.suite.unit
+    trials_as_units = data.assign(**{ROW: range(len(data))})
     values = unit_values(trials_as_units, run.metrics, ROW, name)
-    frame = pd.DataFrame({sample: run.data[sample].to_numpy(), "value": values.to_numpy()})
+    frame = data[[sample]].assign(value=values.to_numpy())
     return sample, frame.dropna(subset=["value"])

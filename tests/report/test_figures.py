@@ -21,23 +21,6 @@ from tests.report.synthetic import HOSTILE, estimates
 
 RNG = np.random.default_rng(3)
 VALUES = pd.Series(RNG.beta(3, 2, 60).round(3))
-SEEDS = pd.DataFrame(
-    [
-        {"metric": m, "condition": c, "seed": s, "value": 0.5 + 0.01 * s}
-        for m in "AB"
-        for c in ("m0", "조건")
-        for s in range(3)
-    ]
-)
-
-MEANS = (
-    SEEDS.groupby(["metric", "condition"], as_index=False)["value"]
-    .mean()
-    .assign(ci_low=0.4, ci_high=0.6)
-)
-COUNTS = pd.DataFrame(
-    {"metric": ["M1", "M2"], "eligible": [90, 20], "skipped": [9, 80], "failed": [1, 0]}
-)
 
 PAIRS = pd.DataFrame({"before": VALUES, "after": VALUES[::-1].to_numpy()})
 
@@ -52,7 +35,6 @@ DRAWN: dict[str, Callable[[], figures.Chart]] = {
     "dots by category": lambda: dots(
         estimates().assign(category=HOSTILE), label="category", title="t"
     ),
-    "dots of seeds": lambda: dots(MEANS, points=SEEDS, label="metric", title="t", xlabel="value"),
     "dots in panels": lambda: dots(
         pd.concat(
             [
@@ -73,7 +55,6 @@ EMPTY: dict[str, Callable[[], figures.Chart]] = {
     "dots by category": lambda: dots(
         estimates().head(0).assign(category=""), label="category", title="t"
     ),
-    "dots of seeds": lambda: dots(MEANS.head(0), points=SEEDS.head(0), label="metric", title="t"),
     "dots in panels": lambda: dots(estimates().head(0).assign(scale=""), panel="scale", title="t"),
     "distribution": lambda: figures.distribution(
         pd.DataFrame({"a": [np.nan]}), title="t", xlabel="x"
@@ -194,38 +175,6 @@ def test_zero_is_a_line() -> None:
     lines = [dots(frame, title="t", zero=zero).axes[0].lines for zero in (True, False)]
     assert [len(drawn) for drawn in lines] == [3, 2]
     assert list(lines[0][-1].get_xdata()) == [0, 0]
-
-
-def test_seeds_stand_over_the_band_of_their_mean() -> None:
-    chart = dots(MEANS, points=SEEDS, label="metric", title="t", xlabel="F1", claim="new seeds")
-    assert chart.axes[0].get_xlabel() == "F1 (3 seeds)\nnew seeds"
-    assert entries(chart) == ["m0", "조건", "one seed", "all seeds, with interval"]
-    assert rows(chart) == ["A", "B"]
-    assert sorted(marks(chart)) == sorted(
-        [(0.51, "|")] * 4 + [(v, m) for v in (0.5, 0.51, 0.52) for m in ("o", "s")] * 2
-    )
-    bands = [line for line in chart.axes[0].lines if len(line.get_xdata()) == 2]
-    assert [list(line.get_xdata()) for line in bands] == [[0.4, 0.6]] * 4
-    heights = {round(float(line.get_ydata()[0]), 6) for line in chart.axes[0].lines}
-    assert heights == {-0.18, 0.18, 0.82, 1.18}
-
-
-def test_seeds_are_counted_where_a_value_was_measured() -> None:
-    points = SEEDS.assign(
-        value=SEEDS["value"].where((SEEDS["seed"] > 0) | (SEEDS["metric"] == "A"))
-    )
-    chart = dots(MEANS.assign(n_units=8), points=points, label="metric", title="t")
-    assert chart.axes[0].get_xlabel() == "value (n = 8, 2 to 3 seeds)"
-    single = dots(MEANS, points=SEEDS[SEEDS["seed"] == 0], label="metric", title="t")
-    assert single.axes[0].get_xlabel() == "value (1 seed)"
-
-
-def test_points_without_an_aggregate_are_drawn_too() -> None:
-    chart = dots(MEANS[MEANS["metric"] == "A"], points=SEEDS, label="metric", title="t")
-    assert rows(chart) == ["A", "B"]
-    assert len(marks(chart)) == 2 + 12
-    for means, seeds in ((MEANS, SEEDS.head(0)), (MEANS.head(0), SEEDS)):
-        assert dots(means, points=seeds, label="metric", title="t").drawn
 
 
 def test_panels_have_axes_of_their_own() -> None:

@@ -19,7 +19,6 @@ from evaltools.report.first_screen import switched_primary
 from evaltools.report.headline import primary_differences
 from evaltools.report.scales import by_scale
 from evaltools.report.strip import Scale
-from evaltools.report.study_tables import per_seed
 
 FAST = et.Resampling(n_resamples=200)
 RUN = "example:cr/with_memory__seed1_proposed"
@@ -216,7 +215,6 @@ def test_a_metric_without_a_title_goes_by_its_name() -> None:
     assert "on “accuracy”" in study.page().text
     assert "“”" not in study.page().text
     assert study.plot.ranks().title == "Ranks on accuracy"
-    assert set(per_seed(study)["title"]) == {"accuracy"}
 
 
 def test_nothing_is_said_of_intervals_that_are_not_there(tmp_path: Path) -> None:

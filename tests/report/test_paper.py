@@ -278,7 +278,7 @@ def test_a_saved_figure_has_the_same_bytes_and_leaves_the_figure_as_it_was() -> 
 def test_figures_of_a_study_are_those_that_have_something_to_draw(
     seeded: Study, clear: Study
 ) -> None:
-    assert set(paper.figures(seeded)) == {"forest", "paired", "scores", "seeds"}
+    assert set(paper.figures(seeded)) == {"forest", "paired", "scores"}
     assert set(paper.figures(clear)) == {"forest", "paired", "scores"}
     assert seeded.primary and paper.figures(seeded)["paired"].title.startswith(
         "Tuple F1 after review"

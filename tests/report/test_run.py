@@ -171,7 +171,7 @@ def test_samples_by_group_and_by_query(runs: dict[str, et.Run]) -> None:
 
 def test_figures_are_listed_and_returned(runs: dict[str, et.Run]) -> None:
     for run in runs.values():
-        assert {"forest", "breakdown"} <= set(dir(run.plot))
+        assert {"forest", "spread"} <= set(dir(run.plot))
         for name in dir(run.plot):
             assert figure_of(getattr(run.plot, name)()), name
     with pytest.raises(AttributeError, match=r"no figure 'nosuch'; there are .*forest"):
@@ -277,8 +277,8 @@ def test_each_run_of_a_study(study: et.Study) -> None:
 
 
 def test_figures_of_a_study(study: et.Study) -> None:
-    assert {"forest", "scores", "seeds", "paired"} <= set(dir(study.plot))
-    for name in ("forest", "scores", "seeds"):
+    assert {"forest", "scores", "paired"} <= set(dir(study.plot))
+    for name in ("forest", "scores"):
         assert figure_of(getattr(study.plot, name)())
     assert figure_of(study.plot.paired(metric="tuple_f1_s2_refpol"))
 
@@ -343,9 +343,6 @@ def test_a_suite_without_views_shows_itself_too(tmp_path: Path) -> None:
     wrong = run.samples("right == False").html
     assert "s7" in wrong and "s8" not in wrong
     assert figure_of(run.plot.forest())
-    with pytest.raises(et.UsageError, match="give the column of the units to break down by"):
-        run.plot.breakdown()
-    assert figure_of(run.plot.breakdown(column="gold"))
 
 
 @pytest.mark.parametrize("run", ["cr/with_memory__seed1_proposed", "summary/cases.jsonl"])

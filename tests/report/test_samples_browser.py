@@ -12,6 +12,7 @@ from nbformat.v4 import new_notebook
 
 from evaltools.report import page as html
 from evaltools.report.samples import Line, Marked, Row, Tag, samples
+from evaltools.report.view import sample_views
 from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, sample_frame, shown
 
 pytestmark = pytest.mark.browser
@@ -238,7 +239,7 @@ def test_real_samples_fit_the_page(
         reference / "cr" / "final_260306_s0__seed42_proposed",
         resampling=et.Resampling(n_resamples=100),
     )
-    view = run.sample_views[0]
+    view = sample_views(run)[0]
     groups = {c: run.units.query(q).index for q, c in view.groups(run).values()}
     way = Marked(
         view.ids(run, run.units), lambda keys: view.cards(run, run.units.loc[keys]), groups
