@@ -143,10 +143,11 @@ def _changed_cards(view: SampleView, changed: pd.DataFrame, runs: Runs) -> pd.Da
         names = rows.loc[ids.index, unit]
         for id, name in zip(ids, names):
             units.setdefault(id, name)
-    of_cards = pd.DataFrame({"id": list(units), "unit": list(units.values())})
-    order = changed.index.get_indexer(of_cards["unit"]).argsort(kind="stable")
+    of_cards = pd.Series(units, dtype=object)
+    order = changed.index.get_indexer(of_cards).argsort(kind="stable")
     of_cards = of_cards.iloc[order]
-    return of_cards.join(changed, on="unit").set_index("id")
+    rows = changed.loc[of_cards]
+    return rows.assign(unit=rows.index).set_index(of_cards.index)
 
 
 def _compared_cards(

@@ -148,6 +148,8 @@ def test_identical_runs_are_called_so() -> None:
         "b and a are identical: there is nothing to compare."
     ]
     assert study_sentences.narrative(study) == "b and a are identical: there is nothing to compare."
+    assert "b and a are identical" in study.page().text
+    assert study.samples().text.endswith("samples that differ: none")
     assert study_sentences.how(study) == ""
 
 
