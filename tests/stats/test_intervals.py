@@ -443,8 +443,9 @@ def test_gains_and_losses_by_hand() -> None:
 
 
 def test_a_difference_within_a_run_has_gains_and_losses_by_themselves() -> None:
-    """Of 40 units 4 are right only after: 40 of 40 against 36, as in the example by hand above."""
-    frame = pd.DataFrame({"id": range(40), "before": [0] * 4 + [1] * 36, "after": 1, "n": 1})
+    """Of 40 units 4 are right only after, 22 against 18 in all: the differences of the example by hand above."""
+    right = {"before": [0] * 4 + [1] * 18 + [0] * 18, "after": [1] * 22 + [0] * 18}
+    frame = pd.DataFrame({"id": range(40), **right, "n": 1})
     before, after = (
         Metric(name=name, numerator=name, denominator="n", better="higher", proportion=True)
         for name in ("before", "after")

@@ -126,7 +126,7 @@ def test_a_head_that_is_misspelt_names_the_nearest(tmp_path: Path) -> None:
     problems = Problems()
     list(read_cases(path, problems))
     (warning,) = problems.warnings
-    assert "did you mean 원문?" in str(warning)
+    assert "did you mean 원문?" in str(warning) and (warning.line, warning.field) == (1, "원뭄")
     path.write_text("사례변호,요약\na,한도\n", encoding="utf-8")
     with pytest.raises(InputError, match="사례번호"):
         list(read_cases(path, Problems()))

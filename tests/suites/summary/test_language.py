@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import evaltools as et
 from evaltools.suites.summary.rules import load_rules
 from evaltools.suites.summary.schema import split_tags
 from evaltools.suites.summary.scoring import CaseScores, score_case
@@ -95,6 +96,28 @@ def test_a_value_in_two_notations() -> None:
         if score != case["expected"]:
             wrong.append((case, score))
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("보험금 3조 원을 지급합니다.", ["3000000000000 KRW"]),
+        ("약관 제3조 5억 원 한도입니다.", ["3 article", "500000000 KRW"]),
+        ("약관 제3조 원칙에 따릅니다.", ["3 article"]),
+    ],
+)
+def test_jo_after_je_is_an_article_and_else_a_trillion_won(text: str, values: list[str]) -> None:
+    evidence = et.summary.score(text, [text])["summary_accuracy"].evidence
+    assert [entity["value"] for entity in evidence["supported"]] == values
+
+
+@pytest.mark.parametrize(
+    "text", ["면책 기간", "a면책", "각면책 한\u200b도", "e\u0301면책"]
+)
+def test_a_text_is_marked_where_it_stands(text: str) -> None:
+    evidence = et.summary.score(text, [text], tags=["exclusion"])["summary_risk_coverage"].evidence
+    start = text.index("면책")
+    assert str([start, start + 2]) in str(evidence)
 
 
 def test_the_mixed_corpus_is_read_right_in_all_but_few_cases() -> None:
