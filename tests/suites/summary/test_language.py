@@ -111,9 +111,7 @@ def test_jo_after_je_is_an_article_and_else_a_trillion_won(text: str, values: li
     assert [entity["value"] for entity in evidence["supported"]] == values
 
 
-@pytest.mark.parametrize(
-    "text", ["면책 기간", "a면책", "각면책 한\u200b도", "e\u0301면책"]
-)
+@pytest.mark.parametrize("text", ["면책 기간", "a면책", "각면책 한\u200b도", "e\u0301면책"])
 def test_a_text_is_marked_where_it_stands(text: str) -> None:
     evidence = et.summary.score(text, [text], tags=["exclusion"])["summary_risk_coverage"].evidence
     start = text.index("면책")
