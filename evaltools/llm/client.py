@@ -54,6 +54,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
 SERVER_ERRORS = 3
 """Replies of status 5xx to one structured request, after which a plainer form is tried."""
 
+UNAVAILABLE = 503
+
 SECRET_LENGTH = 16
 """A shorter key is a placeholder ("x", "EMPTY"), and may well be a word of a reply."""
 
@@ -111,7 +113,8 @@ class Exchange:
     def adapt(self, failure: CallFailed, form_works: bool) -> None:
         """Choose a plainer form where the failure calls for one, and allow another attempt.
 
-        Where no form is known to work, the waits are short: all other requests wait for this one.
+        Where no form is known to work, the waits are short, as all other requests wait for this
+        one, but not for a server that says itself that it is unavailable: it may be starting.
         """
         if failure.refused:
             form = self.form.next(failure.param)
@@ -125,7 +128,8 @@ class Exchange:
                 return
             if in_this_form == 0:
                 self.form = self.form.next() or self.form
-            if not form_works and failure.wait is None:
+            is_of_form = failure.status != UNAVAILABLE and not form_works
+            if is_of_form and failure.wait is None:
                 failure.wait = FIRST_WAIT * in_this_form
 
 

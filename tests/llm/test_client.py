@@ -413,11 +413,11 @@ def test_a_500_to_json_schema_leads_to_a_plainer_form_that_is_remembered() -> No
 def test_the_first_request_finds_the_form_in_seconds_where_the_server_answers_500() -> None:
     """Three errors a form: with waits that go on doubling the fourth form is three minutes away."""
 
-    def waits(form_works: bool) -> list[tuple[int, float | None]]:
+    def waits(form_works: bool, status: int = 500) -> list[tuple[int, float | None]]:
         exchange = Exchange({}, Reply, Call(request="k"))
         tried = []
         for _ in range(10):
-            failure = CallFailed("500", status=500, retry=True)
+            failure = CallFailed("failed", status=status, retry=True)
             exchange.adapt(failure, form_works)
             tried.append((exchange.form.level, failure.wait))
         return tried
@@ -426,8 +426,9 @@ def test_the_first_request_finds_the_form_in_seconds_where_the_server_answers_50
     for level in range(3):
         expected += [(level, llm.FIRST_WAIT), (level, 2 * llm.FIRST_WAIT), (level + 1, 0.0)]
     assert waits(form_works=False) == [*expected, (3, None)]
-    # in an outage the usual waits hold, which grow
+    # in an outage, and of a server that is starting, the usual waits hold, which grow
     assert {wait for _, wait in waits(form_works=True)} == {None}
+    assert {wait for _, wait in waits(form_works=False, status=503)} == {None}
 
 
 def test_a_form_that_is_answered_with_half_a_reply_is_remembered_too() -> None:
