@@ -15,7 +15,13 @@ from ..report.text import visible
 from .text import columns, wrapped
 
 
-def rank_command(runs: Sequence[str], *, metric: str, out: Path, **settings: Any) -> str:
+def rank_command(
+    runs: Sequence[str],
+    *,
+    metric: str,
+    out: Path,
+    **settings: Any,
+) -> str:
     """The text that `evaltools rank` prints; ranks.csv is written. `settings` are those of `ranked_study`."""
     require_out(out)
     paths = [path for run in runs for path in find_runs(run)]

@@ -123,7 +123,13 @@ def corrected_mean(
     trials = 1 / (share**2 / n).sum()
     value = min(max(round(value, 12), 0.0), 1.0)
     low, high = _interval(value, error, trials, trials - k, confidence)
-    return Mean(value, low, high, weight, int(labelled.sum()))
+    return Mean(
+        value=value,
+        low=low,
+        high=high,
+        weight=weight,
+        n_labelled=int(labelled.sum()),
+    )
 
 
 def _interval(

@@ -72,9 +72,9 @@ def ranks(
     placed["rank_high"] = rank_high.astype("Int64")
     placed["group"] = condition.map(groups)
     in_order = [*measured, *estimates.loc[~is_measured, "condition"]]
-    numbers = estimates.set_index("condition")[["value", "ci_low", "ci_high"]]
-    both = numbers.join(placed.set_index("condition")).loc[in_order]
-    return both.rename_axis("condition").reset_index()[list(CONTRACT)]
+    rows = estimates.merge(placed, on="condition", how="left")
+    rows = rows.set_index("condition").loc[in_order]
+    return rows.reset_index()[list(CONTRACT)]
 
 
 def letters(
@@ -107,14 +107,15 @@ def letters(
             if not any(half & other == half for other in rest):
                 groups.append(half)
 
-    def positions(group: int) -> list[int]:
-        return [index for index in range(len(conditions)) if group >> index & 1]
-
-    of_each: dict[str, str] = dict.fromkeys(conditions, "")
-    for index, members in enumerate(sorted(map(positions, groups))):
-        letter = ascii_lowercase[index % 26]
-        if index >= 26:
-            letter += str(index // 26 + 1)
-        for member in members:
-            of_each[conditions[member]] += letter
+    # the group whose first condition stands first comes first
+    members = []
+    for group in groups:
+        members.append([index for index in range(len(conditions)) if group >> index & 1])
+    of_each = dict.fromkeys(conditions, "")
+    for number, of_group in enumerate(sorted(members)):
+        letter = ascii_lowercase[number % 26]
+        if number >= 26:
+            letter += str(number // 26 + 1)
+        for index in of_group:
+            of_each[conditions[index]] += letter
     return of_each
