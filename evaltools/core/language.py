@@ -142,6 +142,18 @@ def say(text: str | Message, /, **values: Any) -> str:
     return filled(template, {name: _said(value) for name, value in values.items()})
 
 
+def listed(parts: Iterable[Any], between: str = ", ") -> str:
+    """Names, values or clauses ("; ") one after the other, set apart as the language in force does it.
+
+    >>> with speaking("zh"):
+    ...     listed(["no_memory", "with_memory"]), listed(["甲", "乙"], "; ")
+    ('no_memory、with_memory', '甲；乙')
+    """
+    if language() == "zh":
+        between = {", ": "、", "; ": "；"}[between]
+    return between.join(map(str, parts))
+
+
 def stored_text(template: str, /, **values: Any) -> str:
     """The English text of a message, for a frame or a file, where only a text can stand.
 
@@ -166,11 +178,11 @@ def stored_messages(texts: Iterable[Any]) -> list[Message]:
 
 
 def _said(value: Any) -> Any:
-    """What fills a place: a message in the language in force, several values joined by commas, all else as it is."""
+    """What fills a place: a message in the language in force, several values as a list, all else as it is."""
     if isinstance(value, Message):
         return say(value)
     if isinstance(value, tuple | list):
-        return ", ".join(str(_said(part)) for part in value)
+        return listed(_said(part) for part in value)
     return value
 
 

@@ -19,6 +19,9 @@ from .tables import HtmlTable, table
 PIXELS_PER_INCH = 200
 """Resolution of figures in a notebook: twice that of most screens."""
 
+NAMED = {"title", "metric", "measure", "kind", "stage", "by", "what"}
+"""Columns of frames that hold words of ours; what other columns hold may be anybody's."""
+
 LABEL_COLUMNS, TITLE_COLUMNS = 24, 58
 """Widest line of labels of categories and legends, and of any other text of a figure, in characters."""
 
@@ -65,6 +68,8 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     is_counted = pd.api.types.is_integer_dtype(frame.index) and frame.index.name is None
     if not is_counted:
         frame = _with_index(frame)
+    for column in NAMED.intersection(frame.columns):
+        frame = frame.assign(**{column: [say(str(name)) for name in frame[column]]})
     heads = {column: say(str(column)) for column in frame.columns}
     return table(frame, columns=heads)
 
@@ -73,7 +78,7 @@ def _joined(columns: pd.MultiIndex) -> list[str]:
     """Heads of several lines as one: "mean value"."""
     heads = []
     for parts in columns:
-        words = [str(part) for part in parts if part != ""]
+        words = [say(str(part)) for part in parts if part != ""]
         heads.append(" ".join(words))
     return heads
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..core.language import say
+from ..core.language import listed, say
 from ..stats.claims import THIS_SYSTEM
 from . import study_sentences, study_tables, view
 from .browse import group_sizes
@@ -168,7 +168,7 @@ def _trust(study: Study) -> HtmlTable:
             problems.append(f"{run.name}: {text}")
     return trust_line(
         [*study.checks, *bundled(study.results)],
-        "; ".join(problems),
+        listed(problems, "; "),
         study.quiet_checks,
         [say(note) for note in study.notes],
         incomplete=any(run.manifest.incomplete for run in study.results),

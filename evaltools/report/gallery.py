@@ -15,7 +15,7 @@ from markupsafe import Markup
 from ..core.check import LEVEL_WORDS, LEVELS
 from ..core.errors import UsageError
 from ..core.files import dumps, require_writable, write_text
-from ..core.language import Message, say, stored_text
+from ..core.language import Message, listed, say, stored_text
 from .cards import Card, NotComplete, read_card, shown
 from .check_tables import KINDS
 from .estimate_tables import plain_estimates
@@ -426,7 +426,7 @@ def trust_chip(card: Card) -> Chip:
         levels = [*(levels or ()), "warning"]
     state = trust(levels, incomplete=card.incomplete, spoilt=bool(card.spoilt))
     if card.spoilt:
-        return Chip(say(state.words), state.kind, ", ".join(card.spoilt))
+        return Chip(say(state.words), state.kind, listed(card.spoilt))
     reasons = [check.message for check in card.checks or () if check.level != "info"]
     meaning = [*reasons, *problems][:1] if state.kind != "good" else []
     return Chip(say(state.words), state.kind, "".join(meaning))

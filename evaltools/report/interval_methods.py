@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..core.language import say
+from ..core.language import listed, say
 from .tables import HtmlTable, words
 
 if TYPE_CHECKING:
@@ -67,4 +67,4 @@ def _sentence(frames: Iterable[pd.DataFrame]) -> str:
 
 
 def _listed(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {n}" for name, n in counts.items())
+    return listed(f"{name} {n}" for name, n in counts.items())

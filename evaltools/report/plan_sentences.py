@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..core.language import say
+from ..core.language import listed, say
 from ..stats.detectable import POWER
 from ..stats.power import LargerStudy, larger_studies
 from .sentences import Row, mde_text, on_metric
@@ -51,7 +51,7 @@ def settle(
         on=on_metric(row),
         now=mde_text(row),
         power=POWER,
-        ways=", ".join(_way(study, row) for study in studies),
+        ways=listed(_way(study, row) for study in studies),
     )
 
 
@@ -155,7 +155,7 @@ def unreached(planned: pd.DataFrame) -> list[str]:
             "No numbers for several seeds ({seeds}): these runs have one seed each, which does not tell how far seeds "
             "differ. Give runs of two seeds or more to plan for them."
         )
-        sentences.append(say(text, seeds=", ".join(map(str, unknown["seeds"]))))
+        sentences.append(say(text, seeds=listed(unknown["seeds"])))
     tried = lacking[lacking["power"].notna()]
     for seeds, power in zip(tried["seeds"], tried["power"]):
         text = "No number of samples finds it (seeds: {n}): the differences between seeds keep the power at {power}."

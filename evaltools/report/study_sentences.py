@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..core.language import say
+from ..core.language import listed, say
 from ..stats.compare import Comparison
 from ..stats.equivalence import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
@@ -226,7 +226,7 @@ def margins(
     return say(
         text,
         level=level,
-        named=say(", ").join(named),
+        named=listed(named),
     )
 
 
@@ -314,8 +314,8 @@ def _others(
         rows = others[others["verdict"] == verdict].to_dict("records")
         titles = [_titled(row) for row in rows]
         if titles:
-            parts.append(f"{say(before)} {', '.join(titles)}")
-    return "; ".join(parts)
+            parts.append(f"{say(before)} {listed(titles)}")
+    return listed(parts, "; ")
 
 
 def _titled(row: Row) -> str:
@@ -345,7 +345,7 @@ def ranking(study: Study) -> list[str]:
     lead = say(
         text,
         n=len(measured),
-        first=", ".join(first),
+        first=listed(first),
         title=say(title),
     )
     return [lead, say(RANK_NOTE, level=study.resampling.confidence)]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.language import say
+from ..core.language import listed, say
 from .markdown import Format, sort_key, text_columns, text_table
 from .templates import in_cell, macros
 from .text import anchor, safe, visible
@@ -184,7 +184,7 @@ def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:
             severity=say(problem["severity"]),
         )
         texts.append(text)
-    return ", ".join(texts)
+    return listed(texts)
 
 
 def signature_block(text: str) -> HtmlTable:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..core.files import asset_dir
-from ..core.language import say
+from ..core.language import listed, say
 from .markdown import sort_key
 from .text import marked, safe, short, visible
 
@@ -64,6 +64,7 @@ def environment() -> Environment:
     found.globals["say"] = say
     found.filters |= {
         "bdi": safe,
+        "listed": listed,
         "marked": marked,
         "short": short,
         "visible": visible,

@@ -61,7 +61,7 @@ def short(text: str) -> str:
     """`text` with long names in it cut in their middle: the beginnings and the ends of names tell them apart.
 
     >>> short("with_a_name_that_is_longer_than_anybody_reads_at_a_glance_v2 is better")
-    'with_a_name_that_is_…ybody_reads_at_a_glance_v2 is better'
+    'with_a_name_that_is_…body_reads_at_a_glance_v2 is better'
     """
     return LONG_NAME.sub(lambda name: f"{name[0][:20]}…{name[0][-25:]}", text)
 

@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...core.estimates import is_null
-from ...core.language import say
+from ...core.language import listed, say
 from ...report.samples import Line, Row, Tag
 from ...report.view import SampleView
 from .measures import MEASURES
 
 if TYPE_CHECKING:
     from ...report.run import Run
+
+RISK_TAGS = (
+    "credit_risk",
+    "interest_rate_risk",
+    "liquidity_risk",
+    "market_uncertainty",
+    "no_guaranteed_return",
+    "not_buy_sell_advice",
+    "not_investment_advice",
+    "past_performance_not_future",
+    "suitability_match",
+    "volatility_risk",
+)
+"""The tags of the shipped lexicon, which have a name in each language; tags of another one stand as they are."""
 
 CARD = ("turn", "dialog_id", "user_text", "reply", "tags", "rows", "context")
 
@@ -97,7 +111,7 @@ def _rows(turn: Mapping[Any, Any], reasons: Reasons) -> list[Row]:
         if key == "M4" and short:
             found = Line(short[0], mark)
         else:
-            found = Line(_score(turn, key), mark, "; ".join(short))
+            found = Line(_score(turn, key), mark, listed(short, "; "))
         cells: dict[str, list[Line]] = {"required": [Line(required[key])], "found": [found]}
         rows.append(Row(f"{key} {say(measure.title)}", cells, mark=mark))
     return rows
@@ -106,7 +120,7 @@ def _rows(turn: Mapping[Any, Any], reasons: Reasons) -> list[Row]:
 def _score(turn: Mapping[Any, Any], measure: str) -> str:
     """The score of a turn: how much was met of what was required, or the label that it was given."""
     if measure == "M4":
-        return str(turn["pred_compliance_label"])
+        return say(str(turn["pred_compliance_label"]))
     met, due = {
         "M1": ("m1_hits", "m1_keys"),
         "M3": ("m3_hits", "m3_tags"),
@@ -125,7 +139,7 @@ def reasons_of(turn: Mapping[Any, Any]) -> Reasons:
         reasons += _memory_reasons(turn)
     if turn["eligible_m3"]:
         for tag in turn["missed_tags"]:
-            reasons.append(("M3", say("{tag} is not disclosed", tag=tag)))
+            reasons.append(("M3", say("{tag} is not disclosed", tag=say(tag))))
     if turn["eligible_m4"]:
         reasons += _compliance_reasons(turn)
     if turn["eligible_m5"]:
@@ -154,12 +168,12 @@ def _compliance_reasons(turn: Mapping[Any, Any]) -> Reasons:
     truth = turn["gt_compliance_label"]
     if predicted == truth and predicted != "severe_violation":
         return []
-    sentence = say("{predicted}, truth {truth}", predicted=predicted, truth=truth)
+    sentence = say("{predicted}, truth {truth}", predicted=say(predicted), truth=say(truth))
     causes = [say("forbidden {what}", what=entry) for entry in turn["forbidden_hits"]]
     for violation in turn["violations"]:
-        causes.append(f"{violation['type']} ({violation['severity']})")
+        causes.append(f"{violation['type']} ({say(violation['severity'])})")
     if causes:
-        sentence += f": {', '.join(causes)}"
+        sentence += f": {listed(causes)}"
     return [("M4", sentence)]
 
 
@@ -167,11 +181,12 @@ def _required(turn: Mapping[Any, Any]) -> dict[str, str]:
     """Measure -> what it required of a turn; measures that required nothing are left out."""
     required = {
         "M1": [key["target_text"] or key["key"] for key in turn["resolved_keys"]],
-        "M3": turn["risk_required_tags"],
-        "M4": [turn["gt_compliance_label"]],
+        "M3": map(say, turn["risk_required_tags"]),
+        "M4": [say(turn["gt_compliance_label"])],
         "M5": turn["rubric_required"],
     }
-    return {key: "、".join(values) for key, values in required.items() if values}
+    texts = {key: listed(values) for key, values in required.items()}
+    return {key: text for key, text in texts.items() if text}
 
 
 BROWSER: Mapping[str, Any] = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...core.language import say
+from ...core.language import listed, say
 from .measures import MEASURES, Measure
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def eligibility(result: Run) -> pd.DataFrame:
                 "unit": say(measure.unit),
                 "total": states.total(),
                 **counts,
-                "why": "; ".join(reasons),
+                "why": listed(reasons, "; "),
             }
         )
     return pd.DataFrame(rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...core.language import say
+from ...core.language import listed, say
 from .passages import around
 from .states import JUDGED, open_points
 
@@ -29,7 +29,7 @@ def whys(units: pd.DataFrame, metric: str) -> list[str]:
         else:
             parts = [_judged(evidence, decided_by, by_rule, by_judge)]
             parts += _why(metric, by_rule, True, evidence, answer or "", contexts)
-        reasons.append("; ".join(parts))
+        reasons.append(listed(parts, "; "))
     return reasons
 
 
@@ -43,7 +43,7 @@ def _judged(evidence: Evidence, decided_by: str, by_rule: float, by_judge: float
     said = say(template, judge=by_judge, reason=reason, rule=by_rule)
     wrong = [f"“{point['text']}”" for point in judge.get("points", []) if not point["holds"]]
     if wrong:
-        said += "; " + say("it does not hold: {texts}", texts=", ".join(wrong))
+        said += "; " + say("it does not hold: {texts}", texts=listed(wrong))
     return said
 
 
@@ -57,7 +57,7 @@ def in_short(units: pd.DataFrame) -> list[str]:
         for metric in JUDGED:
             if case[f"{metric}_state"] == case["state"] != "ok":
                 parts += _in_short(metric, case)
-        lines.append("; ".join(parts))
+        lines.append(listed(parts, "; "))
     return lines
 
 
@@ -76,7 +76,7 @@ def _in_short(metric: str, case: Mapping[Any, Any]) -> list[str]:
     if metric == "summary_accuracy":
         return _wrong_figures(evidence)
     if metric == "summary_risk_coverage":
-        return [say("left out: {tags}", tags=", ".join(map(say, evidence["missing"])))]
+        return [say("left out: {tags}", tags=listed(map(say, evidence["missing"])))]
     if metric == "summary_non_definitive":
         return [say("promised: {texts}", texts=_texts(evidence.get("definitive", [])))]
     return _followup(evidence)
@@ -120,7 +120,7 @@ def _texts(phrases: Sequence[Evidence]) -> str:
         if phrase.get("instead"):
             text = say("{text} (source: “{instead}”)", text=text, instead=phrase["instead"])
         texts.append(text)
-    return ", ".join(texts)
+    return listed(texts)
 
 
 def not_measured(score: float, reason: str) -> str:
@@ -158,7 +158,7 @@ def _why(
         parts = _phrases(evidence)
     unread = [f"“{figure}”" for figure in evidence.get("unread", [])]
     if unread:
-        figures = ", ".join(unread)
+        figures = listed(unread)
         parts.append(say("not read, compared with nothing: {figures}", figures=figures))
     return parts
 
@@ -232,4 +232,4 @@ def _quoted(phrases: Sequence[Evidence]) -> str:
     texts = []
     for phrase in phrases:
         texts.append(say("“{text}” at {at}", text=phrase["text"], at=phrase["at"][0]))
-    return ", ".join(texts)
+    return listed(texts)

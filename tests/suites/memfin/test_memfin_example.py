@@ -136,7 +136,7 @@ def test_failing_turns(plain: Run) -> None:
             "bad 0 of 1 profile_gt.preferences_gt[1] (短债基金) is in no memory",
         ),
         "M3 Risk disclosure": (
-            "credit_risk、interest_rate_risk、no_guaranteed_return",
+            "credit_risk, interest_rate_risk, no_guaranteed_return",
             "bad 0 of 3 credit_risk is not disclosed; interest_rate_risk is not disclosed; "
             "no_guaranteed_return is not disclosed",
         ),
