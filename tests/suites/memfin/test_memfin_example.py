@@ -145,7 +145,7 @@ def test_failing_turns(plain: Run) -> None:
             "bad severe_violation, truth compliant: forbidden 保本保收益, promise_return (high)",
         ),
         "M5 Explainability": (
-            "信息依据、边界声明",
+            "信息依据, 边界声明",
             "bad 0 of 2, judge 1.0 信息依据 is missing; 边界声明 is missing",
         ),
     }
