@@ -26,6 +26,9 @@ OF_SAMPLE = ("condition", "seed", "trial", "text")
 
 COLUMNS = ("id", "metric", "value", "num", "den", *OF_SAMPLE, "higher_is_better")
 
+Record = tuple[Path, Place, frozenset[str]]
+"""File and place of a record, and the metrics in it."""
+
 NO_DIRECTION = (
     "whether higher is better is not known of {metrics}: described, never judged "
     "(--higher NAME and --lower NAME of the suite `table` say it)"
@@ -127,7 +130,7 @@ def _rows(
         for place, row in form.read(source, **options):
             if of_file:
                 row = replace(row, **of_file)
-            repeated = first.repeated(row, (path, place))
+            repeated = first.repeated(row, path, place)
             if repeated is None:
                 yield row
             else:
@@ -141,34 +144,35 @@ def _rows(
 class FirstPlaces:
     """Where the metrics of each sample were first read.
 
-    `seen`: sample -> (file and place, metrics) of its records. `sets`: the sets of metrics that
-    samples share, as nearly all samples have the same.
+    `seen`: sample -> (file, place, metrics) of its records, in little memory. `sets`: the sets of
+    metrics that samples share, as nearly all samples have the same.
     """
 
-    seen: dict[Any, list[tuple[tuple[Path, Place], frozenset[str]]]] = field(default_factory=dict)
+    seen: dict[Any, tuple[Record, ...]] = field(default_factory=dict)
     sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
 
-    def repeated(self, row: Sample | Scored, place: tuple[Path, Place]) -> Message | None:
+    def repeated(self, row: Sample | Scored, path: Path, place: Place) -> Message | None:
         """Which metric of a record was read before, and where; None for a new one, which is kept in mind."""
         sample: Any = row.id
         names = ["sample"]
         if isinstance(row, Scored):
             sample = (row.condition, row.seed, row.trial, row.id)
             names = [score.metric for score in row.scores]
-        earlier = self.seen.setdefault(sample, [])
+        earlier = self.seen.get(sample, ())
         metrics: set[str] = set()
         for name in names:
-            first = place if name in metrics else None
-            for earlier_place, earlier_metrics in earlier:
+            first = f"{path}:{place}" if name in metrics else ""
+            for file, line, earlier_metrics in earlier:
                 if name in earlier_metrics:
-                    first = earlier_place
-            if first is not None:
+                    first = f"{file}:{line}"
+            if first:
                 what = name if isinstance(row, Scored) else Message(name)
-                values = {"what": what, "first": f"{first[0]}:{first[1]}"}
+                values = {"what": what, "first": first}
                 return Message("a second {what} of this id; the first is {first}", values)
             metrics.add(name)
         shared = frozenset(metrics)
-        earlier.append((place, self.sets.setdefault(shared, shared)))
+        shared = self.sets.setdefault(shared, shared)
+        self.seen[sample] = (*earlier, (path, place, shared))
         return None
 
 
