@@ -5,14 +5,13 @@ Source: specification D15 and D16.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from .numerals import written
-from .phrases import PhraseError, Phrases, compile_phrases, expand, near_end
+from .phrases import Phrases, compile_phrases, expand, near_end
 from .text import any_of
 
 if TYPE_CHECKING:
@@ -64,14 +63,7 @@ class CompiledRules:
         words = _named_words(rules)
 
         def phrases(sources: Sequence[str]) -> Phrases:
-            compiled: list[tuple[str, re.Pattern[str]]] = []
-            for source in sources:
-                phrase = expand(source, words) if rules.match == "flex" else source
-                try:
-                    compiled += compile_phrases([phrase], rules.match, rules.particles)
-                except PhraseError as e:
-                    raise e.of(source) from None
-            return tuple(compiled)
+            return compile_phrases(sources, rules.match, rules.particles, words)
 
         self.fold = rules.fold
         self.units = rules.units

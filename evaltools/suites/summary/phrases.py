@@ -76,21 +76,6 @@ class RuleError(ValueError):
         self.quoted = quoted
 
 
-class PhraseError(RuleError):
-    """A phrase that is not well formed, with the reason."""
-
-    def __init__(self, phrase: str, template: str, **values: object):
-        super().__init__(
-            "{phrase}: {reason}", phrase, phrase=repr(phrase), reason=Message(template, values)
-        )
-        self.template = template
-        self.reason_values = values
-
-    def of(self, phrase: str) -> PhraseError:
-        """The same of the phrase as the rule file has it, with {names} for words."""
-        return PhraseError(phrase, self.template, **self.reason_values)
-
-
 def find_all(phrases: Phrases, text: str) -> Spans:
     """Where any of the phrases matches: spans in order, those inside another one left out."""
     spans = set()
@@ -147,16 +132,26 @@ def near_end(phrases: Phrases, reach: int) -> Phrases:
     return tuple(near)
 
 
-def compile_phrases(sources: Iterable[str], mode: str, particles: Sequence[str]) -> Phrases:
-    """PhraseError for one that is not well formed."""
+def compile_phrases(
+    sources: Iterable[str],
+    mode: str,
+    particles: Sequence[str],
+    words: Mapping[str, str] | None = None,
+) -> Phrases:
+    """The phrases, with `words` for each {name} in a flex one. RuleError for one that is not well formed."""
     compiled: list[tuple[str, re.Pattern[str]]] = []
     for source in sources:
-        compiled.extend(_compile(source, mode, tuple(particles)))
+        try:
+            phrase = source if words is None or mode != "flex" else expand(source, words)
+            compiled.extend(_compile(phrase, mode, tuple(particles)))
+        except RuleError as e:
+            values = {"phrase": repr(source), "reason": e.args[0]}
+            raise RuleError("{phrase}: {reason}", source, **values) from None
     return tuple(compiled)
 
 
 def expand(source: str, words: Mapping[str, str]) -> str:
-    """A phrase with the words of each {name} in it. PhraseError for an unknown name.
+    """A phrase with the words of each {name} in it. RuleError for an unknown name.
 
     >>> expand("{ask} 필요", {"ask": "(확인|문의)"})
     '(확인|문의) 필요'
@@ -167,7 +162,7 @@ def expand(source: str, words: Mapping[str, str]) -> str:
         if name not in words:
             known = ", ".join(words) or "none"
             template = "no words named {name}; there are: {known}"
-            raise PhraseError(source, template, name=repr(name), known=known)
+            raise RuleError(template, source, name=repr(name), known=known)
         return words[name]
 
     return re.sub(r"\{([^{}]*)\}", named, source)
@@ -177,19 +172,19 @@ def expand(source: str, words: Mapping[str, str]) -> str:
 def _compile(source: str, mode: str, particles: tuple[str, ...]) -> Phrases:
     source = source.lower()
     if not source.strip():
-        raise PhraseError(source, "an empty phrase")
+        raise RuleError("an empty phrase")
     if source.count("…") > MOST_GAPS:
         template = "at most {n} of the sign … in a phrase: each more takes 12 times as long"
-        raise PhraseError(source, template, n=MOST_GAPS)
+        raise RuleError(template, n=MOST_GAPS)
     if mode == "substring":
         return ((source, re.compile(re.escape(source))),)
     parser = _Parser(source, any_of(particles))
     regex, anchors = parser.sequence()
     if parser.position != len(source):
-        raise PhraseError(source, "a ')' or '|' outside of a group")
+        raise RuleError("a ')' or '|' outside of a group")
     if not anchors:
         template = "needs a part that is always there (not only signs or optional groups)"
-        raise PhraseError(source, template)
+        raise RuleError(template)
     compiled = re.compile(regex)
     return tuple((anchor, compiled) for anchor in anchors)
 
@@ -233,7 +228,7 @@ class _Parser:
             self.last = ""
             regex, alternative = self.sequence()
             if self.position >= len(self.source):
-                raise PhraseError(self.source, "a '(' without its ')'")
+                raise RuleError("a '(' without its ')'")
             regexes.append(regex)
             anchors.extend(alternative)
             always = always and bool(alternative)
@@ -270,7 +265,7 @@ class _Parser:
     def _final(self, syllable: str) -> str:
         if not "가" <= syllable <= "힣" or (ord(syllable) - ord("가")) % _FINALS:
             template = "^ stands behind a Hangul syllable without a final consonant, not {syllable}"
-            raise PhraseError(self.source, template, syllable=repr(syllable))
+            raise RuleError(template, syllable=repr(syllable))
         self.last = syllable
         return f"[{syllable}-{chr(ord(syllable) + _FINALS - 1)}]"
 
