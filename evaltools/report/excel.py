@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
@@ -38,6 +39,9 @@ LINE = 15
 
 TALLEST = 20
 """Lines of the highest row; Excel itself allows 27."""
+
+PAGE_WIDTH = 220
+"""Characters across a page that are still readable."""
 
 A4 = 9
 
@@ -126,6 +130,7 @@ class _SheetWriter:
         self.formats = formats
         self.notes = notes
         self.columns = [str(column) for column in sheet.frame.columns]
+        self.widths = [_width(sheet.frame.iloc[:, i], name) for i, name in enumerate(self.columns)]
         self.header_row = len(sheet.head) + 1 if sheet.head else 0
         self.last_row = self.header_row + len(sheet.frame)
         """The last row of the table."""
@@ -146,11 +151,12 @@ class _SheetWriter:
         self._set_up_print()
 
     def _set_up_print(self) -> None:
-        """Landscape on A4, as wide as the page, the head on every page, numbered."""
+        """Landscape on A4, readable: as many pages wide as it takes, head and first column on each, numbered."""
         self.page.set_landscape()
         self.page.set_paper(A4)
-        self.page.fit_to_pages(1, 0)
+        self.page.fit_to_pages(1 + sum(self.widths) // PAGE_WIDTH, 0)
         self.page.repeat_rows(self.header_row)
+        self.page.repeat_columns(0)
         self.page.set_footer("&L&A&R&P / &N")
 
     def write_notes(self) -> None:
@@ -166,14 +172,12 @@ class _SheetWriter:
             self.page.write_string(row + index, 0, line)
 
     def _write_table(self) -> None:
-        widths = []
         for index, column in enumerate(self.columns):
             self._write_text(self.header_row, index, column, self.formats["header"])
-            widths.append(_width(self.sheet.frame.iloc[:, index], column))
-            self.page.set_column(index, index, widths[index])
+            self.page.set_column(index, index, self.widths[index])
         rows = self.sheet.frame.itertuples(index=False)
         for row, values in enumerate(rows, self.header_row + 1):
-            self.page.set_row(row, LINE * _lines(values, widths))
+            self.page.set_row(row, LINE * _lines(values, self.widths))
             for index, value in enumerate(values):
                 self._write_cell(row, index, value)
         self.page.freeze_panes(self.header_row + 1, 1)
@@ -191,7 +195,7 @@ class _SheetWriter:
             self.page.write_blank(row, column, None, self.formats["top"])
         elif isinstance(value, bool):
             self.page.write_boolean(row, column, value, self.formats["top"])
-        elif isinstance(value, int):
+        elif isinstance(value, Integral):
             self.page.write_number(row, column, value, self.formats["top"])
         elif isinstance(value, float):
             self.page.write_number(row, column, value, self.formats["decimal"])
