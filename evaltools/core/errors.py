@@ -171,8 +171,7 @@ class Problems:
         """The problems that are kept: those of a severity, or of one of its codes."""
         kept = []
         for problem in self.kept:
-            is_of_code = code in ("", problem.code)
-            if is_of_code and problem.severity == severity:
+            if problem.severity == severity and code in ("", problem.code):
                 kept.append(problem)
         return kept
 
@@ -222,12 +221,13 @@ class Problems:
         """For the manifest and the report: a row a code with its count and the places kept."""
         rows: list[dict[str, Any]] = []
         for (severity, code), count in sorted(self.counts.items()):
-            first = self._kept_of(severity, code)[:5]
-            row = {
-                "severity": severity,
-                "code": code,
-                "count": count,
-                "examples": [str(problem) for problem in first],
-            }
-            rows.append(row)
+            examples = [str(problem) for problem in self._kept_of(severity, code)[:5]]
+            rows.append(
+                {
+                    "severity": severity,
+                    "code": code,
+                    "count": count,
+                    "examples": examples,
+                }
+            )
         return rows

@@ -93,10 +93,12 @@ class Compiled:
         metric that takes nothing off has weights and limits of 0 on the second side.
         """
         sides = []
-        for weights in (np.maximum(self.weights, 0.0), np.maximum(-self.weights, 0.0)):
+        for sign in (1, -1):
+            weights = np.maximum(sign * self.weights, 0.0)
             # a ratio of weight 0 takes no part, even if its limit is infinite
             limits = np.where(weights > 0, self.limits[:, :, None], 0.0)
-            sides.append((weights, (weights * limits).sum(axis=1)))
+            limits = (weights * limits).sum(axis=1)
+            sides.append((weights, limits))
         return tuple(sides)
 
     @cached_property
@@ -112,7 +114,8 @@ class Compiled:
         """Metrics from ratios, as weighted sums: (..., ratios) -> (..., metrics)."""
         metrics = np.zeros((*ratios.shape[:-1], len(self.parts)))
         for metric, parts in enumerate(self.parts):
-            metrics[..., metric] = sum(weight * ratios[..., ratio] for ratio, weight in parts)
+            for ratio, weight in parts:
+                metrics[..., metric] += weight * ratios[..., ratio]
         return metrics
 
     def values(self, sums: np.ndarray) -> np.ndarray:
@@ -141,26 +144,30 @@ def compile_table(table: MetricTable) -> Compiled:
     >>> compiled.values(np.array([3.0, 8.0])).tolist()
     [0.75]
     """
-    by_name = {metric.name: metric for metric in table}
-    if len(by_name) != len(table):
-        names = [metric.name for metric in table]
+    names = [metric.name for metric in table]
+    by_name = dict(zip(names, table))
+    if len(by_name) < len(names):
         doubled = {name for name in names if names.count(name) > 1}
         raise ValueError(f"doubled metric: {sorted(doubled)}")
 
     index_of: dict[_RatioKey, int] = {}
-    limits: dict[_RatioKey, tuple[float, float]] = {}
+    limits: list[tuple[float, float]] = []
     parts = []
     for metric in table:
         of_metric = []
         for ratio, weight in _as_ratios(metric, by_name):
             key = _RatioKey(ratio.numerator, ratio.denominator, ratio.empty, ratio.needs)
+            index = index_of.setdefault(key, len(index_of))
+            if index == len(limits):
+                limits.append(ratio.limits)
             # of two metrics with one ratio, one may leave out its limits
-            low, high = limits.get(key, (-np.inf, np.inf))
-            limits[key] = max(low, ratio.limits[0]), min(high, ratio.limits[1])
-            of_metric.append((index_of.setdefault(key, len(index_of)), weight))
+            low, high = limits[index]
+            least, greatest = ratio.limits
+            limits[index] = max(low, least), min(high, greatest)
+            of_metric.append((index, weight))
         parts.append(tuple(of_metric))
 
-    keys = list(limits)
+    keys = list(index_of)
     columns = _columns(keys)
     needs = []
     for index, key in enumerate(keys):
@@ -174,7 +181,7 @@ def compile_table(table: MetricTable) -> Compiled:
         empty=np.array([key.empty for key in keys], dtype=float),
         needs=tuple(needs),
         is_count=np.array([key.denominator == "" for key in keys], dtype=bool),
-        limits=np.array(list(limits.values())).reshape(-1, 2).T,
+        limits=np.array(limits).reshape(-1, 2).T,
         parts=tuple(parts),
     )
 

@@ -35,21 +35,17 @@ def runs(path: Path, problems: Problems) -> list[str]:
 
 def locate(path: Path, name: str | None, options: TableOptions, problems: Problems) -> Source:
     """A run of a file: the only one, or the one of that name."""
-    names = runs(path, problems)
+    content = survey(path, problems)
+    names = list(content.runs)
     if len(names) > 1 and name not in names:
         listed = ", ".join(names[:10])
         if len(names) > 10:
             listed += ", ..."
         raise UsageError(f"{path} holds {len(names)} runs, name one of them: {listed}")
-    return Source(name or names[0], {"scores": path}, _fitted(path, options, problems))
-
-
-def _fitted(path: Path, options: TableOptions, problems: Problems) -> TableOptions:
-    """The options with the metrics of the file."""
-    content = survey(path, problems)
     problems.merge(content.problems)
     problems.raise_if_failed()
-    return options.with_metrics(content.metrics, str(path))
+    options = options.with_metrics(content.metrics, str(path))
+    return Source(name or names[0], {"scores": path}, options)
 
 
 def metrics(options: TableOptions) -> MetricTable:
