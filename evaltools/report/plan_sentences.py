@@ -152,7 +152,7 @@ def unreached(planned: pd.DataFrame) -> list[str]:
     sentences = []
     if len(unknown):
         text = (
-            "No numbers for several seeds ({seeds}): these runs have one seed each, which does not tell how far seeds "
+            "No numbers for several seeds ({seeds}): only one seed pairs here, which does not tell how far seeds "
             "differ. Give runs of two seeds or more to plan for them."
         )
         sentences.append(say(text, seeds=listed(unknown["seeds"])))

@@ -18,7 +18,7 @@ from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
 from .arrays import ROUNDING, Array, divide
-from .design import Grid, Runs, grid, pair
+from .design import Grid, Runs, grid, in_order, pair
 from .evidence import evidence
 from .influence import Paired, cell_sums, seed_mean
 from .intervals import MIN_UNITS
@@ -134,10 +134,10 @@ def pilot(
 ) -> Pilot:
     """The pilot that one or two conditions (seed -> units frame) make for a metric.
 
-    Two conditions pair by seed and sample; without a seed in common, seeds pair in their order. The
-    seeds of a single condition are taken as pairs: another condition is assumed to differ from it,
-    sample by sample, no more than its own seeds do from each other. By the method "auto" seeds are
-    pooled as in `compare`.
+    Two conditions pair by sample and by the seeds that both have; without a seed in common, seeds
+    pair in their order. The seeds of a single condition are taken as pairs: another condition is
+    assumed to differ from it, sample by sample, no more than its own seeds do from each other. By
+    the method "auto" seeds are pooled as in `compare`.
 
     Raises UsageError for a metric without a direction, fewer than MIN_UNITS units in common, one
     run only, and runs that do not differ.
@@ -197,8 +197,9 @@ def _sides(
             )
         return a, _next_seeds(a)
     b = grid(conditions[1], unit)
-    if set(a.seeds) & set(b.seeds):
-        return a, b
+    shared = in_order(set(a.seeds) & set(b.seeds))
+    if shared:
+        return a.take(shared, a.units), b.take(shared, b.units)
     k = min(len(a.seeds), len(b.seeds))
     return _numbered(a, k), _numbered(b, k)
 

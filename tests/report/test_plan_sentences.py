@@ -75,7 +75,7 @@ def test_rows_of_a_plan_without_samples_say_why() -> None:
         columns=list(CONTRACT[:-1]),
     )
     assert unreached(one_seed) == [
-        "No numbers for several seeds (3, 5): these runs have one seed each, which does not tell how far seeds "
+        "No numbers for several seeds (3, 5): only one seed pairs here, which does not tell how far seeds "
         "differ. Give runs of two seeds or more to plan for them."
     ]
     never = one_seed.assign(power=[0.3, 0.5])

@@ -140,6 +140,17 @@ def test_likely_components_have_the_pilots_in_their_middle() -> None:
     ).all()
 
 
+def test_a_pilot_whose_sides_have_different_numbers_of_seeds_is_of_those_that_both_have() -> None:
+    a, b = two(seeds=3)
+    of_both = pilot([{seed: a[seed] for seed in ("0", "1")}, b], [F1], "id", "f1", R)
+    fewer = pilot(
+        [{seed: side[seed] for seed in ("0", "1")} for side in (a, b)], [F1], "id", "f1", R
+    )
+    assert of_both.seeds == 2
+    assert of_both.components == fewer.components
+    assert pilot([{"2": a["2"]}, b], [F1], "id", "f1", R).seeds == 1
+
+
 # --- what the doubt of a pilot costs
 
 
