@@ -95,4 +95,4 @@ def test_the_fields_of_records_in_memory_are_told_in_the_readers_language() -> N
     with pytest.raises(InputError, match="the records have id, metric, score") as caught:
         et.evaluate("table", [{"id": 1.5, "metric": "acc", "score": 1}])
     with speaking("zh"):
-        assert "记录中的字段：id, metric, score" in caught.value.problems[0].text()
+        assert "记录中的字段：id、metric、score" in caught.value.problems[0].text()
