@@ -1,8 +1,9 @@
-"""Figures of notebook cells: as wide as a phone can show with text that is read, whatever stands in them."""
+"""What cells show is read on a phone: figures whatever stands in them, and tables of sentences."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import seaborn as sns
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.core.language import speaking
+from evaltools.report import page as html
+from evaltools.report import tables
 from evaltools.report.chart import figure_style
 from evaltools.report.display import figure_png
 
@@ -73,3 +77,21 @@ def test_titles_and_labels_are_told_in_the_language_of_the_reader(style: None) -
     with speaking("ko"):
         assert figure_png(fig)[1]["alt"] == "검토 결과에 따른 표본"
     assert [label.get_text() for label in ax.get_yticklabels()][1] == "no such word"
+
+
+@pytest.mark.browser
+def test_a_table_of_sentences_is_read_on_a_phone(
+    open_page: Callable[..., Any], tmp_path: Path
+) -> None:
+    sentence = "no source supports this figure, and the source has another one in its place "
+    frame = pd.DataFrame(
+        {"case": ["wrong-amount"], "reason": [sentence], "summary": [sentence * 2]}
+    )
+    output = new_output("execute_result", {"text/html": tables.table(frame)._repr_html_()})
+    cells = [new_markdown_cell("# Cases"), new_code_cell("cases", outputs=[output])]
+    path = tmp_path / "page.html"
+    path.write_text(html.render(new_notebook(cells=cells), title="Cases"), encoding="utf-8")
+    page = open_page(path, width=400)
+    fits = "document.querySelector('.et-box').scrollWidth <= document.querySelector('.et-box').clientWidth"
+    assert page.evaluate(fits)
+    assert page.get_by_text("wrong-amount").is_visible()
