@@ -146,7 +146,7 @@ def test_key_comes_from_the_environment_only(monkeypatch: pytest.MonkeyPatch) ->
     for name in ("OPENAI_API_KEY", "EVALTOOLS_JUDGE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     assert read_key(KEY_VARIABLES, "http://localhost/v1") == ""
-    with pytest.raises(UsageError, match="EVALTOOLS_JUDGE_API_KEY or OPENAI_API_KEY"):
+    with pytest.raises(UsageError, match="EVALTOOLS_JUDGE_API_KEY, OPENAI_API_KEY"):
         read_key(KEY_VARIABLES, None)
     monkeypatch.setenv("OPENAI_API_KEY", "one")
     monkeypatch.setenv("EVALTOOLS_JUDGE_API_KEY", " two\n")
