@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.language import Message, say
+from ...core.language import Message, listed, say
 from ...report.samples import Place, Row, Tag
 from ...report.view import SampleView
 from .card_rows import FAULTS, AspectRow, aspect_rows, card_rows, changes
@@ -213,15 +213,15 @@ def _review(
 
 
 def _in_words(actions: Actions, *, with_actor: bool = False) -> list[str]:
-    """Review actions in words: "A flip t0 (polarity mismatch)"."""
-    texts = []
+    """Review actions in words, equal ones of several reviewers as one: "A, B flip (polarity mismatch)"."""
+    actors: dict[str, list[str]] = {}
     for action in actions:
         kind = action.action_type or "?"
-        words = [say(ACTIONS.get(kind, kind)), *action.target_tuple_ids]
-        if with_actor:
-            words.insert(0, action.actor or "?")
+        text = say(ACTIONS.get(kind, kind))
         code = action.reason_code
         if code:
-            words.append(f"({say(REASONS.get(code, code.replace('_', ' ')))})")
-        texts.append(" ".join(words))
-    return texts
+            text += f" ({say(REASONS.get(code, code.replace('_', ' ')))})"
+        actors.setdefault(text, []).append(action.actor or "?")
+    if not with_actor:
+        return list(actors)
+    return [f"{listed(dict.fromkeys(names))} {text}" for text, names in actors.items()]

@@ -198,7 +198,7 @@ def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
     none = shown.iloc[2]
     assert worse["tags"] == [Tag("broken: 1 wrong polarity", "bad"), Tag("F1 1.00 → 0.00")]
     assert worse["review"] == (
-        "Review: A flip t0 (POLARITY) → arbiter: keep. A right polarity was turned wrong."
+        "Review: A flip (POLARITY) → arbiter: keep. A right polarity was turned wrong."
     )
     assert cell(worse, "gold") == ["본품#품질 향:  positive"]
     assert cell(worse, "stage1") == ["본품#품질 향: good positive"]
@@ -265,3 +265,12 @@ def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path)
     of_key = [cell(sample_cards.cards(r, r.units, key=k).iloc[0], "final") for k in (key, other)]
     assert all(": good" in line for line in of_key[0])
     assert (": bad" in of_key[1][0]) is foreign
+
+
+def test_reviewers_that_did_the_same_are_named_together() -> None:
+    did = [
+        Action("A", "FLIP", ("t0",), "POLARITY"),
+        Action("B", "FLIP", ("t0",), "POLARITY"),
+        Action("C", "KEEP", ("t0",), None),
+    ]
+    assert sample_cards._in_words(did, with_actor=True) == ["A, B flip (POLARITY)", "C keep"]
