@@ -118,11 +118,6 @@ def scorecard(
         gold_tuples = _raw_gold(raw)
     else:
         gold_tuples = [row.model_dump(exclude_unset=True) for row in gold]
-    validator = []
-    for stage in ("stage1", "stage2"):
-        verdict = raw.get(f"{stage}_validator")
-        if verdict is not None:
-            validator.append({**verdict, "stage": stage})
     return {
         "run_id": output.meta.run_id,
         "profile": output.meta.profile,
@@ -143,7 +138,7 @@ def scorecard(
             "valid_aspect_rate": _valid_rate(filtered),
         },
         "atsa": {"sentiment_judgements": []},
-        "validator": validator,
+        "validator": _validator_verdicts(raw),
         "moderator": raw.get("moderator") or {},
         "stage_delta": dict.fromkeys(StageDelta._fields),
         "flags": {
@@ -158,6 +153,16 @@ def scorecard(
             "error": raw.get("error"),
         },
     }
+
+
+def _validator_verdicts(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the validator said of each stage that it saw."""
+    verdicts = []
+    for stage in ("stage1", "stage2"):
+        verdict = raw.get(f"{stage}_validator")
+        if verdict is not None:
+            verdicts.append({**verdict, "stage": stage})
+    return verdicts
 
 
 def _raw_gold(raw: Mapping[str, Any]) -> list[Any]:
