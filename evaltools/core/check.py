@@ -212,17 +212,20 @@ def worst_first(checks: Iterable[Check]) -> list[Check]:
 
 
 def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
-    """The checks of several runs, one a code: counts are added, and it is said how many of the runs have it."""
+    """The checks of several runs, one a code: counts are added, and it is said how many of the runs have it.
+
+    Its level is the worst of theirs; what the sentence says besides the counts is that of the run with the lowest.
+    """
     by_code: dict[str, list[Check]] = {}
     for checks in runs:
         for check in checks:
             by_code.setdefault(check.code, []).append(check)
     combined = []
     for checks in by_code.values():
-        first = checks[0]
+        lowest = min(checks, key=lambda check: (LEVELS.index(check.level), check.n))
         blocks = dict.fromkeys(name for check in checks for name in check.blocks)
         check = replace(
-            first,
+            lowest,
             n=sum(check.n for check in checks),
             of=sum(check.of for check in checks),
             blocks=tuple(blocks),

@@ -7,7 +7,6 @@ look-up: heads of tables, and the titles, axes and legends of figures.
 from __future__ import annotations
 
 import base64
-import io
 from typing import Any
 
 import pandas as pd
@@ -15,9 +14,6 @@ import pandas as pd
 from ..core.language import say, speak
 from .parameters import parameters
 from .tables import HtmlTable, table
-
-PIXELS_PER_INCH = 200
-"""Resolution of figures in a notebook: twice that of most screens."""
 
 NAMED = {"title", "metric", "measure", "kind", "stage", "by", "what"}
 """Columns of frames that hold words of ours; what other columns hold may be anybody's."""
@@ -107,20 +103,13 @@ def _show_figures(shell: Any) -> None:
 
 def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
+    from .chart import sharp_png
+
     alt = say(figure_title(figure))
     translate(figure)
     lay_out(figure)
-    file = io.BytesIO()
-    figure.savefig(
-        file,
-        format="png",
-        dpi=PIXELS_PER_INCH,
-        bbox_inches="tight",
-        metadata={"Software": None},
-    )
-    png, width = lighter(file)
-    data = base64.b64encode(png).decode("ascii")
-    return data, {"width": round(width * 100 / PIXELS_PER_INCH), "alt": alt}
+    data = base64.b64encode(sharp_png(figure)).decode("ascii")
+    return data, {"width": round(figure.get_figwidth() * 100), "alt": alt}
 
 
 def lay_out(figure: Any) -> None:
@@ -135,19 +124,9 @@ def lay_out(figure: Any) -> None:
         title = axes.get_title("left")
         axes.set_title("", loc="left")
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-    # where a colour bar stands, its place was reckoned already
-    if not any(axes.get_label() == "<colorbar>" for axes in figure.axes):
-        figure.set_layout_engine("constrained")
-
-
-def lighter(png: io.BytesIO) -> tuple[bytes, int]:
-    """A PNG with 64 colours, which is half as large and looks the same, and its width in pixels."""
-    from PIL import Image
-
-    image = Image.open(png).convert("RGB").quantize(64)
-    file = io.BytesIO()
-    image.save(file, "PNG", optimize=True)
-    return file.getvalue(), image.width
+    # a colour bar has a place in the grid, which only the plainer layout keeps
+    has_colour_bar = any(axes.get_label() == "<colorbar>" for axes in figure.axes)
+    figure.set_layout_engine("tight" if has_colour_bar else "constrained")
 
 
 def figure_title(figure: Any) -> str:

@@ -98,6 +98,21 @@ def test_checks_of_several_runs_are_one_a_code() -> None:
     assert found[0].message == "nothing fits (in 2 of 3 runs)"
 
 
+def test_few_units_of_several_runs_are_those_of_the_smallest() -> None:
+    runs = [list(few_units(n, "id")) for n in (6, 5, 40)]
+    (check,) = checks_of_runs(runs)
+    assert check.message.startswith("only 5 units (id)")
+    assert check.message.endswith("(in 2 of 3 runs)")
+
+
+def test_the_worst_level_stands_for_several_runs() -> None:
+    caution = Check("b", "warning", "some are missing", n=1, of=9)
+    blocking = Check("b", "blocking", "all are missing", n=9, of=9)
+    (check,) = checks_of_runs([[caution], [blocking]])
+    assert check.level == "blocking"
+    assert check.message == "all are missing (in 2 of 2 runs)"
+
+
 def test_it_is_said_that_no_check_failed_only_where_none_did() -> None:
     assert check_lines([]) == [ALL_PASSED]
     assert check_lines([Check("n", "info", "by the way")]) == ["Note: by the way", ALL_PASSED]

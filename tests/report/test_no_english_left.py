@@ -131,6 +131,13 @@ CR = {
         "tuple_agreement_rate",
     ),
 }
+OTHERS = {
+    *("dialog_id", "turn_pair_id", "dialog_trace.jsonl", "ignore_memory_keys", "lexicon"),
+    *("trace", "memory", "scored", "bad-key", "unresolvable-key", "max-T", "evaltools", "compare"),
+    # errors that the traces quote
+    *("model", "endpoint", "closed", "the", "connection", "before", "first", "turn", "timed"),
+    *("out", "after", "tool", "failed", "quote", "service", "returned"),
+}
 
 
 @pytest.mark.browser
@@ -154,6 +161,28 @@ def test_no_english_is_left_on_pages_of_conflict_review(
     assert len(pages) == 2
     for path in pages:
         left = english(open_page(path).evaluate(HEADS), CR)
+        assert not left, f"{path.parent.name}: {left}"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("lang", ["ko", "zh"])
+def test_no_english_is_left_on_pages_of_memfin_tables_and_the_gallery(
+    lang: str, open_page: Callable[..., Any], tmp_path: Path
+) -> None:
+    scores = tmp_path / "점수.csv"
+    rows = ["id,metric,value,condition,part"]
+    for index in range(30):
+        for condition in ("하나", "둘", "셋"):
+            value = (index * 7 + len(condition)) % 10 / 10
+            rows.append(f"{index},정확도,{value},{condition},부분{index % 2}")
+    scores.write_text("\n".join(rows), encoding="utf-8")
+    ours = ["-o", tmp_path, "--lang", lang, *QUICK]
+    call("report", "memfin", "example:memfin/memory_agent", "example:memfin/plain_llm", *ours)
+    call("report", "table", scores, *ours)
+    pages = sorted(tmp_path.glob("reports/*/metric_report.html"))
+    assert len(pages) >= 2
+    for path in [*pages, tmp_path / "index.html"]:
+        left = english(open_page(path).evaluate(HEADS), OTHERS)
         assert not left, f"{path.parent.name}: {left}"
 
 
