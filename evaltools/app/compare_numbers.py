@@ -11,6 +11,7 @@ import pandas as pd
 from pydantic import BaseModel
 
 from ..core.errors import InputError, Problem
+from ..core.language import Message
 from ..core.records import read_model
 
 ROUNDING = 1e-9
@@ -69,7 +70,7 @@ def _table_cells(path: Path) -> pd.Series:
     try:
         frame = pd.read_csv(path)
     except ValueError as error:
-        message = f"cannot be read: {error}"
+        message = Message("cannot be read: {reason}", {"reason": str(error)})
         problem = Problem("error", "bad-manifest", message, file=str(path))
         raise InputError([problem]) from error
     keys = [column for column in KEYS if column in frame]

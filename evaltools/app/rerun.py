@@ -13,7 +13,7 @@ from typing import Any
 from ..core.errors import InputError, Problem, UsageError
 from ..core.files import sha256
 from ..core.folders import require_out
-from ..core.language import speaking
+from ..core.language import Message, speaking
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.plugins import get_suite
 from ..core.records import read_model
@@ -149,7 +149,7 @@ def _bad(path: Path, message: str) -> InputError:
 def _input_files(manifest: Path, members: Sequence[Member]) -> list[InputFiles]:
     """Where the inputs of each run are now; InputError that names those that are nowhere."""
     files: list[InputFiles] = []
-    missing = []
+    missing: list[Problem] = []
     for member in members:
         of_run = {}
         for entry in member.inputs:
@@ -157,11 +157,14 @@ def _input_files(manifest: Path, members: Sequence[Member]) -> list[InputFiles]:
             if path is not None:
                 of_run[entry.role] = path
                 continue
-            message = f"{entry.role} of {member.run} (sha256 {entry.sha256}) is not there"
-            missing.append(Problem("error", "missing-input", message, file=entry.path))
+            values = {"role": entry.role, "run": member.run, "sha256": entry.sha256}
+            message = Message("{role} of {run} (sha256 {sha256}) is not there", values)
+            problem = Problem("error", "missing-input", message, file=entry.path)
+            if problem not in missing:
+                missing.append(problem)
         files.append(of_run)
     if missing:
-        raise InputError(dict.fromkeys(missing))
+        raise InputError(missing)
     return files
 
 

@@ -50,11 +50,13 @@ def compare_values(
     of `bounds`, and a direction that is none.
     """
     if better not in ("higher", "lower"):
-        raise UsageError(f"better: expected 'higher' or 'lower', got {better!r}")
+        raise UsageError("better: expected 'higher' or 'lower', got {better}", better=repr(better))
     by_index = isinstance(baseline, pd.Series) and isinstance(candidate, pd.Series)
     if not by_index and len(baseline) != len(candidate):
         raise UsageError(
-            f"lists of different lengths pair by no position: {len(baseline)} and {len(candidate)} numbers"
+            "lists of different lengths pair by no position: {baseline} and {candidate} numbers",
+            baseline=len(baseline),
+            candidate=len(candidate),
         )
     if len(baseline) == 0 or len(candidate) == 0:
         raise UsageError("no numbers: expected two lists of numbers that pair")
@@ -77,14 +79,26 @@ def _records(
     seen = set()
     for key, value in zip(index, values):
         if str(key) in seen:
-            raise UsageError(f"{name}: the index {key!r} comes twice")
+            raise UsageError("{side}: the index {key} comes twice", side=name, key=repr(key))
         seen.add(str(key))
         is_missing = value is None or value is pd.NA
         if not is_missing and not isinstance(value, Real | np.bool_):
-            raise UsageError(f"{name}: {value!r} at {key!r} is no number")
+            raise UsageError(
+                "{side}: {value} at {key} is no number",
+                side=name,
+                value=repr(value),
+                key=repr(key),
+            )
         number = None if is_missing or math.isnan(value) else float(value)
         if number is not None and not low <= number <= high:
-            raise UsageError(f"{name}: {number:g} at {key!r} lies outside of {low:g} to {high:g}")
+            raise UsageError(
+                "{side}: {value} at {key} lies outside of {low} to {high}",
+                side=name,
+                value=f"{number:g}",
+                key=repr(key),
+                low=f"{low:g}",
+                high=f"{high:g}",
+            )
         records.append({"id": str(key), "value": number})
     return records
 

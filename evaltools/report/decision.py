@@ -111,7 +111,7 @@ pilot = $pilot
 def write_decision(path: Path, decision: Decision) -> None:
     """Write a decision as TOML, which a person reads. UsageError for a file that is there: it may have been agreed on."""
     if path.exists():
-        raise UsageError(f"{path} is there already; a decision is not replaced")
+        raise UsageError("{file} is there already; a decision is not replaced", file=path)
     refuse_input(path)
     values = {**decision.model_dump(), **decision.plan.model_dump()}
     for name in ("suite", "metric", "pilot", "looks"):
@@ -134,7 +134,8 @@ def read_decision(path: Path) -> Decision:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise problems.fatal("bad-toml", f"not TOML: {error}", file=str(path)) from error
+        message = Message("not TOML: {reason}", {"reason": str(error)})
+        raise problems.fatal("bad-toml", message, file=str(path)) from error
     decision = fitted(Decision, content, problems, file=str(path))
     if decision is None:
         raise InputError(problems.errors)
@@ -157,7 +158,10 @@ def decision_of(
     n = round(int(planned["samples"]) * _more_for_looks(looks, study.resampling.level, power))
     if not 1 <= looks <= n // MIN_UNITS:
         raise UsageError(
-            f"--looks {looks}: expected 1 to {n // MIN_UNITS}, each after {MIN_UNITS} samples or more"
+            "--looks {looks}: expected 1 to {most}, each after {least} samples or more",
+            looks=looks,
+            most=n // MIN_UNITS,
+            least=MIN_UNITS,
         )
     directed = study.metric(metric)
     return Decision(
@@ -218,7 +222,9 @@ def judge(decision: Decision, study: Study) -> Outcome:
     """
     if decision.suite != study.suite.name:
         raise UsageError(
-            f"the decision is on runs of {decision.suite}, these are of {study.suite.name}"
+            "the decision is on runs of {suite}, these are of {other}",
+            suite=decision.suite,
+            other=study.suite.name,
         )
     candidate = study.candidate()
     directed = study.metric(decision.metric)

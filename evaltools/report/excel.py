@@ -81,7 +81,9 @@ def write_workbook(
     for sheet in sheets:
         if len(sheet.frame) + len(sheet.head) + 2 > ROW_LIMIT:
             raise UsageError(
-                f"{len(sheet.frame)} rows are too many for a sheet of a workbook ({ROW_LIMIT})"
+                "{n} rows are too many for a sheet of a workbook ({most})",
+                n=len(sheet.frame),
+                most=ROW_LIMIT,
             )
     notes: list[str] = []
     with atomic(path, "wb") as f:

@@ -122,7 +122,7 @@ def build(out: Path) -> Path:
     """
     out = Path(out)
     if not out.is_dir():
-        raise UsageError(f"{out}: no such folder")
+        raise UsageError("{folder}: no such folder", folder=out)
     require_writable(out)
     path = replaceable(out)
     write_text(path, render(collect(out)))
@@ -134,7 +134,8 @@ def replaceable(out: Path) -> Path:
     path = out / "index.html"
     if path.exists() and not (path.is_file() and any(mark in path.read_bytes() for mark in OURS)):
         raise UsageError(
-            f"{path} was not made by evaltools and is left as it is: move it, or choose another folder"
+            "{path} was not made by evaltools and is left as it is: move it, or choose another folder",
+            path=path,
         )
     return path
 

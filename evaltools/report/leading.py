@@ -50,4 +50,9 @@ def refuse_blocked(metric: str | None, runs: Sequence[Run], what: str = "") -> N
     for run in runs:
         for check in run.checks:
             if metric in check.blocks:
-                raise UsageError(f"{what}{metric} means nothing here: {check.message}")
+                raise UsageError(
+                    "{what}{metric} means nothing here: {reason}",
+                    what=what,
+                    metric=metric,
+                    reason=check.sentence,
+                )

@@ -45,16 +45,21 @@ def _require_comparable(runs: Sequence[Run]) -> None:
     for run in runs:
         if run.suite.name != first.suite.name:
             raise UsageError(
-                f"{run.name} is a run of {run.suite.name}, {first.name} of {first.suite.name}"
+                "{run} is a run of {suite}, {first} of {other}",
+                run=run.name,
+                suite=run.suite.name,
+                first=first.name,
+                other=first.suite.name,
             )
         run.require_countable(run.metrics)
         keys = dict.fromkeys([*run.policy, *first.policy])
         different = [key for key in keys if run.policy.get(key) != first.policy.get(key)]
         if different:
-            listed = ", ".join(different)
             raise UsageError(
-                f"{run.name} and {first.name} were scored under different policies ({listed}) and "
-                "cannot be compared"
+                "{run} and {first} were scored under different policies ({names}) and cannot be compared",
+                run=run.name,
+                first=first.name,
+                names=tuple(different),
             )
 
 
@@ -80,7 +85,9 @@ def make_study(
     refuse_blocked(primary, runs, "primary: ")
     baseline = baseline or next(iter(conditions))
     if baseline not in conditions:
-        raise UsageError(f"no condition {baseline!r} among {', '.join(conditions)}")
+        raise UsageError(
+            "no condition {name} among {names}", name=repr(baseline), names=tuple(conditions)
+        )
 
     frames: dict[str, Runs] = {}
     for condition, of_seed in conditions.items():
@@ -417,6 +424,9 @@ def _side(
         return runs[0].name, {"": runs[0]}
     grouped = group_by_seed(runs)
     if len(grouped) > 1:
-        listed = ", ".join(map(str, inputs))
-        raise UsageError(f"{listed} holds several conditions: {', '.join(grouped)}")
+        raise UsageError(
+            "{inputs} holds several conditions: {names}",
+            inputs=tuple(map(str, inputs)),
+            names=tuple(grouped),
+        )
     return next(iter(grouped.items()))

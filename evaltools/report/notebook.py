@@ -159,7 +159,8 @@ def _require_unchanged(job: ReportJob) -> None:
         manifest = read_manifest(Path(folder))
         if manifest is None or manifest.files != depends_on["files"]:
             raise WorkFailed(
-                f"{folder} was replaced while its report was made: make the report again"
+                "{folder} was replaced while its report was made: make the report again",
+                folder=folder,
             )
 
 

@@ -88,8 +88,15 @@ class RunPlots(_Plots):
         run = self._run
         difference = self._headline_difference() if metric is None else run.metric(metric)
         if not isinstance(difference, Difference):
-            what = f"{metric} is" if metric else f"the headline of {run.name} has"
-            raise UsageError(f"{what} no difference of two metrics, with a before and an after")
+            if metric:
+                raise UsageError(
+                    "{metric} is no difference of two metrics, with a before and an after",
+                    metric=metric,
+                )
+            raise UsageError(
+                "the headline of {run} has no difference of two metrics, with a before and an after",
+                run=run.name,
+            )
         before, after = difference.subtrahend, difference.minuend
         frame = pd.DataFrame({"before": run.unit_values(before), "after": run.unit_values(after)})
         return paired(

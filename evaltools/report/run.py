@@ -13,6 +13,7 @@ from .. import __version__
 from ..core.check import Check, QuietCheck, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
+from ..core.language import Message
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, MetricTable, subset
 from ..core.metric_matrix import compile_table
@@ -211,8 +212,11 @@ class Run(Numbers):
         if UNKNOWN in compile_table(metrics).columns:
             source = self.manifest.inputs[0].path if self.manifest.inputs else "INPUT"
             raise UsageError(
-                f"{self.name} was made by another version of evaltools, or with other rules: its numbers can be read "
-                f"but not counted anew; score its input again: evaltools score {self.suite.name} {source}"
+                "{run} was made by another version of evaltools, or with other rules: its numbers can be read "
+                "but not counted anew; score its input again: evaltools score {suite} {source}",
+                run=self.name,
+                suite=self.suite.name,
+                source=source,
             )
 
     def queried(self, query: str) -> pd.DataFrame:
@@ -224,11 +228,12 @@ class Run(Numbers):
         try:
             return self.units.loc[named.query(query).index]
         except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
-            groups = ", ".join(named_groups(self)) or "none"
-            columns = ", ".join(map(str, self.units.columns))
             raise UsageError(
-                f"{query!r} is no query on the units ({type(e).__name__}: {e}); "
-                f"groups: {groups}; columns: {columns}"
+                "{query} is no query on the units ({reason}); groups: {groups}; columns: {columns}",
+                query=repr(query),
+                reason=f"{type(e).__name__}: {e}",
+                groups=tuple(named_groups(self)) or Message("none"),
+                columns=tuple(map(str, self.units.columns)),
             ) from e
 
     def only(self, metric: str) -> Run:
@@ -260,7 +265,7 @@ class Run(Numbers):
             which = f"{len(part)} of {len(self.data)} units"
         data = self._stored(units)
         if data.empty:
-            raise UsageError(f"{which!r}: no unit of {self.name} is so")
+            raise UsageError("{query}: no unit of {run} is so", query=repr(which), run=self.name)
         if data.equals(self.data):
             return self
         self.require_countable(self.metrics)
@@ -278,7 +283,7 @@ class Run(Numbers):
         index = units.index
         is_known = index.is_unique and index.isin(self.data.index).all() and unit in units
         if not is_known or not units[unit].equals(self.data.loc[index, unit]):
-            raise UsageError(f"expected rows of the units of {self.name}, with their index")
+            raise UsageError("expected rows of the units of {run}, with their index", run=self.name)
         plain = {column: units[column] for column in units if column not in self.suite.decode}
         data = self.data.loc[index]
         return data.assign(**plain)

@@ -44,8 +44,11 @@ def read_runs(
         return [stored if only is None else stored.only(only)]
     manifest = read_manifest(path)
     if manifest is not None and manifest.kind == "aggregate":
-        names = ", ".join(manifest.runs)
-        raise UsageError(f"{path} is an aggregate over seeds; name its runs: {names}")
+        raise UsageError(
+            "{path} is an aggregate over seeds; name its runs: {names}",
+            path=path,
+            names=tuple(manifest.runs),
+        )
     if suite is None:
         suite = suite_of_path(path)
     if isinstance(suite, str):
@@ -92,8 +95,13 @@ def group_by_seed(runs: Iterable[Run]) -> Conditions:
         condition = run_id if len(modes[run_id]) == 1 else f"{run_id}_{mode}"
         of_seed = conditions.setdefault(condition, {})
         if seed in of_seed:
-            both = f"{of_seed[seed].name} and {run.name}"
-            raise UsageError(f"two runs of {condition} under seed {seed}: {both}")
+            raise UsageError(
+                "two runs of {condition} under seed {seed}: {first} and {second}",
+                condition=condition,
+                seed=seed,
+                first=of_seed[seed].name,
+                second=run.name,
+            )
         of_seed[seed] = run
     return conditions
 
@@ -103,7 +111,9 @@ def group_by_name(runs: Iterable[Run]) -> Conditions:
     conditions: Conditions = {}
     for run in runs:
         if run.name in conditions:
-            raise UsageError(f"two runs are named {run.name!r}; give them names of their own")
+            raise UsageError(
+                "two runs are named {name}; give them names of their own", name=repr(run.name)
+            )
         conditions[run.name] = {"": run}
     return conditions
 

@@ -9,6 +9,7 @@ import pandas as pd
 from .. import BUILT_IN
 from ..core.check import failed_checks, worst_first
 from ..core.errors import UsageError
+from ..core.language import Message
 from ..stats.intervals import estimate_run
 from .run import Run
 from .run_checks import checks_of_estimates, checks_of_units
@@ -38,8 +39,12 @@ def _estimates(run: Run) -> pd.DataFrame:
     except (KeyError, ValueError) as e:
         if suite.name in BUILT_IN and suite.metrics_file is None:
             raise
-        where = suite.metrics_file or f"the suite {suite.name!r}"
-        raise UsageError(f"{where}: the metrics do not fit the units: {e.args[0]}") from e
+        of_suite = Message("the suite {name}", {"name": repr(suite.name)})
+        raise UsageError(
+            "{where}: the metrics do not fit the units: {reason}",
+            where=suite.metrics_file or of_suite,
+            reason=e.args[0],
+        ) from e
     if suite.intervals is None:
         return estimates
     return suite.intervals(

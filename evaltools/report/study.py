@@ -118,7 +118,11 @@ class Study(Numbers):
         if not self.comparisons:
             raise UsageError("one condition only: nothing to compare")
         if name is not None and name not in self.comparisons:
-            raise UsageError(f"no candidate {name!r}; there is {', '.join(self.comparisons)}")
+            raise UsageError(
+                "no candidate {name}; there is {names}",
+                name=repr(name),
+                names=tuple(self.comparisons),
+            )
         return name or self.candidates[0]
 
     def frames(self, condition: str) -> Runs:
@@ -232,7 +236,7 @@ class Study(Numbers):
         UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
         """
         if len(self.conditions) == 1:
-            raise UsageError(f"one condition only ({self.baseline}): nothing to rank")
+            raise UsageError("one condition only ({name}): nothing to rank", name=self.baseline)
         directed = self._directed(self.primary if metric is None else metric)
         if directed.name not in self._ranks:
             self._ranks[directed.name] = ranks_of(self, directed)
@@ -265,9 +269,9 @@ class Study(Numbers):
         directed = self._directed(metric)
         conditions = [self.baseline, *self.candidates]
         if len(conditions) > 2:
-            listed = ", ".join(conditions)
             raise UsageError(
-                f"a plan takes the runs of one or two conditions; these are of {listed}"
+                "a plan takes the runs of one or two conditions; these are of {names}",
+                names=tuple(conditions),
             )
         return plan(
             [self.frames(condition) for condition in conditions],
@@ -286,7 +290,8 @@ class Study(Numbers):
         directed = self.metric(name)
         if directed.better == "none" or not getattr(directed, "denominator", True):
             raise UsageError(
-                f"{directed.name} has no direction, so that no condition can be better in it"
+                "{metric} has no direction, so that no condition can be better in it",
+                metric=directed.name,
             )
         refuse_blocked(directed.name, self.results)
         return directed
@@ -346,7 +351,9 @@ class Study(Numbers):
     def table(self, which: str = "comparison") -> HtmlTable:
         """The comparison with the baseline, or another of `study.tables`; UsageError for another name."""
         if which not in TABLES:
-            raise UsageError(f"no table {which!r}; there are {', '.join(TABLES)}")
+            raise UsageError(
+                "no table {name}; there are {names}", name=repr(which), names=tuple(TABLES)
+            )
         return TABLES[which](self)
 
     def ranking(self) -> Stack:

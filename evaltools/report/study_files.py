@@ -14,7 +14,7 @@ from ..core.errors import UsageError
 from ..core.estimates import aggregated_frame, metrics_rows
 from ..core.files import file_hashes, write_json, write_text
 from ..core.folders import require_replaceable, whole_folder
-from ..core.language import language
+from ..core.language import Message, language
 from ..core.manifest import SCHEMA_VERSION, Manifest, Member
 from ..core.names import safe_name
 from ..core.results import METRICS, metrics_json, read_manifest
@@ -118,14 +118,19 @@ def _require_target(target: Path, study: Study) -> None:
     stored = read_manifest(target)
     if stored is not None and (stored.kind, stored.suite) != ("aggregate", study.suite.name):
         raise UsageError(
-            f"{target} holds {stored.run}, a {stored.kind} of {stored.suite}; give another --out"
+            "{target} holds {run}, a {kind} of {suite}; give another --out",
+            target=target,
+            run=stored.run,
+            kind=Message(stored.kind),
+            suite=stored.suite,
         )
     require_replaceable(target)
     for run in study.results:
         for entry in run.manifest.inputs:
             if Path(entry.path).resolve().is_relative_to(target.resolve()):
                 raise UsageError(
-                    f"{target} holds an input, and would be replaced; give another --out"
+                    "{target} holds an input, and would be replaced; give another --out",
+                    target=target,
                 )
 
 

@@ -71,7 +71,9 @@ def pass_at_k(run: Run, k: int, metric: str | None = None) -> pd.Series:
     counts = grouped.agg(n="count", right="sum").reset_index()
     counts = counts[counts["n"] >= k]
     if k < 1 or counts.empty:
-        raise UsageError(f"pass@k: expected k from 1 to the number of trials of a sample, got {k}")
+        raise UsageError(
+            "pass@k: expected k from 1 to the number of trials of a sample, got {k}", k=k
+        )
     n = counts["n"].to_numpy(float)
     wrong = n - counts["right"].to_numpy(float)
     name = f"pass@{k}"
@@ -115,7 +117,7 @@ def _values(run: Run, metric: str | None) -> tuple[str, pd.DataFrame]:
     """(column of the samples, a row a measured trial with the sample and the value of the metric)."""
     data = run.data
     if "trial" not in data:
-        raise UsageError(f"{run.name} has no trials: every sample was drawn once")
+        raise UsageError("{run} has no trials: every sample was drawn once", run=run.name)
     name = run.metric(metric or run.headline[0]).name
     sample = "item" if "item" in data else run.suite.unit
     trials_as_units = data.assign(**{ROW: range(len(data))})

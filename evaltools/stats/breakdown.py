@@ -31,8 +31,11 @@ def by_parts(
     name = "part"
     if isinstance(column, str):
         if column not in units:
-            columns = ", ".join(map(str, units.columns))
-            raise UsageError(f"the units have no column {column!r}; there are {columns}")
+            raise UsageError(
+                "the units have no column {column}; there are {columns}",
+                column=repr(column),
+                columns=tuple(map(str, units.columns)),
+            )
         values, name = units[column], column
     elif callable(column):
         values = column(units)
@@ -41,8 +44,12 @@ def by_parts(
     if isinstance(values, pd.Series) and values.index.equals(units.index):
         values = values.to_numpy()
     if len(values) != len(units):
-        message = f"{len(values)} values for {len(units)} units: expected one a row"
-        raise UsageError(f"{message} (of some rows of the units: run.where(rows).by(...))")
+        raise UsageError(
+            "{n} values for {n_units} units: expected one a row "
+            "(of some rows of the units: run.where(rows).by(...))",
+            n=len(values),
+            n_units=len(units),
+        )
     if isinstance(values, pd.Series) and not units.index.isin(values.index).all():
         raise UsageError("the index of the values is not that of the units")
     return pd.Series(values, index=units.index, name=name).astype("string").fillna("(none)")

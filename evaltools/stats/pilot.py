@@ -84,20 +84,36 @@ class Pilot:
         """UsageError unless the metric has room for the difference and units can be tilted."""
         least, most = self.metric.limits
         room = self.value - least if self.metric.better == "lower" else most - self.value
-        what = f"a difference of {difference:g} in {self.metric.name}"
+        name = self.metric.name
         if difference > room:
-            stands = f"it stands at {self.value:.3f} and has room for {room:.3f}"
-            raise UsageError(f"{what} is beyond its bounds: {stands}")
+            raise UsageError(
+                "a difference of {difference:g} in {metric} is beyond its bounds: "
+                "it stands at {value} and has room for {room}",
+                difference=difference,
+                metric=name,
+                value=f"{self.value:.3f}",
+                room=f"{room:.3f}",
+            )
         means = self.cells.mean(axis=0)
         largest = float(means.max())
         if difference >= largest:
             raise UsageError(
-                f"{what} is beyond these runs: no {unit} of theirs differs by more than {largest:.3g}"
+                "a difference of {difference:g} in {metric} is beyond these runs: "
+                "no {unit} of theirs differs by more than {largest}",
+                difference=difference,
+                metric=name,
+                unit=unit,
+                largest=f"{largest:.3g}",
             )
         smallest = float(means.min())
         if difference <= smallest:
             raise UsageError(
-                f"{what} is below these runs: no {unit} of theirs differs by less than {smallest:.3g}"
+                "a difference of {difference:g} in {metric} is below these runs: "
+                "no {unit} of theirs differs by less than {smallest}",
+                difference=difference,
+                metric=name,
+                unit=unit,
+                smallest=f"{smallest:.3g}",
             )
 
     def weights(
@@ -146,26 +162,31 @@ def pilot(
     planned = compiled.metrics[0]
     if planned.better == "none" or compiled.counts[0]:
         raise UsageError(
-            f"{metric} can be neither better nor worse: there is no difference in it to plan for"
+            "{metric} can be neither better nor worse: there is no difference in it to plan for",
+            metric=metric,
         )
     measured = [measured_runs(runs, compiled) for runs in conditions]
     a, b = _sides(measured, unit)
     pairing = pair(a, b)
     n = len(pairing.baseline.units)
     if n < MIN_UNITS:
-        raise UsageError(f"{n} units ({unit}) in common: a plan needs {MIN_UNITS}")
+        raise UsageError(
+            "{n} units ({unit}) in common: a plan needs {least}", n=n, unit=unit, least=MIN_UNITS
+        )
     one = cell_sums(pairing.baseline, compiled)
     other = cell_sums(pairing.candidate, compiled)
     paired = Paired(one, other, by_seed=True)
     seeds = int(paired.in_a[:, 0].sum())
     if not seeds:
-        raise UsageError(f"{metric} is not measured in these runs")
+        raise UsageError("{metric} is not measured in these runs", metric=metric)
     cells = _differences(paired)
     if planned.better == "lower":
         cells = -cells
     if np.ptp(cells) <= ROUNDING * np.abs(cells).max(initial=1.0):
         raise UsageError(
-            f"{metric} does not differ between these runs in any {unit}: nothing to plan from"
+            "{metric} does not differ between these runs in any {unit}: nothing to plan from",
+            metric=metric,
+            unit=unit,
         )
     deviations = cells.mean(axis=1, keepdims=True) - cells.mean()
     cells = moved_cells(cells, -deviations)

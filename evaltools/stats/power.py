@@ -144,10 +144,15 @@ def _require_settings(
 ) -> None:
     """UsageError for settings out of range."""
     if not 0 < difference < np.inf:
-        raise UsageError(f"difference: expected a finite number above 0, got {difference:g}")
+        raise UsageError(
+            "difference: expected a finite number above 0, got {difference}",
+            difference=f"{difference:g}",
+        )
     if not 1 - confidence < power < 1:
         raise UsageError(
-            f"power: expected a number between {1 - confidence:.2g} and 1, got {power:g}"
+            "power: expected a number between {least:.2g} and 1, got {power}",
+            least=1 - confidence,
+            power=f"{power:g}",
         )
     if not seeds or min(seeds) < 1:
         raise UsageError("seeds: expected numbers of seeds, 1 or more")

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.core.errors import UsageError
+from evaltools.core.errors import UsageError, tell
+from evaltools.core.language import speaking
 from evaltools.core.names import condition_of, find_runs, natural, safe_name
 from evaltools.report import study_sentences
 from evaltools.report import study_tables as study_views
@@ -136,6 +137,40 @@ def test_unknown_baseline_and_differing_policies() -> None:
     b = et.evaluate("cr", RUNS[1], resampling=FAST, match="reference")
     with pytest.raises(et.UsageError, match="different policies"):
         et.study([a, b])
+
+
+@pytest.mark.parametrize(
+    ("lang", "unknown", "alone"),
+    [
+        (
+            "en",
+            "no condition 'x' among no_memory, with_memory",
+            "one condition only (no_memory): nothing to rank",
+        ),
+        (
+            "ko",
+            "'x' 조건이 없음. 있는 조건: no_memory, with_memory",
+            "조건이 하나뿐이라(no_memory) 순위를 매길 수 없음",
+        ),
+        (
+            "zh",
+            "没有条件 'x'；现有条件：no_memory、with_memory",
+            "只有一个条件（no_memory）：无法排名",
+        ),
+    ],
+)
+def test_what_is_refused_is_told_in_every_language(
+    capsys: pytest.CaptureFixture[str], lang: str, unknown: str, alone: str
+) -> None:
+    with pytest.raises(et.UsageError) as no_condition:
+        et.study(RUNS, baseline="x", resampling=FAST)
+    with pytest.raises(et.UsageError) as nothing_to_rank:
+        et.study(RUNS[:3], resampling=FAST).rank()
+    with speaking(lang):
+        assert tell(no_condition.value) == tell(nothing_to_rank.value) == 2
+    told = capsys.readouterr().err
+    assert unknown in told
+    assert alone in told
 
 
 def test_identical_runs_are_called_so() -> None:
