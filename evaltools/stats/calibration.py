@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError, Problem
+from ..core.language import Message
 from .agreement import ballot, kappa_of
 from .arrays import Array
 from .corrected import case_contributions, corrected_mean
@@ -206,27 +207,32 @@ def refused(
     cases: pd.DataFrame,
     labels: pd.DataFrame,
     metric: str,
-) -> str:
-    """Why the labels of a metric do not give a mean; "" where they do."""
+) -> Message | None:
+    """Why the labels of a metric do not give a mean; None where they do."""
     n = int(cases["label"].notna().sum())
     if n < LEAST:
-        return f"{n} labelled cases; expected {LEAST} or more"
+        return Message("{n} labelled cases; expected {least} or more", {"n": n, "least": LEAST})
     if cases["stratum"].isna().all():
-        return ""
+        return None
     if cases["stratum"].isna().any():
-        return "some scores name a stratum and some do not"
+        return Message("some scores name a stratum and some do not")
     named = labels[(labels["metric"] == metric) & labels["stratum"].notna()]
     stratum_of = cases.set_index("case_id")["stratum"]
     other = named[named["stratum"] != named["case_id"].map(stratum_of)]
     if len(other):
-        case = other["case_id"].iloc[0]
-        return f"the case {case!r} is of another stratum in the scores than in the labels"
+        case = repr(other["case_id"].iloc[0])
+        return Message(
+            "the case {case} is of another stratum in the scores than in the labels", {"case": case}
+        )
     counts = cases.groupby("stratum")["label"].agg(["size", "count"])
     few = counts[counts["count"] < counts["size"].clip(upper=2)]
     if few.empty:
-        return ""
-    listed = [f"{name!r} {row['count']} of {row['size']} cases" for name, row in few.iterrows()]
-    return f"strata with fewer than 2 labels: {', '.join(listed)}"
+        return None
+    strata = []
+    for name, row in few.iterrows():
+        values = {"name": repr(name), "n": int(row["count"]), "of": int(row["size"])}
+        strata.append(Message("{name} {n} of {of} cases", values))
+    return Message("strata with fewer than 2 labels: {strata}", {"strata": tuple(strata)})
 
 
 def drawn(cases: pd.DataFrame) -> Note | None:

@@ -9,6 +9,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ..core.errors import Problems
+from ..core.language import Message
 from ..core.records import FirstLines, read_rows
 
 Share = Annotated[
@@ -99,9 +100,10 @@ def read_labels(
         if r.label is None:
             continue
         if known is not None and (r.case_id, r.metric) not in known:
+            message = Message("the scores have no {metric} of this case", {"metric": r.metric})
             problems.error(
                 "unknown-case",
-                f"the scores have no {r.metric} of this case",
+                message,
                 file=str(path),
                 line=line,
                 field="case_id",

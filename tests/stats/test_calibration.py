@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaltools.core.errors import InputError, Problems
+from evaltools.core.language import speaking
 from evaltools.stats import calibration as c
 from evaltools.stats.corrected import corrected_mean
 from evaltools.stats.labels import read_labels, read_scores
@@ -217,6 +218,17 @@ def test_strata_of_scores_are_known_from_their_names() -> None:
 def test_labels_that_give_no_mean_are_refused(change: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         c.calibrate(*change(*judged()))
+
+
+def test_why_labels_give_no_mean_is_told_in_the_language_in_force() -> None:
+    scores, labels = judged()
+    with pytest.raises(InputError) as few:
+        c.calibrate(scores, labels.head(29))
+    with pytest.raises(InputError) as strata:
+        c.calibrate(scores.assign(stratum=["a"] * 59 + ["b"] * 141), labels)
+    with speaking("ko"):
+        assert "라벨이 있는 사례가 29개임. 30개 이상이어야 함" in few.value.problems[0].text()
+        assert "라벨이 2개 미만인 층: 'b' 사례 141개 중 1개" in strata.value.problems[0].text()
 
 
 def test_labels_of_failures_only_are_named_as_such() -> None:
