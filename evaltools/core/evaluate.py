@@ -36,7 +36,7 @@ from .manifest import (
 from .memory import Given
 from .names import safe_name
 from .plugins import require_input
-from .records import describe
+from .records import all_wrong
 from .resampling import Resampling
 from .results import further_metrics, read_manifest
 from .suite import Source, Suite, Workers
@@ -52,8 +52,7 @@ def make_options(suite: Suite, values: Mapping[str, Any]) -> Any:
     try:
         return suite.options(**set_values)
     except ValidationError as e:
-        wrong = "; ".join(f"{name}: {message}" for _, name, message in describe(e))
-        raise UsageError(f"options of {suite.name}: {wrong}") from e
+        raise UsageError("options of {suite}: {wrong}", suite=suite.name, wrong=all_wrong(e)) from e
 
 
 def make_policy(suite: Suite, options: Any) -> dict[str, Any]:
@@ -213,21 +212,34 @@ def require_target(folder: Path, suite: Suite, source: Source, fresh: bool = Fal
         inside = path.resolve().is_relative_to(target)
         if inside and path.resolve() not in carried:
             raise UsageError(
-                f"{path} is an input and lies in {folder}, which would be replaced; give another --out"
+                "{path} is an input and lies in {folder}, which would be replaced; give another --out",
+                path=path,
+                folder=folder,
             )
     require_replaceable(folder, suite.runner if carried else ())
     stored = None if fresh else read_manifest(folder)
     if stored is None:
         return
-    remedy = "--fresh replaces it, --name or --out put the new one elsewhere"
-    if stored.suite != suite.name or stored.kind != "run":
-        what = f"a result of {stored.suite}"
-        if stored.kind != "run":
-            what = "an aggregate over seeds"
-        raise UsageError(f"{folder} holds {what}; {remedy}")
+    remedy = Message("--fresh replaces it, --name or --out put the new one elsewhere")
+    if stored.kind != "run":
+        raise UsageError(
+            "{folder} holds an aggregate over seeds; {remedy}", folder=folder, remedy=remedy
+        )
+    if stored.suite != suite.name:
+        raise UsageError(
+            "{folder} holds a result of {suite}; {remedy}",
+            folder=folder,
+            suite=stored.suite,
+            remedy=remedy,
+        )
     role, main = next(iter(source.files.items()))
     previous = stored.input_of(role)
     if previous is None or Path(previous.path).resolve() == main.resolve():
         return
     if previous.sha256 != content_hash(main):
-        raise UsageError(f"{folder} holds the result of another input, {previous.path}; {remedy}")
+        raise UsageError(
+            "{folder} holds the result of another input, {path}; {remedy}",
+            folder=folder,
+            path=previous.path,
+            remedy=remedy,
+        )

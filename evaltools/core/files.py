@@ -59,7 +59,9 @@ def example(name: str) -> Path:
     """
     path = EXAMPLES / name
     if not path.resolve().is_relative_to(EXAMPLES.resolve()) or not path.exists():
-        raise UsageError(f"no example {name!r}; there are: {', '.join(examples())}")
+        raise UsageError(
+            "no example {name}; there are: {names}", name=repr(name), names=tuple(examples())
+        )
     return path
 
 
@@ -84,22 +86,25 @@ def require_writable(folder: Path) -> None:
     """UsageError where nothing could be written below a folder: better said before the work than after it."""
     there = next(p for p in (folder, *folder.absolute().parents) if p.exists())
     if not there.is_dir():
-        raise UsageError(f"{there} is no folder: nothing can be written to {folder}")
+        raise UsageError(
+            "{file} is no folder: nothing can be written to {folder}", file=there, folder=folder
+        )
     if not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"{there} cannot be written to; give another folder")
+        raise UsageError("{folder} cannot be written to; give another folder", folder=there)
 
 
 def refuse_input(target: Path, inputs: Iterable[str | Path] = ()) -> None:
     """UsageError where a file cannot be written, is one of the inputs, or lies in the folder of one."""
     if os.path.lexists(target) and not target.is_file():
-        raise UsageError(f"{target} is no file; name one to write to")
+        raise UsageError("{path} is no file; name one to write to", path=target)
     require_writable(target.parent)
     place = target.resolve()
     for path in map(resolve, inputs):
         there = Path(os.path.realpath(path))  # a link in a circle is an error elsewhere
         if place == there or (there.is_dir() and target.exists() and place.is_relative_to(there)):
             raise UsageError(
-                f"{target} is an input or lies in one, which would be replaced; write to another file"
+                "{path} is an input or lies in one, which would be replaced; write to another file",
+                path=target,
             )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from .errors import UsageError
 from .files import HOST, beside, require_writable
@@ -46,20 +47,30 @@ def require_replaceable(folder: Path, carried: Sequence[str] = ()) -> None:
     `carried`: files that stay when the folder is replaced.
     """
     if folder.is_symlink():
-        raise UsageError(f"{folder} is a link; remove the link, or give another --out or --name")
+        raise UsageError(
+            "{folder} is a link; remove the link, or give another --out or --name", folder=folder
+        )
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder; move it, or give another --out or --name")
+        raise UsageError(
+            "{folder} is no folder; move it, or give another --out or --name", folder=folder
+        )
     foreign = [name for name in foreign_files(folder) if name not in carried]
     if not foreign:
         return
-    named = ", ".join(foreign[:NAMED])
-    if len(foreign) > NAMED:
-        named += f" and {len(foreign) - NAMED} more"
+    values: dict[str, Any] = {"folder": folder, "names": tuple(foreign[:NAMED])}
+    if len(foreign) <= NAMED:
+        raise UsageError(
+            "{folder} holds what evaltools did not write, and would be replaced: {names}; "
+            "move it, or give another --out or --name",
+            **values,
+        )
     raise UsageError(
-        f"{folder} holds what evaltools did not write, and would be replaced: {named}; "
-        "move it, or give another --out or --name"
+        "{folder} holds what evaltools did not write, and would be replaced: {names} and {n} more; "
+        "move it, or give another --out or --name",
+        n=len(foreign) - NAMED,
+        **values,
     )
 
 

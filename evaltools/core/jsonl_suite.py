@@ -89,8 +89,11 @@ def _texts(record: type[BaseModel], unit: str) -> tuple[str, ...]:
 def _require_metrics(suite: str, headline: Sequence[str], table: Sequence[AnyMetric]) -> None:
     unknown = sorted(set(headline) - {metric.name for metric in table})
     if unknown:
-        listed = ", ".join(unknown)
-        raise UsageError(f"suite {suite!r}: the headline names {listed}, which is no metric of it")
+        raise UsageError(
+            "suite {suite}: the headline names {names}, which is no metric of it",
+            suite=repr(suite),
+            names=tuple(unknown),
+        )
 
 
 @dataclass(frozen=True)

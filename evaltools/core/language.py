@@ -2,7 +2,7 @@
 
 The English text is the key of its translation. Translations are data: `lang/ko.toml` and `lang/zh.toml` in any
 package of this one, and in the folder of a suite from elsewhere. What has none stays English. Files that programs
-read (CSV, JSON), errors and ids are English whatever the language.
+read (CSV, JSON) and ids are English whatever the language.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def speak(lang: str) -> None:
     >>> speak("en")
     """
     if lang not in LANGUAGES:
-        raise UsageError(f"no language {lang!r}; there are {', '.join(LANGUAGES)}")
+        raise UsageError("no language {name}; there are {names}", name=repr(lang), names=LANGUAGES)
     _language.set(lang)
 
 
@@ -229,7 +229,7 @@ def _texts(path: Path) -> dict[str, str]:
     try:
         texts = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as e:
-        raise UsageError(f"{path}: expected TOML: {e}") from None
+        raise UsageError("{path}: expected TOML: {error}", path=path, error=str(e)) from None
     if not all(isinstance(words, str) for words in texts.values()):
-        raise UsageError(f'{path}: expected lines of "English text" = "its translation"')
+        raise UsageError('{path}: expected lines of "English text" = "its translation"', path=path)
     return texts

@@ -74,17 +74,21 @@ def write_records(data: Any, folder: Path, name: str) -> Path:
     elif isinstance(data, list):
         records = data
     else:
-        kind = type(data).__name__
-        raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}")
+        raise UsageError(
+            "expected a path, a DataFrame or a list of dicts, got {kind}", kind=type(data).__name__
+        )
     for index, record in enumerate(records):
         if not isinstance(record, Mapping):
-            kind = type(record).__name__
-            raise UsageError(f"record {index} of the list is {kind}; expected a dict")
+            raise UsageError(
+                "record {index} of the list is {kind}; expected a dict",
+                index=index,
+                kind=type(record).__name__,
+            )
     path = folder / f"{name}.jsonl"
     try:
         write_jsonl(path, records)
     except (TypeError, ValueError) as e:
-        raise UsageError(f"the data cannot be written as JSON: {e}") from e
+        raise UsageError("the data cannot be written as JSON: {error}", error=str(e)) from e
     return path
 
 

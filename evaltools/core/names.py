@@ -36,7 +36,7 @@ def condition_of(name: str) -> tuple[str, str, str]:
     """
     found = RUN_NAME.match(name)
     if not found:
-        raise UsageError(f"{name!r} is not named <run_id>__seed<N>_<mode>")
+        raise UsageError("{name} is not named <run_id>__seed<N>_<mode>", name=repr(name))
     return found["run_id"] or found["mode"], found["seed"], found["mode"]
 
 
@@ -45,7 +45,8 @@ def safe_name(name: str) -> str:
     bad = re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
     if not name or name.startswith(".") or bad or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
-            f"{name!r} cannot be the name of a run: it must be usable as a folder name, not hidden"
+            "{name} cannot be the name of a run: it must be usable as a folder name, not hidden",
+            name=repr(name),
         )
     return name
 
@@ -88,5 +89,7 @@ def _runs_at(part: str) -> list[Path]:
         with suppress(UsageError):
             return [example(name)]
     raise UsageError(
-        f"{part}: no such run, and nothing named {prefix.name}__seed<N>_<mode> beside it"
+        "{part}: no such run, and nothing named {name}__seed<N>_<mode> beside it",
+        part=part,
+        name=prefix.name,
     )

@@ -23,7 +23,7 @@ import pandas as pd
 from .. import BUILT_IN
 from .errors import Problems, UsageError
 from .files import sha256
-from .language import use_language_files
+from .language import Message, use_language_files
 from .metric import AnyMetric, Difference, Mean, Metric, MetricTable, make_metric
 from .suite import Breakdown, Source, Suite, SuiteOptions, Workers, decoded
 
@@ -60,20 +60,23 @@ def get_suite(name: str) -> Suite:
         return FROM_FILES[name]
     entries = [entry for entry in installed() if entry.name == name]
     if len(entries) > 1:
-        packages = ", ".join(sorted(entry.dist.name for entry in entries if entry.dist))
+        packages = sorted(entry.dist.name for entry in entries if entry.dist)
         raise UsageError(
-            f"several packages install a suite {name!r}: {packages}; remove all but one"
+            "several packages install a suite {name}: {packages}; remove all but one",
+            name=repr(name),
+            packages=tuple(packages),
         )
     if entries:
         return _installed_suite(entries[0])
-    names = ", ".join(suite_names())
     raise UsageError(
-        f"no suite {name!r}; there are {names}, and those of a file: --suite-file FILE"
+        "no suite {name}; there are {names}, and those of a file: --suite-file FILE",
+        name=repr(name),
+        names=tuple(suite_names()),
     )
 
 
 def _installed_suite(entry: EntryPoint) -> Suite:
-    what = f"the suite {entry.name!r}"
+    values = {"name": repr(entry.name), "object": entry.value}
     try:
         suite = entry.load()
         file = getattr(sys.modules[entry.module], "__file__", None)
@@ -81,14 +84,21 @@ def _installed_suite(entry: EntryPoint) -> Suite:
             use_language_files(Path(file).parent)
     # whatever a stranger raises concerns its own commands only
     except (Exception, SystemExit) as e:
-        error = f"{type(e).__name__}: {e}"
-        raise UsageError(f"{what} is installed but {entry.value} cannot be loaded: {error}") from e
-    return _require_suite(suite, f"{entry.value} of the installed suite {entry.name!r}")
+        raise UsageError(
+            "the suite {name} is installed but {object} cannot be loaded: {error}",
+            error=f"{type(e).__name__}: {e}",
+            **values,
+        ) from e
+    return _require_suite(suite, Message("{object} of the installed suite {name}", values))
 
 
-def _require_suite(suite: Any, what: str) -> Suite:
+def _require_suite(suite: Any, what: Message) -> Suite:
     if not isinstance(suite, Suite):
-        raise UsageError(f"{what} is {type(suite).__name__}; expected a suite (et.jsonl_suite)")
+        raise UsageError(
+            "{what} is {kind}; expected a suite (et.jsonl_suite)",
+            what=what,
+            kind=type(suite).__name__,
+        )
     return suite
 
 
@@ -105,10 +115,14 @@ def load_suite_file(path: Path) -> Suite:
     """The SUITE of a Python file, from then on known by its name. UsageError for a file without one."""
     module = load_file(path)
     if not hasattr(module, "SUITE"):
-        raise UsageError(f"{path}: expected SUITE = et.jsonl_suite(...)")
-    suite = _require_suite(module.SUITE, f"SUITE of {path}")
+        raise UsageError("{path}: expected SUITE = et.jsonl_suite(...)", path=path)
+    suite = _require_suite(module.SUITE, Message("SUITE of {path}", {"path": path}))
     if suite.name in BUILT_IN:
-        raise UsageError(f"{path}: {suite.name!r} is the name of a built-in suite; give it another")
+        raise UsageError(
+            "{path}: {name} is the name of a built-in suite; give it another",
+            path=path,
+            name=repr(suite.name),
+        )
     FROM_FILES[suite.name] = replace(suite, file=path)
     use_language_files(path.parent)
     return FROM_FILES[suite.name]
@@ -117,13 +131,13 @@ def load_suite_file(path: Path) -> Suite:
 def load_file(path: Path) -> ModuleType:
     """A Python file of the user's as a module, run once. UsageError with file and line where it cannot be run."""
     if not path.is_file():
-        raise UsageError(f"{path}: no such file")
+        raise UsageError("{path}: no such file", path=path)
     name = f"_evaltools_{path.stem}_{sha256(path)[:12]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise UsageError(f"{path}: expected a Python file (.py)")
+        raise UsageError("{path}: expected a Python file (.py)", path=path)
     module = module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -131,7 +145,8 @@ def load_file(path: Path) -> ModuleType:
     except Exception as e:  # the user's own code may raise anything
         del sys.modules[name]
         line = e.lineno if isinstance(e, SyntaxError) else _line_in(path, e)
-        raise UsageError(f"{path}:{line}: {type(e).__name__}: {e}") from e
+        error = f"{type(e).__name__}: {e}"
+        raise UsageError("{path}:{line}: {error}", path=path, line=line, error=error) from e
     return module
 
 
@@ -157,8 +172,12 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
         table = suite.metrics(options)
         taken = {metric.name for metric in table} & {metric.name for metric in further}
         if taken:
-            names = ", ".join(sorted(taken))
-            raise UsageError(f"{path}: {names} is a metric of {suite.name} already")
+            raise UsageError(
+                "{path}: {names} is a metric of {suite} already",
+                path=path,
+                names=tuple(sorted(taken)),
+                suite=suite.name,
+            )
         return (*table, *further)
 
     def score(
@@ -175,7 +194,7 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
 def _require_metrics(metrics: Any, path: Path) -> tuple[AnyMetric, ...]:
     is_list = isinstance(metrics, list | tuple) and len(metrics) > 0
     if not is_list or not all(isinstance(m, Metric | Difference | Mean) for m in metrics):
-        raise UsageError(f"{path}: expected METRICS = [et.Metric(...), ...]")
+        raise UsageError("{path}: expected METRICS = [et.Metric(...), ...]", path=path)
     return tuple(metrics)
 
 
@@ -185,15 +204,22 @@ def _with_columns(
     try:
         columns = make(decoded(units, suite))
     except Exception as e:  # the user's own code may raise anything
-        error = f"{type(e).__name__}: {e}"
-        raise UsageError(f"{path}:{_line_in(path, e)}: columns(units): {error}") from e
+        raise UsageError(
+            "{path}:{line}: columns(units): {error}",
+            path=path,
+            line=_line_in(path, e),
+            error=f"{type(e).__name__}: {e}",
+        ) from e
     if not isinstance(columns, pd.DataFrame) or not columns.index.equals(units.index):
         raise UsageError(
-            f"{path}: columns(units) must return a DataFrame with the index of the units"
+            "{path}: columns(units) must return a DataFrame with the index of the units",
+            path=path,
         )
     taken = [str(column) for column in columns.columns if column in units]
     if taken:
-        raise UsageError(f"{path}: the units have the columns {', '.join(taken)} already")
+        raise UsageError(
+            "{path}: the units have the columns {columns} already", path=path, columns=tuple(taken)
+        )
     combined = pd.concat([units, columns], axis=1)
     combined.attrs = units.attrs
     return combined
@@ -211,7 +237,8 @@ def stored_suite(
 
     def unknown(*_: Any) -> Any:
         raise UsageError(
-            f"the suite {name!r} is not known here; give its file with --suite-file, or install it"
+            "the suite {name} is not known here; give its file with --suite-file, or install it",
+            name=repr(name),
         )
 
     table = tuple(make_metric(fields) for fields in metrics)
@@ -246,11 +273,17 @@ def suite_of_path(path: Path) -> str:
     if len(names) == 1:
         return names[0]
     if not path.exists():
-        raise UsageError(f"{path}: no such run")
+        raise UsageError("{path}: no such run", path=path)
     if not names:
         refuse_parent(path, lambda inside: bool(suites_of_path(inside)))
-    what = f"looks like an input of {', '.join(names) or 'no suite'}"
-    raise UsageError(f"{path} {what}: name it with suite (--suite)")
+        raise UsageError(
+            "{path} looks like an input of no suite: name it with suite (--suite)", path=path
+        )
+    raise UsageError(
+        "{path} looks like an input of {suites}: name it with suite (--suite)",
+        path=path,
+        suites=tuple(names),
+    )
 
 
 def require_input(suite: Suite, path: Path) -> None:
@@ -260,7 +293,10 @@ def require_input(suite: Suite, path: Path) -> None:
     others = suites_of_path(path)
     if others:
         raise UsageError(
-            f"{path} looks like an input of {' or '.join(others)}, not of {suite.name}"
+            "{path} looks like an input of {others}, not of {suite}",
+            path=path,
+            others=" or ".join(others),
+            suite=suite.name,
         )
     refuse_parent(path, suite.sniff)
 
@@ -270,8 +306,16 @@ def refuse_parent(path: Path, is_run: Callable[[Path], bool]) -> None:
     if not path.is_dir():
         return
     runs = [inside for inside in sorted(path.iterdir()) if is_run(inside)]
-    if runs:
-        count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    if len(runs) == 1:
         raise UsageError(
-            f"{path} holds {count}, it is none; name them: {runs[0]} ... (or {path}/*)"
+            "{path} holds 1 run, it is none; name them: {first} ... (or {path}/*)",
+            path=path,
+            first=runs[0],
+        )
+    if runs:
+        raise UsageError(
+            "{path} holds {n} runs, it is none; name them: {first} ... (or {path}/*)",
+            path=path,
+            n=len(runs),
+            first=runs[0],
         )

@@ -53,6 +53,17 @@ def describe(error: ValidationError) -> list[tuple[str, str, Message]]:
     return problems
 
 
+def all_wrong(error: ValidationError) -> Message:
+    """All that a pydantic model of settings did not accept, as one message."""
+    parts = []
+    for _, name, message in describe(error):
+        parts.append(Message("{name}: {message}", {"name": name, "message": message}))
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = Message("{before}; {part}", {"before": joined, "part": part})
+    return joined
+
+
 def _as_message(error: Any) -> Message:
     """What pydantic says of an error, as a template and its values, so that it can be told in another language."""
     try:

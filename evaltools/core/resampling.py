@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import UsageError
-from .records import describe
+from .records import all_wrong
 
 Method = Literal["auto", "bca", "percentile"]
 
@@ -61,5 +61,4 @@ def make_resampling(defaults: Resampling, settings: Mapping[str, Any]) -> Resamp
     try:
         return Resampling(**{**defaults.model_dump(), **changed})
     except ValidationError as e:
-        wrong = "; ".join(f"{name}: {message}" for _, name, message in describe(e))
-        raise UsageError(f"settings of the intervals: {wrong}") from e
+        raise UsageError("settings of the intervals: {wrong}", wrong=all_wrong(e)) from e

@@ -106,19 +106,29 @@ def read_result(folder: Path) -> StoredResult:
     """The result that stands in a folder. UsageError where it is not complete, or not as it was written."""
     manifest = read_manifest(folder)
     if manifest is None or manifest.kind != "run":
-        raise UsageError(f"{folder} holds no complete result of a run (no readable {NAME})")
+        raise UsageError(
+            "{folder} holds no complete result of a run (no readable {file})",
+            folder=folder,
+            file=NAME,
+        )
     suite = suite_of_manifest(manifest)
     try:
         for file in (METRICS, UNITS):
             known = manifest.files.get(file)
             if known and known != sha256(folder / file):
-                raise ValueError(
-                    f"{file} is not as it was written: its sha256 is another than in {NAME}"
+                raise UsageError(
+                    "{folder} holds no complete result of a run: "
+                    "{file} is not as it was written: its sha256 is another than in {manifest}",
+                    folder=folder,
+                    file=file,
+                    manifest=NAME,
                 )
         options = suite.options(**known_options(suite, manifest.options))
         return _as_known(_read_files(folder, manifest, suite, options))
     except (OSError, ValueError, KeyError, TypeError) as e:
-        raise UsageError(f"{folder} holds no complete result of a run: {e}") from e
+        raise UsageError(
+            "{folder} holds no complete result of a run: {reason}", folder=folder, reason=str(e)
+        ) from e
 
 
 def _as_known(stored: StoredResult) -> StoredResult:

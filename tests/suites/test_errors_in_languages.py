@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evaltools as et
-from evaltools.core.errors import InputError
+from evaltools.core.errors import InputError, UsageError
 from evaltools.core.language import say, speaking
 
 
@@ -96,3 +97,37 @@ def test_the_fields_of_records_in_memory_are_told_in_the_readers_language() -> N
         et.evaluate("table", [{"id": 1.5, "metric": "acc", "score": 1}])
     with speaking("zh"):
         assert "记录中的字段：id、metric、score" in caught.value.problems[0].text()
+
+
+RUN = "example:cr/no_memory__seed1_proposed"
+
+CALLS = {
+    "a misspelt suite": (("crr", RUN), {}, "no suite 'crr'; there are cr, memfin, "),
+    "no such example": (("cr", "example:cr/nosuch"), {}, "no example 'cr/nosuch'; there are: "),
+    "a folder of runs": (("cr", "example:cr"), {}, "cr holds 6 runs, it is none; name them: "),
+    "another suite's input": (("memfin", RUN), {}, " looks like an input of cr, not of memfin"),
+    "two wrong options": (
+        ("cr", RUN),
+        {"protocol": "zz", "nope": 3},
+        "options of cr: protocol: Input should be 'cr_v2' or 'cr_v1', got 'zz'; "
+        "nope: Extra inputs are not permitted, got 3",
+    ),
+    "a wrong setting": (
+        ("cr", RUN),
+        {"n_resamples": -4},
+        "settings of the intervals: n_resamples: Input should be greater than or equal to 100",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_a_call_that_makes_no_sense_is_told_in_the_readers_language(case: str) -> None:
+    arguments, options, english = CALLS[case]
+    with pytest.raises(UsageError) as caught:
+        et.evaluate(*arguments, **options)
+    assert english in str(caught.value)
+    for lang, letters in (("ko", "[가-힣]"), ("zh", "[一-鿿]")):
+        with speaking(lang):
+            told = say(caught.value.args[0])
+        assert re.search(letters, told)
+        assert english not in told

@@ -57,8 +57,11 @@ def _trace_of_folder(folder: Path, name: str | None, problems: Problems) -> Path
     if len(traces) == 1:
         return next(iter(traces.values()))
     if name not in traces:
-        names = ", ".join(map(str, traces.values()))
-        raise UsageError(f"{folder} holds several traces; name one: {names}")
+        raise UsageError(
+            "{folder} holds several traces; name one: {names}",
+            folder=folder,
+            names=tuple(traces.values()),
+        )
     return traces[name]
 
 

@@ -111,8 +111,11 @@ def judge_cases(
     metrics = {item.metric for item in inputs}
     unknown = sorted(metrics - set(QUESTIONS))
     if unknown:
-        listed = ", ".join(QUESTIONS)
-        raise UsageError(f"no judge for {', '.join(unknown)}; there is one for {listed}")
+        raise UsageError(
+            "no judge for {unknown}; there is one for {names}",
+            unknown=tuple(unknown),
+            names=tuple(QUESTIONS),
+        )
     prompts = {metric: system_prompt(metric) for metric in metrics}
     keys = []
     questions: dict[str, tuple[dict[str, Any], type[BaseModel]]] = {}

@@ -146,5 +146,7 @@ def _read_prompt(name: str) -> tuple[str, str]:
     path = asset_dir("templates") / "summary" / "judge" / f"{name}.md"
     first_line, _, text = path.read_text(encoding="utf-8").partition("\n")
     if not first_line.startswith("version: "):
-        raise UsageError(f"the judge prompt {name}.md must begin with a line `version: N`")
+        raise UsageError(
+            "the judge prompt {name}.md must begin with a line `version: N`", name=name
+        )
     return first_line.removeprefix("version: ").strip(), text.strip()

@@ -50,7 +50,8 @@ class TableOptions(SuiteOptions):
                 low, high = inf, inf
             if not name or not -inf < low < high < inf:
                 raise UsageError(
-                    f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite"
+                    "--bounds {text}: expected NAME=LOW,HIGH with LOW below HIGH, both finite",
+                    text=repr(text),
                 )
             limits[name] = (low, high)
         return limits
@@ -64,7 +65,12 @@ class TableOptions(SuiteOptions):
         names = [metric.name for metric in metrics]
         for name in (*declared, *self.lower, *self.higher):
             if name not in names:
-                raise UsageError(f"{source} has no metric {name!r}; {nearest(name, names)}")
+                raise UsageError(
+                    "{path} has no metric {name}; {nearest}",
+                    path=source,
+                    name=repr(name),
+                    nearest=nearest(name, names),
+                )
         changed = []
         for metric in metrics:
             if metric.name in declared:

@@ -38,10 +38,13 @@ def locate(path: Path, name: str | None, options: TableOptions, problems: Proble
     content = survey(path, problems)
     names = list(content.runs)
     if len(names) > 1 and name not in names:
-        listed = ", ".join(names[:10])
-        if len(names) > 10:
-            listed += ", ..."
-        raise UsageError(f"{path} holds {len(names)} runs, name one of them: {listed}")
+        listed = names if len(names) <= 10 else [*names[:10], "..."]
+        raise UsageError(
+            "{path} holds {n} runs, name one of them: {names}",
+            path=path,
+            n=len(names),
+            names=tuple(listed),
+        )
     problems.merge(content.problems)
     problems.raise_if_failed()
     options = options.with_metrics(content.metrics, str(path))
