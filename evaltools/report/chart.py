@@ -45,7 +45,15 @@ class Chart(Figure):
     """Whether there was anything to draw."""
 
     def png(self) -> bytes:
-        return sharp_png(self)
+        dpi = self.dpi
+        try:
+            self.dpi = 100 * SCALE
+            # savefig would draw everything twice, the first time for a layout that is done
+            canvas = FigureCanvasAgg(self)
+            canvas.draw()
+        finally:
+            self.dpi = dpi
+        return lighter(Image.fromarray(np.asarray(canvas.buffer_rgba())))
 
     def export(self, form: Literal["svg", "pdf"]) -> bytes:
         """The figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
@@ -93,20 +101,10 @@ class Chart(Figure):
         return data, {"image/png": {"width": round(self.get_figwidth() * 100), "alt": self.title}}
 
 
-def sharp_png(figure: Figure) -> bytes:
-    """A figure as PNG at twice the resolution of the screen."""
-    dpi = figure.dpi
-    try:
-        figure.dpi = 100 * SCALE
-        # savefig would draw everything twice, the first time for a layout that is done
-        canvas = FigureCanvasAgg(figure)
-        canvas.draw()
-    finally:
-        figure.dpi = dpi
-    pixels = np.asarray(canvas.buffer_rgba())
+def lighter(image: Image.Image) -> bytes:
+    """A picture as PNG with few colours."""
     # nothing is transparent: without that channel the picture is the same, and smaller
-    image = Image.fromarray(pixels).convert("RGB")
-    image = image.quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
+    image = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
     out = io.BytesIO()
     image.save(out, "PNG", optimize=True)
     return out.getvalue()
@@ -157,4 +155,4 @@ def shown(value: Any, width: int = 34, lines: int = 3) -> str:
 class _Names(textwrap.TextWrapper):
     """Breaks a name after its underscores, too."""
 
-    wordsep_re = re.compile(r"(\s+|[^\s_-]+[-_]+)")
+    wordsep_re = re.compile(r"(\s+|[^\s_]+_+)")

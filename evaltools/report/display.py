@@ -7,6 +7,7 @@ look-up: heads of tables, and the titles, axes and legends of figures.
 from __future__ import annotations
 
 import base64
+import io
 from typing import Any
 
 import pandas as pd
@@ -18,7 +19,7 @@ from .tables import HtmlTable, table
 NAMED = {"title", "metric", "measure", "kind", "stage", "by", "what"}
 """Columns of frames that hold words of ours; what other columns hold may be anybody's."""
 
-LABEL_COLUMNS, TITLE_COLUMNS = 24, 58
+LABEL_COLUMNS, TITLE_COLUMNS = 27, 50
 """Widest line of labels of categories and legends, and of any other text of a figure, in characters."""
 
 
@@ -103,13 +104,20 @@ def _show_figures(shell: Any) -> None:
 
 def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
-    from .chart import sharp_png
+    from PIL import Image
+
+    from .chart import SCALE, lighter
 
     alt = say(figure_title(figure))
     translate(figure)
+    # what stands outside of a figure that its cell laid out, as a legend may, is kept too
+    box = "tight" if figure.get_layout_engine() is not None else None
     lay_out(figure)
-    data = base64.b64encode(sharp_png(figure)).decode("ascii")
-    return data, {"width": round(figure.get_figwidth() * 100), "alt": alt}
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=100 * SCALE, bbox_inches=box)
+    image = Image.open(file)
+    data = base64.b64encode(lighter(image)).decode("ascii")
+    return data, {"width": round(image.width / SCALE), "alt": alt}
 
 
 def lay_out(figure: Any) -> None:
