@@ -28,9 +28,9 @@
 
   // --- state: every choice stands in the address, so that a view can be sent to somebody
 
-  const state = { q: "", suite: "", sort: "", open: [], compare: [] };
+  const state = { q: "", suite: "", sort: "", columns: "", open: [], compare: [] };
   const LISTS = ["open", "compare"];
-  const FIELDS = ["q", "suite", "sort"];
+  const FIELDS = ["q", "suite", "sort", "columns"];
   const readAddress = () => {
     const given = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
     FIELDS.forEach((field) => { state[field] = given.get(field) || ""; });
@@ -100,6 +100,31 @@
     const cell = el("td", { colspan: row.cells.length }, template(row).cloneNode(true));
     return el("tr", { class: `g-details${row.dataset.parent ? " g-child" : ""}` }, cell);
   };
+  const metricRow = (row, metric) => all("tr[data-metric]", template(row)).find((tr) => tr.dataset.metric === metric);
+  const metricsOf = (some) => [...new Set(some.flatMap((row) => all("tr[data-metric]", template(row)).map((tr) => tr.dataset.metric)))];
+  // results of old versions have no titles: those of later ones speak for them
+  const headOf = (some, metric) => {
+    const cells = some.map((row) => metricRow(row, metric)).filter(Boolean).map((tr) => tr.cells[0]);
+    return cells.find((cell) => cell.querySelector(".et-sub")) || cells[0];
+  };
+  const drawColumns = (section, shown) => {
+    all(".g-more", section).forEach((cell) => cell.remove());
+    if (state.columns !== "all") return;
+    const leading = section.querySelector(".g-metric")?.textContent.replace("·", "").trim();
+    const heads = section.querySelector(".g-table > thead > tr");
+    metricsOf(shown).forEach((metric) => {
+      const head = headOf(shown, metric).cloneNode(true);
+      head.querySelector(".et-sub")?.remove();
+      const title = head.textContent.trim();
+      if (title === leading) return;
+      heads.append(el("th", { scope: "col", class: "g-more g-number" }, title));
+      shown.forEach((row) => {
+        const source = metricRow(row, metric);
+        const value = source ? source.cells[2].textContent : "";
+        row.append(el("td", { class: `g-more g-number ${source?.className ?? ""}` }, value));
+      });
+    });
+  };
   const drawSection = (section, order) => {
     const body = section.querySelector(".g-table > tbody");
     const own = rows.filter((row) => row.closest(".g-suite") === section);
@@ -116,6 +141,7 @@
     own.forEach((row) => { row.hidden = true; setFold(row); sayFound(row); });
     all(".g-details", body).forEach((details) => details.remove());
     const shown = lines.slice(0, limit).flatMap(([row, below]) => [row, ...below]);
+    drawColumns(section, shown);
     shown.forEach((row) => {
       row.hidden = false;
       body.append(row);
@@ -160,7 +186,6 @@
       ` ${say("A difference between them may come from the data.")}`,
       el("ul", {}, differing.map(([what, text]) => el("li", {}, el("bdi", {}, say("{what} differ ({text})", { what, text }))))));
   };
-  const metricRow = (row, metric) => all("tr[data-metric]", template(row)).find((tr) => tr.dataset.metric === metric);
   const cellOf = (row, metric) => {
     const source = metricRow(row, metric);
     if (!source) return el("td", {}, "–");
@@ -168,15 +193,10 @@
     return el("td", { class: source.className }, value, " ", el("span", { class: "g-interval" }, interval), strip, el("span", { class: "et-sub" }, n), verdict);
   };
   const sideBySide = (section, picked) => {
-    const metrics = [...new Set(picked.flatMap((row) => all("tr[data-metric]", template(row)).map((tr) => tr.dataset.metric)))];
     const heads = picked.map((row, i) => el("th", { scope: "col" }, el("span", { class: "g-letter" }, letter(i)), " ", nameOf(row)));
     const title = section.querySelector("h2").firstChild.textContent;
-    const lines = metrics.map((metric) => {
-      // results of the first edition have no titles: those of later ones speak for them
-      const cells = picked.map((row) => metricRow(row, metric)).filter(Boolean).map((tr) => tr.cells[0]);
-      const head = cells.find((cell) => cell.querySelector(".et-sub")) || cells[0];
-      return el("tr", { "data-metric": metric }, head.cloneNode(true), picked.map((row) => cellOf(row, metric)));
-    });
+    const lines = metricsOf(picked).map((metric) =>
+      el("tr", { "data-metric": metric }, headOf(picked, metric).cloneNode(true), picked.map((row) => cellOf(row, metric))));
     return [el("h3", {}, title), unlike(picked),
       el("div", { class: "g-scroll", tabindex: "0", role: "region", "aria-label": say("Comparison table: {what}", { what: title }) },
         el("table", { class: "g-compare" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, say("Metric")), heads)), el("tbody", {}, lines)))];

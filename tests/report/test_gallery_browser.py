@@ -191,6 +191,28 @@ def test_rows_sort_by_name_date_value_and_size(open_page: Any, tmp_path: Path) -
         assert names(page) == expected, order
 
 
+def test_all_headline_metrics_stand_in_columns_where_asked(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file)
+    heads = "[data-suite=cr] thead th.g-more"
+    assert page.locator(heads).count() == 0
+    page.select_option("#f-columns", "all")
+    titles = page.locator(heads).all_inner_texts()
+    # the metric that leads has its column already
+    lead = page.locator("[data-suite=cr] .g-metric").inner_text().removeprefix("·").strip()
+    assert titles and lead not in titles and len(set(titles)) == len(titles)
+    line = row(page, "with_memory_aggregated")
+    assert line.locator("td.g-more").count() == len(titles)
+    line.locator(".g-fold").click()
+    details = page.locator(".g-details .g-metrics tr[data-metric]")
+    values = details.locator("td:nth-child(3)").all_inner_texts()
+    shown = line.locator("td.g-more").all_inner_texts()
+    assert [value for value in shown if value] == values[1:]
+    again = open_page(page_file, page.evaluate("location.hash"))
+    assert again.locator(heads).count() == len(titles)
+    again.select_option("#f-columns", "")
+    assert again.locator(".g-more").count() == 0
+
+
 def test_best_first_is_lowest_first_where_lower_is_better(open_page: Any, tmp_path: Path) -> None:
     lower = {"error_rate": ("Error rate", "lower")}
     for name, base in (("low", 0.2), ("high", 0.6)):
