@@ -117,7 +117,8 @@
       head.querySelector(".et-sub")?.remove();
       const title = head.textContent.trim();
       if (title === leading) return;
-      heads.append(el("th", { scope: "col", class: "g-more g-number" }, title));
+      // an arrow stays with the last word
+      heads.append(el("th", { scope: "col", class: "g-more g-number" }, title.replace(/ (\S)$/, "\u00a0$1")));
       shown.forEach((row) => {
         const source = metricRow(row, metric);
         const value = source ? source.cells[2].textContent : "";
@@ -154,6 +155,7 @@
     return fits.size;
   };
   const draw = () => {
+    document.body.classList.toggle("g-wide", state.columns === "all");
     const order = ORDERS[state.sort] || newest;
     const counts = all(".g-suite").map((section) => drawSection(section, order));
     const total = counts.reduce((sum, n) => sum + n, 0);
