@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.check import check_lines
-from ..core.language import speak
+from ..core.language import say, speak
 from ..core.plugins import load_suite_file
 from ..report.estimate_tables import plain_estimates
 from ..report.evaluate import evaluate
@@ -18,6 +18,7 @@ from ..report.run_groups import read_runs, result_folder
 from ..report.tables import verdict_line
 from .inputs import RunInput
 from .settings import Settings
+from .text import padded, width_of
 from .workers import Workers
 
 
@@ -94,8 +95,10 @@ def headline_lines(result: Run) -> Iterator[str]:
         for row in verdicts.to_dict("records"):
             yield "  " + verdict_line(row["verdict"], row["title"], row.get("said") or "")
     for problem in result.manifest.problems:
-        example = f", first {problem.examples[0]}" if problem.examples else ""
-        yield f"  {problem.severity}: {problem.count} x {problem.code}{example}"
+        line = f"  {say(problem.severity)}: {problem.count} x {problem.code}"
+        if problem.examples:
+            line += say(", first {example}", example=problem.examples[0])
+        yield line
     yield f"  {result.signature}"
 
 
@@ -103,10 +106,13 @@ def _number_lines(result: Run) -> Iterator[str]:
     """A line a metric of the headline: title, value, interval, n, name."""
     rows = result.estimates_of(*result.headline)
     titles = []
-    for title, better in zip(rows["title"], rows["better"]):
+    for name, title, better in zip(rows["metric"], rows["title"], rows["better"]):
         arrow = ARROWS[better][0] if better in ARROWS else ""
-        titles.append(f"{title} {arrow}".rstrip())
-    width = max(map(len, titles), default=0)
+        # a metric without a title of its own has anybody's name, which no language changes
+        shown = title if title == name else say(title)
+        titles.append(f"{shown} {arrow}".rstrip())
+    width = max(map(width_of, titles), default=0)
     estimates = plain_estimates(rows, resampling=result.resampling).to_dict("records")
     for title, e in zip(titles, estimates):
-        yield f"  {title:<{width}} {e['value']:>6} {e['interval']:<16} n={e['n']:<5} {e['metric']}"
+        title = padded(title, -width)
+        yield f"  {title} {e['value']:>6} {e['interval']:<16} n={e['n']:<5} {e['metric']}"

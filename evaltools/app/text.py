@@ -30,10 +30,19 @@ def padded(text: str, width: int) -> str:
     >>> padded("p", 3), padded("지표", -6)
     ('  p', '지표  ')
     """
-    n_wide = sum(east_asian_width(letter) in "WF" for letter in text)
+    n_wide = width_of(text) - len(text)
     if width < 0:
         return text.ljust(-width - n_wide)
     return text.rjust(width - n_wide)
+
+
+def width_of(text: str) -> int:
+    """The columns that a text takes.
+
+    >>> width_of("지표 p")
+    6
+    """
+    return len(text) + sum(east_asian_width(letter) in "WF" for letter in text)
 
 
 def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:

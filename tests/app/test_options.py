@@ -266,3 +266,16 @@ def test_what_is_wrong_with_an_option_is_told_in_the_language_wherever_that_stan
         assert first == last and korean in last
         assert korean not in call(*arguments, status=2).stderr
         assert list(tmp_path.iterdir()) == []
+
+
+def test_the_headline_is_told_in_the_language_but_nobodys_names(tmp_path: Path) -> None:
+    run = ["score", "memfin", "example:memfin/memory_agent", "-o", tmp_path / "a", *QUICK]
+    lines = call(*run, "--lang", "ko").stdout.splitlines()
+    (profile,) = [line for line in lines if line.endswith("m2_profile_score")]
+    assert profile.startswith("  프로필 점수 ↑") and "n=6 " in profile
+    assert any(line.startswith("  경고: 1 x bad-key, 첫 번째: ") for line in lines)
+    # "metric" is a word of ours, too: as a name of the user's it stays
+    scores = tmp_path / "scores.csv"
+    scores.write_text("id,metric,value\n" + "".join(f"{i},metric,{i % 2}\n" for i in range(12)))
+    lines = call("score", "table", scores, "-o", tmp_path / "b", "--lang", "ko", *QUICK).stdout
+    assert "\n  metric " in lines and "n=12 " in lines
