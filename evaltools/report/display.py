@@ -47,8 +47,12 @@ def _show_frames(shell: Any) -> None:
     """Show DataFrames and Series as tables of the report."""
     formatters = shell.display_formatter.formatters
     for kind in (pd.DataFrame, pd.Series):
-        formatters["text/html"].for_type(kind, lambda frame: frame_table(frame)._repr_html_())
+        formatters["text/html"].for_type(kind, _html_frame)
         formatters["text/plain"].for_type(kind, _plain_frame)
+
+
+def _html_frame(frame: Any) -> str:
+    return frame_table(frame)._repr_html_()
 
 
 def _plain_frame(frame: Any, printer: Any, cycle: bool) -> None:
@@ -151,17 +155,33 @@ def translate(figure: Any) -> None:
     from matplotlib.legend import Legend
     from matplotlib.text import Text
 
-    from .chart import shown
-
     for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            labels = [label.get_text() for label in axis.get_ticklabels()]
-            translated = [shown(say(label), LABEL_COLUMNS) if label else "" for label in labels]
-            if translated != labels:
-                axis.set_ticks(axis.get_ticklocs(), translated)
+        _translate_categories(axes.xaxis)
+        _translate_categories(axes.yaxis)
     for legend in figure.findobj(Legend):
         for text in legend.get_texts():
-            text.set_text(shown(say(text.get_text()), LABEL_COLUMNS))
+            words = _wrapped(text.get_text(), LABEL_COLUMNS)
+            text.set_text(words)
     for text in figure.findobj(Text):
-        if text.get_text() and "\n" not in text.get_text():
-            text.set_text(shown(say(text.get_text()), TITLE_COLUMNS, 2))
+        words = text.get_text()
+        if words and "\n" not in words:
+            words = _wrapped(words, TITLE_COLUMNS, 2)
+            text.set_text(words)
+
+
+def _translate_categories(axis: Any) -> None:
+    """Translate the labels of an axis of categories; one of numbers stays as it is."""
+    labels = [label.get_text() for label in axis.get_ticklabels()]
+    translated = []
+    for label in labels:
+        words = _wrapped(label, LABEL_COLUMNS) if label else ""
+        translated.append(words)
+    if translated != labels:
+        axis.set_ticks(axis.get_ticklocs(), translated)
+
+
+def _wrapped(words: str, columns: int, lines: int = 3) -> str:
+    """Words in the language in force, in lines of so many columns."""
+    from .chart import shown
+
+    return shown(say(words), columns, lines)
