@@ -20,6 +20,7 @@ from ..report.markdown import number
 from ..report.sentences import mde_text, p_text, verdict_text
 from ..report.study import Study
 from ..report.study_files import comparison_csv
+from ..report.text import width_of
 from ..stats.detectable import POWER
 from .text import WIDTH, padded, wrapped
 
@@ -100,7 +101,7 @@ def _line(cells: Mapping[str, str]) -> str:
     """A metric's line, its id at the end, or below where that would be too wide."""
     line = " ".join(padded(cells.get(head, ""), width) for head, width in WIDTHS.items())
     name = cells["id"]
-    if len(line) + len(name) + 2 <= WIDTH:
+    if width_of(line) + width_of(name) + 2 <= WIDTH:
         return f"{line}  {name}"
     return f"{line.rstrip()}\n{wrapped(name, '    ')}"
 

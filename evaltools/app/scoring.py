@@ -16,9 +16,10 @@ from ..report.markdown import ARROWS
 from ..report.run import Run
 from ..report.run_groups import read_runs, result_folder
 from ..report.tables import verdict_line
+from ..report.text import width_of
 from .inputs import RunInput
 from .settings import Settings
-from .text import padded, width_of
+from .text import padded
 from .workers import Workers
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from typing import Any
-from unicodedata import east_asian_width
 
 import pandas as pd
+
+from ..report.text import width_of
 
 WIDTH = 160
 """Columns of the terminal that no line exceeds."""
@@ -34,15 +35,6 @@ def padded(text: str, width: int) -> str:
     if width < 0:
         return text.ljust(-width - n_wide)
     return text.rjust(width - n_wide)
-
-
-def width_of(text: str) -> int:
-    """The columns that a text takes.
-
-    >>> width_of("지표 p")
-    6
-    """
-    return len(text) + sum(east_asian_width(letter) in "WF" for letter in text)
 
 
 def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:

@@ -214,7 +214,8 @@ def worst_first(checks: Iterable[Check]) -> list[Check]:
 def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
     """The checks of several runs, one a code: counts are added, and it is said how many of the runs have it.
 
-    Its level is the worst of theirs; what the sentence says besides the counts is that of the run with the lowest.
+    Its level is the worst of theirs. The other values of its sentence are those of the run with the lowest count at that
+    level.
     """
     by_code: dict[str, list[Check]] = {}
     for checks in runs:

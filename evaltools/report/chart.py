@@ -23,7 +23,7 @@ from ..core.language import say
 from .fonts import ANSWERED, covered, families, webfont_css
 from .tables import HtmlTable, no_rows
 from .templates import macros
-from .text import visible
+from .text import visible, width_of
 
 P = ParamSpec("P")
 
@@ -145,8 +145,8 @@ def shown(value: Any, width: int = 34, lines: int = 3) -> str:
         c if ord(c) in covered() else "\ufffd"
         for c in " ".join(text.split())[: 200 + 2 * width * lines]
     )
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text[:200])
-    columns = max(8, round(width / (1 + wide / max(1, len(text[:200])))))
+    start = text[:200]
+    columns = max(8, round(width * len(start) / width_of(start))) if start else width
     return "\n".join(_Names(columns, max_lines=lines, placeholder=" …").wrap(text)) or say(
         "(empty)"
     )

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from numbers import Integral
 from pathlib import Path
 from typing import Any
-from unicodedata import east_asian_width
 
 import pandas as pd
 
@@ -22,6 +21,7 @@ from ..core.errors import UsageError
 from ..core.estimates import is_null
 from ..core.files import atomic
 from ..core.language import say
+from .text import width_of
 
 CELL_LIMIT = 32_767
 ROW_LIMIT = 1_048_576
@@ -258,8 +258,8 @@ def _cell_rule(
 
 
 def _width(column: pd.Series, name: str) -> int:
-    longest = max((_columns(str(value)) for value in column.head(200)), default=0)
-    return min(max(longest, _columns(name), 8) + 2, 60)
+    longest = max((width_of(str(value)) for value in column.head(200)), default=0)
+    return min(max(longest, width_of(name), 8) + 2, 60)
 
 
 def _lines(values: Sequence[Any], widths: Sequence[int]) -> int:
@@ -267,14 +267,9 @@ def _lines(values: Sequence[Any], widths: Sequence[int]) -> int:
     most = 1
     for value, width in zip(values, widths):
         if isinstance(value, str):
-            lines = sum(1 + _columns(line) // (width - 1) for line in value.split("\n"))
+            lines = sum(1 + width_of(line) // (width - 1) for line in value.split("\n"))
             most = max(most, lines)
     return min(most, TALLEST)
-
-
-def _columns(text: str) -> int:
-    """How wide a text is; a Han or Hangul character takes two columns."""
-    return len(text) + sum(east_asian_width(c) in "WF" for c in text)
 
 
 def _text(

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from typing import Any
+from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
@@ -86,3 +87,12 @@ def script_json(value: Any) -> str:
         lambda m: f"\\u{ord(m[0]):04x}",
         dumps(value),
     )
+
+
+def width_of(text: str) -> int:
+    """The columns that a text takes; a Han or Hangul character takes two.
+
+    >>> width_of("지표 p")
+    6
+    """
+    return len(text) + sum(east_asian_width(letter) in "WF" for letter in text)
