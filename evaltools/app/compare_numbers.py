@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel
 
-from ..core.errors import InputError, Problem
-from ..core.language import Message
+from ..core.errors import Problems
 from ..core.records import read_model
 
 ROUNDING = 1e-9
@@ -70,9 +69,8 @@ def _table_cells(path: Path) -> pd.Series:
     try:
         frame = pd.read_csv(path)
     except ValueError as error:
-        message = Message("cannot be read: {reason}", {"reason": str(error)})
-        problem = Problem("error", "bad-manifest", message, file=str(path))
-        raise InputError([problem]) from error
+        text = "cannot be read: {reason}"
+        raise Problems().fatal("bad-manifest", text, reason=str(error), file=path) from error
     keys = [column for column in KEYS if column in frame]
     labels = []
     for row in frame[keys].astype(str).to_numpy():

@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
 from ..core.folders import put_back
-from ..core.language import Message, say
+from ..core.language import say
 from ..core.manifest import NAME, Manifest
 from ..core.names import nearest
 from ..core.plugins import refuse_parent
@@ -132,8 +132,8 @@ def read(path: Path) -> StoredMetrics:
     _require_unspoilt(file)
     names = [row.name for row in content.metrics]
     if len(set(names)) < len(names):
-        message = Message("two metrics have one name")
-        raise Problems().fatal("bad-metrics", message, file=str(file), field="metrics")
+        text = "two metrics have one name"
+        raise Problems().fatal("bad-metrics", text, file=file, field="metrics")
     return content
 
 
@@ -144,8 +144,8 @@ def _require_unspoilt(file: Path) -> None:
         return
     problems = Problems()
     for name in spoilt_files(file.parent, read_model(manifest_file, Manifest)):
-        message = Message("is not as it was written: make the result again")
-        problems.error("spoilt-result", message, file=str(file.with_name(name)))
+        text = "is not as it was written: make the result again"
+        problems.error("spoilt-result", text, file=file.with_name(name))
     problems.raise_if_failed()
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import InputError, Problem, UsageError
+from ..core.errors import InputError, Problems, UsageError
 from ..core.files import sha256
 from ..core.folders import require_out
-from ..core.language import Message, speaking
+from ..core.language import speaking
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.plugins import get_suite
 from ..core.records import read_model
@@ -142,14 +142,14 @@ def _refuse_same(result: Path, compared_with: Path, out: Path) -> None:
         )
 
 
-def _bad(path: Path, message: str) -> InputError:
-    return InputError([Problem("error", "bad-manifest", message, file=str(path))])
+def _bad(path: Path, text: str) -> InputError:
+    return Problems().fatal("bad-manifest", text, file=path)
 
 
 def _input_files(manifest: Path, members: Sequence[Member]) -> list[InputFiles]:
     """Where the inputs of each run are now; InputError that names those that are nowhere."""
     files: list[InputFiles] = []
-    missing: list[Problem] = []
+    missing = Problems()
     for member in members:
         of_run = {}
         for entry in member.inputs:
@@ -157,14 +157,11 @@ def _input_files(manifest: Path, members: Sequence[Member]) -> list[InputFiles]:
             if path is not None:
                 of_run[entry.role] = path
                 continue
+            text = "{role} of {run} (sha256 {sha256}) is not there"
             values = {"role": entry.role, "run": member.run, "sha256": entry.sha256}
-            message = Message("{role} of {run} (sha256 {sha256}) is not there", values)
-            problem = Problem("error", "missing-input", message, file=entry.path)
-            if problem not in missing:
-                missing.append(problem)
+            missing.error("missing-input", text, **values, file=entry.path)
         files.append(of_run)
-    if missing:
-        raise InputError(missing)
+    missing.raise_if_failed()
     return files
 
 

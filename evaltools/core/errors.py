@@ -6,6 +6,7 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .terminal import echo, printable
@@ -80,13 +81,11 @@ class InputError(Exception):
 class Told(Exception):
     """An error with a sentence: English in a traceback, in the reader's language where a command ends with it.
 
-    `text` is the sentence, with places that the values fill as in a `Message`.
+    `template` is the sentence, with places that the values fill as in a `Message`.
     """
 
-    def __init__(self, text: str | Message = "", /, **values: Any):
-        from .language import Message
-
-        super().__init__(Message(str(text), values) if values else text)
+    def __init__(self, template: str | Message = "", /, **values: Any):
+        super().__init__(_sentence(template, values))
 
 
 class UsageError(Told):
@@ -123,6 +122,28 @@ def tell(error: BaseException, whose: str = "") -> int:
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
 
+def _sentence(template: str | Message, values: dict[str, Any]) -> str | Message:
+    """The template with the values that fill it; as it is without any."""
+    from .language import Message
+
+    return Message(str(template), values) if values else template
+
+
+def _problem(
+    severity: Severity,
+    code: str,
+    template: str | Message,
+    /,
+    *,
+    file: str | Path = "",
+    line: int | None = None,
+    field: str = "",
+    id: str = "",
+    **values: Any,
+) -> Problem:
+    return Problem(severity, code, _sentence(template, values), str(file), line, field, id)
+
+
 @dataclass
 class Problems:
     """Collects the problems of one command.
@@ -132,9 +153,9 @@ class Problems:
     A file that cannot be read at all is fatal under both.
 
     >>> problems = Problems("skip")
-    >>> problems.error("bad-field", "expected a number", file="scores.csv", line=2, field="value")
+    >>> problems.error("bad-field", "expected {what}", what="a number", file="scores.csv", line=2)
     >>> print(problems.errors[0])
-    error: scores.csv:2: value: expected a number [bad-field]
+    error: scores.csv:2: expected a number [bad-field]
     """
 
     on_error: OnError = "fail"
@@ -147,15 +168,17 @@ class Problems:
         if self.counts[key] <= KEPT_PER_CODE:
             self.kept.append(problem)
 
-    def error(self, code: str, message: str | Message, **where: Any) -> None:
-        self.add(Problem("error", code, message, **where))
+    def error(self, code: str, template: str | Message, /, **values: Any) -> None:
+        """Note an error: a sentence whose places the values fill. `file`, `line`, `field` and `id` say where it is."""
+        self.add(_problem("error", code, template, **values))
 
-    def warn(self, code: str, message: str | Message, **where: Any) -> None:
-        self.add(Problem("warning", code, message, **where))
+    def warn(self, code: str, template: str | Message, /, **values: Any) -> None:
+        """Note what can be used all the same; the parameters are those of `error`."""
+        self.add(_problem("warning", code, template, **values))
 
-    def fatal(self, code: str, message: str | Message, **where: Any) -> InputError:
+    def fatal(self, code: str, template: str | Message, /, **values: Any) -> InputError:
         """The exception to raise for an input that no policy can save; it carries what came before."""
-        self.error(code, message, **where)
+        self.error(code, template, **values)
         return InputError(self.errors)
 
     def merge(self, other: Problems, line_offset: int = 0) -> None:
@@ -169,11 +192,8 @@ class Problems:
 
     def _kept_of(self, severity: Severity, code: str = "") -> list[Problem]:
         """The problems that are kept: those of a severity, or of one of its codes."""
-        kept = []
-        for problem in self.kept:
-            if problem.severity == severity and code in ("", problem.code):
-                kept.append(problem)
-        return kept
+        of_severity = [problem for problem in self.kept if problem.severity == severity]
+        return [problem for problem in of_severity if code in ("", problem.code)]
 
     @property
     def errors(self) -> list[Problem]:
@@ -187,11 +207,7 @@ class Problems:
 
     def count(self, severity: Severity) -> int:
         """How many problems of this severity were found, kept or not."""
-        total = 0
-        for (of_severity, _), n in self.counts.items():
-            if of_severity == severity:
-                total += n
-        return total
+        return sum(n for (of, _), n in self.counts.items() if of == severity)
 
     def raise_if_failed(self) -> None:
         """Raise the errors together, unless what cannot be used is left out."""
@@ -222,12 +238,5 @@ class Problems:
         rows: list[dict[str, Any]] = []
         for (severity, code), count in sorted(self.counts.items()):
             examples = [str(problem) for problem in self._kept_of(severity, code)[:5]]
-            rows.append(
-                {
-                    "severity": severity,
-                    "code": code,
-                    "count": count,
-                    "examples": examples,
-                }
-            )
+            rows.append({"severity": severity, "code": code, "count": count, "examples": examples})
         return rows

@@ -151,8 +151,8 @@ def score_task(task: Task, workers: Workers, aside: Path | None) -> pd.DataFrame
     problems.raise_if_failed()
     if units.empty:
         main = next(iter(task.source.files.values()))
-        message = Message("no {unit} of it can be used", {"unit": task.suite.unit})
-        raise problems.fatal("no-rows", message, file=str(main))
+        text = "no {unit} of it can be used"
+        raise problems.fatal("no-rows", text, unit=task.suite.unit, file=main)
     return units
 
 
@@ -163,8 +163,8 @@ def inputs_unchanged(task: Task) -> Iterator[None]:
     yield
     for path, before in states.items():
         if state(path) != before:
-            message = "changed while it was read: is it still being written?"
-            raise task.problems.fatal("changed-file", message, file=str(path))
+            text = "changed while it was read: is it still being written?"
+            raise task.problems.fatal("changed-file", text, file=path)
 
 
 def finished_manifest(task: Task, units: pd.DataFrame, seconds: float) -> Manifest:

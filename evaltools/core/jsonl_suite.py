@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 from .check import Check
 from .errors import Problems, UsageError
-from .language import Message
 from .metric import AnyMetric
 from .records import first_line, read_jsonl, require_file, unique_records
 from .suite import Breakdown, Source, Suite, SuiteOptions, Workers
@@ -142,13 +141,14 @@ class _RecordsFile:
             try:
                 sums = dict(self.columns(record, *arguments))
             except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
-                message = Message("columns(record): {error}", {"error": f"{type(e).__name__}: {e}"})
-                problems.error("bad-columns", message, file=str(path), line=line, id=uid)
+                text = "columns(record): {error}"
+                error = f"{type(e).__name__}: {e}"
+                problems.error("bad-columns", text, error=error, file=path, line=line, id=uid)
                 continue
             rows.append({self.unit: uid, **self._fields(record), **sums, "line": line})
         problems.raise_if_failed()
         if not rows:
-            raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))
+            raise problems.fatal("no-rows", "no line of the file can be used", file=path)
         units = pd.DataFrame(rows)
         units.attrs["rows"] = {"records": n_records}
         return units

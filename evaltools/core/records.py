@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -66,20 +67,21 @@ def all_wrong(error: ValidationError) -> Message:
 
 def _as_message(error: Any) -> Message:
     """What pydantic says of an error, as a template and its values, so that it can be told in another language."""
+    text = error["msg"]
+    context = error.get("ctx", {})
     try:
-        template = PydanticKnownError(error["type"], error.get("ctx")).message_template
+        template = PydanticKnownError(error["type"], context).message_template
     except (KeyError, TypeError, ValueError):  # of a validator of ours
-        return Message(error["msg"])
-    values = {name: _told(value) for name, value in error.get("ctx", {}).items()}
+        return Message(text)
+    values = {name: _told(value) for name, value in context.items()}
     message = Message(template, values)
-    return message if str(message) == error["msg"] else Message(error["msg"])
+    return message if str(message) == text else Message(text)
 
 
 def _told(value: Any) -> str | Message:
     """A value of an error; of an exception that carries a message the message."""
-    if isinstance(value, Exception) and value.args and isinstance(value.args[0], Message):
-        return value.args[0]
-    return str(value)
+    arguments = value.args if isinstance(value, Exception) else ()
+    return arguments[0] if arguments and isinstance(arguments[0], Message) else str(value)
 
 
 def fitted(
@@ -109,20 +111,18 @@ def short(value: Any) -> str:
 def require_file(path: Path, problems: Problems) -> None:
     """Raise InputError unless `path` is a file with something in it."""
     if not path.is_file():
-        raise problems.fatal("missing-file", "no such file", file=str(path))
+        raise problems.fatal("missing-file", "no such file", file=path)
     if not os.access(path, os.R_OK):
-        raise problems.fatal("unreadable-file", "cannot be read: permission denied", file=str(path))
-    if path.stat().st_size == 0:
-        raise problems.fatal(
-            "empty-file", "the file is empty; expected one JSON object a line", file=str(path)
-        )
+        raise problems.fatal("unreadable-file", "cannot be read: permission denied", file=path)
     with path.open("rb") as f:
         start = f.read(4)
+    if not start:
+        text = "the file is empty; expected one JSON object a line"
+        raise problems.fatal("empty-file", text, file=path)
     for mark, encoding in FOREIGN.items():
         if start.startswith(mark):
             text = "the file is {encoding}; expected text in UTF-8"
-            message = Message(text, {"encoding": encoding})
-            raise problems.fatal("wrong-encoding", message, file=str(path))
+            raise problems.fatal("wrong-encoding", text, encoding=encoding, file=path)
 
 
 def first_line(path: Path) -> bytes:
@@ -133,7 +133,7 @@ def first_line(path: Path) -> bytes:
     if not path.is_file():
         return b""
     with path.open("rb") as f:
-        for line in iter(partial(f.readline, LINE_BYTES + 1), b""):
+        for line in _lines(f):
             text = line.removeprefix(BOM)
             if text.strip():
                 return text if len(line) <= LINE_BYTES else b""
@@ -172,11 +172,16 @@ class FirstLines:
         first = self.line_of.setdefault(key, line)
         if first == line:
             return True
-        text = "a second {what}; the first is on line {first}"
-        message = Message(
-            text, {"what": Message(what) if isinstance(what, str) else what, "first": first}
+        self.problems.error(
+            self.code,
+            "a second {what}; the first is on line {first}",
+            what=Message(what) if isinstance(what, str) else what,
+            first=first,
+            file=self.path,
+            line=line,
+            field=field,
+            id=id,
         )
-        self.problems.error(self.code, message, file=str(self.path), line=line, field=field, id=id)
         return False
 
 
@@ -222,14 +227,14 @@ def read_jsonl(
     with path.open("rb", buffering=READ_BYTES) as f:
         f.seek(start)
         position = start
-        for number, line in enumerate(iter(partial(f.readline, LINE_BYTES + 1), b""), 1):
+        for number, line in enumerate(_lines(f), 1):
             if stop is not None and position >= stop:
                 break
             position += len(line)
             if len(line) > LINE_BYTES:
                 text = "a line of more than {size} MB; expected one JSON object a line"
-                message = Message(text, {"size": LINE_BYTES >> 20})
-                raise problems.fatal("line-too-long", message, file=str(path), line=number)
+                size = LINE_BYTES >> 20
+                raise problems.fatal("line-too-long", text, size=size, file=path, line=number)
             progress.lines = number
             if number == 1 and start == 0:
                 line = line.removeprefix(BOM)
@@ -240,11 +245,15 @@ def read_jsonl(
                 try:
                     record = validate(line)
                 except ValidationError as e:
-                    _report(
-                        e, line, problems, file=str(path), line=number, id=_text_of(id_field, line)
-                    )
+                    name = _text_of(id_field, line)
+                    _report(e, line, problems, file=path, line=number, id=name)
                     continue
             yield number, record
+
+
+def _lines(f: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file; of one that is too long its first LINE_BYTES + 1."""
+    return iter(partial(f.readline, LINE_BYTES + 1), b"")
 
 
 def read_rows(
@@ -252,8 +261,8 @@ def read_rows(
 ) -> Iterator[tuple[int, T]]:
     """Yield (line, record) of a CSV file with a header, or of JSON Lines; see `read_csv` and `read_jsonl`."""
     require_file(path, problems)
-    made = read_csv if path.suffix.lower() == ".csv" else read_jsonl
-    return made(path, model, problems, id_field=id_field)
+    read = read_csv if path.suffix.lower() == ".csv" else read_jsonl
+    return read(path, model, problems, id_field=id_field)
 
 
 def read_csv(
@@ -265,19 +274,19 @@ def read_csv(
     """
     rows = csv_rows(path, problems)
     _, header = next(rows)
-    names = {
-        str(f.validation_alias or name): f.is_required() for name, f in model.model_fields.items()
-    }
-    if lacking := [
-        name for name, required in names.items() if required and header.count(name) != 1
-    ]:
-        values = {"column": lacking[0], "header": ", ".join(header)[:200]}
-        message = Message("expected the column {column} once, got {header}", values)
-        raise problems.fatal("wrong-columns", message, file=str(path), line=1)
-    at = {name: header.index(name) for name in names if name in header}
+    index_of = {}
+    for field, info in model.model_fields.items():
+        name = str(info.validation_alias or field)
+        if info.is_required() and header.count(name) != 1:
+            text = "expected the column {column} once, got {header}"
+            values = {"column": name, "header": ", ".join(header)[:200]}
+            raise problems.fatal("wrong-columns", text, **values, file=path, line=1)
+        if name in header:
+            index_of[name] = header.index(name)
     for line, cells in rows:
-        given = {name: cells[i] or None for name, i in at.items()}
-        record = fitted(model, given, problems, file=str(path), line=line, id=given[id_field] or "")
+        by_name = {name: cells[index] or None for name, index in index_of.items()}
+        id_ = by_name[id_field] or ""
+        record = fitted(model, by_name, problems, file=path, line=line, id=id_)
         if record is not None:
             yield line, record
 
@@ -291,46 +300,82 @@ def csv_rows(
     kept, but for what follows a damaged row, up to the next one that is whole. InputError for a damaged header.
     """
     csv.field_size_limit(LINE_BYTES)  # a long text is no error
-    header: list[str] | None = None
-    end = place = read = 0
-    damaged = False
+    with path.open("rb") as file:
+        rows = _rows_or_damage(_CsvLines(file), path, problems)
+        line, header = next(rows, (0, []))
+        if header is None:
+            raise InputError(problems.errors)
+        yield line, header
+        after_damage = False
+        for line, cells in rows:
+            if cells is None:
+                after_damage = True
+            elif len(cells) == len(header):
+                after_damage = False
+                yield line, cells
+            elif cells and ragged and not after_damage:
+                yield line, cells
+            elif cells and not ragged:
+                text = "expected {n} cells, as the header has, got {got}"
+                n_cells = {"n": len(header), "got": len(cells)}
+                problems.error("bad-row", text, **n_cells, file=path, line=line)
 
-    def texts() -> Iterator[str]:
-        nonlocal read
-        for number, raw in enumerate(iter(partial(f.readline, LINE_BYTES), b""), end + 1):
-            read += len(raw)
-            try:
-                yield raw.removeprefix(BOM if number == 1 else b"").decode("utf-8")
-            except UnicodeDecodeError as e:
-                raise csv.Error(str(not_utf8(raw, e, "line"))) from None
 
-    with path.open("rb") as f:
-        while header is None or read:
-            begun, read = end, 0
-            table = csv.reader(texts(), strict=True)
-            try:
-                for cells in table:
-                    end, place, read = begun + table.line_num, place + read, 0
-                    header = cells if header is None else header
-                    damaged = damaged and len(cells) != len(header)
-                    if len(cells) == len(header) or (ragged and cells and not damaged):
-                        yield end, cells
-                    elif cells and not ragged:
-                        text = "expected {n} cells, as the header has, got {got}"
-                        message = Message(text, {"n": len(header), "got": len(cells)})
-                        problems.error("bad-row", message, file=str(path), line=end)
-                if header is None:
-                    header = []
-                    yield end, header
-            except csv.Error as e:
-                # an open quote takes in all that follows: given up is the line on which its row begins
-                message = Message("not CSV: {reason}", {"reason": str(e)})
-                problems.error("bad-csv", message, file=str(path), line=end + 1)
-                damaged = True
-                if header is None:
-                    raise InputError(problems.errors) from None
-                f.seek(place)
-                place, end = place + _pass_line(f), end + 1
+class _CsvLines:
+    """The lines of a CSV file as text, from the row on that comes next.
+
+    `n_read` lines were read. `row_line` lines, up to the byte `row_start`, were read before the row that comes next.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.n_read = self.row_line = self.row_start = 0
+
+    def __iter__(self) -> _CsvLines:
+        return self
+
+    def __next__(self) -> str:
+        raw = self.file.readline(LINE_BYTES)
+        if not raw:
+            raise StopIteration
+        self.n_read += 1
+        text = raw.removeprefix(BOM) if self.n_read == 1 else raw
+        try:
+            return text.decode("utf-8")
+        except UnicodeDecodeError as e:
+            raise csv.Error(str(not_utf8(raw, e, "line"))) from None
+
+    def end_row(self) -> None:
+        """What was read so far is no part of the row that comes next."""
+        self.row_line = self.n_read
+        self.row_start = self.file.tell()
+
+    def give_up_line(self) -> None:
+        """Go back to the row that came next, and leave out the line on which it begins."""
+        self.file.seek(self.row_start)
+        _pass_line(self.file)
+        self.n_read = self.row_line + 1
+        self.end_row()
+
+
+def _rows_or_damage(
+    lines: _CsvLines, path: Path, problems: Problems
+) -> Iterator[tuple[int, list[str] | None]]:
+    """(line on which it ends, cells) of every row; None where a damaged one was, which is reported."""
+    is_damaged = True
+    while is_damaged:
+        is_damaged = False
+        try:
+            for cells in csv.reader(lines, strict=True):
+                lines.end_row()
+                yield lines.row_line, cells
+        except csv.Error as e:
+            is_damaged = True
+            # an open quote takes in all that follows: given up is the line on which its row begins
+            lines.give_up_line()
+            line = lines.row_line
+            problems.error("bad-csv", "not CSV: {reason}", reason=str(e), file=path, line=line)
+            yield line, None
 
 
 def read_utf8(path: Path, problems: Problems) -> str:
@@ -339,23 +384,21 @@ def read_utf8(path: Path, problems: Problems) -> str:
     InputError where it cannot be read, is not UTF-8 or larger than FILE_BYTES.
     """
     if path.exists() and not path.is_file():  # a pipe would be waited for
-        raise problems.fatal("unreadable-file", "is no file", file=str(path))
+        raise problems.fatal("unreadable-file", "is no file", file=path)
     try:
         if path.stat().st_size > FILE_BYTES:
             text = "of more than {size} MB, which would have to be held in memory whole"
-            message = Message(text, {"size": FILE_BYTES >> 20})
-            raise problems.fatal("file-too-large", message, file=str(path))
+            raise problems.fatal("file-too-large", text, size=FILE_BYTES >> 20, file=path)
         raw = path.read_bytes().removeprefix(BOM)
     except OSError as e:
-        message = Message("cannot be read: {reason}", {"reason": e.strerror or str(e)})
-        raise problems.fatal("unreadable-file", message, file=str(path)) from e
+        text = "cannot be read: {reason}"
+        reason = e.strerror or str(e)
+        raise problems.fatal("unreadable-file", text, reason=reason, file=path) from e
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
-        raise problems.fatal(
-            "not-utf8", not_utf8(raw, e, "file"), file=str(path), line=line
-        ) from None
+        raise problems.fatal("not-utf8", not_utf8(raw, e, "file"), file=path, line=line) from None
 
 
 def read_json(path: Path, problems: Problems, *, unique_keys: bool = False) -> Any:
@@ -365,58 +408,73 @@ def read_json(path: Path, problems: Problems, *, unique_keys: bool = False) -> A
     JSON, nests too deeply (more than 200 levels), or names a key twice in one object (`unique_keys`).
     """
     text = read_utf8(path, problems)
-    doubled: list[str] = []
     try:
         value = from_json(text)
     except ValueError as e:
-        reason, has_place, place = str(e).partition(" at line ")
-        line, _, column = place.partition(" column ")
-        message = Message("not JSON: {reason}", {"reason": reason})
-        if has_place:
-            values = {"reason": reason, "column": column}
-            message = Message("not JSON: {reason} (column {column})", values)
-        number = int(line) if has_place else None
-        raise problems.fatal("bad-json", message, file=str(path), line=number) from None
+        raise _no_json(e, path, problems) from None
     if unique_keys:
-        json.loads(text, object_pairs_hook=lambda pairs: doubled.extend(_doubled_keys(pairs)))
+        _require_unique_keys(text, path, problems)
+    return value
+
+
+def _no_json(error: ValueError, path: Path, problems: Problems) -> InputError:
+    """What to raise for a file that is no JSON: pydantic names the place at the end of what it says."""
+    reason, has_place, place = str(error).partition(" at line ")
+    if not has_place:
+        return problems.fatal("bad-json", "not JSON: {reason}", reason=reason, file=path)
+    line, _, column = place.partition(" column ")
+    text = "not JSON: {reason} (column {column})"
+    values = {"reason": reason, "column": column}
+    return problems.fatal("bad-json", text, **values, file=path, line=int(line))
+
+
+def _require_unique_keys(text: str, path: Path, problems: Problems) -> None:
+    """InputError where an object names a key twice."""
+    doubled: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        times = Counter(key for key, _ in pairs)
+        doubled.extend(sorted(key for key, n in times.items() if n > 1))
+
+    json.loads(text, object_pairs_hook=note)
     for key in doubled:
-        problems.error(
-            "bad-json", "doubled key: it stands twice in one object", file=str(path), field=key
-        )
+        sentence = "doubled key: it stands twice in one object"
+        problems.error("bad-json", sentence, file=path, field=key)
     if doubled:
         raise InputError(problems.errors)
-    return value
 
 
 def read_model(path: Path, model: type[T]) -> T:
     """The JSON of a whole file as a model. InputError names every field that does not fit; see `read_json`."""
     problems = Problems()
-    found = fitted(model, read_json(path, problems), problems, file=str(path))
-    if found is None:
+    record = fitted(model, read_json(path, problems), problems, file=path)
+    if record is None:
         raise InputError(problems.errors)
-    return found
-
-
-def _doubled_keys(pairs: list[tuple[str, Any]]) -> list[str]:
-    keys = [key for key, _ in pairs]
-    return sorted({key for key in keys if keys.count(key) > 1})
+    return record
 
 
 def _report(error: ValidationError, raw: bytes, problems: Problems, **where: Any) -> None:
+    """Report what is wrong with a line."""
     for code, field, message in describe(error):
         if code == "bad-json":
-            cut = not raw.endswith(b"\n")
-            try:
-                raw.decode("utf-8")
-            except UnicodeDecodeError as e:
-                code, message = "not-utf8", not_utf8(raw, e, "line")
-                # a line that ends within a character is cut off, not wrongly encoded
-                cut = cut and e.reason == "unexpected end of data"
-            if cut:
-                code = "cut-off-line"
-                text = "{what}; the last line has no end: is the run still being written?"
-                message = Message(text, {"what": message})
+            code, message = _damage(raw, message)
         problems.error(code, message, field=field, **where)
+
+
+def _damage(raw: bytes, message: Message) -> tuple[str, Message]:
+    """(code, message) for a line that is no JSON: in another encoding, or the last one and cut off."""
+    code = "bad-json"
+    is_cut = not raw.endswith(b"\n")
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as e:
+        code, message = "not-utf8", not_utf8(raw, e, "line")
+        # a line that ends within a character is cut off, not wrongly encoded
+        is_cut = is_cut and e.reason == "unexpected end of data"
+    if not is_cut:
+        return code, message
+    text = "{what}; the last line has no end: is the run still being written?"
+    return "cut-off-line", Message(text, {"what": message})
 
 
 def not_utf8(raw: bytes, error: UnicodeDecodeError, of: str) -> Message:
@@ -434,10 +492,10 @@ def not_utf8(raw: bytes, error: UnicodeDecodeError, of: str) -> Message:
 
 def _text_of(key: str | None, raw: bytes) -> str:
     """The first text under a key of a line that may not be JSON; empty where there is none."""
-    found = (
-        re.search(rb'"%b"\s*:\s*"([^"\\]{1,200})"' % re.escape(key.encode()), raw) if key else None
-    )
-    return found[1].decode("utf-8", "replace") if found else ""
+    if key is None:
+        return ""
+    match = re.search(rb'"%b"\s*:\s*"([^"\\]{1,200})"' % re.escape(key.encode()), raw)
+    return match[1].decode("utf-8", "replace") if match else ""
 
 
 def shards(path: Path, n: int) -> list[tuple[int, int]]:

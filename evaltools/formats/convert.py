@@ -84,10 +84,10 @@ def _files_at(path: Path, form: Format, problems: Problems) -> list[Path]:
         files = sorted(path.glob(pattern))
         if files:
             return files
-    message = Message("is a folder; expected a file")
+    text = "is a folder; expected a file"
     if form.in_folder:
-        message = Message("is a folder without {patterns}", {"patterns": form.in_folder})
-    raise problems.fatal("missing-file", message, file=str(path))
+        text = "is a folder without {patterns}"
+    raise problems.fatal("missing-file", text, patterns=form.in_folder, file=path)
 
 
 def _check_options(
@@ -137,7 +137,7 @@ def _rows(
                 source.error("duplicate-id", repeated, id=row.id, **where(place))
     problems.raise_if_failed()
     if not first.seen:
-        raise problems.fatal("no-rows", "nothing in it can be used", file=str(files[0]))
+        raise problems.fatal("no-rows", "nothing in it can be used", file=files[0])
 
 
 @dataclass
@@ -188,8 +188,8 @@ def _gold_rows(
             "gold_tuples": _tuples(sample),
         }
     if not is_labelled:
-        message = "no sample has a tuple: this is no gold (predictions: --as predictions)"
-        raise problems.fatal("no-gold", message, file=str(files[0]))
+        text = "no sample has a tuple: this is no gold (predictions: --as predictions)"
+        raise problems.fatal("no-gold", text, file=files[0])
 
 
 def _prediction_row(sample: Sample) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def _score_rows(samples: Iterable[Scored], problems: Problems) -> Iterator[dict[
         listed: list[str | Message] = [*unknown[:5]]
         if len(unknown) > 5:
             listed.append(Message("{n} more", {"n": len(unknown) - 5}))
-        problems.warn("no-direction", Message(NO_DIRECTION, {"metrics": listed}))
+        problems.warn("no-direction", NO_DIRECTION, metrics=listed)
 
 
 def _score_row(sample: Scored, score: Score) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import Field
 
-from ..core.language import Message
 from .directions import direction, higher_is_better
 from .rows import Row, Score, Scored, further_columns, number
 from .source import Records, Source
@@ -145,10 +144,9 @@ def read(source: Source, *, split: str | None = None) -> Records:
                 continue
             splits[name.split] = None
             if len(splits) > 1:
-                message = Message(
-                    "several splits ({splits}): give --split", {"splits": tuple(splits)}
-                )
-                raise source.fatal("several-splits", message, id=instance.instance_id)
+                text = "several splits ({splits}): give --split"
+                id_ = instance.instance_id
+                raise source.fatal("several-splits", text, splits=tuple(splits), id=id_)
             total = number(stat.sum, f"stats.{index}.sum")
             count = number(stat.count, f"stats.{index}.count")
             is_higher = _higher_is_better(name.name, main_metrics)

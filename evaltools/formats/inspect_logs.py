@@ -156,8 +156,8 @@ def _read_zip(source: Source) -> Records:
             yield from _scores(header, _members(log, samples, source), source)
     except (zipfile.BadZipFile, Unfit) as error:
         reason = error.message if isinstance(error, Unfit) else str(error)
-        message = Message("expected a log of Inspect (is it whole?): {reason}", {"reason": reason})
-        raise source.fatal("bad-zip", message) from None
+        text = "expected a log of Inspect (is it whole?): {reason}"
+        raise source.fatal("bad-zip", text, reason=reason) from None
 
 
 def _members(log: zipfile.ZipFile, names: Iterable[str], source: Source) -> Iterator[Any]:
@@ -203,17 +203,17 @@ def _unpacked(log: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _header(content: Any, source: Source) -> Header:
-    header = fitted(Header, content, source.problems, file=str(source.path))
+    header = fitted(Header, content, source.problems, file=source.path)
     if header is None:
-        message = "expected a log of Inspect: version, status, eval.model"
-        raise source.fatal("wrong-format", message)
+        text = "expected a log of Inspect: version, status, eval.model"
+        raise source.fatal("wrong-format", text)
     if header.version not in VERSIONS:
         expected = Message("expected one of {names}", {"names": VERSIONS})
         wrong = but_got(expected, header.version)
         raise source.fatal("wrong-version", wrong, field="version")
     if header.status != "success":
-        warning = Message("the status of the log is {status}", {"status": short(header.status)})
-        source.warn("not-finished", warning)
+        text = "the status of the log is {status}"
+        source.warn("not-finished", text, status=short(header.status))
     return header
 
 
@@ -230,7 +230,7 @@ def _scores(header: Header, samples: Iterable[Any], source: Source) -> Records:
                 field = f"scores.{metric}.value"
                 if isinstance(value, list | dict):
                     text = "{metric} is a list or nested, not a number, and left out"
-                    source.warn_once("no-number", Message(text, {"metric": metric}), field=field)
+                    source.warn_once("no-number", text, metric=metric, field=field)
                     continue
                 if directions.get(metric) is None:
                     is_higher = (key or scorer) in header.accuracies or _is_judgement(value)

@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from ..core.language import Message
 from .directions import higher_is_better
 from .rows import Row, Score, Scored, Unfit, further_columns, mapping, number
 from .source import Records, Source
@@ -130,8 +129,8 @@ def read(source: Source) -> Records:
             name = f"{metric},{line.filter}"
             measured = _measured(value, metric)
             if measured is None:
-                message = Message("{metric} is no number and left out", {"metric": name})
-                source.warn_once("no-number", message, field=metric, id=id_)
+                text = "{metric} is no number and left out"
+                source.warn_once("no-number", text, metric=name, field=metric, id=id_)
                 continue
             total, weight = measured
             scores.append(Score(name, total, directions.get(name), weight))
@@ -198,7 +197,7 @@ def _direction(
         if not any(_is_equal(reported, transformed) for transformed in of_log_likelihood):
             text = "lm-eval's {metric} is {reported:g}, not the mean of its samples ({mean:g})"
             values = {"metric": name, "reported": reported, "mean": mean}
-            source.warn("not-the-mean", Message(text, values), field=metric)
+            source.warn("not-the-mean", text, **values, field=metric)
             return None
     elif metric not in LOG_LIKELIHOODS:
         return declared
@@ -206,7 +205,7 @@ def _direction(
         "{metric}: its samples hold log-likelihoods, of which more is better; "
         "lm-eval's own number grows as their mean falls"
     )
-    source.warn("log-likelihood", Message(text, {"metric": name}), field=metric)
+    source.warn("log-likelihood", text, metric=name, field=metric)
     return True
 
 

@@ -139,8 +139,7 @@ def read(source: Source) -> Records:
             "{n} of {of} results are errors: no success, as promptfoo counts them; "
             "their other scores are not measured"
         )
-        values = {"n": overview.n_errors, "of": overview.n_results}
-        source.warn("errors", Message(text, values))
+        source.warn("errors", text, n=overview.n_errors, of=overview.n_results)
     conditions = _conditions(overview.columns)
 
     def scored(_: int, outcome: Outcome) -> Iterator[Scored]:
@@ -170,7 +169,7 @@ def _require_results(source: Source) -> str | None:
     suffix = source.path.suffix.lower()
     if suffix in OTHER_FORMS:
         text = "{suffix} does not hold all scores: promptfoo eval -o results.json"
-        raise source.fatal("wrong-format", Message(text, {"suffix": suffix}))
+        raise source.fatal("wrong-format", text, suffix=suffix)
     if suffix == ".jsonl":
         return None
     part = source.part("results.version")

@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from ..core.language import Message
 from ..core.records import csv_rows
 from .directions import higher_is_better
 from .rows import Row, Score, Scored, Unfit, further_columns, number
@@ -83,8 +82,8 @@ def _read_csv(source: Source) -> Records:
         raise source.fatal("wrong-format", "expected a column user_input", line=1)
     for name in header:
         if name and header.count(name) > 1:
-            message = Message("expected the column {column} once", {"column": name[:80]})
-            raise source.fatal("wrong-columns", message, line=1)
+            text = "expected the column {column} once"
+            raise source.fatal("wrong-columns", text, column=name[:80], line=1)
     for line, cells in rows:
         values = [_value(cell) for cell in cells]
         yield line, Line(**dict(zip(header, values)))

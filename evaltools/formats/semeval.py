@@ -127,11 +127,9 @@ def _records(source: Source, root: str) -> Records:
                     yield f"{record.tag.lower()} {name}", record
                 top.remove(element)  # what was read is let go; others may have been parsed already
         except DefusedXmlException as error:
-            values = {"what": str(error)}
-            message = Message("entities and references are refused: {what}", values)
-            raise source.fatal("xml-entities", message) from None
+            text = "entities and references are refused: {what}"
+            raise source.fatal("xml-entities", text, what=str(error)) from None
         except (ParseError, ValueError, LookupError) as error:  # the last two: of encodings
             text = "not XML: {reason} (after {n} sentences)"
-            message = Message(text, {"reason": str(error), "n": number})
             line = getattr(error, "position", (None,))[0]
-            raise source.fatal("bad-xml", message, line=line) from None
+            raise source.fatal("bad-xml", text, reason=str(error), n=number, line=line) from None

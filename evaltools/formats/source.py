@@ -48,7 +48,7 @@ class Source:
         require_file(path, problems)
         self.path = path
         self.problems = problems
-        self._warned: set[str] = set()
+        self._warned: set[tuple[str, str]] = set()
         with path.open("rb") as file:
             if file.read(len(PARQUET)) == PARQUET:
                 message = "is parquet, which no format here is: write it as CSV or JSON Lines"
@@ -66,25 +66,25 @@ class Source:
         file = self.path.with_name(name)
         if not file.is_file():
             return None
-        return fitted(model, read_json(file, self.problems), self.problems, file=str(file))
+        return fitted(model, read_json(file, self.problems), self.problems, file=file)
 
-    def error(self, code: str, message: str | Message, **place: Any) -> None:
-        """Report a record that cannot be used."""
-        self.problems.error(code, message, file=str(self.path), **place)
+    def error(self, code: str, template: str | Message, **values: Any) -> None:
+        """Report a record that cannot be used; see `Problems.error`."""
+        self.problems.error(code, template, file=self.path, **values)
 
-    def warn(self, code: str, message: str | Message, **place: Any) -> None:
+    def warn(self, code: str, template: str | Message, **values: Any) -> None:
         """Report what can be used all the same."""
-        self.problems.warn(code, message, file=str(self.path), **place)
+        self.problems.warn(code, template, file=self.path, **values)
 
-    def warn_once(self, code: str, message: str | Message, **place: Any) -> None:
-        """Warn in these words at the first place alone."""
-        if str(message) not in self._warned:
-            self.warn(code, message, **place)
-        self._warned.add(str(message))
+    def warn_once(self, code: str, template: str, *, metric: str, **where: Any) -> None:
+        """Warn of a metric in these words at the first place alone."""
+        if (template, metric) not in self._warned:
+            self.warn(code, template, metric=metric, **where)
+        self._warned.add((template, metric))
 
-    def fatal(self, code: str, message: str | Message, **place: Any) -> InputError:
+    def fatal(self, code: str, template: str | Message, **values: Any) -> InputError:
         """The exception to raise where nothing of the file can be used."""
-        return self.problems.fatal(code, message, file=str(self.path), **place)
+        return self.problems.fatal(code, template, file=self.path, **values)
 
     def rows(
         self,
@@ -189,16 +189,9 @@ class Source:
                 try:
                     item = from_json(bytes(item))
                 except ValueError as error:
-                    message = Message("not JSON: {reason}", {"reason": str(error)})
-                    self.error("bad-json", message, field=place)
+                    self.error("bad-json", "not JSON: {reason}", reason=str(error), field=place)
                     continue
-            record = fitted(
-                model,
-                item,
-                self.problems,
-                under=place,
-                file=str(self.path),
-            )
+            record = fitted(model, item, self.problems, under=place, file=self.path)
             if record is not None:
                 yield place, record
 

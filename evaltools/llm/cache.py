@@ -64,7 +64,7 @@ def load_reply(
     problems.warn(
         "reply-cache",
         "this cache entry cannot be used; the model is asked again",
-        file=str(file),
+        file=file,
     )
     return None
 

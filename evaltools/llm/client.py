@@ -28,7 +28,7 @@ from tenacity import (
 )
 
 from ..core.errors import Problems, UsageError
-from ..core.language import Message, stored_text
+from ..core.language import stored_text
 from .accounting import Call, Limits, Spent
 from .address import address_in_force
 from .cache import load_reply, request_hash, store_reply
@@ -372,14 +372,14 @@ class Client:
         new = self._form.left_out - known.left_out
         if new:
             text = "the server does not take {names}, which was left out"
-            self.problems.warn("model-options", Message(text, {"names": tuple(sorted(new))}))
+            self.problems.warn("model-options", text, names=tuple(sorted(new)))
         if self._form.level > known.level:
             text = (
                 "the server does not answer requests of the form {usual}; "
                 "it is asked in the form {plainer}"
             )
-            values = {"usual": FORMS[known.level], "plainer": FORMS[self._form.level]}
-            self.problems.warn("model-options", Message(text, values))
+            usual, plainer = FORMS[known.level], FORMS[self._form.level]
+            self.problems.warn("model-options", text, usual=usual, plainer=plainer)
 
     def _without_key(self, answer: Answer) -> Answer:
         """The answer, or one that says nothing of what a server sent that repeats the key."""
