@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ import click
 
 from .. import __version__
 from ..core.errors import INTERRUPTED, tell
-from ..core.language import say
+from ..core.language import LANGUAGES, say, speak
 from ..core.terminal import echo
 from .commands.calibrate import calibrate
 from .commands.check import check
@@ -37,6 +37,20 @@ from .suite_commands import added_commands
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+# what click itself says is told in the language in force, too: the keys are its own texts
+for module in (click.core, click.exceptions, click.formatting, click.parser, click.types):
+    vars(module)["_"] = say
+    vars(module)["ngettext"] = lambda one, several, n: say(one if n == 1 else several)
+
+
+def speak_as_asked(arguments: Sequence[str]) -> None:
+    """Speak the language of --lang before anything else is read, so that whatever is wrong is told in it."""
+    for option, value in zip(arguments, [*arguments[1:], ""]):
+        name, _, joined = option.partition("=")
+        if name == "--lang" and (joined or value) in LANGUAGES:
+            speak(joined or value)
 
 
 @contextmanager
@@ -67,9 +81,12 @@ class MainGroup(click.Group):
                 signal.signal(number, signal.default_int_handler)
         return super().__call__(*args, **options)
 
-    def make_context(self, *args: Any, **options: Any) -> click.Context:
+    def make_context(
+        self, info_name: str | None, args: list[str], *more: Any, **options: Any
+    ) -> click.Context:
+        speak_as_asked(args)
         with _messages():
-            return super().make_context(*args, **options)
+            return super().make_context(info_name, args, *more, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         with _messages():

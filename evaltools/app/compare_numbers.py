@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pydantic import BaseModel
 
 from ..core.errors import Problems
+from ..core.estimates import plain_rows
+from ..core.language import say
 from ..core.records import read_model
 
 ROUNDING = 1e-9
 """Relative difference up to which two numbers are the same; other processors sum in another order."""
 
-NUMBERS = ["value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units"]
+NUMBERS = ("value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units")
 """What is compared of each metric of a metrics.json."""
 
 TABLES = ("aggregated_mean_std.csv", "comparison.csv", "agreement.csv")
@@ -26,110 +28,79 @@ KEYS = ("condition", "baseline", "candidate", "metric")
 """The columns of these files that name a row."""
 
 
-@dataclass(frozen=True)
-class NumbersCompared:
-    """`differences`: a line for each number that differs. `largest`: the largest relative difference of the others."""
-
-    differences: tuple[str, ...]
-    n_compared: int
-    largest: float
-
-
 class _Metrics(BaseModel):
     metrics: list[dict[str, Any]]
 
 
-def result_numbers(folder: Path) -> pd.Series:
+def result_numbers(folder: Path) -> dict[str, Any]:
     """Every number of a result, by a label: those of metrics.json, or every cell of an aggregate's tables.
 
     InputError for files that cannot be read.
     """
-    tables = []
+    numbers: dict[str, Any] = {}
     for name in TABLES:
-        path = folder / name
-        if path.is_file():
-            tables.append(_table_cells(path))
-    if not tables:
-        tables.append(_metric_cells(folder / "metrics.json"))
-    cells = pd.concat(tables)
-    is_doubled = cells.index.duplicated(keep="last")
-    return cells[~is_doubled]
+        if (folder / name).is_file():
+            numbers |= _table_numbers(folder / name)
+    return numbers or _metric_numbers(folder / "metrics.json")
 
 
-def _metric_cells(path: Path) -> pd.Series:
-    """The numbers of every metric of a metrics.json."""
-    rows = read_model(path, _Metrics).metrics
-    frame = pd.DataFrame(rows, columns=["name", *NUMBERS])
-    names = frame["name"].astype(str).tolist()
-    return _cells(frame[NUMBERS], names)
-
-
-def _table_cells(path: Path) -> pd.Series:
+def _table_numbers(path: Path) -> dict[str, Any]:
     """The cells of a table of an aggregate."""
     try:
-        frame = pd.read_csv(path)
+        table = pd.read_csv(path)
     except ValueError as error:
         text = "cannot be read: {reason}"
         raise Problems().fatal("bad-manifest", text, reason=str(error), file=path) from error
-    keys = [column for column in KEYS if column in frame]
-    labels = []
-    for row in frame[keys].astype(str).to_numpy():
-        label = " ".join([path.name, *row])
-        labels.append(label)
-    return _cells(frame, labels)
+    numbers = {}
+    for row in plain_rows(table):
+        names = [str(row[key]) for key in KEYS if key in row]
+        label = " ".join([path.name, *names])
+        for column, value in row.items():
+            numbers[f"{label} {column}"] = value
+    return numbers
 
 
-def _cells(frame: pd.DataFrame, labels: list[str]) -> pd.Series:
-    """The cells of a frame, each under the label of its row and the name of its column."""
-    cells = frame.astype(object).set_axis(labels).stack(future_stack=True)
-    cells.index = cells.index.map(" ".join)
-    return cells
+def _metric_numbers(path: Path) -> dict[str, Any]:
+    """The numbers of every metric of a metrics.json."""
+    numbers = {}
+    for metric in read_model(path, _Metrics).metrics:
+        for field in NUMBERS:
+            numbers[f"{metric.get('name')} {field}"] = metric.get(field)
+    return numbers
 
 
-def compare_numbers(
-    then: pd.Series,
-    now: pd.Series,
-) -> NumbersCompared:
-    """What differs between the numbers of two results; null is a value like any other.
+def compare_numbers(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[list[str], float]:
+    """A line for each number that differs, and the largest relative difference of those that count as the same.
 
-    >>> then = pd.Series({"f1 value": 0.5, "f1 n_units": 40}, dtype=object)
-    >>> compare_numbers(then, then.replace(40, 39)).differences
-    ('f1 n_units: 39.0, was 40.0',)
+    Null is a value like any other.
+
+    >>> compare_numbers({"f1 value": 0.5, "f1 n_units": 40}, {"f1 value": 0.5, "f1 n_units": 39})
+    (['f1 n_units: 39, was 40'], 0.0)
     """
-    labels = then.index.union(now.index, sort=False)
-    then_values = then.reindex(labels)
-    now_values = now.reindex(labels)
-    then_numbers = _as_floats(then_values)
-    now_numbers = _as_floats(now_values)
-    is_close = np.isclose(then_numbers, now_numbers, rtol=ROUNDING, atol=0)
-    both_null = then_values.isna() & now_values.isna()
-    is_same = is_close | both_null | (then_values == now_values)
     differences = []
-    for label in labels[~is_same]:
-        value = _shown(now_values[label])
-        previous = _shown(then_values[label])
-        differences.append(f"{label}: {value}, was {previous}")
-
-    is_rounding = is_close & (then_numbers != now_numbers)
-    distance = (then_numbers - now_numbers).abs()
-    size = np.maximum(then_numbers.abs(), now_numbers.abs())
-    relative = (distance / size)[is_rounding]
-    return NumbersCompared(
-        differences=tuple(differences),
-        n_compared=len(then),
-        largest=float(relative.max()) if len(relative) else 0.0,
-    )
+    largest = 0.0
+    for label in {**then, **now}:
+        before, after = then.get(label), now.get(label)
+        distance = relative_difference(before, after)
+        if distance <= ROUNDING:
+            largest = max(largest, distance)
+        else:
+            differences.append(change(label, before, after))
+    return differences, largest
 
 
-def _as_floats(values: pd.Series) -> pd.Series:
-    """Numbers as floats; nan for all else."""
-    return pd.to_numeric(values, errors="coerce").astype(float)
+def relative_difference(a: Any, b: Any) -> float:
+    """How far two values are from each other, relative to the larger one; infinite where one is no number.
+
+    >>> relative_difference(40, 39), relative_difference("bca", "bca"), relative_difference(None, 1)
+    (0.025, 0.0, inf)
+    """
+    if a == b:
+        return 0.0
+    are_numbers = isinstance(a, int | float) and isinstance(b, int | float)
+    return abs(a - b) / max(abs(a), abs(b)) if are_numbers else math.inf
 
 
-def _shown(value: Any) -> Any:
-    """A number as a float and anything else as it is; None for null."""
-    if pd.isna(value):
-        return None
-    if isinstance(value, str | bool | np.bool_):
-        return value
-    return float(value)
+def change(name: str, then: Any, now: Any) -> str:
+    """What is said of a value that differs."""
+    return say("{name}: {now}, was {then}", name=name, now=str(now), then=str(then))

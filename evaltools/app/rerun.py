@@ -13,7 +13,7 @@ from typing import Any
 from ..core.errors import InputError, Problems, UsageError
 from ..core.files import sha256
 from ..core.folders import require_out
-from ..core.language import speaking
+from ..core.language import say, speaking
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.plugins import get_suite
 from ..core.records import read_model
@@ -21,7 +21,8 @@ from ..core.suite import Suite
 from ..report.evaluate import evaluate
 from ..report.make_study import study
 from ..report.run import Run
-from .compare_numbers import compare_numbers, result_numbers
+from .compare_numbers import change, compare_numbers, result_numbers
+from .text import padded
 from .workers import Workers
 
 SHOWN = 20
@@ -53,6 +54,7 @@ class Rerun:
         return not (self.inputs or self.policy or self.numbers)
 
     def __str__(self) -> str:
+        """A line for each difference, then how many numbers were compared and whether they are the same."""
         lines = []
         for kind, differences in (
             ("input", self.inputs),
@@ -60,16 +62,18 @@ class Rerun:
             ("version", self.versions),
             ("number", self.numbers[:SHOWN]),
         ):
-            lines += [f"{kind:<7} {line}" for line in differences]
-        if len(self.numbers) > SHOWN:
-            lines.append(f"        and {len(self.numbers) - SHOWN} more")
-        if self.numbers:
-            verdict = f"{len(self.numbers)} differ"
+            lines += [f"{padded(say(kind), -7)} {line}" for line in differences]
+        n_differ = len(self.numbers)
+        if n_differ > SHOWN:
+            lines.append("        " + say("and {n} more", n=n_differ - SHOWN))
+        if n_differ:
+            verdict = say("{n} differ", n=n_differ)
         elif self.largest == 0:
-            verdict = "the same to the last digit"
+            verdict = say("the same to the last digit")
         else:
-            verdict = f"the same within rounding ({self.largest:.1e})"
-        lines.append(f"{self.run}: {self.compared} numbers compared, {verdict}")
+            verdict = say("the same within rounding ({distance})", distance=f"{self.largest:.1e}")
+        text = "{run}: {n} numbers compared, {verdict}"
+        lines.append(say(text, run=self.run, n=self.compared, verdict=verdict))
         return "\n".join(lines)
 
 
@@ -102,23 +106,29 @@ def rerun_manifest(
         new_folder: Any = nullcontext(out)
     else:
         new_folder = tempfile.TemporaryDirectory(prefix="evaltools-rerun-")
-    with new_folder as folder, speaking(recorded.lang):
+    with new_folder as folder:
         target = Path(folder)
         result = target / "results" / recorded.run
         _refuse_same(result, path.parent, target)
-        remake = _Remake(recorded, target, workers, metrics, costly)
-        runs = [remake.run(member, of_run) for member, of_run in zip(members, files)]
-        if recorded.kind == "aggregate":
-            study(
-                runs,
-                name=recorded.report,
-                baseline=recorded.baseline,
-                primary=recorded.primary or None,
-                margin=recorded.margin,
-                out=target,
-            )
-        compared = compare_numbers(result_numbers(path.parent), result_numbers(result))
-    if compared.n_compared == 0:
+        with speaking(recorded.lang):
+            runs = []
+            for member, of_run in zip(members, files):
+                run = _make_again(
+                    recorded, member, of_run, metrics, costly, out=target, workers=workers
+                )
+                runs.append(run)
+            if recorded.kind == "aggregate":
+                study(
+                    runs,
+                    name=recorded.report,
+                    baseline=recorded.baseline,
+                    primary=recorded.primary or None,
+                    margin=recorded.margin,
+                    out=target,
+                )
+        then = result_numbers(path.parent)
+        differences, largest = compare_numbers(then, result_numbers(result))
+    if not then:
         raise _bad(path, "no numbers beside it to compare with")
     inputs: list[str] = []
     for member, run in zip(members, runs):
@@ -128,9 +138,9 @@ def rerun_manifest(
         inputs=tuple(inputs),
         policy=tuple(_changes(recorded.policy, runs[0].policy)),
         versions=tuple(_changes(recorded.versions, versions())),
-        numbers=compared.differences,
-        compared=compared.n_compared,
-        largest=compared.largest,
+        numbers=tuple(differences),
+        compared=len(then),
+        largest=largest,
     )
 
 
@@ -181,40 +191,36 @@ def _readable(path: Path) -> bool:
     return path.is_file() and os.access(path, os.R_OK)
 
 
-@dataclass(frozen=True)
-class _Remake:
-    """How the runs of a manifest are made again."""
-
-    recorded: Manifest
-    out: Path
-    workers: Workers | None
-    metrics: Path | None
-    costly: Mapping[str, Any]
-
-    def run(self, member: Member, files: InputFiles) -> Run:
-        """One run made again from its main input, which is the first of the manifest."""
-        suite = get_suite(member.suite)
-        _refuse_untrusted(suite, member, self.recorded.policy, self.costly)
-        own_metrics = member.options.get("metrics")
-        if self.metrics is None and own_metrics:
-            raise UsageError(
-                "{run} was made with metrics of your own ({metrics}): give their file with --metrics",
-                run=member.run,
-                metrics=own_metrics,
-            )
-        return evaluate(
-            suite,
-            str(files[member.inputs[0].role]),
-            name=member.run,
-            out=self.out,
-            resampling=self.recorded.bootstrap.resampling,
-            on_error=member.options.get("on_error", "fail"),
-            workers=self.workers,
-            fresh=True,
-            metrics=self.metrics,
-            **_trusted_options(suite, member, files),
-            **self.costly,
+def _make_again(
+    recorded: Manifest,
+    member: Member,
+    files: InputFiles,
+    metrics: Path | None,
+    costly: Mapping[str, Any],
+    **where: Any,
+) -> Run:
+    """One run of a manifest made again from its main input, which is the first; `where`: out and workers."""
+    suite = get_suite(member.suite)
+    _refuse_untrusted(suite, member, recorded.policy, costly)
+    own_metrics = member.options.get("metrics")
+    if metrics is None and own_metrics:
+        raise UsageError(
+            "{run} was made with metrics of your own ({metrics}): give their file with --metrics",
+            run=member.run,
+            metrics=own_metrics,
         )
+    return evaluate(
+        suite,
+        str(files[member.inputs[0].role]),
+        name=member.run,
+        resampling=recorded.bootstrap.resampling,
+        on_error=member.options.get("on_error", "fail"),
+        fresh=True,
+        metrics=metrics,
+        **where,
+        **_trusted_options(suite, member, files),
+        **costly,
+    )
 
 
 def _refuse_untrusted(
@@ -256,21 +262,22 @@ def _trusted_options(suite: Suite, member: Member, files: InputFiles) -> dict[st
 def _changed_inputs(member: Member, run: Run) -> Iterator[str]:
     then = {entry.role: entry for entry in member.inputs}
     now = {entry.role: entry for entry in run.manifest.inputs}
-    for role, entry in then.items():
+    for role, entry in {**now, **then}.items():
+        file = f"{member.run}: {role} {entry.path}"
         if role not in now:
-            yield f"{member.run}: {role} {entry.path}: used only then"
+            yield say("{file}: used only then", file=file)
+        elif role not in then:
+            yield say("{file}: used only now", file=file)
         elif now[role].sha256 != entry.sha256:
-            changed = now[role]
-            yield (
-                f"{member.run}: {role} {changed.path}: sha256 {changed.sha256} "
-                f"({changed.bytes} bytes), was {entry.sha256} ({entry.bytes} bytes)"
-            )
-    for role, entry in now.items():
-        if role not in then:
-            yield f"{member.run}: {role} {entry.path}: used only now"
+            file = f"{member.run}: {role} {now[role].path}"
+            yield change(file, _content(entry), f"sha256 {_content(now[role])}")
+
+
+def _content(entry: Input) -> str:
+    return f"{entry.sha256} ({say('{n} bytes', n=entry.bytes)})"
 
 
 def _changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    for key in dict.fromkeys([*then, *now]):
+    for key in {**then, **now}:
         if then.get(key) != now.get(key):
-            yield f"{key}: {now.get(key)}, was {then.get(key)}"
+            yield change(key, then.get(key), now.get(key))

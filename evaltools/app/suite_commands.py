@@ -13,7 +13,6 @@ import click
 
 from .. import BUILT_IN
 from ..core.errors import UsageError
-from ..core.language import LANGUAGES, speak
 from .options import read_suite, suite_options
 
 
@@ -86,8 +85,6 @@ class RunsCommand(click.Command):
         parser = self.make_parser(ctx)
         parser.ignore_unknown_options = True
         values, rest, _ = parser.parse_args(list(args))
-        if values.get("lang") in LANGUAGES:
-            speak(values["lang"])
         suite_file = values.get("suite_file")
         read_suite(Path(suite_file) if suite_file else None)
         if values.get("suite"):

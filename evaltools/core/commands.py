@@ -62,7 +62,6 @@ lang_option = click.option(
     type=click.Choice(LANGUAGES),
     default="en",
     show_default=True,
-    is_eager=True,  # so that what is wrong with the other options is told in it
     expose_value=False,
     callback=lambda ctx, param, lang: speak(lang),
     help="Language of pages, tables, workbooks and messages; CSV, JSON and ids stay as they are.",

@@ -268,6 +268,30 @@ def test_what_is_wrong_with_an_option_is_told_in_the_language_wherever_that_stan
         assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("arguments", "korean"),
+    [
+        (("scroe",), "오류: 명령 'scroe'이(가) 없음"),
+        (("rank", "a", "--metrc", "x"), "--metrc"),
+        (("compare", "a"), "오류: 빠진 인수: 'B'"),
+        (("score", "cr", "x", "--ci", "foo"), "다음 중 하나가 아님: 'auto', 'bca', 'percentile'"),
+        (("score", "cr", "x", "--n-resamples", "3"), "3은(는) 범위 x>=100를 벗어남"),
+        (("plan", "a", "--metric", "m", "--difference", "abc"), "올바른 숫자(float)가 아님"),
+        (("gate", "a", "--min"), "값이 필요함"),
+    ],
+)
+def test_what_click_says_is_told_in_the_language_wherever_that_stands(
+    arguments: tuple[str, ...], korean: str
+) -> None:
+    path = arguments[:2] if arguments[0] == "score" else arguments[:1]
+    first = call(*path, "--lang", "ko", *arguments[len(path) :], status=2).stderr
+    assert korean in first and "오류: " in first
+    english = call(*arguments, status=2).stderr
+    assert "Error: " in english and "오류" not in english
+    if korean != "값이 필요함":  # what ends with an option takes what follows as its value
+        assert korean in call(*arguments, "--lang=ko", status=2).stderr
+
+
 def test_the_headline_is_told_in_the_language_but_nobodys_names(tmp_path: Path) -> None:
     run = ["score", "memfin", "example:memfin/memory_agent", "-o", tmp_path / "a", *QUICK]
     lines = call(*run, "--lang", "ko").stdout.splitlines()

@@ -253,6 +253,14 @@ def test_a_rerun_speaks_the_language_of_what_it_makes_again(tmp_path: Path) -> N
         ).read_bytes()
 
 
+def test_what_a_rerun_shows_is_told_in_the_language(run: Path) -> None:
+    done = call("rerun", run, "--lang", "ko")
+    assert "마지막 자리까지 같음" in done.stdout
+    _edit(run, lambda m: m["policy"].update(protocol="cr_v1"))
+    done = call("rerun", run, "--lang", "zh", status=4)
+    assert done.stdout.startswith("策略    protocol：cr_v2，原为 cr_v1\n")
+
+
 def test_nothing_that_is_sent_or_spent_is_taken_from_a_manifest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from pydantic_core import PydanticKnownError
 
@@ -384,6 +385,13 @@ OF_PYDANTIC = {
 }
 """The commonest of what pydantic says."""
 
+OF_CLICK = {
+    text
+    for path in Path(click.__file__).parent.glob("*.py")
+    for text in _literals(ast.parse(path.read_text(encoding="utf-8")))
+} | {"No such option: {name}"}  # of click 8.1
+"""What click says of a command line."""
+
 
 @pytest.mark.parametrize("lang", OTHERS)
 def test_what_pydantic_says_of_a_record_has_a_translation(lang: str) -> None:
@@ -393,7 +401,7 @@ def test_what_pydantic_says_of_a_record_has_a_translation(lang: str) -> None:
 @pytest.mark.parametrize("lang", OTHERS)
 def test_no_entry_is_of_a_word_that_nobody_says(lang: str) -> None:
     known, open_texts = written()
-    known |= {normal(template) for template in OF_PYDANTIC}
+    known |= {normal(template) for template in OF_PYDANTIC | OF_CLICK}
     rest = {key for key in translations(lang) if normal(key) not in known}
     assert sorted(key for key in rest if not any(told_by(text, key) for text in open_texts)) == []
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ...core.commands import PATH
+from ...core.commands import PATH, lang_option
 from ...core.errors import FAILED
 from ...core.terminal import echo
 from ..options import jobs_option, metrics_option, suite_file_option
@@ -22,6 +22,7 @@ from ..suite_commands import RunsCommand
 @jobs_option()
 @metrics_option
 @suite_file_option
+@lang_option
 @click.pass_context
 def rerun(
     ctx: click.Context,
