@@ -37,26 +37,43 @@ class Given:
     folder: Path | None = None
 
 
+DATA = "data"
+"""The name of data in memory: of their file, and of its folder, so that every suite calls a run of them so."""
+
+
 @contextmanager
 def as_files(run: Any, name: str | None, options: Mapping[str, Any]) -> Iterator[Given]:
     """A run and its options, data in memory among them being files while the block runs.
 
-    An InputError of the block names such data, not their files.
+    An InputError or UsageError of the block names such data, not their files.
     """
     in_memory = {key: value for key, value in options.items() if is_records(value)}
     if is_path(run) and not in_memory:
         yield Given(run, name, options)
         return
     with TemporaryDirectory() as place:
-        folder = Path(place)
+        folder = Path(place) / DATA
+        folder.mkdir()
         if not is_path(run):
-            name = name or "data"
-            run = write_records(run, folder, name)
+            run = write_records(run, folder, DATA)
         paths = {key: write_records(value, folder, key) for key, value in in_memory.items()}
         try:
             yield Given(run, name, {**options, **paths}, folder)
         except InputError as error:
             raise of_memory(error, folder) from None
+        except UsageError as error:
+            raise UsageError(_without_folder(error.args[0], folder)) from None
+
+
+def _without_folder(message: str | Message, folder: Path) -> str | Message:
+    """A message in which the files of a folder are named as the data that they hold."""
+    if isinstance(message, str):
+        return message
+    values = dict(message.values)
+    for key, value in values.items():
+        if isinstance(value, Path) and value.parent == folder:
+            values[key] = value.stem
+    return Message(message.template, values)
 
 
 def write_records(data: Any, folder: Path, name: str) -> Path:

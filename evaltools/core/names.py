@@ -59,14 +59,15 @@ def nearest(name: str, known: Sequence[str]) -> Message:
     return Message("there are {names}", {"names": tuple(known)})
 
 
-def find_runs(text: str) -> list[Path]:
-    """The runs that a text stands for, in natural order.
+def find_runs(run: str | Path) -> list[Path]:
+    """The runs that a path stands for, in natural order.
 
     Runs joined by commas; a run folder or file; a results folder; or the common prefix of folders, or of
     files, named <run_id>__seed<N>_<mode>. UsageError where nothing is found.
     """
     runs: list[Path] = []
-    for part in text.split(","):
+    parts = [str(run)] if Path(run).exists() else str(run).split(",")
+    for part in parts:
         if part.strip():
             runs += _runs_at(part.strip())
     if not runs:

@@ -12,7 +12,8 @@ import pandas as pd
 from ..core.errors import OnError, UsageError
 from ..core.files import bytes_hash
 from ..core.language import Message
-from ..core.names import LONGEST_NAME, RUN_NAME, safe_name
+from ..core.memory import is_path
+from ..core.names import LONGEST_NAME, RUN_NAME, find_runs, safe_name
 from ..core.resampling import Resampling
 from ..core.suite import Suite, Workers
 from ..stats.compare import Comparison
@@ -253,7 +254,7 @@ def default_name(baseline: str, candidates: Sequence[str]) -> str:
 
 
 def study(
-    runs: Iterable[str | Path | Run],
+    runs: str | Path | Iterable[Any],
     *,
     suite: str | Suite | None = None,
     baseline: str | None = None,
@@ -270,8 +271,9 @@ def study(
 ) -> Study:
     """Several runs together: means over seeds, and every condition compared with the baseline.
 
-    `runs`: results, results folders, or what `evaluate` takes. Runs named <run_id>__seed<N>_<mode> are seeds of the
-    condition run_id; others are systems of one run each, the first given being the baseline unless `baseline` says
+    `runs`: results, results folders, what `evaluate` takes, or the common prefix <run_id> of folders named
+    <run_id>__seed<N>_<mode>; a file or data that hold several runs stand for all of them. Runs so named are seeds of
+    the condition run_id; others are systems of one run each, the first given being the baseline unless `baseline` says
     otherwise. `primary` names the metric that is tested alone (default: the suite's), `margin` gives for metrics the
     largest difference that does not matter: equivalence within it is tested. `suite` (default: what the inputs look
     like) and the other parameters (`name`: of the study; resampling, n_resamples, confidence, ci, seed, metrics,
@@ -286,7 +288,7 @@ def study(
     ('memory_agent', ['plain_llm'])
     """
     started = datetime.now(UTC)
-    inputs = list(runs)
+    inputs = [runs] if is_path(runs) else list(runs)
     settings: dict[str, Any] = {
         "resampling": resampling,
         "on_error": on_error,
@@ -341,9 +343,12 @@ def _read_inputs(
     settings: Mapping[str, Any],
 ) -> tuple[list[Run], dict[str, Path]]:
     """(the runs of all inputs, run -> folder of its result under `out`)."""
+    entries: list[Any] = []
+    for entry in inputs:
+        entries += find_runs(entry) if is_path(entry) else [entry]
     results: list[Run] = []
     folders: dict[str, Path] = {}
-    for entry in inputs:
+    for entry in entries:
         for result in read_runs(entry, suite, **settings):
             results.append(result)
             if out is not None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import Problems, UsageError
 from ..core.files import resolve
 from ..core.manifest import NAME
-from ..core.memory import is_path, is_records
+from ..core.memory import as_files, is_path, is_records
 from ..core.names import condition_of, find_runs, natural
 from ..core.plugins import get_suite, suite_of_path
 from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
@@ -37,7 +37,8 @@ def read_runs(
     if not is_path(run):
         if suite is None:
             raise UsageError("data in memory: name its suite")
-        return [evaluate(suite, run, **settings)]
+        suite = get_suite(suite) if isinstance(suite, str) else suite
+        return _each_run(suite, run, settings)
     path = resolve(run)
     if manifest_of_run(path) is not None:
         stored = load(path)
@@ -55,12 +56,20 @@ def read_runs(
         suite = get_suite(suite)
     if only is not None:
         suite = suite.only(only)
-    if manifest is not None or settings.get("name"):
+    if manifest is not None:
         return [evaluate(suite, run, **settings)]
-    names_in_input = suite.run_names(path, Problems())
-    if len(names_in_input) == 1:
+    return _each_run(suite, run, settings)
+
+
+def _each_run(suite: Suite, run: Any, settings: Mapping[str, Any]) -> list[Run]:
+    """The runs that a file, a folder or data in memory hold, scored; the one named, where a name is given."""
+    names: Sequence[str | None] = [settings.get("name")]
+    if names == [None]:
+        with as_files(run, None, {}) as given:
+            names = suite.run_names(resolve(given.path), Problems())
+    if len(names) == 1:
         return [evaluate(suite, run, **settings)]
-    return [evaluate(suite, run, **{**settings, "name": name}) for name in names_in_input]
+    return [evaluate(suite, run, **{**settings, "name": name}) for name in names]
 
 
 def suite_of_run(path: Path) -> Suite:

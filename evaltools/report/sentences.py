@@ -163,7 +163,7 @@ def verdict_parts(
         numbers=numbers,
         difference=_difference(row, confidence),
         p=_tested_p(row),
-        also=_on_margin(row),
+        also=_on_interval(row, confidence) + _on_margin(row),
         units=_paired_units(row),
         why=_why_too_few(row, confidence),
     )
@@ -208,6 +208,16 @@ def _tested_p(row: Row) -> str:
     if tested_alone or pd.isna(row["p_adjusted"]):
         return p_equation(row["p_value"])
     return f"{p_equation(row['p_adjusted'])} {say('(adjusted)')}"
+
+
+def _on_interval(row: Row, confidence: float) -> str:
+    """Why a small p makes no verdict, a sentence; "" for a verdict, and where p is not small."""
+    p = row["p_value"] if pd.isna(row["p_adjusted"]) else row["p_adjusted"]
+    if row["verdict"] != "tied" or not p <= 1 - confidence:
+        return ""
+    if pd.isna(row["ci_low"]):
+        return say(" There is no interval, and a verdict needs one beside p.")
+    return say(" The interval holds 0, and a verdict needs both, p and the interval.")
 
 
 def _margin(row: Row) -> str:

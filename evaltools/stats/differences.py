@@ -7,7 +7,7 @@ Interval of a difference, by what the data are:
 - one seed on a side: a bootstrap that draws the same units for both sides;
 - the same, where the metric has limits and few units decide: "mover", the score intervals of the
   gains and of the losses put together (mover.py), by the method "auto" only. So too where all units
-  differ alike.
+  differ alike; without limits the interval has no width then.
 """
 
 from __future__ import annotations
@@ -129,8 +129,11 @@ def _intervals(
     half = tested.error * tested.spread.widest(resampling.confidence)[1]
     intervals.fill(varies, paired.delta - half, paired.delta + half, COMPONENTS)
     if resampling.method == "auto":
-        # all units differ alike
-        intervals.fill(scored, paired.delta - below, paired.delta + above, "mover")
+        all_alike = wanted & (tested.differences != 0).any(axis=0)
+        intervals.fill(all_alike & has_limits, paired.delta - below, paired.delta + above, "mover")
+        # without limits nothing is known of units that were not drawn: the interval has no width
+        method = np.where(tested.several, COMPONENTS, "bca-t")
+        intervals.fill(all_alike & ~has_limits, paired.delta, paired.delta, method)
     return Intervals(
         low=np.maximum(intervals.low, -span),
         high=np.minimum(intervals.high, span),

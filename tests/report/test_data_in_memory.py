@@ -53,6 +53,31 @@ def test_data_in_memory_has_the_numbers_of_its_file(data: Any, tmp_path: Path) -
     assert entry.path == "data" and len(entry.sha256) == 64
 
 
+def test_data_of_several_runs_are_a_study_and_name_one_for_a_run() -> None:
+    frames = [SCORES.assign(condition=name) for name in ("base", "tuned")]
+    both = pd.concat(frames, ignore_index=True)
+    study = et.study([both], suite="table", n_resamples=100)
+    assert [run.name for run in study.results] == ["base_data", "tuned_data"]
+    assert study["accuracy"]["delta"] == 0
+    assert et.evaluate("table", both, name="tuned_data", n_resamples=100).n_units == 30
+    with pytest.raises(
+        et.UsageError, match=r"^data holds 2 runs, name one of them: base_data, tuned"
+    ):
+        et.evaluate("table", both)
+
+
+def test_a_run_id_stands_for_its_seeds_in_a_study_as_in_a_comparison() -> None:
+    conditions = ["example:cr/no_memory", "example:cr/with_memory"]
+    study = et.study(conditions, n_resamples=100)
+    assert {name: len(runs) for name, runs in study.conditions.items()} == {
+        "no_memory": 3,
+        "with_memory": 3,
+    }
+    assert et.study(conditions[0], n_resamples=100).candidates == []
+    with pytest.raises(et.UsageError, match=r"no example 'cr/no_such'|no such run"):
+        et.study(["example:cr/no_such"])
+
+
 def test_further_columns_of_a_frame_are_columns_of_the_units() -> None:
     run = et.evaluate("table", SCORES, name="mine")
     assert run.name == "mine"

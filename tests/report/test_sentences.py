@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import evaltools as et
 from evaltools.report.sentences import (
     mde_text,
     note_message,
@@ -39,6 +40,17 @@ def test_sentences_say_what_holds() -> None:
     same = rows(compared(*differing(6))).loc["errors"]
     assert verdict_text(same) == "too few: none of 40 differ"
     assert "have the same value on “Errors”" in verdict_sentence(same)
+
+
+def test_a_small_p_without_a_verdict_is_explained() -> None:
+    lists = [1.0, 2.0, 3.0, 4.0, 5.0] * 4, [2.0, 3.0, 4.0, 5.0, 6.0] * 4
+    # within limits 10 apart, 20 gains of 1 cannot rule out a rare loss of 10
+    text = repr(et.compare(*lists, bounds=(0, 10)))
+    assert ", p < 0.001. The interval holds 0, and a verdict needs both" in text
+    assert "There is no interval" in repr(et.compare(*lists, ci="percentile"))
+    assert "verdict needs" not in repr(et.compare(*lists))
+    tied = rows(compared(*two())).loc["mean"]
+    assert tied["verdict"] == "tied" and "verdict needs" not in verdict_sentence(tied)
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])

@@ -153,11 +153,20 @@ def test_all_of_ten_against_none_is_better_with_an_interval() -> None:
 
 
 def test_no_verdict_without_an_interval() -> None:
-    """A metric without limits that rises by the same in every unit has none."""
+    """By the method that is asked for, a bootstrap, units that all differ alike have none."""
+    metric = Metric(name="ms", numerator="y", denominator="n", better="higher")
+    sides = [{None: pd.DataFrame({"id": range(20), "y": y, "n": 1})} for y in (1.0, 2.0)]
+    row = compare(*sides, [metric], "id", R.model_copy(update={"method": "bca"})).table.iloc[0]
+    assert (row["ci_method"], row["verdict"]) == ("none", "tied")
+
+
+def test_units_that_all_differ_alike_without_limits_have_an_interval_without_width() -> None:
     metric = Metric(name="ms", numerator="y", denominator="n", better="higher")
     sides = [{None: pd.DataFrame({"id": range(20), "y": y, "n": 1})} for y in (1.0, 2.0)]
     row = compare(*sides, [metric], "id", R).table.iloc[0]
-    assert (row["ci_method"], row["verdict"]) == ("none", "tied")
+    # of 2^20 sign flips only two are as far from 0: none turned, and all turned
+    assert row["p_value"] == pytest.approx(2 / 2**20)
+    assert (row["ci_low"], row["ci_high"], row["verdict"]) == (1, 1, "better")
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
