@@ -288,7 +288,7 @@ def study(
     ('memory_agent', ['plain_llm'])
     """
     started = datetime.now(UTC)
-    inputs = [runs] if is_path(runs) else list(runs)
+    inputs = [runs] if isinstance(runs, str | Path) else list(runs)
     settings: dict[str, Any] = {
         "resampling": resampling,
         "on_error": on_error,
