@@ -88,7 +88,7 @@ def test_a_killed_batch_goes_on_where_it_was(undisturbed: Path, tmp_path: Path) 
         below = [child.pid for child in psutil.Process(running.pid).children(recursive=True)]
         kill(running.pid, how)
         # the kernels of a killed process hold its output open until they notice, in a second or two
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=120)
         if how is signal.SIGKILL:
             until(lambda pids=below: not any(alive(pid) for pid in pids))
             assert running.returncode == -how

@@ -341,7 +341,7 @@ def test_an_interrupt_ends_what_is_under_way() -> None:
 
     with ModelServer(slowly) as server:
         child = subprocess.Popen([sys.executable, "-c", CHILD, server.url], stderr=subprocess.PIPE)
-        assert arrived.wait(30)
+        assert arrived.wait(120)
         child.send_signal(signal.SIGINT)
         _, err = child.communicate(timeout=25)
     assert err.decode().strip().endswith("KeyboardInterrupt")

@@ -439,7 +439,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
         arguments = [str(Path(__file__).parent), server.url, str(tmp_path)]
         child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(CHILD), *arguments])
         try:
-            assert reached.wait(20)
+            assert reached.wait(120)
         finally:
             child.send_signal(signal.SIGKILL)
             child.wait()
