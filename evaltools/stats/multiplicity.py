@@ -55,7 +55,8 @@ def step_down(
     levels = np.minimum(np.nextafter(within, 0.0), level)
     failed = adjusted > level
     n_passed = np.argmax(np.append(failed, True))
-    step = np.minimum(np.arange(len(p)), n_passed)
+    # metrics of equal p are one step, whatever their order
+    step = np.minimum(np.searchsorted(ordered, ordered), n_passed)
 
     back = np.argsort(order)
     return Steps(p=adjusted[back], level=levels[step][back])

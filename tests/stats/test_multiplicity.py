@@ -101,6 +101,15 @@ def test_events_are_mcnemar_exact_and_mid_p(b: int, c: int) -> None:
     assert sign_flip(d, 10_000, 0, True) == pytest.approx([mid], rel=1e-9)
 
 
+def test_the_level_of_metrics_with_equal_p_does_not_depend_on_their_order() -> None:
+    """Both have p = .2; the smaller p of the four patterns are .2, .22, .6 and .7, of which one may lie below."""
+    flipped = np.array([[0.2, 0.9], [0.9, 0.22], [0.6, 0.8], [0.7, 0.7]])
+    for order in ([0, 1], [1, 0]):
+        steps = step_down(np.array([0.2, 0.2]), flipped[:, order], 0.25)
+        assert steps.p.tolist() == [0.25, 0.25]
+        assert steps.level == pytest.approx([0.22, 0.22])
+
+
 columns = st.tuples(st.integers(1, 40), st.integers(1, 6), st.integers(0, 10_000))
 
 
