@@ -276,14 +276,22 @@ def parse_margins(texts: Sequence[str]) -> dict[str, float]:
     return margins
 
 
-def parse_seeds(text: str) -> list[int]:
-    """Numbers of seeds from "1,3,5"; UsageError for anything else."""
+def whole_numbers(
+    context: click.Context,
+    option: click.Parameter,
+    text: str | None,
+) -> list[int] | None:
+    """The whole numbers of an option's "1,3,5", None where it is not given; UsageError for anything else."""
+    if text is None:
+        return None
     try:
-        seeds = [int(part) for part in text.split(",")]
+        numbers = [int(part) for part in text.split(",")]
     except ValueError:
-        seeds = []
-    if not seeds or min(seeds) < 1:
+        numbers = []
+    if not numbers or min(numbers) < 1:
         raise UsageError(
-            "--seeds {text}: expected whole numbers from 1 on, joined by commas", text=repr(text)
+            "{option} {text}: expected whole numbers from 1 on, joined by commas",
+            option=option.opts[0],
+            text=repr(text),
         )
-    return seeds
+    return numbers

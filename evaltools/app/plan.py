@@ -15,6 +15,7 @@ from ..report.decision import decision_of, write_decision
 from ..report.make_study import study
 from ..report.study import Study
 from ..report.study_files import csv
+from ..stats.within_units import SIZES
 from .text import columns, wrapped
 
 
@@ -25,6 +26,8 @@ def plan_command(
     difference: float,
     power: float,
     seeds: Sequence[int],
+    trials: Sequence[int] | None,
+    cluster_size: Sequence[int] | None,
     csv_file: Path | None,
     register: Path | None,
     margin: float,
@@ -45,8 +48,17 @@ def plan_command(
     if csv_file is not None:
         refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
     pilot = study_of(runs, **settings)
-    with bar(len(set(seeds)), "planning", quiet, "seeds") as step:
-        plan = pilot.plan(metric, difference + margin, power=power, seeds=seeds, done=step)
+    n_rows = len(set(seeds)) * len(set(trials or cluster_size or [1]))
+    with bar(n_rows, "planning", quiet, "seeds") as step:
+        plan = pilot.plan(
+            metric,
+            difference + margin,
+            power=power,
+            seeds=seeds,
+            trials=trials,
+            cluster_size=cluster_size,
+            done=step,
+        )
     registered = []
     if register is not None:
         decision = decision_of(
@@ -64,7 +76,9 @@ def plan_command(
         write_text(csv_file, csv(plan))
     head = wrapped(plan_sentences.plan_title(pilot, metric, difference, power))
     notes = [wrapped(note) for note in plan_sentences.plan_notes(pilot, plan)]
-    table = columns(plan.drop(columns="rows_per_sample"), power="{:.0%}".format)
+    not_asked = [kind for kind in SIZES if plan[kind].isna().all()]
+    shown = plan.drop(columns=["rows_per_sample", *not_asked])
+    table = columns(shown, power="{:.0%}".format)
     return "\n".join([head, "", table, "", *notes, *registered])
 
 

@@ -24,6 +24,7 @@ from ..core.records import fitted, require_file
 from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
 from ..stats.spending import look_levels
+from ..stats.within_units import CLUSTER_SIZE, SIZES, TRIALS, mean_size
 from .leading import refuse_blocked
 from .markdown import number
 from .sentences import p_equation
@@ -38,6 +39,10 @@ NOT_MET = (
     "{alpha} after {n} of {planned} samples."
 )
 DEPARTURES = "Departures from what was declared: {listed}."
+OTHER_SIZE = {
+    TRIALS: "{size} trials of a sample of {condition}, where {declared} were declared",
+    CLUSTER_SIZE: "{size} samples in a cluster of {condition}, where {declared} were declared",
+}
 NO_DEPARTURE = "Nothing departs from what was declared."
 
 
@@ -62,7 +67,8 @@ class Decision(_Part):
     """What is tested.
 
     `direction`: which values of the metric are better. `margin`: how much worse the candidate may be (0: it must be
-    better). `n`: samples on both sides. `level`: of the two-sided test, over all looks. `looks`: the numbers of samples
+    better). `n`: samples on both sides; `trials` of each, or `cluster_size` samples in each cluster, where these were
+    planned. `level`: of the two-sided test, over all looks. `looks`: the numbers of samples
     at which the data may be tested, the last of which is `n`.
     """
 
@@ -72,6 +78,8 @@ class Decision(_Part):
     margin: float = Field(ge=0)
     n: int = Field(ge=MIN_UNITS)
     seeds: int = Field(ge=1)
+    trials: int | None = Field(None, ge=1)
+    cluster_size: int | None = Field(None, ge=1)
     level: float = Field(gt=0, lt=0.5)
     looks: list[int]
     plan: Planned
@@ -97,6 +105,7 @@ direction = "$direction"  # which values are better
 margin = $margin  # how much worse the candidate may be; 0: it must be better
 n = $n  # samples on both sides
 seeds = $seeds  # of each side
+${size}\
 level = $level  # of the two-sided test, over all looks
 looks = $looks  # numbers of samples at which the data may be tested
 
@@ -107,6 +116,12 @@ written = $written
 pilot = $pilot
 """)
 
+SIZE = {
+    TRIALS: "trials = {}  # of each sample\n",
+    CLUSTER_SIZE: "cluster_size = {}  # samples in each cluster\n",
+}
+"""Line of the file that says how many rows a sample has, where it was planned."""
+
 
 def write_decision(path: Path, decision: Decision) -> None:
     """Write a decision as TOML, which a person reads. UsageError for a file that is there: it may have been agreed on."""
@@ -116,6 +131,10 @@ def write_decision(path: Path, decision: Decision) -> None:
     values = {**decision.model_dump(), **decision.plan.model_dump()}
     for name in ("suite", "metric", "pilot", "looks"):
         values[name] = _toml(values[name])
+    values["size"] = ""
+    for kind in SIZES:
+        if values[kind] is not None:
+            values["size"] = SIZE[kind].format(values[kind])
     values["written"] = decision.plan.written.isoformat(timespec="seconds")
     write_text(path, FILE.substitute(values))
 
@@ -164,7 +183,9 @@ def decision_of(
             least=MIN_UNITS,
         )
     directed = study.metric(metric)
+    sizes = {kind: int(planned[kind]) for kind in SIZES if pd.notna(planned[kind])}
     return Decision(
+        **sizes,
         suite=study.suite.name,
         metric=directed.name,
         direction="lower" if directed.better == "lower" else "higher",
@@ -332,6 +353,7 @@ def _departures(
             text = "{seeds} seeds of {condition}, where {declared} were declared"
             values = {"seeds": seeds, "condition": condition, "declared": decision.seeds}
             departures.append(Message(text, values))
+        departures += _other_sizes(decision, study, condition)
     if row["better"] != decision.direction:
         text = "the metric is better when {better}, where {declared} was declared"
         departures.append(Message(text, {"better": row["better"], "declared": decision.direction}))
@@ -345,4 +367,22 @@ def _departures(
         elif datetime.fromisoformat(run.manifest.started) < decision.plan.written:
             text = "{run} was scored before the decision was written"
             departures.append(Message(text, {"run": run.name}))
+    return departures
+
+
+def _other_sizes(
+    decision: Decision,
+    study: Study,
+    condition: str,
+) -> list[Message]:
+    """Whether samples have other numbers of trials, or clusters of samples, than declared."""
+    departures = []
+    declared = {TRIALS: decision.trials, CLUSTER_SIZE: decision.cluster_size}
+    for kind, number in declared.items():
+        if number is None:
+            continue
+        size = mean_size(study.frames(condition), study.suite.unit, kind)
+        if abs(size - number) >= 0.005:
+            values = {"size": f"{size:.3g}", "condition": condition, "declared": number}
+            departures.append(Message(OTHER_SIZE[kind], values))
     return departures

@@ -9,6 +9,7 @@ import pandas as pd
 from ..core.language import listed, say
 from ..stats.detectable import POWER
 from ..stats.power import LargerStudy, larger_studies
+from ..stats.within_units import CLUSTER_SIZE, TRIALS
 from .sentences import Row, mde_text, on_metric
 
 if TYPE_CHECKING:
@@ -26,6 +27,17 @@ HELPS = {
 HARDLY_HELPS = {
     "more-seeds": "two more seeds would hardly change that",
     "more-samples": "twice the samples would hardly change that",
+}
+
+OF_SIZE = {
+    TRIALS: "samples counts units ({unit}); each sample is drawn as often as trials says.",
+    CLUSTER_SIZE: "samples counts units ({unit}): clusters of as many samples as cluster_size says.",
+}
+"""Column of a plan -> what its numbers are."""
+
+CHEAPEST_SIZE = {
+    TRIALS: "Each sample has {n} trials there.",
+    CLUSTER_SIZE: "Each cluster has {n} samples there.",
 }
 
 ALONE = (
@@ -97,7 +109,7 @@ def plan_notes(
     notes.append(_rows_of_samples(planned, study.suite.unit))
     if planned["samples"].notna().any():
         note = say(
-            "calls: seeds x samples, for one condition. samples_low to samples_high: what these runs leave open "
+            "calls: seeds x samples x rows of a sample, for one condition. samples_low to samples_high: what these runs leave open "
             "(in simulations more than 80% of such ranges held the truth); no samples_high: they do not rule out that no "
             "number is enough."
         )
@@ -110,6 +122,9 @@ def _rows_of_samples(
     unit: str,
 ) -> str:
     """What a sample of a plan is where units have several rows, a sentence; "" where each has one."""
+    for kind, text in OF_SIZE.items():
+        if planned[kind].notna().any():
+            return say(text, unit=unit)
     rows = float(planned["rows_per_sample"].iloc[0])
     if rows == 1:
         return ""
@@ -131,12 +146,18 @@ def cheapest(planned: pd.DataFrame) -> str:
             "Cheapest: 1 seed of {samples} samples, {calls} calls for each condition, whose verdict speaks for these "
             "systems and not for their other seeds."
         )
-    return say(
-        text,
-        n=int(best["seeds"]),
-        samples=int(best["samples"]),
-        calls=int(best["calls"]),
-    )
+    sentences = [
+        say(
+            text,
+            n=int(best["seeds"]),
+            samples=int(best["samples"]),
+            calls=int(best["calls"]),
+        )
+    ]
+    for kind, of_size in CHEAPEST_SIZE.items():
+        if pd.notna(best[kind]):
+            sentences.append(say(of_size, n=int(best[kind])))
+    return " ".join(sentences)
 
 
 def cheapest_row(planned: pd.DataFrame) -> pd.Series:
@@ -155,9 +176,9 @@ def unreached(planned: pd.DataFrame) -> list[str]:
             "No numbers for several seeds ({seeds}): only one seed pairs here, which does not tell how far seeds "
             "differ. Give runs of two seeds or more to plan for them."
         )
-        sentences.append(say(text, seeds=listed(unknown["seeds"])))
+        sentences.append(say(text, seeds=listed(unknown["seeds"].unique())))
     tried = lacking[lacking["power"].notna()]
-    for seeds, power in zip(tried["seeds"], tried["power"]):
+    for seeds, power in tried.groupby("seeds", sort=False)["power"].max().items():
         text = "No number of samples finds it (seeds: {n}): the differences between seeds keep the power at {power}."
         sentences.append(
             say(

@@ -259,6 +259,8 @@ class Study(Numbers):
         *,
         power: float = 0.8,
         seeds: Sequence[int] = (1, 3, 5),
+        trials: Sequence[int] | None = None,
+        cluster_size: Sequence[int] | None = None,
         done: Callable[..., None] = lambda name="": None,
     ) -> pd.DataFrame:
         """How many samples under each number of seeds show a difference in a metric, these runs being the pilot.
@@ -281,6 +283,8 @@ class Study(Numbers):
             difference,
             power=power,
             seeds=seeds,
+            trials=trials,
+            cluster_size=cluster_size,
             resampling=self.resampling,
             done=done,
         )

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
@@ -116,6 +117,20 @@ class Pilot:
                 smallest=f"{smallest:.3g}",
             )
 
+    def varying(self, components: Components) -> Pilot:
+        """The same pilot with other variances of samples and of the rest; a cell of 0 stays 0."""
+        old = self.components
+        of_means = np.sqrt(
+            (components.sample + components.residual / self.seeds)
+            / (old.sample + old.residual / self.seeds)
+        )
+        of_rest = np.sqrt(components.residual / old.residual) if old.residual else 1.0
+        means = self.cells.mean(axis=0)
+        cells = of_means * means + of_rest * (self.cells - means)
+        centre = self.cells.mean(axis=1, keepdims=True)
+        cells = moved_cells(cells, centre - cells.mean(axis=1, keepdims=True))
+        return replace(self, cells=cells, components=components)
+
     def weights(
         self,
         difference: float,
@@ -166,20 +181,15 @@ def pilot(
             metric=metric,
         )
     measured = [measured_runs(runs, compiled) for runs in conditions]
-    a, b = _sides(measured, unit)
-    pairing = pair(a, b)
-    n = len(pairing.baseline.units)
+    paired, units, cells = paired_cells(measured, compiled, unit)
+    n = len(units)
     if n < MIN_UNITS:
         raise UsageError(
             "{n} units ({unit}) in common: a plan needs {least}", n=n, unit=unit, least=MIN_UNITS
         )
-    one = cell_sums(pairing.baseline, compiled)
-    other = cell_sums(pairing.candidate, compiled)
-    paired = Paired(one, other, by_seed=True)
-    seeds = int(paired.in_a[:, 0].sum())
+    seeds = len(cells)
     if not seeds:
         raise UsageError("{metric} is not measured in these runs", metric=metric)
-    cells = _differences(paired)
     if planned.better == "lower":
         cells = -cells
     if np.ptp(cells) <= ROUNDING * np.abs(cells).max(initial=1.0):
@@ -193,13 +203,33 @@ def pilot(
     sides = 1
     if len(conditions) == 1:
         cells = np.concatenate([cells, -cells]).reshape(1, -1)
-        components = _of_one_condition(a, compiled, n, seeds, resampling)
+        components = _of_one_condition(measured[0], unit, compiled, n, seeds, resampling)
     else:
         tested = evidence(paired, 1, resampling)
         sides = 2 if seeds > 1 and tested.pooled[0] else 1
         components = _first(tested.spread, n, seeds, sides)
     value = float(paired.value_a[0])
     return Pilot(planned, value, cells, components, n, seeds, df_seeds=sides * (seeds - 1.0))
+
+
+def paired_cells(
+    conditions: Sequence[Runs],
+    compiled: Compiled,
+    unit: str,
+) -> tuple[Paired, pd.Index, Array]:
+    """(the two sides, the units that pair, the difference (seeds, units) of each cell).
+
+    Sides pair as `pilot` says. Cells are those of the first metric.
+    """
+    pairing = pair(*_sides(conditions, unit))
+    one = cell_sums(pairing.baseline, compiled)
+    other = cell_sums(pairing.candidate, compiled)
+    paired = Paired(one, other, by_seed=True)
+    cells = _differences(paired)
+    counted = ~np.isnan(cells).all(axis=0)
+    cells = cells[:, counted]
+    cells = np.where(np.isnan(cells), np.nanmean(cells, axis=0), cells)
+    return paired, pairing.baseline.units[counted], cells
 
 
 def _sides(
@@ -243,10 +273,10 @@ def _numbered(
 
 
 def _differences(paired: Paired) -> Array:
-    """(seeds, units): candidate less baseline of each cell.
+    """(seeds, units): candidate less baseline of each cell; nan for a cell that is lacking.
 
     Differences are linearised at the mean ratio of all runs. Seeds in which the metric is not
-    measured, and units in no seed, are left out; a cell that is lacking has the mean of its unit.
+    measured are left out.
     """
     compiled = paired.baseline.compiled
     ratios = np.concatenate(
@@ -256,9 +286,7 @@ def _differences(paired: Paired) -> Array:
     errors = (paired.candidate.errors(middle) - paired.baseline.errors(middle))[:, :, 0]
     present = paired.baseline.present
     in_units = errors * present.sum(axis=1)[:, None]
-    cells = np.where(present, in_units, np.nan)[paired.in_a[:, 0]]
-    cells = cells[:, ~np.isnan(cells).all(axis=0)]
-    return np.where(np.isnan(cells), np.nanmean(cells, axis=0), cells)
+    return np.where(present, in_units, np.nan)[paired.in_a[:, 0]]
 
 
 def moved_cells(
@@ -273,14 +301,16 @@ def moved_cells(
 
 
 def _of_one_condition(
-    side: Grid,
+    runs: Runs,
+    unit: str,
     compiled: Compiled,
     n: int,
     seeds: int,
     resampling: Resampling,
 ) -> Components:
     """The components of a difference to a condition like this one: twice its own, none of samples."""
-    single = _first(spread_of_runs(cell_sums(side, compiled), np.array([n])), n, seeds, 1)
+    cells = cell_sums(grid(runs, unit), compiled)
+    single = _first(spread_of_runs(cells, np.array([n])), n, seeds, 1)
     sides = 2 if resampling.method == "auto" else 1
     return Components(2 * single.seed, 0.0, 2 * single.residual, sides)
 

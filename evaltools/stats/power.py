@@ -10,7 +10,7 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,8 @@ import pandas as pd
 from scipy.special import fdtrc, nctdtr, ndtr, ndtri
 
 from ..core.errors import UsageError
-from ..core.metric import MetricTable
+from ..core.metric import MetricTable, subset
+from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
 from .arrays import Array
 from .design import Runs
@@ -29,9 +30,11 @@ from .large_samples import LARGE
 from .pilot import Pilot, pilot
 from .simulation import simulated_power
 from .variance import Components
+from .within_units import CLUSTER_SIZE, TRIALS, within_units
 
 CONTRACT = (
     "seeds", "samples", "power", "samples_low", "samples_high", "calls", "rows_per_sample",
+    "trials", "cluster_size",
 )  # fmt: skip
 """The columns of a plan, in order."""
 
@@ -77,13 +80,18 @@ def plan(
     *,
     power: float = 0.8,
     seeds: Sequence[int] = (1, 3, 5),
+    trials: Sequence[int] | None = None,
+    cluster_size: Sequence[int] | None = None,
     resampling: Resampling | None = None,
     done: Callable[..., None] = lambda name="": None,
 ) -> pd.DataFrame:
     """How many samples find a difference: CONTRACT, a row a number of seeds.
 
     `conditions`: one or two, each seed -> units frame. `difference`: how much better the candidate
-    truly is, in units of the metric. `done(name)` is called after each row.
+    truly is, in units of the metric. `trials`: numbers of trials of a sample to plan for (column
+    `trial`), a row each; `cluster_size`: numbers of samples in a cluster (column `item`; `samples`
+    then counts clusters). One of the two; None is as many as here. `done(name)` is called after
+    each row.
 
     - `samples`: the least number under every seed, the same for both conditions, for which `power`
       of the simulated studies find it, as the primary metric at the level of `resampling`. Null
@@ -92,13 +100,14 @@ def plan(
       wanted, because a pilot may be wrong.
     - `samples_low`, `samples_high`: what the pilot's own uncertainty leaves open, in LIKELY of the
       cases. A null `samples_high` is no bound.
-    - `calls` = seeds * samples, for one condition.
-    - `rows_per_sample`: the rows that a sample has here on average (trials, turns, items of a
-      cluster); the planned samples are taken to have as many.
+    - `calls` = seeds * samples * rows_per_sample, for one condition.
+    - `rows_per_sample`: the rows that a sample has on average (trials, turns, samples of a
+      cluster), in the pilot or as planned.
+    - `trials`, `cluster_size`: the numbers planned for, null where none was asked for.
 
     Studies of more than LARGE samples have the normal approximation (`approximate`). The result
-    depends on `resampling.seed` and on nothing else that is drawn. Raises UsageError as `pilot` and
-    `Pilot.require` do, and for settings out of range.
+    depends on `resampling.seed` and on nothing else that is drawn. Raises UsageError as `pilot`,
+    `Pilot.require` and `within_units` do, and for settings out of range.
 
     >>> from evaltools.core.metric import Metric
     >>> rng = np.random.default_rng(0)
@@ -110,20 +119,56 @@ def plan(
     0      1      178    178
     """
     resampling = resampling or Resampling()
-    _require_settings(difference, power, seeds, resampling.confidence)
+    sizes = (trials, cluster_size)
+    _require_settings(difference, power, seeds, sizes, resampling.confidence)
     first = pilot(conditions, table, unit, metric, resampling)
     first.require(difference, unit)
-    wanted = _Wanted(first, difference, power, resampling)
     rng = np.random.default_rng(resampling.seed)
     others = likely(first.components, first.n, first.known, first.seeds, first.df_seeds, rng)
+    wanted = _Wanted(first, others, difference, power, resampling).with_known_seeds()
+    rows_here = _rows_per_sample(conditions, unit)
     rows = []
-    for k in dict.fromkeys(seeds):
-        rows.append(_row(wanted, others, k))
-        done(f"{k} seeds")
-    frame = pd.DataFrame(rows, columns=list(CONTRACT[:-1]))
-    frame["rows_per_sample"] = _rows_per_sample(conditions, unit)
-    whole = ["samples", "samples_low", "samples_high", "calls"]
+    for asked, rows_of_sample, of_size in _sizes(
+        wanted, conditions, table, unit, trials, cluster_size, rng
+    ):
+        of_size.pilot.require(difference, unit)
+        for k in dict.fromkeys(seeds):
+            row = asked | _row(of_size, k)
+            row["rows_per_sample"] = rows_here * rows_of_sample
+            row["calls"] = np.ceil(k * row["samples"] * row["rows_per_sample"])
+            rows.append(row)
+            done(f"{k} seeds")
+    frame = pd.DataFrame(rows, columns=list(CONTRACT))
+    whole = ["samples", "samples_low", "samples_high", "calls", "trials", "cluster_size"]
     return frame.astype(dict.fromkeys(whole, "Int64"))
+
+
+def _sizes(
+    wanted: _Wanted,
+    conditions: Sequence[Runs],
+    table: MetricTable,
+    unit: str,
+    trials: Sequence[int] | None,
+    cluster_size: Sequence[int] | None,
+    rng: np.random.Generator,
+) -> Iterator[tuple[dict[str, int], float, _Wanted]]:
+    """Of each size asked for: its column and number, times the rows of a sample here, what is wanted."""
+    kind, sizes = (TRIALS, trials) if cluster_size is None else (CLUSTER_SIZE, cluster_size)
+    if sizes is None:
+        yield {}, 1.0, wanted
+        return
+    compiled = compile_table(subset(table, [wanted.pilot.metric.name]))
+    here = within_units(conditions, compiled, unit, kind)
+    chance = _mean_square_draws(here.df, rng)
+    likely_here = replace(here, sample=here.sample * chance, residual=here.residual * chance)
+    for size in dict.fromkeys(sizes):
+        planned = here.planned(wanted.pilot.components, size)
+        of_size = replace(
+            wanted,
+            pilot=wanted.pilot.varying(planned),
+            others=likely_here.planned(wanted.others, size),
+        )
+        yield {kind: size}, size / here.size, of_size
 
 
 def _rows_per_sample(
@@ -140,6 +185,7 @@ def _require_settings(
     difference: float,
     power: float,
     seeds: Sequence[int],
+    sizes: Sequence[Sequence[int] | None],
     confidence: float,
 ) -> None:
     """UsageError for settings out of range."""
@@ -156,6 +202,11 @@ def _require_settings(
         )
     if not seeds or min(seeds) < 1:
         raise UsageError("seeds: expected numbers of seeds, 1 or more")
+    asked = [numbers for numbers in sizes if numbers is not None]
+    if len(asked) > 1:
+        raise UsageError("trials, cluster_size: one of them can be planned for, not both")
+    if any(not numbers or min(numbers) < 1 for numbers in asked):
+        raise UsageError("trials, cluster_size: expected numbers of 1 or more")
 
 
 def likely(
@@ -241,9 +292,13 @@ def needed(
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a plan looks for: so much power for a true difference, planned from a pilot."""
+    """What a plan looks for: so much power for a true difference, planned from a pilot.
+
+    `others`: sets of components that are as likely as the pilot's.
+    """
 
     pilot: Pilot
+    others: Components
     difference: float
     power: float
     resampling: Resampling
@@ -308,14 +363,14 @@ class _Wanted:
 
 def _row(
     wanted: _Wanted,
-    others: Components,
     seeds: int,
-) -> tuple[float, ...]:
+) -> dict[str, float]:
     """The row of a plan for one number of seeds."""
+    row = {"seeds": seeds, "samples": np.nan}
     if wanted.pilot.seeds == 1 < seeds:
-        return (seeds, np.nan, np.nan, np.nan, np.nan, np.nan)
-    wanted = wanted.with_known_seeds()
+        return row
     components = wanted.pilot.components
+    others = wanted.others
     open_to = wanted.needed(others, seeds)
     middle = [(1 - LIKELY) / 2, (1 + LIKELY) / 2]
     low, high = np.quantile(open_to, middle, method="inverted_cdf")
@@ -327,7 +382,7 @@ def _row(
     if np.isfinite(normal):
         enough = _enough(wanted, seeds, start=normal)
     if np.isnan(enough):
-        return seeds, np.nan, wanted.power_of(MOST, seeds), low, np.nan, np.nan
+        return row | {"power": wanted.power_of(MOST, seeds), "samples_low": low}
     enough *= wanted.pilot.shortfall
     # the approximation may be off for these units; its range is moved by as much
     scale = enough / normal
@@ -335,7 +390,12 @@ def _row(
     samples = int(min(np.ceil(enough * more), MOST))
     low = min(samples, np.ceil(low * scale))
     high = max(samples, np.ceil(high * scale)) if np.isfinite(high) else np.nan
-    return seeds, samples, wanted.power_of(samples, seeds), low, high, seeds * samples
+    return row | {
+        "samples": samples,
+        "power": wanted.power_of(samples, seeds),
+        "samples_low": low,
+        "samples_high": high,
+    }
 
 
 def _enough(

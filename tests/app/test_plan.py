@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,7 +110,7 @@ def test_a_plan_takes_no_third_condition(six: et.Study) -> None:
         six.plan(F1, 0.04)
 
 
-def test_a_plan_says_how_many_rows_a_unit_has(tmp_path: Path) -> None:
+def write_trials(path: Path) -> None:
     """Four trials of 30 questions under two systems."""
     rng = np.random.default_rng(0)
     ease = np.repeat(rng.random(30), 4)
@@ -119,11 +120,45 @@ def test_a_plan_says_how_many_rows_a_unit_has(tmp_path: Path) -> None:
         for row in range(120):
             rows.append((f"q{row // 4}", row % 4, "right", condition, right[row]))
     columns = ["id", "trial", "metric", "condition", "value"]
-    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "t.csv", index=False)
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+
+
+def test_a_plan_says_how_many_rows_a_unit_has(tmp_path: Path) -> None:
+    write_trials(tmp_path / "t.csv")
     how = ("--suite", "table", "--metric", "right", "--difference", "0.1", "--seeds", "1", *QUICK)
     text = call("plan", tmp_path / "t.csv", *how, "--csv", tmp_path / "plan.csv").stdout
     assert "samples counts units (id): each has 4 rows here on average" in " ".join(text.split())
     assert pd.read_csv(tmp_path / "plan.csv")["rows_per_sample"].tolist() == [4.0]
+
+
+def test_a_plan_of_other_numbers_of_trials_and_its_decision(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    write_trials(file)
+    how = ("--suite", "table", "--metric", "right", "--difference", "0.1", "--seeds", "1", *QUICK)
+    asked = ("--trials", "1,2", "--csv", tmp_path / "plan.csv", "--register", tmp_path / "d.toml")
+    text = " ".join(call("plan", file, *how, *asked).stdout.split())
+    assert "each sample is drawn as often as trials says" in text
+    found = pd.read_csv(tmp_path / "plan.csv")
+    assert found["trials"].tolist() == [1, 2]
+    assert found["samples"].is_monotonic_decreasing
+    cheapest = found.loc[found["calls"].idxmin()]
+    assert f"Each sample has {cheapest['trials']:.0f} trials there." in text
+    declared = tomllib.loads((tmp_path / "d.toml").read_text())
+    assert declared["trials"] == cheapest["trials"] and "cluster_size" not in declared
+    runs = tmp_path / "runs"
+    call("score", "table", file, "-o", runs, *QUICK)
+    pair = sorted((runs / "results").glob("*_t"))
+    compared = call("compare", *pair, "--decision", tmp_path / "d.toml", *QUICK).output
+    departure = f"4 trials of a sample of a_t, where {declared['trials']} were declared"
+    assert departure in " ".join(compared.split())
+
+
+def test_numbers_of_trials_that_cannot_be_planned(tmp_path: Path) -> None:
+    how = ("--metric", F1, "--difference", "0.1", *QUICK)
+    said = call("plan", *PAIR, *how, "--trials", "1,3", status=2).output
+    assert "give a pilot with two trials or more of 10 samples" in " ".join(said.split())
+    said = call("plan", *PAIR, *how, "--cluster-size", "two", status=2).output
+    assert "--cluster-size 'two': expected whole numbers from 1 on" in said
 
 
 # --- rank

@@ -16,12 +16,16 @@ def test_sentences_of_a_plan() -> None:
         (3, 200, 0.81, 150, 260, 600),
         (5, 130, 0.8, 90, pd.NA, 650),
     ]
-    found = pd.DataFrame(rows, columns=list(CONTRACT[:-1]))
+    found = pd.DataFrame(rows, columns=list(CONTRACT[:6])).reindex(columns=list(CONTRACT))
     assert cheapest(found) == "Cheapest: 3 seeds of 200 samples, 600 calls for each condition."
     assert unreached(found) == []
     assert cheapest(found[:1]).endswith(
         ", whose verdict speaks for these systems and not for their other seeds."
     )
+    of_trials = cheapest(found.assign(trials=[1, 4, 9]))
+    assert of_trials.endswith("600 calls for each condition. Each sample has 4 trials there.")
+    of_clusters = cheapest(found.assign(cluster_size=[1, 4, 9]))
+    assert of_clusters.endswith("600 calls for each condition. Each cluster has 4 samples there.")
 
 
 ROW = {
@@ -72,8 +76,8 @@ def test_without_a_smallest_difference_there_is_nothing_to_say() -> None:
 def test_rows_of_a_plan_without_samples_say_why() -> None:
     one_seed = pd.DataFrame(
         [(3, None, None, None, None, None), (5, None, None, None, None, None)],
-        columns=list(CONTRACT[:-1]),
-    )
+        columns=list(CONTRACT[:6]),
+    ).reindex(columns=list(CONTRACT))
     assert unreached(one_seed) == [
         "No numbers for several seeds (3, 5): only one seed pairs here, which does not tell how far seeds "
         "differ. Give runs of two seeds or more to plan for them."

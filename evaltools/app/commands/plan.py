@@ -9,11 +9,11 @@ import click
 from ...core.commands import PATH, quiet_option
 from ...core.terminal import echo
 from ..options import (
-    parse_seeds,
     study_options,
     study_settings,
     suite_file_option,
     suite_option,
+    whole_numbers,
 )
 from ..suite_commands import RunsCommand
 
@@ -45,7 +45,20 @@ from ..suite_commands import RunsCommand
     default="1,3,5",
     show_default=True,
     metavar="N,...",
+    callback=whole_numbers,
     help="Numbers of seeds to plan for.",
+)
+@click.option(
+    "--trials",
+    metavar="N,...",
+    callback=whole_numbers,
+    help="Numbers of trials of a sample to plan for; by default as many as the runs have.",
+)
+@click.option(
+    "--cluster-size",
+    metavar="N,...",
+    callback=whole_numbers,
+    help="Numbers of samples in a cluster to plan for; by default as many as the runs have.",
 )
 @click.option("--csv", "csv_file", type=PATH, help="Write the plan there as well.")
 @click.option(
@@ -72,11 +85,11 @@ from ..suite_commands import RunsCommand
 @suite_file_option
 @study_options
 @quiet_option
-def plan(runs: tuple[str, ...], seeds: str, **values: Any) -> None:
+def plan(runs: tuple[str, ...], **values: Any) -> None:
     """How many samples, for each number of seeds, show a difference, the runs given being the pilot.
 
     The runs of two conditions (named as for `compare`); or of one, whose seeds then stand in for the other.
     """
     from ..plan import plan_command
 
-    echo(plan_command(runs, seeds=parse_seeds(seeds), **study_settings(values)))
+    echo(plan_command(runs, **study_settings(values)))
