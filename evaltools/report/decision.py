@@ -104,8 +104,7 @@ metric = $metric
 direction = "$direction"  # which values are better
 margin = $margin  # how much worse the candidate may be; 0: it must be better
 n = $n  # samples on both sides
-seeds = $seeds  # of each side
-${size}\
+seeds = $seeds  # of each side$size
 level = $level  # of the two-sided test, over all looks
 looks = $looks  # numbers of samples at which the data may be tested
 
@@ -117,8 +116,8 @@ pilot = $pilot
 """)
 
 SIZE = {
-    TRIALS: "trials = {}  # of each sample\n",
-    CLUSTER_SIZE: "cluster_size = {}  # samples in each cluster\n",
+    TRIALS: "\ntrials = {}  # of each sample",
+    CLUSTER_SIZE: "\ncluster_size = {}  # samples in each cluster",
 }
 """Line of the file that says how many rows a sample has, where it was planned."""
 
