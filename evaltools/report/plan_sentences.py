@@ -109,8 +109,8 @@ def plan_notes(
     notes.append(_rows_of_samples(planned, study.suite.unit))
     if planned["samples"].notna().any():
         note = say(
-            "calls: seeds x samples x rows of a sample, for one condition. samples_low to samples_high: what these runs leave open "
-            "(in simulations more than 80% of such ranges held the truth); no samples_high: they do not rule out that no "
+            "calls: seeds x samples x rows of a sample, for one condition. samples_low to samples_high: what these runs "
+            "leave open (in simulations more than 80% of such ranges held the truth); no samples_high: they do not rule out that no "
             "number is enough."
         )
         notes.append(note)
