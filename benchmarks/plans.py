@@ -317,7 +317,8 @@ def plan_line(cell: PlanCell, pilots: int) -> str:
 
 def plan_table(cells: Sequence[PlanCell], pilots: int, jobs: int) -> None:
     head = [
-        "data", "pilot", "rows: pilot / planned", "seed variance", "seeds planned", "difference", "truly needed", "pilots with a plan",
+        "data", "pilot", "rows: pilot / planned", "seed variance",
+        "seeds planned", "difference", "truly needed", "pilots with a plan",
         "samples planned: median (10 to 90%)", "their true power, mean", "range holds the truth (below / above)",
     ]  # fmt: skip
     print(f"| {' | '.join(head)} |")

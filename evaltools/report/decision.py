@@ -377,11 +377,11 @@ def _other_sizes(
     """Whether samples have other numbers of trials, or clusters of samples, than declared."""
     departures = []
     declared = {TRIALS: decision.trials, CLUSTER_SIZE: decision.cluster_size}
-    for kind, number in declared.items():
-        if number is None:
+    for kind, expected in declared.items():
+        if expected is None:
             continue
         size = mean_size(study.frames(condition), study.suite.unit, kind)
-        if abs(size - number) >= 0.005:
-            values = {"size": f"{size:.3g}", "condition": condition, "declared": number}
+        if abs(size - expected) >= 0.005:
+            values = {"size": f"{size:.3g}", "condition": condition, "declared": expected}
             departures.append(Message(OTHER_SIZE[kind], values))
     return departures

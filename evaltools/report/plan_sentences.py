@@ -110,8 +110,8 @@ def plan_notes(
     if planned["samples"].notna().any():
         note = say(
             "calls: seeds x samples x rows of a sample, for one condition. samples_low to samples_high: what these runs "
-            "leave open (in simulations more than 80% of such ranges held the truth); no samples_high: they do not rule out that no "
-            "number is enough."
+            "leave open (in simulations more than 80% of such ranges held the truth); no samples_high: they do not "
+            "rule out that no number is enough."
         )
         notes.append(note)
     return [note for note in notes if note]
