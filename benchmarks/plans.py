@@ -179,7 +179,8 @@ SIZES = np.unique(np.round(30 * 1.35 ** np.arange(16)).astype(int))
 
 def realised(cell: PlanCell, studies: int) -> np.ndarray:
     """The true power of studies of SIZES samples, whose candidate is better by the effect of the cell."""
-    compiled = compile_table([replace(METRIC, name=f"m{j}", numerator=f"y{j}") for j in range(50)])
+    table = [replace(cell.metric, name=f"m{j}", numerator=f"y{j}") for j in range(50)]
+    compiled = compile_table(table)
     columns = [compiled.columns.index(f"y{j}") for j in range(50)]
     powers = []
     for n in SIZES:
@@ -225,6 +226,12 @@ class PlanCell:
     rows: int = 1
     planned_rows: int = 1
     of_cluster: bool = False
+    proportion: bool = False
+
+    @property
+    def metric(self) -> Metric:
+        """The metric that is planned for."""
+        return replace(METRIC, proportion=self.proportion)
 
 
 TUNED = [
@@ -247,12 +254,13 @@ ROWS = [
     PlanCell("grades", 60, 1, 1, 0.0, 0.25, rows=3, planned_rows=1),
     PlanCell("grades", 60, 1, 1, 0.0, 0.25, rows=3, planned_rows=3),
     PlanCell("grades", 60, 1, 1, 0.0, 0.25, rows=3, planned_rows=10),
-    PlanCell("rate .3", 60, 1, 1, 0.0, 0.25, rows=4, planned_rows=1),
-    PlanCell("rate .3", 60, 1, 1, 0.0, 0.25, rows=2, planned_rows=8),
+    PlanCell("rate .3", 60, 1, 1, 0.0, 0.25, rows=4, planned_rows=1, proportion=True),
+    PlanCell("rate .3", 60, 1, 1, 0.0, 0.25, rows=2, planned_rows=8, proportion=True),
     PlanCell("grades", 60, 3, 3, 0.0, 0.25, rows=3, planned_rows=1),
     PlanCell("mean", 40, 1, 1, 0.0, 0.25, rows=5, planned_rows=1, of_cluster=True),
     PlanCell("mean", 40, 1, 1, 0.0, 0.25, rows=5, planned_rows=15, of_cluster=True),
-    PlanCell("rate .85", 40, 1, 1, 0.0, 0.25, rows=4, planned_rows=12, of_cluster=True),
+    PlanCell("rate .85", 40, 1, 1, 0.0, 0.25, rows=4, planned_rows=12, of_cluster=True,
+             proportion=True),
 ]  # fmt: skip
 """Trials of a sample and samples of a cluster; nothing of the plans was chosen on these."""
 
@@ -278,7 +286,7 @@ def plan_once(cell: PlanCell, key: int) -> np.ndarray:
     try:
         planned = plan(
             list(study.values()),
-            [METRIC],
+            [cell.metric],
             "id",
             "m",
             difference,

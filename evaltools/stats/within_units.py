@@ -104,7 +104,7 @@ def within_units(
         raise UsageError(LACKING[kind], least=MIN_UNITS)
 
     seeds = len(values)
-    of_seeds = np.mean([_variance(of_seed, codes, df) for of_seed in values])
+    of_seeds = float(np.mean([_variance(of_seed, codes, df) for of_seed in values]))
     residual = 0.0
     if len(conditions) == 1:
         # differences of a condition's own seeds: what they share is gone
