@@ -191,6 +191,8 @@ def rules_frame(rules: Rules) -> pd.DataFrame:
         rows.append(("risk item", say(tag), _phrases(named.phrases)))
         if named.needs:
             rows.append(("needed beside it", say(tag), _phrases(named.needs)))
+        if named.signs:
+            rows.append(("sign, where a source says it too", say(tag), _phrases(named.signs)))
     rows.append(("follow-up", "", _phrases(rules.followup.phrases)))
     for named in rules.definitive:
         rows.append(("definitive phrases", "", _phrases(named.phrases)))

@@ -6,7 +6,7 @@ Source: specification D15 and D16.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -74,8 +74,10 @@ class CompiledRules:
         for name, rule in rules.let_offs.items():
             let_offs[name] = _let_off(rule, phrases)
         self.tags = {}
+        self.signs = {}
         for tag, named in rules.tags.items():
             self.tags[tag] = _phrase_set(named, let_offs, phrases)
+            self.signs[tag] = replace(self.tags[tag], phrases=phrases(named.signs), needs=())
         self.followup = _phrase_set(rules.followup, let_offs, phrases)
         self.definitive = []
         for named in rules.definitive:

@@ -66,11 +66,13 @@ class PhraseSet(_Strict):
 
     `not_within`: words that a match may not touch (단서 is no proviso in 진단서).
     `needs`: of a tag, what must stand in a match or near it (limit: a figure; 한도 alone only names it).
+    `signs`: of a tag, words too weak to cover it alone: they do in a clause that tells one of the sources again.
     `let_off`: names of let-offs.
     """
 
     phrases: tuple[Phrase, ...] = Field(min_length=1)
     needs: tuple[Phrase, ...] = ()
+    signs: tuple[Phrase, ...] = ()
     not_within: tuple[Phrase, ...] = ()
     let_off: tuple[str, ...] = ()
 

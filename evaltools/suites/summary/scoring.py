@@ -18,8 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .compiled import CompiledPhrases, CompiledRules
+from .compiled import CompiledRules
 from .entities import Entity, by_key, extractor
+from .retold import ReadText, tag_told
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .schema import split_tags
 from .support import Support, entity_json, support
@@ -133,8 +134,10 @@ def score_case(
     text = normalise(answer, rules.fold)
     blank = not text.norm.strip()
 
-    summary = extractor(compiled).entities(answer, text)
-    sources = [_context_entities(compiled, context) for context in contexts]
+    read = ReadText(answer, text, extractor(compiled).entities(answer, text))
+    texts = [_read(compiled, context) for context in contexts]
+    summary = read.entities
+    sources = [source.entities for source in texts]
     unread = _unread_figures(answer, summary, contexts)
     held = support(answer, summary, contexts, sources, relations=compiled.fold)
 
@@ -143,10 +146,7 @@ def score_case(
     due = {}
     for tag in tags or ():
         if tag in compiled.tags:
-            named = compiled.tags[tag]
-            of_tags[tag] = find_matches(named, text, answer, compiled)
-            if not of_tags[tag].standing:
-                due[tag] = _first_in_contexts(compiled, named, contexts)
+            of_tags[tag], due[tag] = tag_told(tag, read, texts, compiled)
     followup = find_matches(compiled.followup, text, answer, compiled)
     definitive = []
     for named in compiled.definitive:
@@ -169,9 +169,10 @@ def score_case(
 
 
 @lru_cache(maxsize=4096)
-def _context_entities(compiled: CompiledRules, context: str) -> tuple[Entity, ...]:
-    """Entities of a context, which often stands in several cases."""
-    return tuple(extractor(compiled).entities(context))
+def _read(compiled: CompiledRules, context: str) -> ReadText:
+    """A context, which often stands in several cases, with its values."""
+    text = normalise(context, compiled.fold)
+    return ReadText(context, text, tuple(extractor(compiled).entities(context, text)))
 
 
 _FIGURE = re.compile(
@@ -215,25 +216,6 @@ def _stands_as_written(answer: str, figure: re.Match[str], contexts: Sequence[st
         with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}(?![0-9])")
     pattern = re.compile("|".join(with_letter))
     return any(pattern.search(context) for context in contexts)
-
-
-def _first_in_contexts(
-    compiled: CompiledRules,
-    named: CompiledPhrases,
-    contexts: Sequence[str],
-) -> dict[str, Any]:
-    """Where the contexts first name a risk item; {} where none does."""
-    for number, context in enumerate(contexts):
-        text = normalise(context, compiled.fold)
-        standing = find_matches(named, text, context, compiled).standing
-        if standing:
-            first = standing[0]
-            return {
-                "text": first["text"],
-                "context": number,
-                "context_at": first["at"],
-            }
-    return {}
 
 
 def _ratio(numerator: int, denominator: int, **evidence: Any) -> Score:

@@ -87,7 +87,7 @@ _RECKONED_WITH = re.compile(r"\s?[x×*=+→]")
 """Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원."""
 
 _FIGURE = re.compile(r"[0-9]")
-_CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
+CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
 _NEXT_OF_LIST = re.compile(r"[,·/()+]|(?<=원)과\s")
 """In a list of values what is said at its end is said of all: A 300만원, B 3천만원을 1회 지급."""
 
@@ -180,7 +180,7 @@ def _sides(before: str, after: str) -> frozenset[str]:
 def _payment_behind(after: str) -> tuple[frozenset[str], bool]:
     """Whether a value is paid, or not, and whether that is said of no other value."""
     is_direct = True
-    for part in _NEXT_OF_LIST.split(_CLAUSE_END.split(after, maxsplit=1)[0]):
+    for part in _NEXT_OF_LIST.split(CLAUSE_END.split(after, maxsplit=1)[0]):
         has_figure = bool(_FIGURE.search(part))
         if not is_direct and not has_figure:
             break

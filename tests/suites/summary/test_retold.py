@@ -1,0 +1,105 @@
+"""Risk items told in words too weak to cover them alone, in a clause that tells a clause of the sources again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaltools as et
+from evaltools.suites.summary.rules import load_rules
+from evaltools.suites.summary.scoring import score_case
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "summary_pairs.jsonl"
+
+
+def coverage(summary: str, source: str, tag: str) -> Any:
+    return et.summary.score(summary, [source], [tag])["summary_risk_coverage"]
+
+
+RETOLD = [
+    ("exclusion", "렌터카 대차는 이 상품에 안 들어가 있어요.", "렌터카 대차는 미포함."),
+    ("condition", "자녀할인은 등본을 보내시면 적용돼요.", "자녀할인은 등본을 보낼 때 적용."),
+    ("limit", "홀인원 축하금은 계약하신 동안 딱 한 번.", "홀인원 축하금은 계약기간 중 1회."),
+    ("deductible", "유리막 비용 중 3만 원은 고객님 몫이에요.", "유리막 비용은 3만원 몫."),
+    ("waiting_period", "뇌졸중은 91일째 되어야 나와요.", "뇌졸중은 91일째 보장."),
+]
+
+
+@pytest.mark.parametrize(("tag", "source", "summary"), RETOLD)
+def test_a_weak_word_covers_what_a_clause_of_the_source_says_too(
+    tag: str, source: str, summary: str
+) -> None:
+    score = coverage(summary, source, tag)
+    assert score.score == 1.0
+    (sign,) = score.evidence["covered"][tag]
+    start, end = sign["at"]
+    assert summary[start:end] == sign["text"]
+    assert sign["context"] == 0
+    assert source[slice(*sign["context_at"])]
+
+
+@pytest.mark.parametrize(("tag", "source", "summary"), RETOLD)
+def test_it_covers_nothing_that_the_sources_do_not_say(tag: str, source: str, summary: str) -> None:
+    """The same words about another thing: no word but the sign stands in both."""
+    other = "보험료 미납 안내를 드립니다."
+    assert coverage(summary, other, tag).score == 0.0
+
+
+LEFT_OUT = [
+    ("exclusion", "렌터카 대차는 이 상품에 안 들어가 있어요.", "렌터카 대차 문의에 답변함."),
+    ("condition", "자녀할인은 등본을 보내시면 적용돼요.", "자녀할인이 적용됨을 안내."),
+    ("limit", "홀인원 축하금은 계약하신 동안 딱 한 번.", "홀인원 축하금이 지급됨."),
+]
+
+
+@pytest.mark.parametrize(("tag", "source", "summary"), LEFT_OUT)
+def test_a_clause_of_the_source_without_the_risk_covers_nothing(
+    tag: str, source: str, summary: str
+) -> None:
+    score = coverage(summary, source, tag)
+    assert (score.score, list(score.evidence["missing"])) == (0.0, [tag])
+
+
+def test_where_a_source_names_the_risk_its_own_clause_must_be_told() -> None:
+    """보상하지 않습니다 is a wording of the exclusion; the summary denies something else of the source."""
+    source = "스케일링은 보상하지 않습니다. 주차는 무료가 아닙니다."
+    assert coverage("주차는 무료가 아님.", source, "exclusion").score == 0.0
+    assert coverage("스케일링은 안 들어감.", source, "exclusion").score == 1.0
+
+
+def test_rules_of_a_company_have_signs_of_their_own(tmp_path: Path) -> None:
+    rules = {
+        "schema_version": 1,
+        "name": "acme",
+        "version": "1",
+        "extends": "ko-insurance",
+        "tags": {"철회": {"phrases": ["청약 철회"], "signs": ["무르", "취소"]}},
+    }
+    path = tmp_path / "acme.json"
+    path.write_text(json.dumps(rules, ensure_ascii=False), encoding="utf-8")
+    source = "증권을 받고 15일 안에는 계약을 무르실 수 있어요."
+    told = et.summary.score("증권을 받고 15일 안에 취소 가능.", [source], ["철회"], path)
+    other = et.summary.score("자동이체 취소 가능.", [source], ["철회"], path)
+    assert told["summary_risk_coverage"].score == 1.0
+    assert other["summary_risk_coverage"].score == 0.0
+
+
+def test_fresh_summaries_pass_where_they_tell_the_risk_and_fail_where_they_leave_it_out() -> None:
+    rules = load_rules("ko-insurance")
+    alarms = []
+    missed = []
+    for line in DATA.read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        contexts, tags = case["contexts"], case["summary_tags"]
+        scores = score_case(case["right"], contexts, tags, rules).scores
+        if scores["summary_risk_coverage"].score < 0.9:
+            alarms.append(case["id"])
+        for wrong in case["wrong"]:
+            scores = score_case(wrong["answer"], contexts, tags, rules).scores
+            if wrong["metric"] == "summary_risk_coverage" and scores[wrong["metric"]].score >= 0.9:
+                missed.append(case["id"])
+    assert missed == []
+    assert alarms == ["n04", "n14", "n19"]
