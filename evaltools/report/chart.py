@@ -45,15 +45,7 @@ class Chart(Figure):
     """Whether there was anything to draw."""
 
     def png(self) -> bytes:
-        dpi = self.dpi
-        try:
-            self.dpi = 100 * SCALE
-            # savefig would draw everything twice, the first time for a layout that is done
-            canvas = FigureCanvasAgg(self)
-            canvas.draw()
-        finally:
-            self.dpi = dpi
-        return lighter(Image.fromarray(np.asarray(canvas.buffer_rgba())))
+        return lighter(picture(self))
 
     def export(self, form: Literal["svg", "pdf"]) -> bytes:
         """The figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
@@ -99,6 +91,19 @@ class Chart(Figure):
             return self.page()._repr_mimebundle_()
         data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": repr(self)}
         return data, {"image/png": {"width": round(self.get_figwidth() * 100), "alt": self.title}}
+
+
+def picture(figure: Figure) -> Image.Image:
+    """The picture of a figure at twice the screen's resolution."""
+    dpi = figure.dpi
+    try:
+        figure.dpi = 100 * SCALE
+        # savefig would draw everything twice, the first time for a layout alone
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+    finally:
+        figure.dpi = dpi
+    return Image.fromarray(np.asarray(canvas.buffer_rgba()))
 
 
 def lighter(image: Image.Image) -> bytes:

@@ -97,40 +97,49 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
 def _show_figures(shell: Any) -> None:
     """Show matplotlib figures in the style of the report, as sharp PNG."""
     import matplotlib as mpl
+    import matplotlib.pyplot as plt
     import matplotlib_inline.backend_inline  # noqa: F401  registers the formatter that is replaced here
     from matplotlib.figure import Figure
 
     from .chart import figure_style
 
     mpl.rcParams.update(figure_style())
+    # matplotlib would draw every figure of a cell once more before it is shown
+    plt.uninstall_repl_displayhook()
     shell.display_formatter.formatters["image/png"].for_type(Figure, figure_png)
 
 
 def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
-    from PIL import Image
-
-    from .chart import SCALE, lighter
+    from .chart import SCALE, lighter, picture
 
     alt = say(figure_title(figure))
     translate(figure)
-    # what stands outside of a figure that its cell laid out, as a legend may, is kept too
-    box = "tight" if figure.get_layout_engine() is not None else None
-    lay_out(figure)
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=100 * SCALE, bbox_inches=box)
-    image = Image.open(file)
+    if figure.get_layout_engine() is None:
+        lay_out(figure)
+        image = picture(figure)
+    else:
+        image = _cropped(figure)
     data = base64.b64encode(lighter(image)).decode("ascii")
     return data, {"width": round(image.width / SCALE), "alt": alt}
+
+
+def _cropped(figure: Any) -> Any:
+    """The picture of a figure that its cell laid out, with what stands outside of it, as a legend may."""
+    from PIL import Image
+
+    from .chart import SCALE
+
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=100 * SCALE, bbox_inches="tight")
+    return Image.open(file)
 
 
 def lay_out(figure: Any) -> None:
     """Make everything fit into the figure's own width: its text is then as large as it is meant to be, on a phone too.
 
-    The title of a figure with one axes begins above their labels. A figure that is laid out already stays as it is.
+    The title of a figure with one axes begins above their labels.
     """
-    if figure.get_layout_engine() is not None:
-        return
     if len(figure.axes) == 1 and not figure.get_suptitle():
         axes = figure.axes[0]
         title = axes.get_title("left")
