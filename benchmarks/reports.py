@@ -29,7 +29,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans() -> None:
-    """Become the parent of processes that outlive theirs, as the fork server does, so that their time is counted."""
+    """Become the parent of processes that outlive theirs, as a server of processes may, so that their time is counted."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 

@@ -1,4 +1,4 @@
-"""Kernels of report notebooks: forked from a process that has their libraries loaded, or started anew.
+"""Kernels of report notebooks: forked from the process that makes the report, or started anew.
 
 The folder that a command is called in, and the user's home, take no part in a report: a kernel imports no module
 from there and reads no profile, startup file or style.
@@ -19,7 +19,6 @@ from types import ModuleType
 from typing import Any
 
 from ..core import plugins
-from ..core.files import PACKAGE
 from ..core.processes import end_with_parent
 
 OPTION = "EVALTOOLS_KERNELS"
@@ -78,37 +77,59 @@ def connection(folder: Path) -> Any:
     return Config({"KernelManager": files})
 
 
-def run_forked(arguments: list[str], environment: dict[str, str], folder: str) -> None:
-    """Be a kernel, in a process that was forked for it."""
+def load_libraries() -> None:
+    """Import what the notebooks of reports do, so that a kernel forked from this process need not."""
+    import pyarrow.parquet  # noqa: F401
+
+    from . import figures, make_study  # noqa: F401
+    from .fonts import covered
+    from .templates import macros
+
+    # seaborn needs scipy.stats for densities only, for which it has code of its own: 0.8 of 1.4 seconds
+    with without("scipy.stats"):
+        import seaborn  # noqa: F401
+    covered()
+    macros()
+
+
+def run_forked(arguments: list[str], environment: dict[str, str]) -> None:
+    """Be a kernel, in a process that was forked for it from one with an event loop."""
+    import asyncio
+
     import numpy as np
 
     os.setsid()  # an interrupt from the terminal is not for kernels
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    asyncio.set_event_loop_policy(None)  # the loop of the other process is not for this one
     end_with_parent()
     os.environ.clear()
     os.environ.update(environment)
-    os.chdir(folder)
+    sys.path = [entry for entry in sys.path if entry not in ("", str(Path.cwd()))]
+    sys.modules["__main__"] = ModuleType("__main__")
     sys.argv = ["ipykernel_launcher", *arguments]
     np.random.seed()  # noqa: NPY002 - unseeded numbers would be the same in every kernel
     start_kernel(arguments, parent_handle=os.getppid())
 
 
 class ForkedKernel:
-    """A kernel forked by Python's fork server, with the methods of `subprocess.Popen` that jupyter_client uses.
-
-    Raises OSError or EOFError where the server cannot be reached.
-    """
+    """A kernel forked from this process, with the methods of `subprocess.Popen` that jupyter_client uses."""
 
     stdin = stdout = stderr = None
 
     def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
-        context = get_context("forkserver")
-        context.set_forkserver_preload(["evaltools.report.kernel_libraries"])
-        arguments_of_process = (arguments, environment, str(Path.cwd()))
-        self.process = context.Process(target=run_forked, args=arguments_of_process)
-        with _isolated():
-            self.process.start()
-        self.pid = self.process.pid
+        load_libraries()
+        process = get_context("fork").Process(target=run_forked, args=(arguments, environment))
+        # until it has a session of its own, no signal from the terminal reaches it
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        self.process = process
+        self.pid = process.pid
 
     def poll(self) -> int | None:
         """The exit status; None while the kernel lives."""
@@ -127,30 +148,6 @@ class ForkedKernel:
 
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)
-
-
-@contextmanager
-def _isolated() -> Iterator[None]:
-    """Processes started by multiprocessing in the block do not run the main script again.
-
-    They import nothing from the working directory, but what is installed there, and no signal from the terminal
-    reaches them.
-    """
-    main, path, safe = sys.modules["__main__"], sys.path, os.environ.get("PYTHONSAFEPATH")
-    sys.modules["__main__"] = ModuleType("__main__")
-    kept = [entry for entry in path if entry not in ("", str(Path.cwd()))]
-    sys.path = [*kept, str(PACKAGE.parent)]
-    os.environ["PYTHONSAFEPATH"] = "1"
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        sys.modules["__main__"], sys.path = main, path
-        if safe is None:
-            del os.environ["PYTHONSAFEPATH"]
-        else:
-            os.environ["PYTHONSAFEPATH"] = safe
 
 
 def kernels_are_forked() -> bool:
@@ -199,23 +196,15 @@ def kernel_manager() -> Any:
             environment = how.pop("env", None) or dict(os.environ)
             environment = kernel_environment(environment, Path(self.connection_file).parent)
             provisioner: Any = self.provisioner
-            forked = _fork(kernel_cmd[4:], environment) if kernels_are_forked() else None
-            if forked is None:
-                await super()._async_launch_kernel(kernel_cmd, env=environment, **how)
-            else:
+            if kernels_are_forked():
+                forked = ForkedKernel(kernel_cmd[4:], environment)
                 provisioner.process = forked
                 provisioner.pid = provisioner.pgid = forked.pid
+            else:
+                await super()._async_launch_kernel(kernel_cmd, env=environment, **how)
             _started.append(provisioner.process)
 
     return KernelManager
-
-
-def _fork(arguments: list[str], environment: dict[str, str]) -> ForkedKernel | None:
-    """A forked kernel; None where there is no server to fork it."""
-    try:
-        return ForkedKernel(arguments, environment)
-    except (OSError, EOFError):  # the server of another process, or one that is ending
-        return None
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import logging
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +18,15 @@ from ..core.folders import LOCK
 from ..core.language import say, speak
 from ..core.results import read_manifest
 from ..core.terminal import echo
-from . import paper
-from .kernels import connection, end_kernels, kernel_manager, without
+from . import page, paper
+from .kernels import (
+    connection,
+    end_kernels,
+    kernel_manager,
+    kernels_are_forked,
+    load_libraries,
+    without,
+)
 from .make_study import study
 from .parameters import names_set
 from .study import Study
@@ -70,12 +76,12 @@ def load_papermill() -> Any:
 
 
 def prepare() -> None:
-    """Load what executes notebooks and renders their pages."""
+    """Load what executes notebooks and renders their pages, before the processes that do so are forked."""
     load_papermill()
     kernel_manager()
-    from .page import prepare as prepare_pages
-
-    prepare_pages()
+    if kernels_are_forked():
+        load_libraries()
+    page.prepare()
 
 
 def parameters_of(notebook: str | Path) -> list[str]:
@@ -124,16 +130,8 @@ def run(job: ReportJob) -> Path:
     Raises ReportFailed where a cell fails or the kernel dies: the notebook is kept, an older HTML is removed.
     WorkFailed where another process replaced a result meanwhile. A notebook there that was edited is kept beside.
     """
-    load_papermill()
-
     speak(job.parameters.get("lang", "en"))
-    from .page import prepare as prepare_pages
-    from .page import render
-
-    # the kernel works in a process of its own: what renders its notebook can be loaded meanwhile
-    with ThreadPoolExecutor(1) as meanwhile:
-        meanwhile.submit(prepare_pages)
-        nb, failure = execute(job)
+    nb, failure = execute(job)
     tidy(nb)
     if failure is not None:
         (job.folder / HTML).unlink(missing_ok=True)
@@ -143,7 +141,7 @@ def run(job: ReportJob) -> Path:
     _require_unchanged(job)
     paper_files = _paper_files(job)
     labels = {name: label for name, (label, _) in paper_files.items()}
-    html = render(nb, title=job.title, beside=labels)
+    html = page.render(nb, title=job.title, beside=labels)
     contents = {name: content for name, (_, content) in paper_files.items()}
     contents[HTML] = html.encode("utf-8", "surrogatepass")
     _write(job.folder, nb, stamp(job), contents)

@@ -54,15 +54,32 @@ def _alive(pid: int) -> bool:
         return False
 
 
-def test_the_kernels_of_a_process_are_forked_from_one_other(job: Any) -> None:
+def test_kernels_are_forked_from_the_process_that_makes_the_reports(job: Any) -> None:
     for name in ("a", "b"):
         made = job(WHO, name=name)
         run(made)
     (a, parent, session), (b, other, _) = (who(made.folder.parent / name) for name in ("a", "b"))
-    assert a != b and parent == other != os.getpid()
+    assert a != b and parent == other == os.getpid()
     assert session == a, "a session of its own: an interrupt from the terminal is not for it"
-    assert psutil.Process(parent).ppid() == os.getpid()
     assert not any(map(_alive, (a, b)))
+
+
+def test_what_this_process_has_set_is_not_seen_by_a_notebook(
+    job: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its main script, its event loop and its handler of signals."""
+    monkeypatch.setattr("__main__.left", 1, raising=False)
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        made = job(
+            "import __main__, asyncio, signal\n"
+            "print(hasattr(__main__, 'left'), signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)",
+            "await asyncio.sleep(0.01)\nprint('awaited')",
+        )
+        run(made)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert "".join(texts(made.folder / NOTEBOOK)).split() == ["False", "True", "awaited"]
 
 
 def test_spawning_is_an_option(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,17 +98,7 @@ def test_where_a_suite_of_the_users_is_loaded_kernels_are_started(
     assert who(made.folder)[1] == os.getpid()
 
 
-def test_a_server_that_was_killed_fails_no_report(job: Any) -> None:
-    made = job(WHO)
-    run(made)
-    server = who(made.folder)[1]
-    os.kill(server, signal.SIGKILL)
-    _until(lambda: not _alive(server))
-    run(made)
-    assert who(made.folder)[1] != server
-
-
-def test_a_process_that_is_forked_from_one_with_a_server_makes_reports_too(job: Any) -> None:
+def test_a_process_forked_from_one_that_made_a_report_makes_reports_too(job: Any) -> None:
     run(job("1"))
     made = job(WHO, name="other")
     with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
