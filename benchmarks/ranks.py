@@ -2,11 +2,13 @@
 
     python benchmarks/ranks.py > ranks.md
     python benchmarks/ranks.py --conditions 3,10 --datasets 1000
+    python benchmarks/ranks.py --pools --conditions 10,60
     python benchmarks/ranks.py --command
 
 Each condition is a column of values that share the effect of their sample; "half high" lifts every second condition,
 and counts a wrong pair among equal ones as an error. The share of right pairs that are shown stands beside it. Prints
-Markdown. `--command` times `evaltools rank` of 181 conditions on 41 samples, or on one of 41 metrics, instead.
+Markdown. `--pools`: what the seeds of the pair alone, those of all conditions alone, and both would do on the same data.
+`--command` times `evaltools rank` of 181 conditions on 41 samples, or on one of 41 metrics, instead.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from scipy.special import ndtr
 
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
+from evaltools.stats import max_t
 from evaltools.stats.max_t import joint_tests
 
 PERMUTATIONS = 1000
@@ -49,6 +52,7 @@ CELLS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int, float, bool]] = 
     "scores, 3 seeds": (normal, 3, 0.0, False),
     "scores, 3 seeds of variance .1": (normal, 3, 0.1, False),
     "events, 3 seeds of variance .1": (event, 3, 0.1, False),
+    "events, 3 seeds": (event, 3, 0.0, False),
 }
 
 
@@ -86,6 +90,34 @@ def judged(name: str, conditions: int, n: int, rng: np.random.Generator) -> tupl
     equal = (parity[0] == parity[1]).to_numpy() | (not lifted)
     right = shown[~equal].mean() if lifted else np.nan
     return bool((shown & equal).any()), right
+
+
+def pool_table(conditions: list[int], samples: int, datasets: int, seconds: float) -> None:
+    """Some wrong pair, by the spread of the seeds that T is lowered by."""
+    print(
+        "| data | conditions | samples | data sets | seeds of the pair alone | of all alone | both |"
+    )
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    both = max_t._pools
+    pools = [
+        lambda *terms: both(*terms)[:1],
+        lambda *terms: both(*terms)[1:],
+        both,
+    ]
+    for name in [name for name in CELLS if CELLS[name][1] > 1]:
+        for n_conditions in conditions:
+            wrong = []
+            start = time.process_time()
+            while len(wrong) < datasets and time.process_time() - start < seconds:
+                of_pools = []
+                for max_t._pools in pools:
+                    # the same data for each
+                    rng = np.random.default_rng([n_conditions, samples, len(name), len(wrong)])
+                    of_pools.append(judged(name, n_conditions, samples, rng)[0])
+                wrong.append(of_pools)
+            rates = " | ".join(f"{100 * rate:.1f}" for rate in np.mean(wrong, axis=0))
+            print(f"| {name} | {n_conditions} | {samples} | {len(wrong)} | {rates} |", flush=True)
+    max_t._pools = both
 
 
 def write_table(path: Path, conditions: int, samples: int, metrics: int, seeds: int) -> None:
@@ -136,10 +168,15 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=50)
     parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=20, help="at most so long for each cell")
+    parser.add_argument("--pools", action="store_true", help="compare the pools of seeds instead")
     parser.add_argument("--command", action="store_true", help="time the command instead")
     args = parser.parse_args()
     if args.command:
         time_command()
+        return
+    if args.pools:
+        sizes = [int(c) for c in args.conditions.split(",")]
+        pool_table(sizes, args.samples, args.datasets, args.seconds)
         return
     print(
         "| data | conditions | data sets | some wrong pair, % | SE | right pairs shown, % | s each |"

@@ -94,7 +94,7 @@ def make_study(
     for condition, of_seed in conditions.items():
         frames[condition] = {seed: run.data for seed, run in of_seed.items()}
     pool = _pool_of(frames, first)
-    aggregates = _aggregates(frames, first, pool)
+    aggregates = _aggregates(conditions, frames, first, pool)
     tested_alone = _tested_alone(runs, primary)
     joint = _joint(frames, first, tested_alone)
     comparisons = _comparisons(
@@ -138,20 +138,27 @@ def _pool_of(frames: Mapping[str, Runs], first: Run) -> SeedPool | None:
 
 
 def _aggregates(
+    conditions: Conditions,
     frames: Mapping[str, Runs],
     first: Run,
     pool: SeedPool | None,
 ) -> dict[str, pd.DataFrame]:
     """The estimates of every condition over its seeds."""
     aggregates = {}
-    for condition, of_seed in frames.items():
+    for condition, of_seed in conditions.items():
+        estimates = {}
+        for seed, run in of_seed.items():
+            # a suite may have put intervals of its own into the estimates of its runs
+            if run.suite.intervals is None and run.resampling == first.resampling:
+                estimates[seed] = run.estimates
         aggregates[condition] = aggregate(
-            of_seed,
+            frames[condition],
             first.metrics,
             first.suite.unit,
             first.resampling,
             pool,
             condition,
+            estimates,
         )
     return aggregates
 

@@ -36,7 +36,7 @@ from .large_samples import LARGE
 from .measured import measured_runs
 from .mover import unit_differences
 from .score_intervals import proportions
-from .seed_variance import SeedTerm, seed_pool, seed_term
+from .seed_variance import SeedPool, SeedTerm, seed_pool, seed_term
 from .sign_flips import sign_patterns
 from .variance import SampleTerm, spread
 
@@ -320,14 +320,23 @@ def _p_of_seeds(
 ) -> Array:
     """p of every pair for new seeds and new samples; null where a side has one seed.
 
-    The larger of two: with the spread of the pair's own seeds, and with that of all conditions.
+    The largest of those by each of `_pools`.
     """
     a, b = terms.take(pairs[0]), terms.take(pairs[1])
-    every_condition = [terms.take([index]) for index in range(len(terms.plain))]
     p = []
-    for pool in (seed_pool([a, b]), seed_pool(every_condition)):
+    for pool in _pools(terms, a, b):
         p.append(spread(samples, pool.term(a, sides=2), pool.term(b, sides=2)).p_value(delta))
-    return np.fmax(*p)
+    return np.fmax.reduce(p)
+
+
+def _pools(
+    terms: SeedTerm,
+    a: SeedTerm,
+    b: SeedTerm,
+) -> list[SeedPool]:
+    """How far seeds differ: those of both sides of each pair, and those of all conditions."""
+    every_condition = [terms.take([index]) for index in range(len(terms.plain))]
+    return [seed_pool([a, b]), seed_pool(every_condition)]
 
 
 def _t_of(

@@ -7,13 +7,16 @@ effective number of trials.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+import pandas as pd
 
 from ..core.metric import MetricTable
 from ..core.resampling import COMPONENTS, CONSTANT
 from .arrays import Array, divide
 from .bounds import Intervals
-from .design import Grid
+from .design import Grid, Seed
 from .intervals import estimate_run
 from .over_seeds import OverSeeds
 from .score_intervals import (
@@ -34,13 +37,15 @@ def seed_intervals(
     design: Grid,
     table: MetricTable,
     unit: str,
+    estimates: Mapping[Seed, pd.DataFrame],
 ) -> Intervals:
     """The intervals of `seeds.aggregate`.
 
-    `table`: the metrics of the condition, followed by those that they are made of.
+    `table`: the metrics of the condition, followed by those that they are made of. `estimates`:
+    those of the runs of some seeds, as far as they are known.
     """
     intervals = Intervals.none(len(condition.mean))
-    _fill_one_seed(intervals, condition, design, table, unit)
+    _fill_one_seed(intervals, condition, design, table, unit, estimates)
     if condition.resampling.method == "auto":
         _fill_scored(intervals, condition)
     else:
@@ -57,19 +62,21 @@ def _fill_one_seed(
     design: Grid,
     table: MetricTable,
     unit: str,
+    estimates: Mapping[Seed, pd.DataFrame],
 ) -> None:
     """Metrics that are measured in one seed only have the interval of that run."""
     one_seed = condition.n_seeds == 1
     first_seed = np.argmax(condition.measured, axis=0)
-    for seed in np.unique(first_seed[one_seed]):
-        run = design.frames[seed]
-        estimates = estimate_run(run, table, unit, condition.resampling)
-        estimates = estimates[: len(one_seed)]
+    for k in np.unique(first_seed[one_seed]):
+        of_run = estimates.get(design.seeds[k])
+        if of_run is None:
+            of_run = estimate_run(design.frames[k], table, unit, condition.resampling)
+        of_run = of_run.set_index("metric").loc[condition.compiled.names]
         intervals.fill(
-            one_seed & (first_seed == seed),
-            estimates["ci_low"].to_numpy(),
-            estimates["ci_high"].to_numpy(),
-            estimates["ci_method"].to_numpy(),
+            one_seed & (first_seed == k),
+            of_run["ci_low"].to_numpy(),
+            of_run["ci_high"].to_numpy(),
+            of_run["ci_method"].to_numpy(),
         )
 
 

@@ -7,7 +7,7 @@ other samples), "these samples, new seeds" (`seeds_ci_low/high`), and, where the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from ..core.resampling import Resampling
 from . import claims
 from .arrays import divide
 from .bounds import Intervals
-from .design import Runs, grid, in_order
+from .design import Runs, Seed, grid, in_order
 from .influence import cell_sums, influence
 from .large_samples import metric_groups
 from .measured import measured_groups
@@ -81,10 +81,13 @@ def aggregate(
     resampling: Resampling,
     pool: SeedPool | None = None,
     condition: str = "",
+    estimates_of_runs: Mapping[Seed, pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
     """The estimates of one condition over its seeds, a row a metric.
 
-    `pool`: what the seeds of all conditions of a study say. Columns: those of `core.estimates`, and
+    `pool`: what the seeds of all conditions of a study say. `estimates_of_runs`: seed -> what
+    `intervals.estimate_run` says of its run, where it was asked before; else it is asked for
+    metrics that are measured in one seed only. Columns: those of `core.estimates`, and
     min, max: the least and the greatest value of a seed;
     claim: what the interval speaks for;
     seeds_ci_low, seeds_ci_high: t over the seeds' values (claim "these samples, new seeds");
@@ -120,7 +123,8 @@ def aggregate(
             group_pool = pool.take(metrics) if pool else None
             over_seeds = OverSeeds(cell_sums(design, compiled), resampling, group_pool)
             with_parts = subset(table, compiled.names)
-            intervals = seed_intervals(over_seeds, design, with_parts, unit)
+            known = estimates_of_runs or {}
+            intervals = seed_intervals(over_seeds, design, with_parts, unit, known)
             rows.append(_rows(over_seeds, intervals))
             order += metrics
     estimates = pd.concat(rows, ignore_index=True).iloc[np.argsort(order)]

@@ -17,10 +17,11 @@ from evaltools.core.estimates import COLUMNS, aggregated_frame
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Method, Resampling
+from evaltools.stats import seed_intervals
 from evaltools.stats.claims import NEW_SEEDS, THIS_SYSTEM
 from evaltools.stats.design import grid, in_order
 from evaltools.stats.influence import cell_sums, influence
-from evaltools.stats.intervals import estimate
+from evaltools.stats.intervals import estimate, estimate_run
 from evaltools.stats.notes import Note
 from evaltools.stats.seed_notes import completeness, pool_notes
 from evaltools.stats.seed_variance import seed_term
@@ -542,3 +543,15 @@ def test_bartlett_is_that_of_scipy(scale: float) -> None:
         [{s: run(m + noise, rng) for s, m in enumerate(v)} for v in values], [MEAN], "id"
     )
     assert pool.alike[0] == (stats.bartlett(*values).pvalue > 0.1)
+
+
+def test_the_estimates_of_a_run_are_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A condition of one seed has the intervals of its run, as they are known."""
+    run = pd.DataFrame({"id": range(40), "right": [1, 0, 1, 1] * 10, "n": 1})
+    accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
+    resampling = Resampling(n_resamples=200)
+    of_run = estimate_run(run, [accuracy], "id", resampling)
+    made = aggregate({7: run}, [accuracy], "id", resampling)
+    monkeypatch.setattr(seed_intervals, "estimate_run", None)
+    known = aggregate({7: run}, [accuracy], "id", resampling, estimates_of_runs={7: of_run})
+    pd.testing.assert_frame_equal(known, made)
