@@ -61,9 +61,10 @@ def plan_command(
         )
     registered = []
     if register is not None:
+        row = plan_sentences.cheapest_row(plan)
         decision = decision_of(
             pilot,
-            plan_sentences.cheapest_row(plan),
+            row,
             metric=metric,
             difference=difference,
             power=power,

@@ -19,7 +19,7 @@ from ..core.suite import Suite, Workers
 from ..stats.compare import Comparison
 from ..stats.compare import compare as compare_frames
 from ..stats.declared import require_declared
-from ..stats.design import Runs
+from ..stats.design import Runs, Seed
 from ..stats.max_t import JointTests, joint_tests
 from ..stats.seed_notes import completeness, pool_notes
 from ..stats.seed_variance import SeedPool
@@ -146,7 +146,7 @@ def _aggregates(
     """The estimates of every condition over its seeds."""
     aggregates = {}
     for condition, of_seed in conditions.items():
-        estimates = {}
+        estimates: dict[Seed, pd.DataFrame] = {}
         for seed, run in of_seed.items():
             # a suite may have put intervals of its own into the estimates of its runs
             if run.suite.intervals is None and run.resampling == first.resampling:

@@ -32,6 +32,9 @@ from .simulation import simulated_power
 from .variance import Components
 from .within_units import CLUSTER_SIZE, TRIALS, within_units
 
+Sizes = Mapping[str, Sequence[int] | None]
+"""Column of a plan (TRIALS, CLUSTER_SIZE) -> the numbers that are asked for, None for none."""
+
 CONTRACT = (
     "seeds", "samples", "power", "samples_low", "samples_high", "calls", "rows_per_sample",
     "trials", "cluster_size",
@@ -88,26 +91,22 @@ def plan(
     """How many samples find a difference: CONTRACT, a row a number of seeds.
 
     `conditions`: one or two, each seed -> units frame. `difference`: how much better the candidate
-    truly is, in units of the metric. `trials`: numbers of trials of a sample to plan for (column
-    `trial`), a row each; `cluster_size`: numbers of samples in a cluster (column `item`; `samples`
-    then counts clusters). One of the two; None is as many as here. `done(name)` is called after
-    each row.
+    truly is, in units of the metric. `trials`: numbers of trials of a sample to plan for, a row
+    each; or `cluster_size`: of samples in a cluster; None is as many as here. `done(name)` is
+    called after each row.
 
     - `samples`: the least number under every seed, the same for both conditions, for which `power`
       of the simulated studies find it, as the primary metric at the level of `resampling`. Null
       where no number up to MOST does, or where a pilot of one seed says nothing of more.
     - `power`: that of these samples, or of MOST, with the pilot's own variance: above the power
       wanted, because a pilot may be wrong.
-    - `samples_low`, `samples_high`: what the pilot's own uncertainty leaves open, in LIKELY of the
-      cases. A null `samples_high` is no bound.
+    - `samples_low`, `samples_high`: what the pilot leaves open, in LIKELY of the cases; null: no bound.
     - `calls` = seeds * samples * rows_per_sample, for one condition.
-    - `rows_per_sample`: the rows that a sample has on average (trials, turns, samples of a
-      cluster), in the pilot or as planned.
-    - `trials`, `cluster_size`: the numbers planned for, null where none was asked for.
+    - `rows_per_sample`: rows of a sample, on average (trials, turns, samples of a cluster).
+    - `trials`, `cluster_size`: null where none was asked for.
 
-    Studies of more than LARGE samples have the normal approximation (`approximate`). The result
-    depends on `resampling.seed` and on nothing else that is drawn. Raises UsageError as `pilot`,
-    `Pilot.require` and `within_units` do, and for settings out of range.
+    Studies of more than LARGE samples have the normal approximation (`approximate`). Raises
+    UsageError as `pilot`, `Pilot.require` and `within_units` do, and for settings out of range.
 
     >>> from evaltools.core.metric import Metric
     >>> rng = np.random.default_rng(0)
@@ -119,26 +118,20 @@ def plan(
     0      1      178    178
     """
     resampling = resampling or Resampling()
-    sizes = (trials, cluster_size)
+    sizes = {TRIALS: trials, CLUSTER_SIZE: cluster_size}
     _require_settings(difference, power, seeds, sizes, resampling.confidence)
     first = pilot(conditions, table, unit, metric, resampling)
     first.require(difference, unit)
-    rng = np.random.default_rng(resampling.seed)
-    others = likely(first.components, first.n, first.known, first.seeds, first.df_seeds, rng)
-    wanted = _Wanted(first, others, difference, power, resampling).with_known_seeds()
-    rows_here = _rows_per_sample(conditions, unit)
+    wanted = _Wanted.of(first, difference, power, resampling)
     rows = []
-    for asked, rows_of_sample, of_size in _sizes(
-        wanted, conditions, table, unit, trials, cluster_size, rng
-    ):
+    for of_size in _sizes(wanted, conditions, table, unit, sizes):
         of_size.pilot.require(difference, unit)
         for k in dict.fromkeys(seeds):
-            row = asked | _row(of_size, k)
-            row["rows_per_sample"] = rows_here * rows_of_sample
-            row["calls"] = np.ceil(k * row["samples"] * row["rows_per_sample"])
-            rows.append(row)
+            rows.append(_row(of_size, k))
             done(f"{k} seeds")
     frame = pd.DataFrame(rows, columns=list(CONTRACT))
+    frame["rows_per_sample"] *= _rows_per_sample(conditions, unit)
+    frame["calls"] = np.ceil(frame["seeds"] * frame["samples"] * frame["rows_per_sample"])
     whole = ["samples", "samples_low", "samples_high", "calls", "trials", "cluster_size"]
     return frame.astype(dict.fromkeys(whole, "Int64"))
 
@@ -148,27 +141,27 @@ def _sizes(
     conditions: Sequence[Runs],
     table: MetricTable,
     unit: str,
-    trials: Sequence[int] | None,
-    cluster_size: Sequence[int] | None,
-    rng: np.random.Generator,
-) -> Iterator[tuple[dict[str, int], float, _Wanted]]:
-    """Of each size asked for: its column and number, times the rows of a sample here, what is wanted."""
-    kind, sizes = (TRIALS, trials) if cluster_size is None else (CLUSTER_SIZE, cluster_size)
-    if sizes is None:
-        yield {}, 1.0, wanted
+    sizes: Sizes,
+) -> Iterator[_Wanted]:
+    """What is wanted at each of the sizes that are asked for; at that of the pilot without any."""
+    asked = [kind for kind, numbers in sizes.items() if numbers is not None]
+    if not asked:
+        yield wanted
         return
+    kind = asked[0]
     compiled = compile_table(subset(table, [wanted.pilot.metric.name]))
     here = within_units(conditions, compiled, unit, kind)
+    rng = np.random.default_rng([wanted.resampling.seed, 1])
     chance = _mean_square_draws(here.df, rng)
     likely_here = replace(here, sample=here.sample * chance, residual=here.residual * chance)
-    for size in dict.fromkeys(sizes):
+    for size in dict.fromkeys(sizes[kind] or ()):
         planned = here.planned(wanted.pilot.components, size)
-        of_size = replace(
+        yield replace(
             wanted,
             pilot=wanted.pilot.varying(planned),
             others=likely_here.planned(wanted.others, size),
+            size={kind: size, "rows_per_sample": size / here.size},
         )
-        yield {kind: size}, size / here.size, of_size
 
 
 def _rows_per_sample(
@@ -185,7 +178,7 @@ def _require_settings(
     difference: float,
     power: float,
     seeds: Sequence[int],
-    sizes: Sequence[Sequence[int] | None],
+    sizes: Sizes,
     confidence: float,
 ) -> None:
     """UsageError for settings out of range."""
@@ -202,7 +195,7 @@ def _require_settings(
         )
     if not seeds or min(seeds) < 1:
         raise UsageError("seeds: expected numbers of seeds, 1 or more")
-    asked = [numbers for numbers in sizes if numbers is not None]
+    asked = [numbers for numbers in sizes.values() if numbers is not None]
     if len(asked) > 1:
         raise UsageError("trials, cluster_size: one of them can be planned for, not both")
     if any(not numbers or min(numbers) < 1 for numbers in asked):
@@ -294,7 +287,8 @@ def needed(
 class _Wanted:
     """What a plan looks for: so much power for a true difference, planned from a pilot.
 
-    `others`: sets of components that are as likely as the pilot's.
+    `others`: sets of components that are as likely as the pilot's. `size`: what the row of the plan
+    says of the rows of a sample; `rows_per_sample` is a multiple of those in the pilot.
     """
 
     pilot: Pilot
@@ -302,6 +296,21 @@ class _Wanted:
     difference: float
     power: float
     resampling: Resampling
+    size: Mapping[str, float]
+
+    @classmethod
+    def of(
+        cls,
+        pilot: Pilot,
+        difference: float,
+        power: float,
+        resampling: Resampling,
+    ) -> _Wanted:
+        """With the samples of the pilot, whose seeds count if it tells their spread from chance."""
+        rng = np.random.default_rng(resampling.seed)
+        others = likely(pilot.components, pilot.n, pilot.known, pilot.seeds, pilot.df_seeds, rng)
+        size = {"rows_per_sample": 1.0}
+        return cls(_with_known_seeds(pilot), others, difference, power, resampling, size)
 
     def needed(
         self,
@@ -311,18 +320,6 @@ class _Wanted:
         """`needed` for normal cells of these components."""
         confidence = self.resampling.confidence
         return needed(components, self.difference, seeds, self.power, confidence)
-
-    def with_known_seeds(self) -> _Wanted:
-        """The same without a spread of seeds that the pilot does not tell from chance."""
-        c = self.pilot.components
-        df_residual = (self.pilot.known - 1.0) * (self.pilot.seeds - 1.0)
-        if not c.seed or not c.residual or not df_residual:
-            return self
-        ratio = (c.residual + self.pilot.n * c.seed) / c.residual
-        if fdtrc(self.pilot.df_seeds, df_residual, ratio) <= TOLD_APART:
-            return self
-        pilot = replace(self.pilot, components=replace(c, seed=0.0))
-        return replace(self, pilot=pilot)
 
     def more_for_doubt(
         self,
@@ -361,12 +358,24 @@ class _Wanted:
         return float(approximate(components, self.difference, n, seeds, confidence))
 
 
+def _with_known_seeds(pilot: Pilot) -> Pilot:
+    """The pilot without a spread of seeds that it does not tell from chance."""
+    c = pilot.components
+    df_residual = (pilot.known - 1.0) * (pilot.seeds - 1.0)
+    if not c.seed or not c.residual or not df_residual:
+        return pilot
+    ratio = (c.residual + pilot.n * c.seed) / c.residual
+    if fdtrc(pilot.df_seeds, df_residual, ratio) <= TOLD_APART:
+        return pilot
+    return replace(pilot, components=replace(c, seed=0.0))
+
+
 def _row(
     wanted: _Wanted,
     seeds: int,
 ) -> dict[str, float]:
     """The row of a plan for one number of seeds."""
-    row = {"seeds": seeds, "samples": np.nan}
+    row = {**wanted.size, "seeds": seeds, "samples": np.nan}
     if wanted.pilot.seeds == 1 < seeds:
         return row
     components = wanted.pilot.components
