@@ -46,7 +46,8 @@ def describe(error: ValidationError) -> list[tuple[str, str, Message]]:
     for e in error.errors(include_url=False):
         code = CODES.get(e["type"], "bad-field")
         message = _as_message(e)
-        if code == "bad-field" and e["type"] != "missing":
+        of_a_whole = e["type"] == "value_error" and isinstance(e["input"], dict)
+        if code == "bad-field" and e["type"] != "missing" and not of_a_whole:
             values = {"what": message, "value": short(e["input"])}
             message = Message("{what}, got {value}", values)
         field = ".".join(str(part) or '""' for part in e["loc"])

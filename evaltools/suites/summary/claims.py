@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .entities import Entity
+from .entities import Entity, ReadText
 from .statements import OPPOSITE, PAYMENT_WORDS, STOP, payment, syllable_pairs
 from .text import normalise
 
@@ -37,6 +37,9 @@ _ABSENT = re.compile(
     rf"{_ITEM}(?:은|는|이|가|도|을|를)?[\s:]{{0,2}}(?:전혀 |따로 |별도로 |일체 )?"
     r"(?:없(?!는 경우)[가-힣]{0,3}|면제|미적용|적용(?:되|하)지 ?않|적용 ?안|불필요|무제한)"
 )
+_DENIED = re.compile(r"[^.!?;,\n]{0,12}(?:없|면제|무료)")
+"""Behind a value: up to it there is nothing of the item (수수료는 4회까지 없음)."""
+
 _QUALIFIED = re.compile(r"[가-힣a-z]{2,}")
 _CLAUSE = re.compile(r"[.!?](?!\d)|[;,\n]")
 _VALUES = ("amount", "percent", "duration", "count")
@@ -56,25 +59,25 @@ class Claim:
     words: frozenset[str]
 
 
-def opposite_claims(answer: str, contexts: Sequence[str]) -> Iterator[dict[str, Any]]:
+def opposite_claims(summary: ReadText, sources: Sequence[ReadText]) -> Iterator[dict[str, Any]]:
     """The claims of a summary of which the most alike clause of the sources says the opposite, as evidence."""
-    claims = [claim for claim in _claims(answer) if not _FIGURE.search(claim.text)]
+    claims = [claim for claim in _claims(summary) if not _FIGURE.search(claim.text)]
     if not claims:
         return
-    sources = []
-    for number, context in enumerate(contexts):
-        sources += [(number, claim) for claim in _claims(context)]
+    of_sources = []
+    for number, source in enumerate(sources):
+        of_sources += [(number, claim) for claim in _claims(source)]
     for claim in claims:
-        opposite = _opposite(claim, sources)
+        opposite = _opposite(claim, of_sources)
         if opposite is not None:
-            number, source = opposite
+            number, other = opposite
             yield {
                 "kind": "payment",
                 "text": claim.text,
                 "value": claim.side,
                 "at": [claim.start, claim.end],
                 "context": number,
-                "context_at": [source.start, source.end],
+                "context_at": [other.start, other.end],
                 "why": OPPOSITE_PAYMENT,
             }
 
@@ -94,9 +97,9 @@ def _opposite(claim: Claim, sources: Sequence[tuple[int, Claim]]) -> tuple[int, 
     return best
 
 
-def _claims(raw: str) -> Iterator[Claim]:
+def _claims(read: ReadText) -> Iterator[Claim]:
     """The clauses of a text that say whether something is paid."""
-    text = normalise(raw)
+    text = read.text
     clause_start = 0
     ends = [match.span() for match in STOP.finditer(text.norm)]
     for clause_end, following in [*ends, (len(text.norm), 0)]:
@@ -106,37 +109,37 @@ def _claims(raw: str) -> Iterator[Claim]:
         if side and words:
             blanks = len(clause) - len(clause.lstrip())
             start, end = text.span(clause_start + blanks, clause_end)
-            yield Claim(raw[start:end], start, end, side, words)
+            yield Claim(read.raw[start:end], start, end, side, words)
         clause_start = following
 
 
 def absent_items(
-    answer: str, contexts: Sequence[str], sources: Sequence[Sequence[Entity]]
+    summary: ReadText, sources: Sequence[ReadText]
 ) -> Iterator[tuple[dict[str, Any], bool]]:
     """The items that a summary denies and to which a source gives a value, denying them nowhere.
 
     As evidence, and whether it is sure: not where the summary denies the item of something that it
     names, as another thing may have it.
     """
-    text = normalise(answer)
+    text = summary.text
     absent_in_sources: set[str] = set()
-    for context in contexts:
-        matches = _ABSENT.finditer(normalise(context).norm)
+    for source in sources:
+        matches = _ABSENT.finditer(source.text.norm)
         absent_in_sources.update(_named(match["item"]) for match in matches)
     for match in _ABSENT.finditer(text.norm):
         item = _named(match["item"])
         if item in absent_in_sources:
             continue
-        for number, entities in enumerate(sources):
-            entity = _value_of(item, contexts[number], entities)
+        for number, source in enumerate(sources):
+            entity = _value_of(item, source)
             if entity is None:
                 continue
             start, end = text.span(*match.span())
             before = _CLAUSE.split(text.norm[max(0, match.start() - 40) : match.start()])[-1]
             evidence = {
                 "kind": "denied",
-                "text": answer[start:end],
-                "value": answer[start:end],
+                "text": summary.raw[start:end],
+                "value": summary.raw[start:end],
                 "at": [start, end],
                 "context": number,
                 "context_at": [entity.start, entity.end],
@@ -148,7 +151,7 @@ def absent_items(
 
 
 def _plain(text: str) -> str:
-    return text.replace(" ", "")
+    return normalise(text).norm.replace(" ", "")
 
 
 def _named(item: str) -> str:
@@ -156,14 +159,16 @@ def _named(item: str) -> str:
     return re.sub("기간$|(?<=부담)[금률액]$|(?<=공제)(?:금액|[금액])$", "", _plain(item))
 
 
-def _value_of(item: str, context: str, entities: Sequence[Entity]) -> Entity | None:
-    """The first value right behind an item in a source, or right before it."""
+def _value_of(item: str, source: ReadText) -> Entity | None:
+    """The first value right behind an item in a source, or right before it, that its clause does not deny."""
     names_behind = tuple(joint + item for joint in ("", "의", "간", "동안"))
-    for entity in entities:
+    for entity in source.entities:
         if entity.kind not in _VALUES or entity.support_only:
             continue
-        before = _plain(normalise(context[max(0, entity.start - NEAR) : entity.start]).norm)
-        after = _plain(normalise(context[entity.end : entity.end + NEAR // 2]).norm)
+        before = _plain(source.raw[max(0, entity.start - NEAR) : entity.start])
+        after = _plain(source.raw[entity.end : entity.end + NEAR // 2])
+        if _DENIED.match(source.raw, entity.end):
+            continue
         if item in _CLAUSE.split(before)[-1] or after.startswith(names_behind):
             return entity
     return None

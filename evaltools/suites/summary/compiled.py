@@ -82,6 +82,7 @@ class CompiledRules:
         self.definitive = []
         for named in rules.definitive:
             self.definitive.append(_phrase_set(named, let_offs, phrases))
+        self.tag_of_concept = {concept.name: concept.tag or "" for concept in rules.concepts}
         self.value_words: list[ValueWords] = []
         for expression in rules.expressions:
             self.value_words.append(_expression(expression, phrases))

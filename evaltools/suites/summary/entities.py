@@ -53,6 +53,15 @@ class Entity:
         return f"{self.value} {self.base}".strip()
 
 
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """A text as it came and in normal form, with its values."""
+
+    raw: str
+    text: Text
+    entities: Sequence[Entity]
+
+
 def _beginning(words: UnitWords) -> re.Pattern[str]:
     """How anything begins that may be a value; of several sorts the first counts."""
     native, hangul = any_of(numerals.NATIVE), numerals.HANGUL

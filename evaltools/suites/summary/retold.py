@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .compiled import CompiledPhrases, CompiledRules
-from .entities import Entity
+from .entities import ReadText
 from .statements import CLAUSE_END, syllable_pairs
-from .text import Text, normalise
+from .text import normalise
 from .wording import Matches, find_matches
 
 ALIKE = 0.3
@@ -26,15 +26,6 @@ ALIKE = 0.3
 
 MOST_CLAUSES = 200
 """Clauses of a text that are compared."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadText:
-    """A text as it came and in normal form, with its values."""
-
-    raw: str
-    text: Text
-    entities: Sequence[Entity]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +40,7 @@ def tag_told(
     tag: str, summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
 ) -> tuple[Matches, dict[str, Any]]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
-    matches = find_matches(rules.tags[tag], summary.text, summary.raw, rules)
+    matches = find_matches(rules.tags[tag], summary, rules)
     if matches.standing:
         return matches, {}
     carrying = _carriers(rules.tags[tag], sources, rules)
@@ -61,6 +52,19 @@ def tag_told(
         if source is not None and _alike(clause, source) >= ALIKE:
             matches.standing.append({**source.match, **clause.match})
     return matches, {} if matches.standing else due
+
+
+def weakly_said(
+    summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
+) -> dict[str, dict[str, Any]]:
+    """Condition words of a summary (제외) that a source says by a sign of their tag (안 들어가요): key -> place."""
+    places = {}
+    for entity in summary.entities:
+        signs = rules.signs.get(rules.tag_of_concept.get(entity.value, ""))
+        if signs and entity.key not in places:
+            for clause in _carriers(signs, sources, rules)[:1]:
+                places[entity.key] = clause.match
+    return places
 
 
 def _carriers(
@@ -81,7 +85,7 @@ def _clauses_with(named: CompiledPhrases, read: ReadText, rules: CompiledRules) 
     matches: dict[int, dict[str, Any]] = {}
     figures = defaultdict(set)
     ends = [end.end() for end in CLAUSE_END.finditer(read.raw)]
-    for match in find_matches(named, read.text, read.raw, rules).standing:
+    for match in find_matches(named, read, rules).standing:
         matches.setdefault(bisect_right(ends, match["at"][0]), match)
     for entity in read.entities:
         if entity.base:

@@ -11,7 +11,6 @@ specification D2, D14.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from .compiled import CompiledRules
-from .entities import Entity, by_key, extractor
-from .retold import ReadText, tag_told
+from .entities import Entity, ReadText, by_key, extractor
+from .retold import tag_told, weakly_said
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .schema import split_tags
 from .support import Support, entity_json, support
 from .text import normalise
+from .unread import unread_figures
 from .wording import Matches, find_matches
 
 
@@ -130,27 +130,21 @@ def score_case(
     The order of the contexts does not matter to any score.
     """
     compiled = rules.compiled
-    answer = answer or ""
-    text = normalise(answer, rules.fold)
-    blank = not text.norm.strip()
-
-    read = ReadText(answer, text, extractor(compiled).entities(answer, text))
-    texts = [_read(compiled, context) for context in contexts]
-    summary = read.entities
-    sources = [source.entities for source in texts]
-    unread = _unread_figures(answer, summary, contexts)
-    held = support(answer, summary, contexts, sources, relations=compiled.fold)
+    summary = _read(compiled, answer or "")
+    sources = [_read(compiled, context) for context in contexts]
+    blank = not summary.text.norm.strip()
+    unread = unread_figures(summary, contexts)
+    weakly = weakly_said(summary, sources, compiled)
+    held = support(summary, sources, weakly, relations=compiled.fold)
 
     unknown = tuple(tag for tag in tags or () if tag not in rules.known_tags)
     of_tags = {}
     due = {}
     for tag in tags or ():
         if tag in compiled.tags:
-            of_tags[tag], due[tag] = tag_told(tag, read, texts, compiled)
-    followup = find_matches(compiled.followup, text, answer, compiled)
-    definitive = []
-    for named in compiled.definitive:
-        definitive.append(find_matches(named, text, answer, compiled))
+            of_tags[tag], due[tag] = tag_told(tag, summary, sources, compiled)
+    followup = find_matches(compiled.followup, summary, compiled)
+    definitive = [find_matches(named, summary, compiled) for named in compiled.definitive]
 
     scores = {
         "summary_accuracy": _accuracy(blank, held, sources, unread),
@@ -161,7 +155,7 @@ def score_case(
     }
     return CaseScores(
         scores=scores,
-        n_entities=len(_stated(summary)),
+        n_entities=len(_stated(summary.entities)),
         ambiguous=bool(followup.let_off) and not followup.standing,
         unknown_tags=unknown,
         unread_figures=unread,
@@ -169,53 +163,10 @@ def score_case(
 
 
 @lru_cache(maxsize=4096)
-def _read(compiled: CompiledRules, context: str) -> ReadText:
-    """A context, which often stands in several cases, with its values."""
-    text = normalise(context, compiled.fold)
-    return ReadText(context, text, tuple(extractor(compiled).entities(context, text)))
-
-
-_FIGURE = re.compile(
-    r"(?P<mark>(?m:^)(?:[^\S\n]|[(\[])*\d{1,2}[.)\]](?!\d))|\d(?:[\d,.:/-]*\d)?[^\W\d_]{0,8}"
-)
-"""A figure with the word at its end; `mark`: the number of an item of a list, which is none."""
-
-
-_DIGITS = re.compile(r"\d(?:[\d,.:/-]*\d)?")
-
-
-def _unread_figures(
-    answer: str, entities: Sequence[Entity], contexts: Sequence[str]
-) -> tuple[str, ...]:
-    """The figures of a text that begin in no entity and stand in no context as they are written, in order."""
-    read: set[int] = set()
-    for entity in entities:
-        read.update(range(entity.start, entity.end))
-    unread = []
-    for match in _FIGURE.finditer(answer):
-        if match["mark"] or match.start() in read:
-            continue
-        if not _stands_as_written(answer, match, contexts):
-            unread.append(match[0])
-    return tuple(unread)
-
-
-def _stands_as_written(answer: str, figure: re.Match[str], contexts: Sequence[str]) -> bool:
-    """Whether a context has the digits of a figure with the letter before or behind them."""
-    start = figure.start()
-    digits = _DIGITS.match(answer, start)
-    assert digits is not None
-    before = answer[max(start - 1, 0) : start]
-    behind = answer[digits.end() : digits.end() + 1]
-    with_letter = []
-    if before.isalpha():
-        with_letter.append(rf"{re.escape(before)}{re.escape(digits[0])}(?![0-9])")
-    if behind.isalpha():
-        with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}{re.escape(behind)}")
-    if not with_letter:
-        with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}(?![0-9])")
-    pattern = re.compile("|".join(with_letter))
-    return any(pattern.search(context) for context in contexts)
+def _read(compiled: CompiledRules, raw: str) -> ReadText:
+    """A text with its values. A context often stands in several cases."""
+    text = normalise(raw, compiled.fold)
+    return ReadText(raw, text, tuple(extractor(compiled).entities(raw, text)))
 
 
 def _ratio(numerator: int, denominator: int, **evidence: Any) -> Score:
@@ -241,7 +192,7 @@ def _not_measured(number: float, reason: str, **evidence: Any) -> Score:
 def _accuracy(
     blank: bool,
     held: Support,
-    sources: Sequence[Sequence[Entity]],
+    sources: Sequence[ReadText],
     unread: Sequence[str],
 ) -> Score:
     """Supported entities of the summary over its entities, each value once (seed 5.1, D14, D34).
@@ -253,7 +204,7 @@ def _accuracy(
     read: dict[str, Any] = {"read": "read"}
     if unread:
         read = {"read": "partly read", "unread": list(unread)}
-    if not held.supported and not any(_stated(source) for source in sources):
+    if not held.supported and not any(_stated(source.entities) for source in sources):
         return _not_measured(0.0, "no context entities", unsupported=held.unsupported, **read)
     if not held.supported and not held.unsupported:
         return _not_measured(0.5, "no summary entities", **read)
@@ -270,12 +221,12 @@ def _accuracy(
     )
 
 
-def _recall(summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> Score:
+def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
     """Context entities that the summary keeps over context entities, each value once."""
-    asked = _stated(entity for source in sources for entity in source)
+    asked = _stated(entity for source in sources for entity in source.entities)
     if not asked:
         return _not_measured(0.0, "no context entities")
-    in_summary = by_key(summary)
+    in_summary = by_key(summary.entities)
     first_places = _first_places(sources)
     kept = []
     lost = []
@@ -296,11 +247,11 @@ def _stated(entities: Iterable[Entity]) -> dict[str, Entity]:
     return stated
 
 
-def _first_places(sources: Sequence[Sequence[Entity]]) -> dict[str, dict[str, Any]]:
+def _first_places(sources: Sequence[ReadText]) -> dict[str, dict[str, Any]]:
     """Key of each context entity -> the number of its context, from 0, and its first place."""
     places: dict[str, dict[str, Any]] = {}
     for number, source in enumerate(sources):
-        for entity in source:
+        for entity in source.entities:
             if entity.key not in places:
                 places[entity.key] = {
                     "context": number,

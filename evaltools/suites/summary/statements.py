@@ -6,7 +6,9 @@ text. Source: specification D34.
 
 from __future__ import annotations
 
+import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -82,6 +84,13 @@ _ENDING = re.compile(
     r"(?:입니다|습니다|합니다|됩니다|으로|에서|부터|까지|에는|이며|하고|되고|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
 )
 
+_TURN = re.compile(
+    r"(?:(?P<customer>고객|가입자|계약자|민원인|customer|client|caller)|상담사|상담원|상담|직원|설계사|agent)"
+    r"(?: ?님)?\s?[\]:\uff1a]",
+    re.IGNORECASE,
+)
+"""Where somebody begins to speak, in a conversation that says who."""
+
 _RECKONED = re.compile(r"[x×*=+→]\s?$")
 _RECKONED_WITH = re.compile(r"\s?[x×*=+→]")
 """Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원."""
@@ -99,7 +108,7 @@ class Statement:
     number: of the text that states it. sides: what words around it say of it (LOW, UP, PAID, ...).
     listed: PAID or DENIED, where that is said at the end of a list, or behind another figure. words:
     pairs of syllables around it, and values that are conditions of it. label: those of them that
-    surely name what it is said of.
+    surely name what it is said of. by_customer: in a conversation, the customer says it.
     """
 
     entity: Entity
@@ -108,6 +117,7 @@ class Statement:
     listed: frozenset[str] = frozenset()
     words: frozenset[str] = field(default_factory=frozenset)
     label: frozenset[str] = field(default_factory=frozenset)
+    by_customer: bool = False
 
     @property
     def at(self) -> list[int]:
@@ -123,6 +133,8 @@ def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[St
     """
     last_end: dict[str, int] = {}
     result = []
+    turns = list(_TURN.finditer(raw))
+    turn_starts = [turn.start() for turn in turns]
     for index, entity in enumerate(entities):
         start = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
         before = _norm(raw[max(entity.start - BEFORE, 0) : entity.start])
@@ -137,6 +149,7 @@ def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[St
         if _RECKONED.search(before) or _RECKONED_WITH.match(after):
             label = frozenset()
         paid, is_direct = _payment_behind(after)
+        turn = bisect_right(turn_starts, entity.start)
         statement = Statement(
             entity=entity,
             number=number,
@@ -144,6 +157,7 @@ def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[St
             listed=frozenset() if is_direct else paid,
             words=syllable_pairs(line) | words_behind | conditions,
             label=label,
+            by_customer=turn > 0 and bool(turns[turn - 1]["customer"]),
         )
         last_end[entity.kind] = entity.end
         result.append(statement)
@@ -222,7 +236,10 @@ def rarity(all_statements: Iterable[Statement]) -> Mapping[str, float]:
 
 
 def likeness(words: frozenset[str], statement: Statement, weights: Mapping[str, float]) -> float:
-    """The share of the words, by rarity, that stand around a value too: 0..1."""
-    total = sum(weights.get(word, 0) for word in words)
-    shared = sum(weights.get(word, 0) for word in words & statement.words)
+    """The share of the words, by rarity, that stand around a value too: 0..1.
+
+    The sums are exact: a set has no order, and of equal likeness the first passage counts.
+    """
+    total = math.fsum(weights.get(word, 0) for word in words)
+    shared = math.fsum(weights.get(word, 0) for word in words & statement.words)
     return shared / total if total else 0.0

@@ -10,12 +10,14 @@ Source: specification D34.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from .claims import OPPOSITE_PAYMENT, absent_items, opposite_claims
-from .entities import Entity
+from .entities import Entity, ReadText
 from .restated import is_about, restated
 from .statements import (
     DENIED,
@@ -28,12 +30,19 @@ from .statements import (
     rarity,
     statements,
 )
+from .unread import bare_figures
 
 MOST_SOURCES = 600
 """Values of the sources that each value of a summary is held against; all others are compared by value only."""
 
 CLEAR = 0.5
 """Likeness from which two values are surely said of the same item."""
+
+ELSEWHERE = 0.3
+"""Likeness from which another value is called meant, where no word of the summary stands around this one."""
+
+ECHO = 0.2
+"""By so much less alike counts what a customer says than what the agent says."""
 
 ABOUT_WITHIN = 12
 """Characters around a figure in which a word calls it an approximation."""
@@ -54,6 +63,10 @@ ITEM = "the source says it of another item"
 NOT_DENIED = "no source says that it is not paid"
 
 BOUNDS = frozenset({LOW, HIGH})
+
+_BARE = re.compile(r"([0-9][0-9,.]+)(?:으?로|은|는|이|을|를|만|이?고|이에요|예요|입니다)?")
+_FIGURE = re.compile(r"[0-9][0-9,.]+")
+"""A figure of two signs or more: one digit is the number of too much else."""
 
 OF_SIDE = {LOW: BOUND, HIGH: BOUND, PAID: OPPOSITE_PAYMENT, DENIED: OPPOSITE_PAYMENT}
 
@@ -78,15 +91,28 @@ class SourceValues:
     known: all of them. weights: of the words around them.
     """
 
-    def __init__(self, contexts: Sequence[str], sources: Sequence[Sequence[Entity]]):
+    def __init__(self, sources: Sequence[ReadText]):
+        self.sources = sources
         self.known: list[Statement] = []
-        for number, (context, entities) in enumerate(zip(contexts, sources)):
-            self.known += statements(context, entities, number)
+        for number, source in enumerate(sources):
+            self.known += statements(source.raw, source.entities, number)
         self.compared = self.known[:MOST_SOURCES]
         self.weights = rarity(self.compared)
         self._same: dict[str, list[Statement]] = {}
         for statement in self.known:
             self._same.setdefault(statement.entity.key, []).append(statement)
+
+    @cached_property
+    def bare(self) -> dict[str, dict[str, Any]]:
+        """Figures that stand without a unit (1년 안에는 500): digits -> the first place."""
+        places: dict[str, dict[str, Any]] = {}
+        for number, source in enumerate(self.sources):
+            for figure in bare_figures(source):
+                digits = _BARE.fullmatch(figure[0])
+                if digits:
+                    place = {"context": number, "context_at": [figure.start(), figure.end()]}
+                    places.setdefault(digits[1].replace(",", ""), place)
+        return places
 
     def alike(self, words: frozenset[str], source: Statement) -> float:
         return likeness(words, source, self.weights)
@@ -95,11 +121,13 @@ class SourceValues:
         """The same value around which most of the same words stand.
 
         One that says the same of it, as a bound or that it is paid, is preferred by APART: bounds come in
-        pairs (3만원 이하, 3만원 초과). Of equal ones one that says not the opposite, then the first.
+        pairs (3만원 이하, 3만원 초과). What the agent says is preferred by ECHO to what the customer asks. Of
+        equal ones one that says not the opposite, then the first.
         """
 
         def rank(candidate: Statement) -> tuple[float, bool]:
             preferred = APART if _confirms(statement, candidate) else 0
+            preferred -= ECHO if candidate.by_customer else 0
             is_opposed = bool(_opposite_sides(statement, candidate))
             return self.alike(statement.words, candidate) + preferred, not is_opposed
 
@@ -153,7 +181,8 @@ class SourceValues:
         label = statement.label
         own = self.alike(label, nearest)
         best = None
-        best_likeness = max(MISPLACED, own + APART)
+        is_elsewhere = not self.alike(statement.words, nearest)
+        best_likeness = ELSEWHERE if is_elsewhere else max(MISPLACED, own + APART)
         for candidate in self.compared:
             if not _is_alternative(statement, candidate):
                 continue
@@ -176,16 +205,21 @@ class SourceValues:
 
 
 def support(
-    answer: str,
-    summary: Sequence[Entity],
-    contexts: Sequence[str],
-    sources: Sequence[Sequence[Entity]],
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    weakly: Mapping[str, dict[str, Any]],
     relations: bool = True,
 ) -> Support:
-    """Hold each value of a summary against the sources. relations: whether bounds, items and claims count."""
-    values = SourceValues(contexts, sources)
+    """Hold each value of a summary against the sources.
+
+    weakly: key of a value that a source says in other words -> its place. relations: whether bounds, items and
+    claims count.
+    """
+    values = SourceValues(sources)
     result = Support([], [], [], [])
-    stated = [each for each in statements(answer, summary) if not each.entity.support_only]
+    stated = [
+        each for each in statements(summary.raw, summary.entities) if not each.entity.support_only
+    ]
     seen: set[str] = set()
     for statement in stated:
         entity = statement.entity
@@ -193,8 +227,10 @@ def support(
         seen.add(entity.key)
         nearest = values.nearest(statement)
         if nearest is None:
-            if first:
-                _without_its_value(statement, answer, values, result)
+            if first and entity.key in weakly:
+                result.supported.append({**entity_json(entity), **weakly[entity.key]})
+            elif first:
+                _without_its_value(statement, summary.raw, values, result)
             continue
         shown = {**entity_json(entity), **place(nearest)}
         why, is_sure = values.opposed(statement, nearest) if relations else ("", False)
@@ -211,12 +247,12 @@ def support(
         if why:
             result.look.append({**shown, "why": why})
     if relations:
-        for shown, is_sure in absent_items(answer, contexts, sources):
+        for shown, is_sure in absent_items(summary, sources):
             if is_sure:
                 _contradict(result, shown)
             else:
                 result.look.append(shown)
-        result.look.extend(opposite_claims(answer, contexts))
+        result.look.extend(opposite_claims(summary, sources))
     return result
 
 
@@ -229,6 +265,10 @@ def _without_its_value(
     after = answer[entity.end : entity.end + ABOUT_WITHIN]
     shown = entity_json(entity)
     source = restated(entity, values.known, is_about(before, after))
+    bare = _bare_place(entity, values)
+    if bare:
+        result.supported.append(shown | bare)
+        return
     if source is None:
         instead = values.instead(statement)
         if instead is not None:
@@ -240,6 +280,14 @@ def _without_its_value(
     result.supported.append(shown)
     if why:
         result.look.append({**shown, "why": why})
+
+
+def _bare_place(entity: Entity, values: SourceValues) -> dict[str, Any]:
+    """Where a source has the figure of a sum or a share without its unit; {} where none does."""
+    figure = _FIGURE.match(entity.text)
+    if entity.kind not in ("amount", "percent") or figure is None:
+        return {}
+    return values.bare.get(figure[0].replace(",", ""), {})
 
 
 def _contradict(result: Support, shown: dict[str, Any]) -> None:

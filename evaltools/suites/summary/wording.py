@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .compiled import CompiledLetOff, CompiledPhrases, CompiledRules
+from .entities import ReadText
 from .phrases import Phrases, find_all, find_outside, search
-from .text import Text
 
 SENTENCE_END = re.compile(r"[!?\n;]|\.(?![0-9])")
 
@@ -46,12 +46,13 @@ class Matches:
 
 def find_matches(
     named: CompiledPhrases,
-    text: Text,
-    raw: str,
+    read: ReadText,
     rules: CompiledRules,
 ) -> Matches:
-    """The matches of a phrase set in a text; `raw` is the original of `text`."""
+    """The matches of a phrase set in a text."""
     matches = Matches()
+    text = read.text
+    raw = read.raw
     for start, end in find_outside(named.phrases, named.not_within, text.norm):
         raw_start, raw_end = text.span(start, end)
         match = {

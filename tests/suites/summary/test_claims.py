@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from evaltools.suites.summary.claims import opposite_claims
+from evaltools.suites.summary.entities import ReadText
+from evaltools.suites.summary.text import normalise
 
 SOURCE = (
     "예방접종, 중성화, 스케일링은 보상 안 합니다. 슬개골 탈구는 보상됩니다. "
     "급여 추나요법은 보상되는데 첩약은 지급하지 않습니다."
 )
+
+
+def opposites(summary: str, *sources: str) -> list[dict[str, Any]]:
+    """The clauses of a summary without values against texts without values."""
+    read = ReadText(summary, normalise(summary), ())
+    return list(opposite_claims(read, [ReadText(raw, normalise(raw), ()) for raw in sources]))
 
 
 @pytest.mark.parametrize(
@@ -21,7 +31,7 @@ SOURCE = (
     ],
 )
 def test_the_opposite_is_found_with_the_passage_of_the_source(summary: str, text: str) -> None:
-    (claim,) = opposite_claims(summary, ["인사말", SOURCE])
+    (claim,) = opposites(summary, "인사말", SOURCE)
     start, end = claim["at"]
     assert summary[start:end] == claim["text"] == text
     assert claim["context"] == 1
@@ -39,9 +49,9 @@ def test_the_opposite_is_found_with_the_passage_of_the_source(summary: str, text
     ],
 )
 def test_what_agrees_or_speaks_of_another_thing_is_no_opposite(summary: str) -> None:
-    assert list(opposite_claims(summary, [SOURCE])) == []
+    assert opposites(summary, SOURCE) == []
 
 
 def test_a_source_that_says_both_settles_nothing() -> None:
     both = "입원비는 지급합니다. 음주 사고의 입원비는 지급하지 않습니다."
-    assert list(opposite_claims("입원비는 지급됨.", [both])) == []
+    assert opposites("입원비는 지급됨.", both) == []

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -237,3 +241,86 @@ def test_an_item_is_denied_under_each_of_its_names() -> None:
     assert state("자기부담금 없음", "500만원 한도(자기부담 50만원)") == "fail"
     assert state("공제금 없이 20만원", "20만원까지, 1만원 공제 없음") == "ok"
     assert state("면책기간 없음, 5천만원", "5천만원(90일 면책 없음)") == "ok"
+
+
+def test_the_passage_is_what_the_agent_says_and_not_what_the_customer_asks() -> None:
+    source = "고객: 렌터카도 자기부담금 20만원 빼나요?\n상담사: 자차는 자기부담금 20만원을 빼고 드립니다."
+    (figure,) = [
+        e for e in evidence("자기부담금 20만원", source)["supported"] if e["kind"] == "amount"
+    ]
+    assert figure["context_at"][0] == source.rindex("20만원")
+    only_asked = "고객: 렌터카도 자기부담금 20만원 빼나요?"
+    assert not evidence("자기부담금 20만원", only_asked)["unsupported"]
+
+
+def test_a_value_of_quite_another_thing_is_looked_at() -> None:
+    """No word around 28,640원 is the premium's; 식비 and 실비 stand around the 20만원."""
+    source = "항공기 지연 시 식비 등 실비 20만원 한도입니다. 월 보험료는 28,640원입니다."
+    assert state("항공기가 늦으면 식비 실비 28,640원", source) == "look"
+    assert state("항공기가 늦으면 식비 실비 20만원", source) == "ok"
+    assert state("보험료 28,640원", source) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("1년 안에 진단되면 500만원 지급", "뇌혈관은 1천만 원이고 1년 안에 걸리면 500."),
+        ("과실 20:80으로 협의 중", "3년 유예. 우리측 20 상대측 80으로 협의 중입니다."),
+    ],
+)
+def test_a_figure_without_its_unit_supports_the_same_figure_with_one(
+    summary: str, source: str
+) -> None:
+    assert state(summary, source) == "ok"
+    assert state(summary.replace("500만", "700만").replace("20:80", "30:70"), source) == "fail"
+
+
+def test_a_single_digit_without_unit_supports_nothing() -> None:
+    assert evidence("특약 5만원", "특약은 5, 한도는 30만원")["unsupported"]
+
+
+def test_a_condition_word_is_supported_by_a_sign_of_its_tag() -> None:
+    assert not evidence("유사암 제외", "3천만원이고 유사암은 안 들어가 있어요.")["unsupported"]
+    (word,) = evidence("유사암 제외", "3천만원이고 유사암도 들어가 있어요.")["unsupported"]
+    assert word["text"] == "제외"
+
+
+def test_what_is_free_up_to_a_figure_may_be_told_as_none() -> None:
+    assert whys("수수료 없음(연 4회까지)", "수수료는 4회까지 없어요.") == []
+    assert whys("가입 시 수수료 없음(연 4회까지)", "수수료는 4회까지 500원") != []
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("서류 3종 제출", "서류는 세 장이요."),
+        ("2차분 지급", "두 번째 것도 나가요."),
+    ],
+)
+def test_papers_are_counted_in_any_word_and_ordinals_in_two(summary: str, source: str) -> None:
+    assert not evidence(summary, source)["unsupported"]
+    assert evidence(summary.replace("3", "5").replace("2", "4"), source)["unsupported"]
+
+
+def test_evidence_does_not_depend_on_the_order_of_sets() -> None:
+    """Of passages that are equally like, the first counts, whatever seed Python hashes texts with."""
+    path = Path(__file__).resolve().parents[2] / "data" / "summary_pairs.jsonl"
+    code = """
+import json, sys
+from evaltools.suites.summary.scoring import score
+for line in open(sys.argv[1], encoding="utf-8"):
+    case = json.loads(line)
+    if case["id"][0] == "k":
+        print(score(case["right"], case["contexts"])["summary_accuracy"].evidence)
+"""
+    printed = set()
+    for seed in ("1", "2", "3"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(path)],
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+        printed.add(done.stdout)
+    assert len(printed) == 1

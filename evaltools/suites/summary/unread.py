@@ -1,0 +1,55 @@
+"""Figures that are part of no value: those of a summary are compared with nothing, those of a source lend support.
+
+Source: specification D20.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from .entities import ReadText
+
+_FIGURE = re.compile(
+    r"(?P<mark>(?m:^)(?:[^\S\n]|[(\[])*\d{1,2}[.)\]](?!\d))|\d(?:[\d,.:/-]*\d)?[^\W\d_]{0,8}"
+)
+"""A figure with the word at its end; `mark`: the number of an item of a list, which is none."""
+
+_DIGITS = re.compile(r"\d(?:[\d,.:/-]*\d)?")
+
+
+def bare_figures(read: ReadText) -> Iterator[re.Match[str]]:
+    """The figures of a text that begin in none of its values, in order, with the word at their end."""
+    inside: set[int] = set()
+    for entity in read.entities:
+        inside.update(range(entity.start, entity.end))
+    for figure in _FIGURE.finditer(read.raw):
+        if not figure["mark"] and figure.start() not in inside:
+            yield figure
+
+
+def unread_figures(summary: ReadText, contexts: Sequence[str]) -> tuple[str, ...]:
+    """The figures of a summary that are read as no value and stand in no context as they are written."""
+    unread = []
+    for figure in bare_figures(summary):
+        if not _stands_as_written(summary.raw, figure, contexts):
+            unread.append(figure[0])
+    return tuple(unread)
+
+
+def _stands_as_written(answer: str, figure: re.Match[str], contexts: Sequence[str]) -> bool:
+    """Whether a context has the digits of a figure with the letter before or behind them."""
+    start = figure.start()
+    digits = _DIGITS.match(answer, start)
+    assert digits is not None
+    before = answer[max(start - 1, 0) : start]
+    behind = answer[digits.end() : digits.end() + 1]
+    with_letter = []
+    if before.isalpha():
+        with_letter.append(rf"{re.escape(before)}{re.escape(digits[0])}(?![0-9])")
+    if behind.isalpha():
+        with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}{re.escape(behind)}")
+    if not with_letter:
+        with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}(?![0-9])")
+    pattern = re.compile("|".join(with_letter))
+    return any(pattern.search(context) for context in contexts)
