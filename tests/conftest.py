@@ -20,6 +20,9 @@ from evaltools.core.language import speak
 from .app.calling import call
 from .hostile import make as make_hostile
 
+# hundreds of processes are started, which would compile every library again
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # no test depends on how fast the machine is
 settings.register_profile("untimed", parent=settings.default, deadline=None)
 settings.load_profile("untimed")
@@ -78,10 +81,19 @@ FIRST = (
     "tests/app/test_batch.py",
     "tests/test_hostile.py",
     "tests/app/test_cli.py",
-    "tests/test_accessibility.py",
-    "tests/report/test_gallery_browser.py",
-    "tests/test_fuzz.py",
+    "tests/report/test_no_english_left.py",
     "tests/app/test_cluster.py",
+    "tests/test_accessibility.py",
+    "tests/test_extending.py",
+    "tests/report/test_kernels.py",
+    "tests/report/test_gallery_browser.py",
+    "tests/app/test_lab.py",
+    "tests/app/test_own_suites.py",
+    "tests/report/test_notebook.py",
+    "tests/test_security.py",
+    "tests/test_fingerprints.py",
+    "tests/report/test_study.py",
+    "tests/test_fuzz.py",
 )
 """The files that take longest: begun last, one would be waited for while other processes have nothing left to do."""
 

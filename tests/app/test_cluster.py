@@ -126,15 +126,18 @@ def die_once(folder: Path, x: int) -> int:
     return x
 
 
-def test_shards_of_a_file_are_scored_on_the_cluster(cluster: str, tmp_path: Path) -> None:
+def test_shards_of_a_file_are_scored_on_the_cluster(
+    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The files are the same to the byte as those of one process, but for the manifest's times."""
+    monkeypatch.setattr("evaltools.suites.summary.units.CHUNK", 50)
     case = {
         "question": "보험금?",
         "answer": "진단비 1,000만원을 지급합니다.",
         "contexts": ["진단비 1,000만원 지급"],
         "metadata": {"summary_tags": ["limit"]},
     }
-    lines = [json.dumps({"id": str(i), **case}, ensure_ascii=False) + "\n" for i in range(3_000)]
+    lines = [json.dumps({"id": str(i), **case}, ensure_ascii=False) + "\n" for i in range(300)]
     path = tmp_path / "cases.jsonl"
     path.write_text("".join(lines), encoding="utf-8")
     evaluate("summary", path, out=tmp_path / "local")

@@ -128,17 +128,25 @@ def test_compare_takes_the_options_of_the_suite(here: Path) -> None:
     assert "memory:ignored" in call("compare", *memfin, "--ignore-memory-keys", *QUICK).stdout
 
 
-def test_report_seeds_takes_the_options_of_the_suite(here: Path) -> None:
-    runs = [f"example:cr/no_memory__seed{s}_proposed" for s in (1, 2)]
-    call("report", "seeds", *runs, "--protocol", "cr_v1", "-q", *QUICK)
+def test_report_seeds_takes_the_options_of_the_suite_and_what_is_declared(here: Path) -> None:
+    runs = [f"example:cr/{c}__seed1_proposed" for c in ("no_memory", "with_memory")]
+    assert "No such option" in call("report", "seeds", *runs, "--rules", "seed", status=2).output
+    declared = ("--primary", "fix_rate_refpol", "--margin", "break_rate_refpol=.1")
+    options = (*declared, "--baseline", "with_memory", "--protocol", "cr_v1")
+    call("report", "seeds", *runs, *options, "-q", *QUICK)
     manifest = json.loads(
-        Path("outputs/results/no_memory_aggregated/manifest.json").read_text(encoding="utf-8")
+        Path("outputs/results/with_memory_aggregated/manifest.json").read_text("utf-8")
     )
     assert manifest["policy"]["protocol"] == "cr_v1"
-    assert "No such option" in call("report", "seeds", *runs, "--rules", "seed", status=2).output
-    assert "protocol:cr_v1" in Path(
-        "outputs/reports/no_memory_aggregated/metric_report.html"
-    ).read_text("utf-8")
+    assert manifest["baseline"] == "with_memory"
+    assert (manifest["primary"], manifest["margin"]) == (
+        "fix_rate_refpol",
+        {"break_rate_refpol": 0.1},
+    )
+    report = Path("outputs/reports/with_memory_vs_no_memory/metric_report.html")
+    page = report.read_text("utf-8")
+    assert "protocol:cr_v1" in page
+    assert "“Fix rate (ref-pol)” is tested alone" in page and "equivalent" in page
 
 
 WRONG = {
@@ -180,19 +188,6 @@ def test_a_declared_metric_and_margin_decide(here: Path) -> None:
     table = pd.read_csv("c.csv").set_index("metric")
     assert table.loc["fix_rate_refpol", ["verdict", "primary"]].tolist() == ["better", True]
     assert table.loc["break_rate_refpol", ["verdict", "margin"]].tolist() == ["equivalent", 0.1]
-    runs = [f"example:cr/{c}__seed1_proposed" for c in ("no_memory", "with_memory")]
-    call("report", "seeds", *runs, *declared, "--baseline", "with_memory", "-q", *QUICK)
-    assert Path("outputs/reports/with_memory_vs_no_memory/metric_report.html").is_file()
-    manifest = json.loads(
-        Path("outputs/results/with_memory_aggregated/manifest.json").read_text("utf-8")
-    )
-    assert manifest["baseline"] == "with_memory"
-    assert (manifest["primary"], manifest["margin"]) == (
-        "fix_rate_refpol",
-        {"break_rate_refpol": 0.1},
-    )
-    page = next(Path("outputs/reports").glob("*/metric_report.html")).read_text("utf-8")
-    assert "“Fix rate (ref-pol)” is tested alone" in page and "equivalent" in page
 
 
 @pytest.mark.parametrize("how", [("--suite", "cr"), ("--suite=cr",)])

@@ -22,6 +22,7 @@ import pytest
 
 from evaltools.report import kernels
 from evaltools.report.notebook import NOTEBOOK, ReportFailed, run
+from tests.app.calling import QUICK, call
 from tests.app.test_batch import TIMED, files
 
 from .test_notebook import texts
@@ -238,30 +239,16 @@ def test_an_interrupt_leaves_no_kernel(job: Any, tmp_path: Path) -> None:
     _until(lambda: not _alive(int(there.read_text())))
 
 
-def test_forked_and_started_kernels_give_the_same_bytes(tmp_path: Path) -> None:
+def test_forked_and_started_kernels_give_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The whole report of a run, Korean words and all figures in it."""
     found = []
     for how in ("spawn", "fork"):
+        monkeypatch.setenv(kernels.OPTION, how)
         (tmp_path / how).mkdir()
-        command = [
-            sys.executable,
-            "-m",
-            "evaltools.app.cli",
-            "report",
-            "cr",
-            "-q",
-            "--lang",
-            "ko",
-            "--n-resamples",
-            "100",
-        ]
-        env = {**os.environ, kernels.OPTION: how}
-        subprocess.run(
-            [*command, "example:cr/with_memory__seed1_proposed"],
-            cwd=tmp_path / how,
-            env=env,
-            check=True,
-        )
+        monkeypatch.chdir(tmp_path / how)
+        call("report", "cr", "example:cr/with_memory__seed1_proposed", "--lang", "ko", *QUICK)
         found.append(files(tmp_path / how, *TIMED))
     assert found[0] == found[1]
     assert any(name.endswith("metric_report.html") for name in found[0])
