@@ -231,12 +231,11 @@ class Batch:
             tasks[one.name] = (suite.name, suite.file, one, settings, options, of_run, stored)
         older = {one.name for one in inputs if (out / "results" / one.name).exists()}
         results = self.run_all(score_run, tasks, of_runs, "" if is_single else "scoring")
-        scored = [results[one.name] for one in inputs if one.name in results]
+        scored: list[Scored] = [results[name] for name in tasks if name in results]
         for result in scored:
             if result.name not in older and result.folder != Path(result.path):
                 self.new_folders.append(result.folder)
-            if result.name not in self.done:
-                self.done.append(result.name)
+        self.done += [result.name for result in scored if result.name not in self.done]
         return scored
 
     def _report_study(
@@ -257,12 +256,10 @@ class Batch:
         name, out = self.settings.name, self.settings.out
         try:
             made = study([one.folder for one in scored], name=name, out=out, **declared)
-        except NothingPaired:
-            if not suite.together:
+        except UsageError as e:
+            # systems of which no pair can be compared are reported each by itself
+            if not (suite.together and isinstance(e, NothingPaired)):
                 self._remove_new_folders()
-            raise
-        except UsageError:
-            self._remove_new_folders()
             raise
         except (InputError, OSError) as e:
             self.fail(name or "study", e)
@@ -333,6 +330,15 @@ class Batch:
             names = sorted(self.failed)
             counts.append(say("{n} failed ({names})", n=len(names), names=names))
         return counts
+
+
+def make_batch(suite: Suite, values: Mapping[str, Any]) -> tuple[Batch, dict[str, Any]]:
+    """The batch of a command, and the options of its suite, of the values that were given for both."""
+    options = dict(values)
+    settings = {
+        name: options.pop(name) for name in values if name not in suite.options.model_fields
+    }
+    return Batch(Settings(**settings)), options
 
 
 def _verdict_lines(made: Study) -> list[str]:

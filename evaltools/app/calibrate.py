@@ -30,7 +30,9 @@ def calibrate_command(
     confidence: float,
 ) -> str:
     """The text that `evaltools calibrate` prints; the files are written."""
-    targets = _targets(out, next_file)
+    targets = [out] if next_file is None else [out, next_file]
+    if next_file is not None and next_file.resolve() == out.resolve():
+        raise UsageError("{file} is named twice; give --next another file", file=out)
     for path in targets:
         refuse_input(path, [scores, labels])
     problems = Problems()
@@ -80,37 +82,21 @@ def _left_out(scored: pd.DataFrame, labelled: pd.DataFrame) -> list[str]:
     return texts
 
 
-def _targets(
-    out: Path,
-    next_file: Path | None,
-) -> list[Path]:
-    """The files to write. UsageError where both are one file."""
-    if next_file is None:
-        return [out]
-    if next_file.resolve() == out.resolve():
-        raise UsageError("{file} is named twice; give --next another file", file=out)
-    return [out, next_file]
-
-
 def calibration_lines(
     calibration: Calibration,
     confidence: float,
 ) -> list[str]:
     """The means of each metric, its agreement, what to know of it, and what to label next."""
-    rows = []
-    for row in calibration.frame.to_dict("records"):
-        rows.append(_row(row))
+    rows = [_row(row) for row in calibration.frame.to_dict("records")]
     table = columns(pd.DataFrame(rows))
     lead = say("Intervals of {level:.0%}, for new cases of the same kind.", level=confidence)
     lines = [wrapped(lead), "", table, ""]
     for metric, note in calibration.notes.items():
-        warning = say("warning")
         text = say(label_message(visible(metric), note))
-        lines.append(wrapped(f"{warning}: {text}"))
+        lines.append(wrapped(f"{say('warning')}: {text}"))
     for metric, cases in calibration.next.groupby("metric", sort=False):
         text = visible(_to_label_next(str(metric), cases))
-        lines.append(wrapped(text))
-        lines.append("")
+        lines += [wrapped(text), ""]
     return lines
 
 
@@ -131,25 +117,15 @@ def _row(row: Mapping[Any, Any]) -> dict[str, str]:
 
 def _number_text(value: Any) -> str:
     """A number; "" for null."""
-    if pd.isna(value):
-        return ""
-    return number(float(value))
+    return "" if pd.isna(value) else number(float(value))
 
 
-def _with_interval(
-    row: Mapping[Any, Any],
-    field: str,
-    interval: str,
-) -> str:
+def _with_interval(row: Mapping[Any, Any], field: str, interval: str) -> str:
     """A number with its interval, which stands in `<interval>_low` and `<interval>_high`."""
     text = _number_text(row.get(field))
-    low = row.get(f"{interval}_low")
-    high = row.get(f"{interval}_high")
-    if not text or low is None or high is None:
-        return text
-    low_text = number(float(low))
-    high_text = number(float(high))
-    return f"{text} [{low_text}, {high_text}]"
+    low = _number_text(row.get(f"{interval}_low"))
+    high = _number_text(row.get(f"{interval}_high"))
+    return f"{text} [{low}, {high}]" if text and low and high else text
 
 
 def _to_label_next(

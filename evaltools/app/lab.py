@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
-from itertools import count
 from pathlib import Path
 
 from ..core.errors import UsageError
@@ -38,7 +37,11 @@ def prepare(folder: Path) -> Path:
     `folder-2`, `folder-3`, ... that is not there yet or untouched. UsageError where `folder` is a file.
     """
     files = contents()
-    target = _untouched_folder(folder, files)
+    target = folder
+    number = 1
+    while not _is_free(target, files):
+        number += 1
+        target = folder.with_name(f"{folder.name}-{number}")
     for name, content in files.items():
         if not (target / name).is_file():
             require_writable(target)
@@ -46,16 +49,12 @@ def prepare(folder: Path) -> Path:
     return target
 
 
-def _untouched_folder(folder: Path, files: dict[str, str]) -> Path:
-    for number in count(1):
-        target = folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
-        if target.exists() and not target.is_dir():
-            raise UsageError(
-                "{target} is a file; name a folder for the notebooks with --dir", target=target
-            )
-        if all(_is_untouched(target / name, content) for name, content in files.items()):
-            return target
-    raise AssertionError("there is always another number")
+def _is_free(folder: Path, files: dict[str, str]) -> bool:
+    """Whether a folder is not there yet, or an untouched copy. UsageError where it is a file."""
+    if folder.exists() and not folder.is_dir():
+        text = "{target} is a file; name a folder for the notebooks with --dir"
+        raise UsageError(text, target=folder)
+    return all(_is_untouched(folder / name, content) for name, content in files.items())
 
 
 def _is_untouched(path: Path, content: str) -> bool:

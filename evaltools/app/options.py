@@ -177,22 +177,9 @@ def study_settings(values: dict[str, Any]) -> dict[str, Any]:
     return {**settings, "workers": workers, "resampling": resampling}
 
 
-def suite_options(model: Any, names: Sequence[str] | None = None) -> Decorator:
-    """An option for each of these fields of a suite's options: its description, type and default.
-
-    By default for all that are given on the command line.
-    """
-    fields = model.settable() if names is None else names
-    return together(*[_suite_option(name, model.model_fields[name]) for name in fields])
-
-
-def split_suite_options(
-    suite: Any, values: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(suite options, the rest) of a command's values."""
-    of_suite = {k: v for k, v in values.items() if k in suite.options.model_fields}
-    rest = {k: v for k, v in values.items() if k not in of_suite}
-    return of_suite, rest
+def suite_options(model: Any, names: Sequence[str]) -> Decorator:
+    """An option for each of these fields of a suite's options: its description, type and default."""
+    return together(*[_suite_option(name, model.model_fields[name]) for name in names])
 
 
 def _suite_option(name: str, field: FieldInfo) -> Decorator:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ..core.errors import UsageError
 from ..core.files import refuse_input, write_text
 from ..core.names import find_runs
@@ -13,7 +15,6 @@ from ..core.progress import bar
 from ..report import plan_sentences
 from ..report.decision import decision_of, write_decision
 from ..report.make_study import study
-from ..report.study import Study
 from ..report.study_files import csv
 from ..stats.within_units import SIZES
 from .text import columns, wrapped
@@ -39,15 +40,11 @@ def plan_command(
 
     With a margin the difference that the test must find is that much larger. `register`: the file of the decision.
     """
-    if margin < 0:
-        raise UsageError("--margin: expected a number of 0 or more, got {margin:g}", margin=margin)
-    if register is None and (margin or looks != 1):
-        raise UsageError("--margin and --looks belong to a decision: give --register FILE")
-    if register is not None and register.exists():
-        raise UsageError("{file} is there already; a decision is not replaced", file=register)
+    _require_decision(register, margin, looks)
+    paths = [path for run in runs for path in find_runs(run)]
     if csv_file is not None:
-        refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
-    pilot = study_of(runs, **settings)
+        refuse_input(csv_file, paths)
+    pilot = study(paths, **settings)
     n_rows = len(set(seeds)) * len(set(trials or cluster_size or [1]))
     with bar(n_rows, "planning", quiet, "seeds") as step:
         plan = pilot.plan(
@@ -75,15 +72,22 @@ def plan_command(
         registered = ["", str(register)]
     if csv_file is not None:
         write_text(csv_file, csv(plan))
-    head = wrapped(plan_sentences.plan_title(pilot, metric, difference, power))
-    notes = [wrapped(note) for note in plan_sentences.plan_notes(pilot, plan)]
+    head = plan_sentences.plan_title(pilot, metric, difference, power)
+    notes = plan_sentences.plan_notes(pilot, plan)
+    return "\n".join([wrapped(head), "", _table(plan), "", *map(wrapped, notes), *registered])
+
+
+def _table(plan: pd.DataFrame) -> str:
+    """The plan as columns, without those of sizes that were not asked for."""
     not_asked = [kind for kind in SIZES if plan[kind].isna().all()]
-    shown = plan.drop(columns=["rows_per_sample", *not_asked])
-    table = columns(shown, power="{:.0%}".format)
-    return "\n".join([head, "", table, "", *notes, *registered])
+    return columns(plan.drop(columns=["rows_per_sample", *not_asked]), power="{:.0%}".format)
 
 
-def study_of(runs: Sequence[str], **settings: Any) -> Study:
-    """The study of the runs that texts stand for."""
-    paths = [path for run in runs for path in find_runs(run)]
-    return study(paths, **settings)
+def _require_decision(register: Path | None, margin: float, looks: int) -> None:
+    """UsageError where what a decision says makes no sense, or its file is there already."""
+    if margin < 0:
+        raise UsageError("--margin: expected a number of 0 or more, got {margin:g}", margin=margin)
+    if register is None and (margin or looks != 1):
+        raise UsageError("--margin and --looks belong to a decision: give --register FILE")
+    if register is not None and register.exists():
+        raise UsageError("{file} is there already; a decision is not replaced", file=register)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..core.errors import InputError, Problems, UsageError
@@ -101,31 +101,16 @@ def rerun_manifest(
     if not members or not all(member.inputs for member in members):
         raise _bad(path, "names no runs, or no inputs of them: there is nothing to make again")
     files = _input_files(path, members)
-    if out is not None:
-        require_out(out)
-        new_folder: Any = nullcontext(out)
-    else:
-        new_folder = tempfile.TemporaryDirectory(prefix="evaltools-rerun-")
-    with new_folder as folder:
-        target = Path(folder)
+    with _target(out) as target:
         result = target / "results" / recorded.run
         _refuse_same(result, path.parent, target)
         with speaking(recorded.lang):
             runs = []
             for member, of_run in zip(members, files):
-                run = _make_again(
-                    recorded, member, of_run, metrics, costly, out=target, workers=workers
-                )
-                runs.append(run)
+                where = {"out": target, "workers": workers}
+                runs.append(_make_again(recorded, member, of_run, metrics, costly, **where))
             if recorded.kind == "aggregate":
-                study(
-                    runs,
-                    name=recorded.report,
-                    baseline=recorded.baseline,
-                    primary=recorded.primary or None,
-                    margin=recorded.margin,
-                    out=target,
-                )
+                _study_again(recorded, runs, target)
         then = result_numbers(path.parent)
         differences, largest = compare_numbers(then, result_numbers(result))
     if not then:
@@ -141,6 +126,29 @@ def rerun_manifest(
         numbers=tuple(differences),
         compared=len(then),
         largest=largest,
+    )
+
+
+@contextmanager
+def _target(out: Path | None) -> Iterator[Path]:
+    """Where the new results are written: into `out`, or a folder that is gone after the block."""
+    if out is not None:
+        require_out(out)
+        yield out
+    else:
+        with TemporaryDirectory(prefix="evaltools-rerun-") as folder:
+            yield Path(folder)
+
+
+def _study_again(recorded: Manifest, runs: Sequence[Run], out: Path) -> None:
+    """The study that an aggregate is of, made again."""
+    study(
+        runs,
+        name=recorded.report,
+        baseline=recorded.baseline,
+        primary=recorded.primary or None,
+        margin=recorded.margin,
+        out=out,
     )
 
 
@@ -230,10 +238,9 @@ def _refuse_untrusted(
 
     Options that change no number, and so do not stand in the policy, need not be given.
     """
-    free = suite.options.settable(costly=False)
     untrusted = []
-    for name in suite.options.settable():
-        if name in free or name in costly or name not in policy:
+    for name in suite.options.costly:
+        if name in costly or name not in policy:
             continue
         default = suite.options.model_fields[name].default
         if member.options.get(name, default) != default:
@@ -251,7 +258,7 @@ def _trusted_options(suite: Suite, member: Member, files: InputFiles) -> dict[st
     """The options of a manifest that spend nothing; one that names an input names it where that is now."""
     moved = {entry.path: str(files[entry.role]) for entry in member.inputs}
     options = {}
-    for name in suite.options.settable(costly=False):
+    for name in suite.options.free():
         if name in member.options:
             value = member.options[name]
             is_path = isinstance(value, str)

@@ -109,10 +109,7 @@ class RunsCommand(click.Command):
     def _options_of(self, suite: Any) -> list[click.Parameter]:
         if suite is None:
             return []
-        names = suite.options.settable()
-        if self.costly:
-            free = suite.options.settable(costly=False)
-            names = [name for name in names if name not in free]
+        names = suite.options.costly if self.costly else suite.options.settable()
 
         @click.command()
         @suite_options(suite.options, names)

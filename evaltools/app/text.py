@@ -14,13 +14,13 @@ WIDTH = 160
 """Columns of the terminal that no line exceeds."""
 
 
-def wrapped(text: str, indent: str = "", further: str = "  ") -> str:
-    """The text in lines of at most WIDTH columns, those from the second on indented by `further`."""
+def wrapped(text: str, indent: str = "") -> str:
+    """The text in lines of at most WIDTH columns, those from the second on indented by two."""
     return textwrap.fill(
         text,
         WIDTH,
         initial_indent=indent,
-        subsequent_indent=further,
+        subsequent_indent="  ",
         break_on_hyphens=False,
     )
 

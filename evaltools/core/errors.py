@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from .language import Message, say, speaking
 from .terminal import echo, printable
-
-if TYPE_CHECKING:
-    from .language import Message
 
 Severity = Literal["error", "warning"]
 OnError = Literal["fail", "skip"]
+
+Kind = tuple[Severity, str]
+"""Severity and code of a problem."""
 
 GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 4, 130
 """The exit statuses of the commands, besides 0."""
@@ -41,24 +42,24 @@ class Problem:
     field: str = ""
     id: str = ""
 
+    @property
+    def kind(self) -> Kind:
+        """What problems are counted by."""
+        return self.severity, self.code
+
     def __str__(self) -> str:
         """The problem in English, as it stands in files."""
-        return self._with_place(self.severity, str(self.message))
+        with speaking("en"):
+            return self.text()
 
     def text(self) -> str:
-        """The problem in the language in force."""
-        from .language import say
-
-        return self._with_place(say(self.severity), say(self.message))
-
-    def _with_place(self, severity: str, message: str) -> str:
+        """The problem in the language in force: one line, whatever the data hold."""
         place = self.file
         if self.line is not None:
             place += f":{self.line}"
-        parts = [part for part in (place, self.id, self.field, message) if part]
-        text = f"{severity}: {': '.join(parts)} [{self.code}]"
-        # one line, whatever the data hold: no control character reaches a terminal, no lone
-        # surrogate a file
+        parts = [place, self.id, self.field, say(self.message)]
+        what = ": ".join(part for part in parts if part)
+        text = f"{say(self.severity)}: {what} [{self.code}]"
         return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
 
 
@@ -88,6 +89,11 @@ class Told(Exception):
         super().__init__(_sentence(template, values))
 
 
+def _sentence(template: str | Message, values: dict[str, Any]) -> str | Message:
+    """The template with the values that fill it; as it is without any."""
+    return Message(str(template), values) if values else template
+
+
 class UsageError(Told):
     """A command or a call that makes no sense (names that clash, an unknown metric); exit status 2.
 
@@ -108,25 +114,19 @@ def tell(error: BaseException, whose: str = "") -> int:
 
     Any other exception than the package's own and OSError is a defect: it is told with its traceback.
     """
-    from .language import say
-
     if isinstance(error, InputError):
         for problem in error.problems:
             echo(problem.text(), err=True)
         return BAD_INPUT
-    if not isinstance(error, Told | OSError):
-        echo("".join(traceback.format_exception(error)), err=True)
-    text = say(error.args[0]) if isinstance(error, Told) else str(error)
+    if isinstance(error, Told):
+        text = say(error.args[0])
+    else:
+        text = str(error)
+        if not isinstance(error, OSError):
+            echo("".join(traceback.format_exception(error)), err=True)
     parts = [say("error"), whose, text or type(error).__name__]
     echo(": ".join(part for part in parts if part), err=True)
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
-
-
-def _sentence(template: str | Message, values: dict[str, Any]) -> str | Message:
-    """The template with the values that fill it; as it is without any."""
-    from .language import Message
-
-    return Message(str(template), values) if values else template
 
 
 def _problem(
@@ -160,12 +160,11 @@ class Problems:
 
     on_error: OnError = "fail"
     kept: list[Problem] = field(default_factory=list)
-    counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)
+    counts: Counter[Kind] = field(default_factory=Counter)
 
     def add(self, problem: Problem) -> None:
-        key = (problem.severity, problem.code)
-        self.counts[key] += 1
-        if self.counts[key] <= KEPT_PER_CODE:
+        self.counts[problem.kind] += 1
+        if self.counts[problem.kind] <= KEPT_PER_CODE:
             self.kept.append(problem)
 
     def error(self, code: str, template: str | Message, /, **values: Any) -> None:
@@ -184,26 +183,24 @@ class Problems:
     def merge(self, other: Problems, line_offset: int = 0) -> None:
         """Add what another collector found, its line numbers moved down by `line_offset`."""
         for problem in other.kept:
-            if line_offset and problem.line is not None:
+            if problem.line is not None:
                 problem = replace(problem, line=problem.line + line_offset)
-            if len(self._kept_of(problem.severity, problem.code)) < KEPT_PER_CODE:
+            if len(self._kept_of(problem.kind)) < KEPT_PER_CODE:
                 self.kept.append(problem)
         self.counts.update(other.counts)
 
-    def _kept_of(self, severity: Severity, code: str = "") -> list[Problem]:
-        """The problems that are kept: those of a severity, or of one of its codes."""
-        of_severity = [problem for problem in self.kept if problem.severity == severity]
-        return [problem for problem in of_severity if code in ("", problem.code)]
+    def _kept_of(self, kind: Kind) -> list[Problem]:
+        return [problem for problem in self.kept if problem.kind == kind]
 
     @property
     def errors(self) -> list[Problem]:
         """The errors that are kept."""
-        return self._kept_of("error")
+        return [problem for problem in self.kept if problem.severity == "error"]
 
     @property
     def warnings(self) -> list[Problem]:
         """The warnings that are kept."""
-        return self._kept_of("warning")
+        return [problem for problem in self.kept if problem.severity == "warning"]
 
     def count(self, severity: Severity) -> int:
         """How many problems of this severity were found, kept or not."""
@@ -216,12 +213,11 @@ class Problems:
 
     def lines(self, inputs: int) -> Iterator[tuple[str, bool]]:
         """All that was found in so many inputs, a line each, and whether the line is an error."""
-        from .language import say
-
         for problem in self.kept:
             yield problem.text(), problem.severity == "error"
-        for (severity, code), count in sorted(self.counts.items()):
-            n_more = count - len(self._kept_of(severity, code))
+        for kind, count in sorted(self.counts.items()):
+            severity, code = kind
+            n_more = count - len(self._kept_of(kind))
             if n_more:
                 more = say("{severity}: {n} more", severity=say(severity), n=n_more)
                 yield f"{more} [{code}]", False
@@ -236,7 +232,13 @@ class Problems:
     def summary(self) -> list[dict[str, Any]]:
         """For the manifest and the report: a row a code with its count and the places kept."""
         rows: list[dict[str, Any]] = []
-        for (severity, code), count in sorted(self.counts.items()):
-            examples = [str(problem) for problem in self._kept_of(severity, code)[:5]]
-            rows.append({"severity": severity, "code": code, "count": count, "examples": examples})
+        for kind, count in sorted(self.counts.items()):
+            severity, code = kind
+            row = {
+                "severity": severity,
+                "code": code,
+                "count": count,
+                "examples": list(map(str, self._kept_of(kind)[:5])),
+            }
+            rows.append(row)
         return rows

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 from pydantic import ValidationError
 
-from .. import BUILT_IN, __version__
+from .. import __version__
 from .errors import OnError, Problems, UsageError
 from .files import content_hash, resolve, state
 from .folders import require_replaceable
@@ -114,13 +114,6 @@ def make_task(
     recorded = {**opts.model_dump(mode="json"), "on_error": on_error, "name": given.name}
     if suite.metrics_file:
         recorded["metrics"] = str(suite.metrics_file)
-    fields: dict[str, Any] = {"metrics": []}
-    if suite.metrics_file or suite.name not in BUILT_IN:
-        fields["metrics"] = further_metrics(suite, opts)
-    if suite.name not in BUILT_IN and suite.breakdowns:
-        fields["breakdowns"] = [asdict(breakdown) for breakdown in suite.breakdowns]
-    if language() != "en":
-        fields["lang"] = language()
     manifest = Manifest(
         schema_version=SCHEMA_VERSION,
         suite=suite.name,
@@ -135,7 +128,9 @@ def make_task(
         versions=versions(),
         git_commit=git_commit(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
-        **fields,
+        metrics=further_metrics(suite, opts),
+        breakdowns=[asdict(breakdown) for breakdown in suite.breakdowns],
+        lang=language(),
     )
     folder = Path(out) / "results" / source.name if out is not None else None
     return Task(suite, source, opts, problems, folder, manifest, given.folder)

@@ -7,7 +7,7 @@ passed over unread, though they may not be UTF-8.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -39,10 +39,11 @@ def decoder(model: type[BaseModel]) -> Callable[[bytes], Any]:
 
 @cache
 def _struct(model: type[BaseModel]) -> type:
-    fields = [
-        (name, _limited(f.annotation, f.metadata), *(() if f.is_required() else (f.default,)))
-        for name, f in model.model_fields.items()
-    ]
+    """The class of msgspec that has the fields of a model."""
+    fields: list[Any] = []
+    for name, field in model.model_fields.items():
+        kind = _limited(field.annotation, field.metadata)
+        fields.append((name, kind) if field.is_required() else (name, kind, field.default))
     # records are trees: nothing in them for the collector of cycles to look for
     return msgspec.defstruct(model.__name__, fields, kw_only=True, gc=False)
 
@@ -57,13 +58,12 @@ def _translated(kind: Any) -> Any:
     if origin is list:
         return list[_translated(inner[0])]  # type: ignore[misc]
     if origin is Annotated:
-        return _limited(
-            inner[0],
-            [m for f in inner[1:] for m in (f.metadata if isinstance(f, FieldInfo) else [f])],
-        )
+        kind, *marks = inner
+        return _limited(kind, marks)
     if origin in (Union, UnionType):
         # objects of other shapes than the model's are left to pydantic
-        return Union[tuple(None if i is Any else _translated(i) for i in inner)]  # noqa: UP007
+        parts = [None if part is Any else _translated(part) for part in inner]
+        return Union[tuple(parts)]  # noqa: UP007
     raise TypeError(f"no fast decoder for a field of {kind!r}")
 
 
@@ -75,17 +75,27 @@ _LIMITS = {
 }
 
 
-def _limited(kind: Any, marks: list[Any]) -> Any:
+def _limited(kind: Any, marks: Sequence[Any]) -> Any:
+    """The translated type with the limits that some marks of pydantic set."""
     if kind is Any:
         return msgspec.Raw
-    # the parts of a union are tried from left to right here as well, and the first error ends it
-    limits = [
-        m
-        for m in marks
-        if not isinstance(m, FailFast) and getattr(m, "union_mode", None) != "left_to_right"
-    ]
-    unknown = [m for m in limits if type(m) not in _LIMITS]
-    if unknown:
-        raise TypeError(f"no fast decoder for a field with {unknown}")
-    names = {_LIMITS[type(m)]: getattr(m, _LIMITS[type(m)]) for m in limits}
-    return Annotated[_translated(kind), msgspec.Meta(**names)] if names else _translated(kind)
+    limits = {}
+    for mark in _single(marks):
+        name = _LIMITS.get(type(mark))
+        if name is None:
+            raise TypeError(f"no fast decoder for a field with {mark}")
+        limits[name] = getattr(mark, name)
+    translated = _translated(kind)
+    return Annotated[translated, msgspec.Meta(**limits)] if limits else translated
+
+
+def _single(marks: Sequence[Any]) -> Iterator[Any]:
+    """The marks, those within a `Field(...)` too, without two that change nothing here.
+
+    The parts of a union are tried from left to right here as well, and the first error ends it.
+    """
+    for mark in marks:
+        if isinstance(mark, FieldInfo):
+            yield from _single(mark.metadata)
+        elif not isinstance(mark, FailFast) and getattr(mark, "union_mode", "") != "left_to_right":
+            yield mark

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .errors import UsageError
-
-PACKAGE = Path(__file__).parents[1]
+from .language import PACKAGE
 
 
 def _host() -> str:
@@ -67,9 +66,8 @@ def example(name: str) -> Path:
 
 def examples() -> list[str]:
     """The names of the bundled examples."""
-    return sorted(
-        p.relative_to(EXAMPLES).as_posix() for p in EXAMPLES.glob("*/*") if p.name[0] not in "._"
-    )
+    paths = EXAMPLES.glob("*/[!._]*")
+    return sorted(path.relative_to(EXAMPLES).as_posix() for path in paths)
 
 
 def resolve(run: str | Path) -> Path:
@@ -84,13 +82,12 @@ def resolve(run: str | Path) -> Path:
 
 def require_writable(folder: Path) -> None:
     """UsageError where nothing could be written below a folder: better said before the work than after it."""
-    there = next(p for p in (folder, *folder.absolute().parents) if p.exists())
-    if not there.is_dir():
-        raise UsageError(
-            "{file} is no folder: nothing can be written to {folder}", file=there, folder=folder
-        )
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError("{folder} cannot be written to; give another folder", folder=there)
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        text = "{file} is no folder: nothing can be written to {folder}"
+        raise UsageError(text, file=existing, folder=folder)
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise UsageError("{folder} cannot be written to; give another folder", folder=existing)
 
 
 def refuse_input(target: Path, inputs: Iterable[str | Path] = ()) -> None:
@@ -98,14 +95,14 @@ def refuse_input(target: Path, inputs: Iterable[str | Path] = ()) -> None:
     if os.path.lexists(target) and not target.is_file():
         raise UsageError("{path} is no file; name one to write to", path=target)
     require_writable(target.parent)
-    place = target.resolve()
-    for path in map(resolve, inputs):
-        there = Path(os.path.realpath(path))  # a link in a circle is an error elsewhere
-        if place == there or (there.is_dir() and target.exists() and place.is_relative_to(there)):
-            raise UsageError(
-                "{path} is an input or lies in one, which would be replaced; write to another file",
-                path=target,
+    for path in inputs:
+        source = Path(os.path.realpath(resolve(path)))  # a link in a circle is an error elsewhere
+        is_inside = target.exists() and target.resolve().is_relative_to(source)
+        if is_inside or target.resolve() == source:
+            text = (
+                "{path} is an input or lies in one, which would be replaced; write to another file"
             )
+            raise UsageError(text, path=target)
 
 
 def beside(target: Path) -> dict[str, Any]:
@@ -140,20 +137,17 @@ def write_text(path: Path, text: str) -> None:
         f.write(text)
 
 
-def dumps(value: Any, *, indent: int | None = None) -> str:
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_JSON_IN_LINES = json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def dumps(value: Any) -> str:
     """JSON with the text as it is, keys in their order, and no NaN: a number that is none is an error."""
-    return (
-        json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-        if indent
-        else _encode(value)
-    )
-
-
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    return _JSON.encode(value)
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_text(path, dumps(value, indent=1) + "\n")
+    write_text(path, _JSON_IN_LINES.encode(value) + "\n")
 
 
 def write_jsonl(path: Path, rows: Iterable[Any]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,10 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel
 
-from .check import Check
 from .errors import Problems, UsageError
 from .metric import AnyMetric
 from .records import first_line, read_jsonl, require_file, unique_records
-from .suite import Breakdown, Source, Suite, SuiteOptions, Workers
+from .suite import Source, Suite, SuiteOptions, Workers
 
 
 def jsonl_suite(
@@ -26,11 +25,7 @@ def jsonl_suite(
     columns: Callable[..., Mapping[str, Any]],
     metrics: Sequence[AnyMetric],
     headline: Sequence[str],
-    input: str = "FILE",
     options: type[SuiteOptions] = SuiteOptions,
-    checks: Callable[[Any], Iterable[Check]] | None = None,
-    breakdowns: Sequence[Breakdown] = (),
-    notebook: str | Path = "run.ipynb",
     **fields: Any,
 ) -> Suite:
     """A suite for JSON Lines files: `record` reads a line, `columns(record)` gives the columns that metrics sum.
@@ -39,8 +34,8 @@ def jsonl_suite(
     that lead every page, the first being the primary one. Numbers, booleans and texts of the record stand in the
     units beside the columns.
 
-    `columns(record, options)` gets the options too where there is a model of them. The other parameters, and further
-    `fields`, are those of `Suite`: checks, breakdowns, notebook, verdicts, artifacts, study_notebook and the like.
+    `columns(record, options)` gets the options too where there is a model of them. Further `fields` are those of
+    `Suite`: checks, breakdowns, notebook, verdicts, artifacts, study_notebook, input and the like.
 
     A line that does not fit, a doubled id and an error in `columns` are problems of the input, reported with their
     line. UsageError for a headline that is no metric. docs/extending.md makes one.
@@ -60,21 +55,17 @@ def jsonl_suite(
     table, names = tuple(metrics), tuple(headline)
     _require_metrics(name, names, table)
     file = _RecordsFile(record, unit, columns, with_options=options is not SuiteOptions)
-    fields.setdefault("wrote", _texts(record, unit))
+    fields = {"input": "FILE", "wrote": _texts(record, unit), **fields}
     return Suite(
         name=name,
         title=title,
         unit=unit,
-        input=input,
         options=options,
         locate=file.locate,
         sniff=file.sniff,
         score=file.score,
         metrics=lambda opts: table,
         headline=lambda opts, blocked: names,
-        checks=checks,
-        breakdowns=tuple(breakdowns),
-        notebook=notebook,
         **fields,
     )
 

@@ -17,8 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .errors import UsageError
-from .files import PACKAGE
+PACKAGE = Path(__file__).parents[1]
+"""The folder of the package."""
 
 LANGUAGES = ("en", "ko", "zh")
 
@@ -44,7 +44,9 @@ def speak(lang: str) -> None:
     >>> speak("en")
     """
     if lang not in LANGUAGES:
-        raise UsageError("no language {name}; there are {names}", name=repr(lang), names=LANGUAGES)
+        raise _usage_error(
+            "no language {name}; there are {names}", name=repr(lang), names=LANGUAGES
+        )
     _language.set(lang)
 
 
@@ -229,7 +231,15 @@ def _texts(path: Path) -> dict[str, str]:
     try:
         texts = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as e:
-        raise UsageError("{path}: expected TOML: {error}", path=path, error=str(e)) from None
+        raise _usage_error("{path}: expected TOML: {error}", path=path, error=str(e)) from None
     if not all(isinstance(words, str) for words in texts.values()):
-        raise UsageError('{path}: expected lines of "English text" = "its translation"', path=path)
+        raise _usage_error(
+            '{path}: expected lines of "English text" = "its translation"', path=path
+        )
     return texts
+
+
+def _usage_error(template: str, **values: Any) -> Exception:
+    from .errors import UsageError  # which is told with this module
+
+    return UsageError(template, **values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import subprocess
@@ -22,7 +21,7 @@ from pydantic import (
 )
 
 from .. import __version__
-from .files import content_hash, dumps, write_json
+from .files import bytes_hash, content_hash, dumps, write_json
 from .language import Message
 from .resampling import Resampling
 
@@ -164,7 +163,8 @@ class Manifest(Member):
 
 def policy_hash(policy: Mapping[str, Any]) -> str:
     """First 12 hex digits of the sha256 of the policy as canonical JSON."""
-    return hashlib.sha256(dumps({k: policy[k] for k in sorted(policy)}).encode()).hexdigest()[:12]
+    in_order = {name: policy[name] for name in sorted(policy)}
+    return bytes_hash(dumps(in_order).encode())[:12]
 
 
 def describe_inputs(files: Mapping[str, Path]) -> list[Input]:
@@ -184,13 +184,13 @@ def versions() -> dict[str, str]:
     }
 
 
-def git_commit(directory: Path | None = None) -> str | None:
-    """The commit of the git checkout that `directory` (default: the working directory) is in, or None."""
+def git_commit() -> str | None:
+    """The commit of the git checkout that the working directory is in, or None."""
     command = ["git", "rev-parse", "HEAD"]
     env = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
     try:
         done = subprocess.run(
-            command, cwd=directory, env=env, capture_output=True, text=True, timeout=10, check=False
+            command, env=env, capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from .errors import InputError, Problem, UsageError
+from .estimates import plain_rows
 from .files import write_jsonl
 from .language import Message
 
@@ -87,7 +88,9 @@ def write_records(data: Any, folder: Path, name: str) -> Path:
 
         data = pa.table(data).to_pandas()
     if isinstance(data, pd.DataFrame):
-        records = _records_of_frame(data)
+        records = []
+        for row in plain_rows(data):
+            records.append({name: value for name, value in row.items() if value is not None})
     elif isinstance(data, list):
         records = data
     else:
@@ -107,17 +110,6 @@ def write_records(data: Any, folder: Path, name: str) -> Path:
     except (TypeError, ValueError) as e:
         raise UsageError("the data cannot be written as JSON: {error}", error=str(e)) from e
     return path
-
-
-def _records_of_frame(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    records = []
-    for row in frame.astype(object).to_dict("records"):
-        record = {}
-        for column, value in row.items():
-            if isinstance(value, list | dict | tuple) or pd.notna(value):
-                record[str(column)] = value.item() if hasattr(value, "item") else value
-        records.append(record)
-    return records
 
 
 def of_memory(error: InputError, folder: Path) -> InputError:

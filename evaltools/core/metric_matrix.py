@@ -264,17 +264,16 @@ def require_measured(units: pd.DataFrame, compiled: Compiled, unit: str = "") ->
     Such a row would count as 0, which nobody measured: its denominator must be 0 or null too.
     `unit` is the column that names a row in the message.
     """
-    columns = units.columns.intersection(compiled.columns)
-    is_null = units[columns].isna()
+    is_null = units[units.columns.intersection(compiled.columns)].isna()
     has_null = is_null.any(axis="index")
     if not has_null.any():
         return
     values = column_values(units, compiled.columns)
-    all_columns = np.array(compiled.columns)
+    columns = np.array(compiled.columns)
     for numerator, denominator in zip(compiled.numerator.T, compiled.denominator.T):
         is_counted = values @ denominator != 0
-        for name in all_columns[numerator != 0]:
-            if not has_null.get(name, False):
+        for name in columns[numerator != 0]:
+            if not has_null[name]:
                 continue
             wrong_rows = np.flatnonzero(is_null[name] & is_counted)
             if not wrong_rows.size:
@@ -283,7 +282,7 @@ def require_measured(units: pd.DataFrame, compiled: Compiled, unit: str = "") ->
             row = f"row {first + 1}"
             if unit:
                 row += f" ({unit} {units[unit].iloc[first]})"
-            counting = " and ".join(all_columns[denominator != 0])
+            counting = " and ".join(columns[denominator != 0])
             raise ValueError(
                 f"{row}: {name} is null where {counting} counts the row; "
                 f"leave {counting} null or 0 where {name} was not measured"

@@ -24,9 +24,9 @@ NATURAL = re.compile(r"([0-9]+)")
 
 def natural(text: str) -> list[Any]:
     """Sort key under which seed 9 comes before seed 10."""
-    return [
-        (1, int(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(NATURAL.split(text))
-    ]
+    parts: list[Any] = NATURAL.split(text)  # texts and numbers in turn
+    parts[1::2] = map(int, parts[1::2])
+    return parts
 
 
 def condition_of(name: str) -> tuple[str, str, str]:
@@ -34,10 +34,10 @@ def condition_of(name: str) -> tuple[str, str, str]:
 
     The mode of a name seed<N>_<mode> stands for its run_id.
     """
-    found = RUN_NAME.match(name)
-    if not found:
+    match = RUN_NAME.match(name)
+    if not match:
         raise UsageError("{name} is not named <run_id>__seed<N>_<mode>", name=repr(name))
-    return found["run_id"] or found["mode"], found["seed"], found["mode"]
+    return match["run_id"] or match["mode"], match["seed"], match["mode"]
 
 
 def safe_name(name: str) -> str:

@@ -152,11 +152,9 @@ def load_file(path: Path) -> ModuleType:
 
 def _line_in(path: Path, error: BaseException) -> int | str:
     """The last line of a file that an exception went through; "?" where it went through none."""
-    line: int | str = "?"
-    for frame in extract_tb(error.__traceback__):
-        if Path(frame.filename).resolve() == path.resolve() and frame.lineno is not None:
-            line = frame.lineno
-    return line
+    frames = extract_tb(error.__traceback__)
+    lines = [f.lineno for f in frames if Path(f.filename).resolve() == path.resolve()]
+    return lines[-1] or "?" if lines else "?"
 
 
 def with_metrics(suite: Suite, path: Path) -> Suite:

@@ -325,12 +325,13 @@ def csv_rows(
 class _CsvLines:
     """The lines of a CSV file as text, from the row on that comes next.
 
-    `n_read` lines were read. `row_line` lines, up to the byte `row_start`, were read before the row that comes next.
+    `n_lines` lines of `n_bytes` were read so far, of which `row_line` lines of `row_start` bytes stand before that row.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
-        self.n_read = self.row_line = self.row_start = 0
+        self.n_lines = self.n_bytes = 0
+        self.row_line = self.row_start = 0
 
     def __iter__(self) -> _CsvLines:
         return self
@@ -339,8 +340,9 @@ class _CsvLines:
         raw = self.file.readline(LINE_BYTES)
         if not raw:
             raise StopIteration
-        self.n_read += 1
-        text = raw.removeprefix(BOM) if self.n_read == 1 else raw
+        self.n_lines += 1
+        self.n_bytes += len(raw)
+        text = raw.removeprefix(BOM) if self.n_lines == 1 else raw
         try:
             return text.decode("utf-8")
         except UnicodeDecodeError as e:
@@ -348,14 +350,14 @@ class _CsvLines:
 
     def end_row(self) -> None:
         """What was read so far is no part of the row that comes next."""
-        self.row_line = self.n_read
-        self.row_start = self.file.tell()
+        self.row_line = self.n_lines
+        self.row_start = self.n_bytes
 
     def give_up_line(self) -> None:
         """Go back to the row that came next, and leave out the line on which it begins."""
         self.file.seek(self.row_start)
-        _pass_line(self.file)
-        self.n_read = self.row_line + 1
+        self.n_bytes = self.row_start + _pass_line(self.file)
+        self.n_lines = self.row_line + 1
         self.end_row()
 
 

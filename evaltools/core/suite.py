@@ -69,12 +69,14 @@ class SuiteOptions(BaseModel):
         return {}
 
     @classmethod
-    def settable(cls, *, costly: bool = True) -> list[str]:
-        """The names of the options that a user sets; with `costly=False` only those that spend nothing."""
-        excluded = set(cls.derived)
-        if not costly:
-            excluded.update(cls.costly)
-        return [name for name in cls.model_fields if name not in excluded]
+    def settable(cls) -> list[str]:
+        """The names of the options that a user sets."""
+        return [name for name in cls.model_fields if name not in cls.derived]
+
+    @classmethod
+    def free(cls) -> list[str]:
+        """Those of them that spend nothing and send nothing to anybody."""
+        return [name for name in cls.settable() if name not in cls.costly]
 
 
 @dataclass(frozen=True)

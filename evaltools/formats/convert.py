@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -16,7 +17,7 @@ from ..core.language import Message
 from ..core.names import nearest
 from .formats import FORMATS, Format
 from .rows import Sample, Score, Scored
-from .source import Place, Source, where
+from .source import Source, where
 
 PER_FILE = ("condition", "seed")
 """Options that are given once for all files, or once for each."""
@@ -25,9 +26,6 @@ OF_SAMPLE = ("condition", "seed", "trial", "text")
 """Columns that are the same in all rows of a sample."""
 
 COLUMNS = ("id", "metric", "value", "num", "den", *OF_SAMPLE, "higher_is_better")
-
-Record = tuple[Path, Place, frozenset[str]]
-"""File and place of a record, and the metrics in it."""
 
 NO_DIRECTION = (
     "whether higher is better is not known of {metrics}: described, never judged "
@@ -120,6 +118,7 @@ def _rows(
     """The rows of all files; a second one of a sample is an error."""
     options = {key: value for key, value in settings.items() if key not in PER_FILE}
     first = FirstPlaces()
+    is_empty = True
     for number, path in enumerate(files):
         of_file = {}
         for option in PER_FILE:
@@ -130,49 +129,38 @@ def _rows(
         for place, row in form.read(source, **options):
             if of_file:
                 row = replace(row, **of_file)
-            repeated = first.repeated(row, path, place)
+            repeated = first.repeated(row, f"{path}:{place}")
             if repeated is None:
+                is_empty = False
                 yield row
             else:
                 source.error("duplicate-id", repeated, id=row.id, **where(place))
     problems.raise_if_failed()
-    if not first.seen:
+    if is_empty:
         raise problems.fatal("no-rows", "nothing in it can be used", file=files[0])
 
 
-@dataclass
 class FirstPlaces:
-    """Where the metrics of each sample were first read.
+    """Where each metric of each sample was first read: `places` is metric -> sample -> place."""
 
-    `seen`: sample -> (file, place, metrics) of its records, in little memory. `sets`: the sets of
-    metrics that samples share, as nearly all samples have the same.
-    """
+    def __init__(self) -> None:
+        self.places: defaultdict[str, dict[Any, str]] = defaultdict(dict)
 
-    seen: dict[Any, tuple[Record, ...]] = field(default_factory=dict)
-    sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
-
-    def repeated(self, row: Sample | Scored, path: Path, place: Place) -> Message | None:
+    def repeated(self, row: Sample | Scored, place: str) -> Message | None:
         """Which metric of a record was read before, and where; None for a new one, which is kept in mind."""
         sample: Any = row.id
         names = ["sample"]
         if isinstance(row, Scored):
             sample = (row.condition, row.seed, row.trial, row.id)
             names = [score.metric for score in row.scores]
-        earlier = self.seen.get(sample, ())
-        metrics: set[str] = set()
-        for name in names:
-            first = f"{path}:{place}" if name in metrics else ""
-            for file, line, earlier_metrics in earlier:
-                if name in earlier_metrics:
-                    first = f"{file}:{line}"
-            if first:
+        for name, times in Counter(names).items():
+            first = self.places[name].get(sample) if times == 1 else place
+            if first is not None:
                 what = name if isinstance(row, Scored) else Message(name)
                 values = {"what": what, "first": first}
                 return Message("a second {what} of this id; the first is {first}", values)
-            metrics.add(name)
-        shared = frozenset(metrics)
-        shared = self.sets.setdefault(shared, shared)
-        self.seen[sample] = (*earlier, (path, place, shared))
+        for name in names:
+            self.places[name][sample] = place
         return None
 
 

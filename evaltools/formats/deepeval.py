@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,13 +74,9 @@ def read(source: Source) -> Records:
     passed. A case is named by its number where several share a name; the second metric of a name
     on a case is `NAME (2)`.
     """
-    key = "testRunData.testCases"  # of .latest_test_run.json
-    if source.part(key) is None:
-        key = "testCases"
-    # what is wrong with a case is reported when its scores are read
-    overview = _overview(source.unreported.records(Case, key))
+    overview = _overview(source.first_look(_cases))
 
-    def scored(count: int, case: Case) -> Iterator[Scored]:
+    def scored(count: int, case: Case) -> Scored:
         scores = []
         for index, (metric, measured) in enumerate(case.measured):
             score, success = measured.score, measured.success
@@ -90,19 +86,26 @@ def read(source: Source) -> Records:
             scores.append(Score(metric, value, overview.higher_is_better(metric)))
             scores.append(Score(f"{metric} passed", number(success, "success"), True))
         name = case.name if overview.names[case.name] == 1 else None
-        yield Scored(
+        return Scored(
             id=name or str(count),
             scores=scores,
             text=case.input,
             further=case.further,
         )
 
-    return source.rows(source.records(Case, key), scored)
+    return source.rows(_cases(source), scored)
 
 
-def _overview(cases: Records) -> Overview:
+def _cases(source: Source) -> Records:
+    key = "testRunData.testCases"  # of .latest_test_run.json
+    if source.part(key) is None:
+        key = "testCases"
+    return source.records(Case, key)
+
+
+def _overview(cases: Iterable[Case]) -> Overview:
     overview = Overview()
-    for _, case in cases:
+    for case in cases:
         overview.names[case.name] += 1
         for metric, measured in case.measured:
             score, threshold = measured.score, measured.threshold

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import Field
@@ -80,7 +79,7 @@ def read(source: Source) -> Records:
     results = _results(source)
     times = Counter(result.evaluation_name for result in results)
 
-    def scored(_: int, line: Line) -> Iterator[Scored]:
+    def scored(_: int, line: Line) -> Scored:
         result = _result_of(line, results)
         metric = line.evaluation_name
         if result is not None and times[metric] > 1 and result.metric_config.metric_name:
@@ -98,7 +97,7 @@ def read(source: Source) -> Records:
             "error": line.error,
             **metadata,
         }
-        yield Scored(
+        return Scored(
             id=line.sample_id,
             scores=[Score(metric, score, is_higher), Score(f"{metric} correct", is_correct, True)],
             condition=line.model_id,

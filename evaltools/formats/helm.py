@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import Field
@@ -133,7 +132,7 @@ def read(source: Source, *, split: str | None = None) -> Records:
         index = main_metrics.index(name) if name in main_metrics else len(main_metrics)
         return _higher_is_better(name, main_metrics) is None, index
 
-    def scored(_: int, instance: Instance) -> Iterator[Scored]:
+    def scored(_: int, instance: Instance) -> Scored:
         perturbation = ""
         if instance.perturbation:
             perturbation = f" ({instance.perturbation.get('name')})"
@@ -156,7 +155,7 @@ def read(source: Source, *, split: str | None = None) -> Records:
         request = requests.get((instance.instance_id, trial), first)
         if instance.perturbation:
             request = NO_REQUEST
-        yield Scored(
+        return Scored(
             id=instance.instance_id,
             scores=scores,
             condition=spec.adapter_spec.model,

@@ -15,7 +15,7 @@ from ..core.language import Message
 from ..core.records import fitted, short
 from .directions import higher_is_better
 from .rows import Row, Score, Scored, Unfit, but_got, further_columns, mapping, number
-from .source import Records, Source
+from .source import Records, Source, unread
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -182,9 +182,8 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
 
 def _fields_in_use(data: bytes) -> Any:
     """A JSON object without the fields that no model here has: events and messages are most of it."""
-    try:
-        fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    fields = unread(data, dict[str, msgspec.Raw])
+    if fields is None:
         return from_json(data)  # JSON with NaN, or none
     in_use = {**LogSample.model_fields, **Header.model_fields}
     return {name: from_json(bytes(fields[name])) for name in in_use if name in fields}
@@ -221,7 +220,7 @@ def _scores(header: Header, samples: Iterable[Any], source: Source) -> Records:
     directions: dict[str, bool | None] = {}
     failed: list[Scored] = []
 
-    def scored(_: int, sample: LogSample) -> Iterator[Scored]:
+    def scored(_: int, sample: LogSample) -> Scored | None:
         results = sample.scores or {}
         scores = []
         for scorer in sorted(results, key=lambda name: not header.leads(name)):
@@ -247,8 +246,8 @@ def _scores(header: Header, samples: Iterable[Any], source: Source) -> Records:
         )
         if sample.error and not results:
             failed.append(row)
-        else:
-            yield row
+            return None
+        return row
 
     yield from source.rows(source.fitting(samples, LogSample, "samples"), scored)
     # by no metric measured, rather than left out of every mean

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from .rows import POLARITIES, Opinion, Sample, Unfit, chosen, literals, misshapen, tokens
@@ -60,13 +60,12 @@ def _read(
     `opinion_of(sentence, item, field)` makes a tuple of an item.
     """
 
-    def sample(number: int, line: str) -> Iterator[Sample]:
+    def sample(number: int, line: str) -> Sample:
         text, items = split(line, field)
         opinions = []
         for index, item in enumerate(items):
-            opinion = opinion_of(text, item, f"{field}.{index}")
-            opinions.append(opinion)
-        yield Sample(str(number), text, tuple(opinions))
+            opinions.append(opinion_of(text, item, f"{field}.{index}"))
+        return Sample(str(number), text, tuple(opinions))
 
     return source.rows(source.lines(), sample)
 
@@ -75,8 +74,7 @@ def _aste_opinion(text: str, triplet: Any, field: str) -> Opinion:
     match triplet:
         case ([_, *_] as aspect, [*_], sentiment):
             term, span = tokens(text, aspect, field)
-            polarity = chosen(sentiment, ASTE_POLARITIES, field)
-            return Opinion("", term, polarity, span)
+            return Opinion("", term, chosen(sentiment, ASTE_POLARITIES, field), span)
     raise misshapen(triplet, "([aspect], [opinion], 'POS')", field)
 
 
@@ -91,9 +89,7 @@ def _tasd_opinion(_: str, triplet: Any, field: str) -> Opinion:
     match triplet:
         case [str(term), str(ref), sentiment]:
             polarity = chosen(sentiment, POLARITIES, field)
-            if term == "NULL":
-                term = ""
-            return Opinion(ref, term, polarity)
+            return Opinion(ref, "" if term == "NULL" else term, polarity)
     raise misshapen(triplet, "['aspect', 'category', 'polarity']", field)
 
 
@@ -108,11 +104,9 @@ def _acos_opinion(text: str, quad: str, field: str) -> Opinion:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
         raise misshapen(quad, "'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", field)
-    start = int(match["start"])
-    end = int(match["end"])
+    start, end = int(match["start"]), int(match["end"])
     ref = match["ref"]
-    sentiment = int(match["sentiment"])
-    polarity = ACOS_POLARITIES[sentiment]
+    polarity = ACOS_POLARITIES[int(match["sentiment"])]
     if (start, end) == (-1, -1):
         return Opinion(ref, "", polarity)
     if not start < end <= len(text):  # checked before a range of that length is made

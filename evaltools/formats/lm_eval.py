@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -109,7 +109,7 @@ def read(source: Source) -> Records:
     beside the file, where they are there: the direction of each metric and the model's name as the
     condition.
     """
-    overview = _overview(source)
+    overview = _overview(source.first_look(_lines))
     results = Results()
     task = ""
     name = NAME.fullmatch(source.path.name)
@@ -120,7 +120,7 @@ def read(source: Source) -> Records:
     for metric in overview.sums:
         directions[metric] = _direction(metric, overview, results, task, source)
 
-    def scored(_: int, line: Line) -> Iterator[Scored]:
+    def scored(_: int, line: Line) -> Scored:
         id_ = line.doc_hash
         if not id_ or id_ in overview.shared:
             id_ = str(line.doc_id)
@@ -134,7 +134,7 @@ def read(source: Source) -> Records:
                 continue
             total, weight = measured
             scores.append(Score(name, total, directions.get(name), weight))
-        yield Scored(
+        return Scored(
             id=id_,
             scores=scores,
             condition=results.model_name or None,
@@ -142,7 +142,11 @@ def read(source: Source) -> Records:
             further=line.further,
         )
 
-    return source.rows(source.json_lines(Line), scored)
+    return source.rows(_lines(source), scored)
+
+
+def _lines(source: Source) -> Records:
+    return source.json_lines(Line)
 
 
 def _measured(value: Any, field: str) -> tuple[float | None, float | None] | None:
@@ -156,11 +160,10 @@ def _measured(value: Any, field: str) -> tuple[float | None, float | None] | Non
     return None
 
 
-def _overview(source: Source) -> Overview:
+def _overview(lines: Iterable[Line]) -> Overview:
     times: Counter[tuple[str, str | None]] = Counter()
     overview = Overview()
-    # lines that do not fit are reported when they are read as samples
-    for _, line in source.unreported.json_lines(Line):
+    for line in lines:
         times[line.filter, line.doc_hash] += 1
         for metric, value in line.values.items():
             name = f"{metric},{line.filter}"

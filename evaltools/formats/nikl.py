@@ -5,7 +5,6 @@ Gold, and predictions of the baseline.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from .rows import POLARITIES, Opinion, Row, Sample, chosen, misshapen
@@ -28,17 +27,13 @@ def read(source: Source) -> Records:
     return source.rows(source.json_lines(Line, id_field="id"), _sample)
 
 
-def _sample(number: int, line: Line) -> Iterator[Sample]:
+def _sample(number: int, line: Line) -> Sample:
     opinions = []
     for index, item in enumerate(line.annotation):
         field = f"annotation.{index}"
         opinions.append(_opinion(item, field))
     id_ = number if line.id is None else line.id
-    yield Sample(
-        id=str(id_),
-        text=line.sentence_form,
-        opinions=tuple(opinions),
-    )
+    return Sample(str(id_), line.sentence_form, tuple(opinions))
 
 
 def _opinion(item: Any, field: str) -> Opinion:

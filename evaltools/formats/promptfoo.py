@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ..core.language import Message
 from .rows import Row, Score, Scored, but_got, further_columns, number
-from .source import Records, Source, under
+from .source import Records, Source
 
 VERSION = 3
 
@@ -131,9 +131,8 @@ def read(source: Source) -> Records:
     Repeats are trials of their test. What failed for an error (failureReason 2) is no success, as
     in promptfoo's pass rate; its other scores are not measured.
     """
-    key = _require_results(source)
-    # what is wrong with a result is reported when its scores are read
-    overview = _overview(_records(source.unreported, key))
+    _require_results(source)
+    overview = _overview(source.first_look(_outcomes))
     if overview.n_errors:
         text = (
             "{n} of {of} results are errors: no success, as promptfoo counts them; "
@@ -142,7 +141,7 @@ def read(source: Source) -> Records:
         source.warn("errors", text, n=overview.n_errors, of=overview.n_results)
     conditions = _conditions(overview.columns)
 
-    def scored(_: int, outcome: Outcome) -> Iterator[Scored]:
+    def scored(_: int, outcome: Outcome) -> Scored:
         test, trial = overview.sample(outcome)
         values: dict[str, Any] = {"success": outcome.success, "score": outcome.score}
         for metric in outcome.named_metrics:
@@ -152,7 +151,7 @@ def read(source: Source) -> Records:
             if outcome.failureReason == ERROR and metric != "success":
                 value = None
             scores.append(Score(metric, number(value, metric), True))
-        yield Scored(
+        return Scored(
             id=test,
             scores=scores,
             condition=conditions[outcome.column],
@@ -161,32 +160,29 @@ def read(source: Source) -> Records:
             further=outcome.further,
         )
 
-    return source.rows(_records(source, key), scored)
+    return source.rows(_outcomes(source), scored)
 
 
-def _require_results(source: Source) -> str | None:
-    """The key of the results in a JSON document; None for results line by line."""
+def _require_results(source: Source) -> None:
+    """InputError for a file of another form or version."""
     suffix = source.path.suffix.lower()
     if suffix in OTHER_FORMS:
         text = "{suffix} does not hold all scores: promptfoo eval -o results.json"
         raise source.fatal("wrong-format", text, suffix=suffix)
     if suffix == ".jsonl":
-        return None
-    part = source.part("results.version")
-    if part is not None and bytes(part) == str(VERSION).encode():
-        return "results.results"
-    version = under(source.json(), "results.version")
+        return
+    version = source.value("results.version")
     if version != VERSION:
         expected = Message("expected results.json of promptfoo, version {n}", {"n": VERSION})
         message = but_got(expected, version)
         raise source.fatal("wrong-version", message, field="results.version")
-    return "results.results"
 
 
-def _records(source: Source, key: str | None) -> Records:
-    if key is None:
+def _outcomes(source: Source) -> Records:
+    """The results, of a JSON document or line by line."""
+    if source.path.suffix.lower() == ".jsonl":
         return source.json_lines(Outcome)
-    return source.records(Outcome, key)
+    return source.records(Outcome, "results.results")
 
 
 @dataclass
@@ -194,14 +190,16 @@ class Overview:
     """What must be known of all results before the first row.
 
     `columns`: those of promptfoo's table, in order. `names`: test -> its least testIdx, by which it
-    is named. `repeats`: (column, test) -> the testIdx of each of its results.
+    is named. `repeats`: (column, test) -> the testIdx of each of its results, but None for one that has its trial.
     """
 
     n_results: int = 0
     n_errors: int = 0
     columns: dict[Column, None] = field(default_factory=dict)
     names: dict[bytes, int] = field(default_factory=dict)
-    repeats: dict[tuple[Column, bytes], list[int]] = field(default_factory=dict)
+    repeats: defaultdict[tuple[Column, bytes], list[int | None]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
 
     @property
     def is_repeated(self) -> bool:
@@ -215,23 +213,23 @@ class Overview:
         test = str(self.names[outcome.test])
         if not self.is_repeated:
             return test, None
-        numbers = self.repeats[outcome.column, outcome.test]
-        index = numbers.index(outcome.testIdx)
-        numbers[index] = -1
-        return test, str(index + 1)
+        indices = self.repeats[outcome.column, outcome.test]
+        trial = indices.index(outcome.testIdx)
+        indices[trial] = None
+        return test, str(trial + 1)
 
 
-def _overview(records: Records) -> Overview:
+def _overview(outcomes: Iterable[Outcome]) -> Overview:
     overview = Overview()
-    for _, outcome in records:
-        test, number_of_test = outcome.test, outcome.testIdx
+    for outcome in outcomes:
+        test, index = outcome.test, outcome.testIdx
         overview.n_results += 1
         overview.n_errors += outcome.failureReason == ERROR
         overview.columns[outcome.column] = None
-        overview.names[test] = min(number_of_test, overview.names.get(test, number_of_test))
-        overview.repeats.setdefault((outcome.column, test), []).append(number_of_test)
-    for numbers in overview.repeats.values():
-        numbers.sort()
+        overview.names[test] = min(index, overview.names.get(test, index))
+        overview.repeats[outcome.column, test].append(index)
+    for indices in overview.repeats.values():
+        indices.sort()
     return overview
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import ConfigDict
@@ -30,7 +29,7 @@ def read(source: Source) -> Records:
     """
     metrics = _metrics(source)
 
-    def scored(count: int, line: Line) -> Iterator[Scored]:
+    def scored(count: int, line: Line) -> Scored:
         columns = line.model_extra or {}
         further = {"output": line.response, "target": line.reference}
         for name, value in columns.items():
@@ -48,7 +47,7 @@ def read(source: Source) -> Records:
             # factual_correctness(mode=f1)
             is_higher = higher_is_better("ragas", name.partition("(")[0])
             scores.append(Score(name, number(value, name), is_higher))
-        yield Scored(
+        return Scored(
             id=str(count),
             scores=scores,
             text=line.user_input if isinstance(line.user_input, str) else None,
@@ -61,8 +60,7 @@ def read(source: Source) -> Records:
 def _metrics(source: Source) -> list[str]:
     """The columns whose first value is a number."""
     is_number: dict[str, bool] = {}
-    # what is wrong with a line is reported when it is read as a sample
-    for _, line in _lines(source.unreported):
+    for line in source.first_look(_lines):
         for name, value in (line.model_extra or {}).items():
             if name and value is not None and value != "":
                 is_number.setdefault(name, not isinstance(value, str | list | dict))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import IO
 from xml.etree.ElementTree import Element, ParseError
 
@@ -41,19 +40,17 @@ def read16(source: Source) -> Records:
 def _read(source: Source, root: str, tag: str) -> Records:
     """The samples of a file with this root, whose tuples are the elements with this tag."""
 
-    def samples(number: int, record: Element) -> Iterator[Sample]:
+    def sample(number: int, record: Element) -> Sample | None:
         if record.get("OutOfScope", "").upper() == "TRUE":
-            return
+            return None
         texts = [element.text or "" for element in record.iter("text")]
         if not texts:
             raise Unfit("text", "expected an element with the text of the sentence")
-        opinions = []
-        for element in record.iter(tag):
-            opinions.append(_opinion(element))
+        opinions = [_opinion(element) for element in record.iter(tag)]
         id_ = record.get("id") or record.get("rid") or str(number)
-        yield Sample(id_, " ".join(texts), tuple(opinions))
+        return Sample(id_, " ".join(texts), tuple(opinions))
 
-    return source.rows(_records(source, root), samples)
+    return source.rows(_records(source, root), sample)
 
 
 def _opinion(element: Element) -> Opinion:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -51,15 +52,17 @@ class Source:
         self._warned: set[tuple[str, str]] = set()
         with path.open("rb") as file:
             if file.read(len(PARQUET)) == PARQUET:
-                message = "is parquet, which no format here is: write it as CSV or JSON Lines"
-                raise self.fatal("wrong-format", message)
+                text = "is parquet, which no format here is: write it as CSV or JSON Lines"
+                raise self.fatal("wrong-format", text)
 
-    @property
-    def unreported(self) -> Source:
-        """The same file, of which nothing that is wrong is reported: for a first look at it."""
-        source = copy(self)  # with what was read of it
-        source.problems = Problems("skip")
-        return source
+    def first_look(self, read: Callable[[Source], Records]) -> Iterator[Any]:
+        """The records that `read(source)` gives, for what must be known of all of them before the first row.
+
+        What is wrong with one of them is reported when it is read again.
+        """
+        unreported = copy(self)  # with what was read of the file
+        unreported.problems = Problems("skip")
+        return (record for _, record in read(unreported))
 
     def beside(self, name: str, model: type[Any]) -> Any:
         """The record in another file of the same folder; None where there is no such file."""
@@ -89,30 +92,29 @@ class Source:
     def rows(
         self,
         records: Iterable[tuple[Place, Any]],
-        rows_of: Callable[[int, Any], Iterable[Any]],
+        row_of: Callable[[int, Any], Any],
     ) -> Records:
-        """(place, row) of every row that `rows_of(1-based number of the record, record)` gives.
+        """(place, row) of every row that `row_of(1-based number of the record, record)` gives.
 
-        A record that is Unfit is reported and gives none.
+        None is no row. A record that is Unfit is reported and gives none.
         """
-        for count, (place, record) in enumerate(records, 1):
+        for number, (place, record) in enumerate(records, 1):
             try:
-                rows = list(rows_of(count, record))
+                row = row_of(number, record)
             except Unfit as unfit:
                 self.error("bad-field", unfit.message, **where(place, unfit.field))
                 continue
-            for row in rows:
+            if row is not None:
                 yield place, row
 
     def lines(self) -> Records:
         """(line number, text) of the lines of a UTF-8 file that are not blank."""
         with self.path.open("rb") as file:
-            line = 0
-            while raw := file.readline(LITERAL_BYTES + 1):
-                line += 1
+            lines = iter(lambda: file.readline(LITERAL_BYTES + 1), b"")
+            for line, raw in enumerate(lines, 1):
                 if len(raw) > LITERAL_BYTES:
-                    message = "a line of more than 1 MB; expected a sentence"
-                    raise self.fatal("line-too-long", message, line=line)
+                    text = "a line of more than 1 MB; expected a sentence"
+                    raise self.fatal("line-too-long", text, line=line)
                 raw = raw.removeprefix(BOM)
                 try:
                     text = raw.decode("utf-8").strip("\r\n")
@@ -122,11 +124,7 @@ class Source:
                 if text.strip():
                     yield line, text
 
-    def json_lines(
-        self,
-        model: type[Any],
-        id_field: str | None = None,
-    ) -> Records:
+    def json_lines(self, model: type[Any], id_field: str | None = None) -> Records:
         """(line number, record) of a JSON Lines file."""
         return read_jsonl(self.path, model, self.problems, id_field=id_field)
 
@@ -143,13 +141,19 @@ class Source:
 
     def part(self, key: str) -> msgspec.Raw | None:
         """What stands under a dotted key of the file's JSON value, unread; None where nothing does."""
-        part = self._document
+        part: msgspec.Raw | None = self._document
         for name in key.split(".") if key else []:
-            try:
-                part = msgspec.json.decode(part, type=dict[str, msgspec.Raw])[name]
-            except (msgspec.MsgspecError, LookupError, ValueError, RecursionError):
-                return None
+            fields = unread(part, dict[str, msgspec.Raw]) or {}
+            part = fields.get(name)
         return part
+
+    def value(self, key: str) -> Any:
+        """What stands under a dotted key of the file's JSON value; None where nothing does."""
+        part = self.part(key)
+        if part is not None:
+            with suppress(ValueError):  # what is wrong is told of the whole file
+                return from_json(bytes(part))
+        return under(self.json(), key)
 
     def items(self, key: str = "") -> list[Any]:
         """The list under a dotted key of the file's JSON value, or the value itself.
@@ -157,13 +161,8 @@ class Source:
         The items are unread, so that little more than the file is in memory. Of JSON with NaN they
         are read. InputError where there is no list.
         """
-        part = self.part(key)
-        try:
-            if part is not None:
-                return msgspec.json.decode(part, type=list[msgspec.Raw])
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            pass  # NaN, or something that is wrong
-        return self.listed(self.json(), key)
+        items = unread(self.part(key), list[msgspec.Raw])
+        return self.listed(self.json(), key) if items is None else items
 
     def records(self, model: type[Any], key: str = "") -> Records:
         """(place, record) of the items of a list; see `items`."""
@@ -176,12 +175,7 @@ class Source:
             return items
         raise self.fatal("wrong-format", "expected a list", field=key)
 
-    def fitting(
-        self,
-        items: Iterable[Any],
-        model: type[Any],
-        key: str = "",
-    ) -> Records:
+    def fitting(self, items: Iterable[Any], model: type[Any], key: str = "") -> Records:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}" if key else str(index)
@@ -194,6 +188,16 @@ class Source:
             record = fitted(model, item, self.problems, under=place, file=self.path)
             if record is not None:
                 yield place, record
+
+
+def unread(content: bytes | msgspec.Raw | None, kind: Any) -> Any:
+    """JSON as a list or dict of this kind, whose items are unread; None for other JSON, for NaN in it, and for no JSON."""
+    if content is None:
+        return None
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
 
 
 def under(content: Any, key: str) -> Any:

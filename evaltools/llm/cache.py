@@ -7,7 +7,6 @@ of a request.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from pydantic import BaseModel
 from pydantic_core import from_json
 
 from ..core.errors import Problems, UsageError
-from ..core.files import dumps, write_json
+from ..core.files import bytes_hash, dumps, write_json
 from .accounting import Call
 from .address import address_in_force
 from .replies import Reply
@@ -32,7 +31,7 @@ def request_hash(base_url: str | None, body: Mapping[str, Any]) -> str:
     """
     request = {"base_url": address_in_force(base_url), **body}
     in_order = {name: request[name] for name in sorted(request)}
-    return hashlib.sha256(dumps(in_order).encode()).hexdigest()
+    return bytes_hash(dumps(in_order).encode())
 
 
 def entry_file(folder: Path, key: str) -> Path:

@@ -37,8 +37,8 @@ class CheckGroup(SuiteGroup):
             check_input(suite, path, options, problems)
 
         text = f"List every problem of inputs of {suite.title}, write nothing."
-        free = suite.options.settable(costly=False)
-        return _check_command(suite.name, text, check_file, suite_options(suite.options, free))
+        options = suite_options(suite.options, suite.options.free())
+        return _check_command(suite.name, text, check_file, options)
 
 
 def _check_command(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -18,7 +19,16 @@ from ..options import jobs_option
 @jobs_option(default=2)
 def demo(out: Path, jobs: int, quiet: bool) -> None:
     """All reports and the gallery on the bundled examples."""
-    from ..demo import run_demo
+    from ...core.files import EXAMPLES
+    from ...core.plugins import get_suite
+    from ..batch import Batch
     from ..settings import Settings
 
-    sys.exit(run_demo(Settings(out=out, jobs=jobs, quiet=quiet)))
+    batch = Batch(Settings(out=out, jobs=jobs, quiet=quiet))
+    for entry in json.loads((EXAMPLES / "demo.json").read_text(encoding="utf-8")):
+        suite = get_suite(entry["suite"])
+        defaults = suite.options()
+        options = {name: getattr(defaults, name) for name in suite.options.settable()}
+        report = batch.report_seeds if entry["seeds"] else batch.report
+        report(suite, entry["runs"], options)
+    sys.exit(batch.end())

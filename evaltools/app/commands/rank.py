@@ -31,6 +31,22 @@ def rank(runs: tuple[str, ...], metric: str, out: Path, **values: Any) -> None:
     Writes results/<baseline>_aggregated/ of this metric, with ranks.csv in it; the baseline is the first condition by
     name.
     """
-    from ..rank import rank_command
+    from ...core.folders import require_out
+    from ...core.names import find_runs
+    from ...report import study_sentences
+    from ...report.make_study import ranked_study
+    from ...report.study_files import aggregate_folder
+    from ...report.text import visible
+    from ..text import columns, wrapped
 
-    echo(rank_command(runs, metric=metric, out=out, **study_settings(values)))
+    require_out(out)
+    paths = [path for run in runs for path in find_runs(run)]
+    study = ranked_study(paths, metric, out, **study_settings(values))
+    ranks = study.rank()
+    ranks["condition"] = ranks["condition"].map(visible)
+    decimals = "{:.4f}".format
+    table = columns(ranks, value=decimals, ci_low=decimals, ci_high=decimals)
+    sentences = [wrapped(sentence) for sentence in study_sentences.ranking(study)]
+    path = aggregate_folder(out, study.baseline) / "ranks.csv"
+    for line in (*sentences, "", table, "", path):
+        echo(line)

@@ -13,7 +13,6 @@ from ..options import (
     paper_option,
     parse_margins,
     primary_option,
-    split_suite_options,
     suite_file_option,
     suite_option,
     suite_options,
@@ -25,15 +24,13 @@ class ReportGroup(SuiteGroup):
     def make(self, suite: Any) -> click.Command:
         @click.command(suite.name, help=f"Report runs of {suite.title}.")
         @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
-        @suite_options(suite.options)
+        @suite_options(suite.options, suite.options.settable())
         @batch_options
         @paper_option
         def command(runs: tuple[str, ...], **values: Any) -> None:
-            from ..batch import Batch
-            from ..settings import Settings
+            from ..batch import make_batch
 
-            of_suite, settings = split_suite_options(suite, values)
-            batch = Batch(Settings(**settings))
+            batch, of_suite = make_batch(suite, values)
             batch.report(suite, runs, of_suite)
             sys.exit(batch.end())
 
@@ -71,13 +68,11 @@ def seeds(
     """
     from ...core.names import find_runs
     from ...report.run_groups import suite_of_run
-    from ..batch import Batch
-    from ..settings import Settings
+    from ..batch import make_batch
 
     margins = parse_margins(margin)
     if suite is None:
         suite = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
-    of_suite, settings = split_suite_options(suite, values)
-    batch = Batch(Settings(**settings))
+    batch, of_suite = make_batch(suite, values)
     batch.report_seeds(suite, runs, of_suite, baseline=baseline, primary=primary, margin=margins)
     sys.exit(batch.end())

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ...core.commands import PATH
-from ..options import batch_options, split_suite_options, suite_file_option, suite_options
+from ..options import batch_options, suite_file_option, suite_options
 from ..suite_commands import SuiteGroup
 
 
@@ -17,7 +17,7 @@ class ScoreGroup(SuiteGroup):
     def make(self, suite: Any) -> click.Command:
         @click.command(suite.name, help=f"Score runs of {suite.title}.")
         @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
-        @suite_options(suite.options)
+        @suite_options(suite.options, suite.options.settable())
         @batch_options
         @click.option(
             "--flat",
@@ -37,11 +37,9 @@ class ScoreGroup(SuiteGroup):
             inspect_file: Path | None,
             **values: Any,
         ) -> None:
-            from ..batch import Batch
-            from ..settings import Settings
+            from ..batch import make_batch
 
-            of_suite, settings = split_suite_options(suite, values)
-            batch = Batch(Settings(**settings))
+            batch, of_suite = make_batch(suite, values)
             batch.score(suite, runs, of_suite, flat_file=flat_file, inspect_file=inspect_file)
             sys.exit(batch.end())
 

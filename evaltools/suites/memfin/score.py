@@ -13,7 +13,6 @@ from pydantic_core import from_json
 
 from ...core.errors import Problems, UsageError
 from ...core.files import dumps
-from ...core.language import Message
 from ...core.records import first_line, read_jsonl, require_file, unique_records
 from ...core.suite import Source, Workers
 from .columns import COLUMNS, JSON
@@ -52,8 +51,8 @@ def locate(path: Path, name: str | None, options: MemfinOptions, problems: Probl
 def _trace_of_folder(folder: Path, name: str | None, problems: Problems) -> Path:
     traces = {trace.stem: trace for trace in sorted(folder.glob(PATTERN))}
     if not traces:
-        message = Message("no {pattern} in this folder", {"pattern": PATTERN})
-        raise problems.fatal("missing-file", message, file=str(folder))
+        text = "no {pattern} in this folder"
+        raise problems.fatal("missing-file", text, pattern=PATTERN, file=folder)
     if len(traces) == 1:
         return next(iter(traces.values()))
     if name not in traces:
@@ -140,8 +139,8 @@ def score(
     lexicon = load_lexicon(options.lexicon)
     if lexicon.identity != options.lexicon_identity:
         text = "the lexicon is {now} now, the options were made for {before}"
-        message = Message(text, {"now": lexicon.identity, "before": options.lexicon_identity})
-        raise problems.fatal("lexicon-changed", message, file=options.lexicon or "")
+        versions = {"now": lexicon.identity, "before": options.lexicon_identity}
+        raise problems.fatal("lexicon-changed", text, **versions, file=options.lexicon or "")
     trace = _Trace(source.files["trace"])
     records = read_jsonl(trace.path, Dialog, problems, id_field="dialog_id")
     for line, _, dialog in unique_records(records, "dialog_id", problems, trace.path):
@@ -152,7 +151,7 @@ def score(
     problems.raise_if_failed()
     units = pd.concat(trace.frames, ignore_index=True)
     if units.empty:
-        raise problems.fatal("no-valid-dialogue", NO_DIALOGUE, file=str(trace.path))
+        raise problems.fatal("no-valid-dialogue", NO_DIALOGUE, file=trace.path)
     states = trace.states
     units.attrs = {
         "rows": {"trace": states.total()},

@@ -121,7 +121,7 @@ def columns(path: Path, problems: Problems) -> list[str]:
         _, header = next(csv_rows(path, problems))
     message = _wrong_header(header)
     if message:
-        raise problems.fatal("wrong-columns", message, file=str(path))
+        raise problems.fatal("wrong-columns", message, file=path)
     return [column for column in COLUMNS if column in header]
 
 
@@ -163,17 +163,17 @@ def _parquet_file(path: Path, problems: Problems) -> Any:
         # a text that comes again and again stays one text until its length is known
         file = ParquetFile(path, read_dictionary=texts)
     except (pa.ArrowException, OSError) as error:
-        message = Message("not parquet, or not whole: {reason}", {"reason": str(error)})
-        raise problems.fatal("bad-parquet", message, file=str(path)) from None
+        text = "not parquet, or not whole: {reason}"
+        raise problems.fatal("bad-parquet", text, reason=str(error), file=path) from None
     for column in file.schema_arrow:
         if column.name not in COLUMNS:
             continue
         is_time = pa.types.is_temporal(_value_type(column.type))
         is_number = column.name in ("value", "num", "den", "low", "high")
         if not _is_flat(column.type) or (is_time and is_number):
-            kind = {"kind": str(column.type)[:80]}
-            message = Message("expected a text or a number a row, got {kind}", kind)
-            raise problems.fatal("wrong-columns", message, file=str(path), field=column.name)
+            text = "expected a text or a number a row, got {kind}"
+            kind = str(column.type)[:80]
+            raise problems.fatal("wrong-columns", text, kind=kind, file=path, field=column.name)
     return file
 
 
@@ -213,15 +213,15 @@ def _parquet_blocks(
             yield frame
             row += len(batch)
     except (pa.ArrowException, OSError) as error:
-        message = Message("cannot be read: {reason}", {"reason": str(error)})
-        raise problems.fatal("bad-parquet", message, file=str(path), line=row) from None
+        text = "cannot be read: {reason}"
+        raise problems.fatal("bad-parquet", text, reason=str(error), file=path, line=row) from None
 
 
 def _refuse_swollen(decoded: int, path: Path, problems: Problems) -> None:
     """InputError for a parquet file that takes far more memory than disk."""
     if decoded > FILE_BYTES and decoded > MOST_TIMES * path.stat().st_size:
-        message = Message(SWOLLEN, {"size": FILE_BYTES >> 20, "times": MOST_TIMES})
-        raise problems.fatal("file-too-large", message, file=str(path))
+        size = FILE_BYTES >> 20
+        raise problems.fatal("file-too-large", SWOLLEN, size=size, times=MOST_TIMES, file=path)
 
 
 def _declared_bytes(metadata: Any) -> int:

@@ -12,7 +12,6 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from ...core.errors import Problems
-from ...core.language import Message
 from ...core.metric import Metric
 from ...core.score_rows import COLUMNS
 from ...core.suite import Source, Workers
@@ -151,18 +150,17 @@ def _check_values(
     for row in np.flatnonzero(is_wrong):
         name = run.rows["metric"].iloc[row]
         where: dict[str, Any] = {
-            "file": str(run.path),
+            "file": run.path,
             "line": int(run.lines[row]),
             "id": run.rows["id"].iloc[row],
         }
         if is_second[row]:
-            message = Message("a second row of {metric}", {"metric": name})
-            problems.error("duplicate-id", message, **where)
+            problems.error("duplicate-id", "a second row of {metric}", metric=name, **where)
         else:
             numbers = {"value": ratio[row], "low": lows[row], "high": highs[row]}
             values = {name: f"{number:g}" for name, number in numbers.items()}
-            message = Message("{value} is not within {low} and {high}", values)
-            problems.error("out-of-bounds", message, field=name, **where)
+            text = "{value} is not within {low} and {high}"
+            problems.error("out-of-bounds", text, **values, field=name, **where)
     return ~is_wrong
 
 
@@ -190,8 +188,7 @@ def _unit_columns(run: RunRows, problems: Problems) -> pd.DataFrame:
             continue
         if name in TAKEN or name.startswith(("num_", "den_")):
             text = "the column {column} is left out: the units have a column of this name"
-            message = Message(text, {"column": name})
-            problems.warn("column-taken", message, file=str(run.path), field=name)
+            problems.warn("column-taken", text, column=name, file=run.path, field=name)
             continue
         values = by_unit[name].first()
         if run.path.suffix.lower() == ".csv":

@@ -65,10 +65,9 @@ def _survey(path: Path, _changed: int, _size: int) -> Survey:
         for what, n in (("metrics", len(facts)), ("runs", len(keys))):
             if n > MOST:
                 values = {"most": f"{MOST:,}", "what": Message(what)}
-                message = Message(TOO_MANY, values)
-                raise problems.fatal("wrong-columns", message, file=str(path))
+                raise problems.fatal("wrong-columns", TOO_MANY, **values, file=path)
     if facts.empty:
-        raise problems.fatal("no-rows", "no row of the file can be used", file=str(path))
+        raise problems.fatal("no-rows", "no row of the file can be used", file=path)
     _refuse_contradictions(facts, path, problems)
     is_said = facts["is_higher_better"].any() or facts["is_lower_better"].any()
     has_directions = is_said or has_direction_column(path, problems)
@@ -124,16 +123,15 @@ def _refuse_contradictions(facts: pd.DataFrame, path: Path, problems: Problems) 
     for row in facts.itertuples():
         name = repr(str(row.metric)[:80])
         if row.is_higher_better and row.is_lower_better:
-            message = Message(TWO_DIRECTIONS, {"metric": name})
-            problems.error("bad-field", message, file=str(path), field="higher_is_better")
+            field = "higher_is_better"
+            problems.error("bad-field", TWO_DIRECTIONS, metric=name, file=path, field=field)
         for field, least, greatest in (
             ("low", row.least_low, row.greatest_low),
             ("high", row.least_high, row.greatest_high),
         ):
             if least < greatest:
                 values = {"least": f"{least:g}", "greatest": f"{greatest:g}", "metric": name}
-                message = Message(TWO_LIMITS, values)
-                problems.error("bad-field", message, file=str(path), field=field)
+                problems.error("bad-field", TWO_LIMITS, **values, file=path, field=field)
 
 
 def _metrics(facts: pd.DataFrame, has_directions: bool) -> tuple[Metric, ...]:
@@ -197,8 +195,7 @@ def _run_names(keys: dict[RunKey, None], path: Path, problems: Problems) -> dict
         first = by_folded_name.setdefault(name.casefold(), (condition, seed))
         if first != (condition, seed):
             pair = {"one": str(first), "other": str((condition, seed)), "name": repr(name)}
-            message = Message(SAME_NAME, pair)
-            raise problems.fatal("same-name", message, file=str(path))
+            raise problems.fatal("same-name", SAME_NAME, **pair, file=path)
         runs[name] = (condition, seed)
     return runs
 
