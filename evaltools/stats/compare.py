@@ -15,7 +15,7 @@ Formulas and measured error rates: docs/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,12 +38,12 @@ from .design import (
 from .detectable import smallest_difference, units_needed
 from .differences import differences
 from .equivalence import within_margin
-from .evidence import Evidence, evidence, judged_together
+from .evidence import evidence, judged_together
 from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
 from .large_samples import metric_groups
 from .max_t import JointTests
-from .measured import OneSided, measured_groups, one_sided
+from .measured import measured_groups, one_sided
 from .notes import Note
 from .seed_notes import pool_notes
 from .seed_variance import SeedPool
@@ -158,9 +158,16 @@ def compare(
     pairing = pair(*wholes)
     if not len(pairing.baseline.units):
         raise NothingPaired(_nothing_shared(wholes, names, unit, pairing.by_seed))
-    sides = (baseline, candidate)
-    all_tested = _tested(sides, unit, table, n_permutations, resampling, pool)
-    measured = _measured(all_tested, pairing.baseline.units, declared, resampling)
+    measured = _measured(
+        (baseline, candidate),
+        unit,
+        table,
+        pairing.baseline.units,
+        declared,
+        n_permutations,
+        resampling,
+        pool,
+    )
     rows = _rows(measured, declared, names, joint, n_permutations, resampling)
     if claims.has_trials([*baseline.values(), *candidate.values()], unit):
         rows["claim"] = rows["claim"].replace(claims.THESE_SYSTEMS, claims.NEW_DRAWS)
@@ -206,55 +213,19 @@ class _Measured:
     identical: bool
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """Metrics (indices in their table) that are measured in the same cells, tested over `units`."""
-
-    metrics: list[int]
-    units: pd.Index
-    evidence: Evidence
-    lacking: OneSided
-
-
-def _tested(
+def _measured(
     runs: tuple[Runs, Runs],
     unit: str,
     table: MetricTable,
+    units: pd.Index,
+    declared: Declared,
     n_permutations: int,
     resampling: Resampling,
     pool: SeedPool | None,
-) -> Iterator[_Tested]:
-    """The metrics of the table, those at a time that are measured in the same cells.
-
-    Of many cells some metrics at a time.
-    """
-    frames = [frame for side in runs for frame in side.values()]
-    for group in measured_groups(table, frames):
-        whole_a, whole_b = (grid(group.runs(side), unit) for side in runs)
-        pairing = pair(whole_a, whole_b)
-        a, b = pairing.baseline, pairing.candidate
-        n_cells = len(a.units) * (len(a.seeds) + len(b.seeds))
-        for metrics, compiled in metric_groups(table, group.metrics, len(a.units), n_cells):
-            for frame in frames:
-                require_measured(frame, compiled)
-            paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), pairing.by_seed)
-            pool_of_group = None if pool is None else pool.take(metrics)
-            yield _Tested(
-                metrics=metrics,
-                units=a.units,
-                evidence=evidence(paired, n_permutations, resampling, pool_of_group),
-                lacking=one_sided(whole_a, whole_b, compiled, pairing.by_seed, paired.delta),
-            )
-
-
-def _measured(
-    all_tested: Iterator[_Tested],
-    units: pd.Index,
-    declared: Declared,
-    resampling: Resampling,
 ) -> _Measured:
     """What is shown of every metric by itself, in the order of the table.
 
+    Metrics go together that are measured in the same cells; of many cells some metrics at a time.
     `units`: all units that pair. A unit in which a metric of the family is not measured differs by
     0 in it.
     """
@@ -264,21 +235,31 @@ def _measured(
     pools = []
     pooled: list[int] = []
     identical = True
-    for tested in all_tested:
-        shown = tested.evidence
-        margins = declared.margins[tested.metrics]
-        of_group = differences(shown, margins, resampling)
-        rows.append(of_group.assign(**vars(tested.lacking)))
-        order += tested.metrics
-        identical &= shown.paired.identical
-        if shown.pool is not None:
-            pools.append(shown.pool)
-            pooled += tested.metrics
-        where = units.get_indexer(tested.units)
-        for column, metric in enumerate(tested.metrics):
-            if metric in declared.family:
-                of_family[metric] = np.zeros(len(units))
-                of_family[metric][where] = shown.differences[:, column]
+    frames = [frame for side in runs for frame in side.values()]
+    for group in measured_groups(table, frames):
+        wholes = [grid(group.runs(side), unit) for side in runs]
+        pairing = pair(*wholes)
+        a, b = pairing.baseline, pairing.candidate
+        where = units.get_indexer(a.units)
+        n_cells = len(a.units) * (len(a.seeds) + len(b.seeds))
+        for metrics, compiled in metric_groups(table, group.metrics, len(a.units), n_cells):
+            for frame in frames:
+                require_measured(frame, compiled)
+            paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), pairing.by_seed)
+            pool_of_group = None if pool is None else pool.take(metrics)
+            shown = evidence(paired, n_permutations, resampling, pool_of_group)
+            lacking = one_sided(*wholes, compiled, pairing.by_seed, paired.delta)
+            of_group = differences(shown, declared.margins[metrics], resampling)
+            rows.append(of_group.assign(**vars(lacking)))
+            order += metrics
+            identical &= paired.identical
+            if shown.pool is not None:
+                pools.append(shown.pool)
+                pooled += metrics
+            for column, metric in enumerate(metrics):
+                if metric in declared.family:
+                    of_family[metric] = np.zeros(len(units))
+                    of_family[metric][where] = shown.differences[:, column]
     in_order = pd.concat(rows, ignore_index=True).iloc[np.argsort(order)]
     return _Measured(in_order.reset_index(drop=True), of_family, pools, pooled, identical)
 

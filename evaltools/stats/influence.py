@@ -301,9 +301,5 @@ class Paired:
         """
         compiled = self.baseline.compiled
         shares = unit_shares(self.baseline.den.sum(axis=0), self.candidate.den.sum(axis=0))
-        of_metrics = np.zeros((len(shares), len(compiled.parts)))
-        for metric, parts in enumerate(compiled.parts):
-            size = sum(abs(weight) for _, weight in parts)
-            for ratio, weight in parts:
-                of_metrics[:, metric] += abs(weight) / size * shares[:, ratio]
-        return of_metrics
+        size = np.abs(compiled.weights)
+        return shares @ (size / size.sum(axis=0))
