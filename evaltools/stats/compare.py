@@ -237,8 +237,8 @@ def _measured(
     identical = True
     frames = [frame for side in runs for frame in side.values()]
     for group in measured_groups(table, frames):
-        wholes = [grid(group.runs(side), unit) for side in runs]
-        pairing = pair(*wholes)
+        whole_a, whole_b = (grid(group.runs(side), unit) for side in runs)
+        pairing = pair(whole_a, whole_b)
         a, b = pairing.baseline, pairing.candidate
         where = units.get_indexer(a.units)
         n_cells = len(a.units) * (len(a.seeds) + len(b.seeds))
@@ -248,7 +248,7 @@ def _measured(
             paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), pairing.by_seed)
             pool_of_group = None if pool is None else pool.take(metrics)
             shown = evidence(paired, n_permutations, resampling, pool_of_group)
-            lacking = one_sided(*wholes, compiled, pairing.by_seed, paired.delta)
+            lacking = one_sided(whole_a, whole_b, compiled, pairing.by_seed, paired.delta)
             of_group = differences(shown, declared.margins[metrics], resampling)
             rows.append(of_group.assign(**vars(lacking)))
             order += metrics
