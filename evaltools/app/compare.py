@@ -12,6 +12,7 @@ from ..core.check import LEVEL_WORDS
 from ..core.errors import UsageError
 from ..core.files import refuse_input, write_text
 from ..core.language import say
+from ..core.metric import metric_title
 from ..core.names import find_runs
 from ..report import study_sentences
 from ..report.decision import judge, read_decision
@@ -107,7 +108,11 @@ def _line(cells: Mapping[str, str]) -> str:
 
 
 def _title(row: Mapping[Any, Any]) -> str:
-    title = f"= {row['alias_of']}" if row["alias_of"] else say(row["title"])
+    title = (
+        f"= {row['alias_of']}"
+        if row["alias_of"]
+        else say(metric_title(row["metric"], row["title"]))
+    )
     return title if len(title) <= TITLE else f"{title[: TITLE - 2]} …"
 
 

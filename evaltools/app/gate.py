@@ -14,6 +14,7 @@ from ..core.files import refuse_input, write_text
 from ..core.folders import put_back
 from ..core.language import say
 from ..core.manifest import NAME, Manifest
+from ..core.metric import metric_title
 from ..core.names import nearest
 from ..core.plugins import refuse_parent
 from ..core.records import read_model
@@ -200,7 +201,7 @@ def check_verdicts(path: Path, content: StoredMetrics, strict: bool = False) -> 
     for one in contents:
         for row in one.verdicts:
             if row.verdict != "no threshold":
-                line = verdict_line(row.verdict, row.title, row.said)
+                line = verdict_line(row.verdict, metric_title(row.metric, row.title), row.said)
                 rows.append(Checked(row.metric, row.verdict in passing, f"{line} ({one.run})"))
     if not rows:
         raise UsageError(
@@ -272,7 +273,11 @@ def _is_comparable(row: Any) -> bool:
 
 def _against(study: Study, row: Mapping[Any, Any], margin: float | None) -> Checked:
     """What a comparison says of one metric."""
-    name, title, verdict = row["metric"], say(row["title"]), verdict_text(row)
+    name, title, verdict = (
+        row["metric"],
+        say(metric_title(row["metric"], row["title"])),
+        verdict_text(row),
+    )
     if not _is_comparable(row):
         if _is_lost(study, row):
             lost = say("not measured, but it is in the baseline")
@@ -309,7 +314,7 @@ def _with_missing(row: Mapping[Any, Any], change: str, margin: float | None) -> 
 
     It passes where it would pass if all of them were the worst for the candidate: the interval is moved there.
     """
-    title = say(row["title"])
+    title = say(metric_title(row["metric"], row["title"]))
     lacking = say(
         "{change}; the baseline lacks {baseline} values and the result {candidate} that the other has",
         change=change,

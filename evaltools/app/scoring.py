@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core.check import check_lines
 from ..core.language import say, speak
+from ..core.metric import metric_title
 from ..core.plugins import load_suite_file
 from ..report.estimate_tables import plain_estimates
 from ..report.evaluate import evaluate
@@ -94,7 +95,8 @@ def headline_lines(result: Run) -> Iterator[str]:
     verdicts = result.verdicts
     if verdicts is not None:
         for row in verdicts.to_dict("records"):
-            yield "  " + verdict_line(row["verdict"], row["title"], row.get("said") or "")
+            title = metric_title(row["metric"], row["title"])
+            yield "  " + verdict_line(row["verdict"], title, row.get("said") or "")
     for problem in result.manifest.problems:
         line = f"  {say(problem.severity)}: {problem.count} x {problem.code}"
         if problem.examples:
@@ -109,9 +111,7 @@ def _number_lines(result: Run) -> Iterator[str]:
     titles = []
     for name, title, better in zip(rows["metric"], rows["title"], rows["better"]):
         arrow = ARROWS[better][0] if better in ARROWS else ""
-        # a metric without a title of its own has anybody's name, which no language changes
-        shown = title if title == name else say(title)
-        titles.append(f"{shown} {arrow}".rstrip())
+        titles.append(f"{say(metric_title(name, title))} {arrow}".rstrip())
     width = max(map(width_of, titles), default=0)
     estimates = plain_estimates(rows, resampling=result.resampling).to_dict("records")
     for title, e in zip(titles, estimates):

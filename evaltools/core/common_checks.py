@@ -18,7 +18,7 @@ from .check_kinds import (
     ONE_SIDED_MISSING,
 )
 from .language import Message
-from .metric import Mean, MetricTable
+from .metric import Mean, MetricTable, metric_title
 from .resampling import CONSTANT
 
 MIN_CONSTANT_UNITS = 10
@@ -52,8 +52,8 @@ def constant_metrics(estimates: pd.DataFrame, headline: Sequence[str]) -> Iterat
     if rows.empty:
         return
     metrics = tuple(
-        Message("“{title}” = {value:g}", {"title": Message(title), "value": value})
-        for title, value in zip(rows["title"], rows["value"])
+        Message("“{title}” = {value:g}", {"title": metric_title(name, title), "value": value})
+        for name, title, value in zip(rows["metric"], rows["title"], rows["value"])
     )
     template = "the same for every unit: {metrics}"
     yield CONSTANT_METRIC.failed("info", template, {"metrics": metrics}, len(rows), len(headline))
@@ -73,7 +73,7 @@ def class_sizes(estimates: pd.DataFrame, metrics: MetricTable) -> Iterator[AnyCh
         for name in mean.of:
             count = int(n_units[name])
             if count < min(MIN_CLASS_UNITS, largest):
-                values = {"title": Message(titles[name]), "count": count}
+                values = {"title": metric_title(name, titles[name]), "count": count}
                 small[name] = Message("“{title}” ({count})", values)
     if not small:
         return
@@ -130,7 +130,7 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
     for candidate, rows in differences[n_missing > 0].groupby("candidate", sort=False):
         first = rows.iloc[0]
         values: dict[str, Any] = {
-            "title": Message(first["title"]),
+            "title": metric_title(first["metric"], first["title"]),
             "baseline": first["baseline"],
             "candidate": candidate,
             "of_baseline": int(first["missing_baseline"]),

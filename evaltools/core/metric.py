@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from .language import Message
+
 Better = Literal["higher", "lower", "none"]
 
 
@@ -39,6 +41,11 @@ class _Entry:
             object.__setattr__(self, "title", self.name)
 
     @property
+    def shown_title(self) -> Message:
+        """What people read of the metric: see `metric_title`."""
+        return metric_title(self.name, self.title)
+
+    @property
     def limits(self) -> tuple[float, float]:
         """The least and the greatest value that the metric can take."""
         return -math.inf, math.inf
@@ -46,6 +53,17 @@ class _Entry:
     def weights(self) -> dict[str, float]:
         """Metric -> weight, where this one is a weighted sum of others; {} for a ratio."""
         return {}
+
+
+def metric_title(name: str, title: str) -> Message:
+    """What people read of a metric, in their language. A title that is only its name stands as it is in all of them.
+
+    >>> str(metric_title("f1", "F1")), str(metric_title("value", ""))
+    ('F1', 'value')
+    """
+    if title in ("", name):
+        return Message("{name}", {"name": name})
+    return Message(title)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from .. import BUILT_IN
 from ..core.check import LEVELS, Level
 from ..core.language import Message, say
 from ..core.manifest import Manifest
+from ..core.metric import metric_title
 from ..core.names import RUN_NAME, condition_of
 from ..core.plugins import get_suite
 from ..core.records import describe
@@ -231,7 +232,7 @@ def _estimates(metrics: StoredMetrics, manifest: Manifest) -> tuple[StoredMetric
     for name in [*usable, *blocked]:
         if name in by_name:
             estimate = by_name[name]
-            title = shown(say(estimate.title or name))
+            title = shown(say(metric_title(name, estimate.title)))
             estimates.append(estimate.model_copy(update={"name": shown(name), "title": title}))
     return tuple(estimates)
 
@@ -253,7 +254,7 @@ def _judged(metrics: StoredMetrics) -> tuple[StoredVerdict, ...]:
     judged = []
     for verdict in metrics.verdicts:
         texts = {
-            "title": shown(say(verdict.title)),
+            "title": shown(say(metric_title(verdict.metric, verdict.title))),
             "verdict": shown(verdict.verdict),
             "said": shown(say(verdict.said)),
         }

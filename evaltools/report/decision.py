@@ -20,6 +20,7 @@ from scipy.special import ndtri
 from ..core.errors import InputError, Problems, UsageError
 from ..core.files import refuse_input, write_text
 from ..core.language import Message, say
+from ..core.metric import metric_title
 from ..core.records import fitted, require_file
 from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
@@ -311,7 +312,7 @@ def _said(
         {
             "candidate": row["candidate"],
             "baseline": row["baseline"],
-            "title": Message(row["title"]),
+            "title": metric_title(row["metric"], row["title"]),
             "margin": f"{decision.margin:g}",
         },
     )

@@ -46,7 +46,7 @@ def differences(
     """
     unit = study.suite.unit
     about = study.metric(metric)
-    title = titled(about.title, about.better)
+    title = titled(about.shown_title, about.better)
     caption = f"{title}, {study.baseline} → {candidate}"
     changed = differing(changes).set_index(unit)
     if changed.empty:

@@ -13,11 +13,15 @@ from typing import Any
 import pandas as pd
 
 from ..core.language import say, speak
+from ..core.metric import metric_title
 from .parameters import parameters
 from .tables import HtmlTable, table
 
 NAMED = {"title", "metric", "measure", "kind", "stage", "by", "what"}
-"""Columns of frames that hold words of ours; what other columns hold may be anybody's."""
+"""Columns of frames that hold words of ours; what other columns hold may be anybody's.
+
+Beside a column of titles `metric` holds names, which no language changes.
+"""
 
 LABEL_COLUMNS, TITLE_COLUMNS = 27, 50
 """Widest line of labels of categories and legends, and of any other text of a figure, in characters."""
@@ -69,10 +73,23 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     is_counted = pd.api.types.is_integer_dtype(frame.index) and frame.index.name is None
     if not is_counted:
         frame = _with_index(frame)
-    for column in NAMED.intersection(frame.columns):
-        frame = frame.assign(**{column: [say(str(name)) for name in frame[column]]})
+    frame = _translated(frame)
     heads = {column: say(str(column)) for column in frame.columns}
     return table(frame, columns=heads)
+
+
+def _translated(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the words of its columns in the language in force."""
+    columns = NAMED.intersection(frame.columns)
+    if "title" in columns:
+        columns -= {"metric"}
+    names = frame.get("name", frame.get("metric", pd.Series("", frame.index)))
+    for column in columns:
+        words = frame[column].astype(str)
+        if column == "title":
+            words = map(metric_title, names.astype(str), words)
+        frame = frame.assign(**{column: [say(text) for text in words]})
+    return frame
 
 
 def _joined(columns: pd.MultiIndex) -> list[str]:

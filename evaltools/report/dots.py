@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..core.language import say, stored_text
+from ..core.metric import metric_title
 from .chart import Chart, shown, styled
 from .figures import INK, MUTED, add_legend, legend_entry, look, mark_style, new_chart, nothing
 from .markdown import ARROWS
@@ -94,12 +95,13 @@ def _words(frame: pd.DataFrame, column: str, width: int = 34) -> dict[Any, str]:
     """
     words: dict[Any, str] = {}
     empty = [""] * len(frame)
-    for value, better in zip(frame.get(column, empty), frame.get("better", empty)):
+    columns = [frame.get(name, empty) for name in (column, "metric", "better")]
+    for value, name, better in zip(*columns):
         if value in words:
             continue
         if column in OF_METRICS:
             arrow = ARROWS[better][0] if better in ARROWS else ""
-            words[value] = f"{shown(say(str(value)), width)} {arrow}".rstrip()
+            words[value] = f"{shown(say(metric_title(name, str(value))), width)} {arrow}".rstrip()
         else:
             words[value] = shown(value, width)
     return words

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..core.estimates import is_null
 from ..core.language import say
-from ..core.metric import MetricTable
+from ..core.metric import MetricTable, metric_title
 from ..core.resampling import Resampling
 from ..stats.bootstrap import monte_carlo_digits
 from ..stats.intervals import MIN_UNITS
@@ -48,7 +48,7 @@ def estimates_table(
             continue
         id = anchor("metric", name)
         row = {**shown_estimate(estimate, resampling, name in blocked), **about}
-        title = f"{row['title'] or name} {row['arrow']}".rstrip()
+        title = f"{row['title']} {row['arrow']}".rstrip()
         rows.append({**row, "id": "" if id in ids else id})
         text_rows.append({**row, "metric": title, "id": name})
         ids.add(id)
@@ -66,7 +66,7 @@ def about_metric(estimate: Mapping[Any, Any], entry: Any) -> dict[str, str]:
     about = {}
     for key in ABOUT:
         about[key] = text_of(estimate.get(key)) or getattr(entry, key, None) or ""
-    about["title"] = say(about["title"])
+    about["title"] = say(metric_title(estimate["metric"], about["title"]))
     about["description"] = say(about["description"])
     if about["alias_of"]:
         about["title"] = f"= {about['alias_of']}"

@@ -101,7 +101,7 @@ def run_finding(run: Run) -> tuple[str, str]:
         return say("No headline metric of {run} can be measured", run=run.name), ""
     estimate = estimates.iloc[0].to_dict()
     texts = shown_estimate(estimate, run.resampling, False)
-    title = say(run.metric(run.primary).title)
+    title = say(run.metric(run.primary).shown_title)
     lead = f"{title} {texts['value']}"
     if not texts["interval"]:
         return lead, f"n = {texts['n']}"
@@ -121,8 +121,8 @@ def switched_primary(run: Run) -> str:
         return ""
     return say(
         "“{usual}” cannot be measured here: “{primary}” leads in its place.",
-        usual=say(run.metric(usual).title),
-        primary=say(run.metric(run.primary).title) if run.primary else "–",
+        usual=say(run.metric(usual).shown_title),
+        primary=say(run.metric(run.primary).shown_title) if run.primary else "–",
     )
 
 

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from ..core.check import LEVEL_WORDS
 from ..core.estimates import is_null
 from ..core.language import say
+from ..core.metric import metric_title
 from . import study_tables
 from .estimate_tables import interval, shown_estimate
 from .markdown import ARROWS, number, struck, text_of, text_table, titled
@@ -93,7 +94,7 @@ def _metric_row(
     return {
         "id": anchor("metric", metric.name),
         "name": metric.name,
-        "title": titled(text_of(estimate.get("title")) or metric.name, metric.better),
+        "title": titled(metric_title(metric.name, text_of(estimate.get("title"))), metric.better),
         "about": say(metric.description),
         "primary": metric.name == shown.primary,
         "strip": "" if scale is None else strip(estimate, scale, f"{value} {bounds}".strip()),
@@ -135,7 +136,7 @@ def primary_differences(study: Study) -> HtmlTable:
             texts = _difference_row(study, row, scaled.scale)
             shown.append({**texts, "title": row["candidate"], "primary": False})
         groups.append(Group("", scaled.scale, shown))
-    title = titled(study.metric(study.primary).title, "")
+    title = titled(study.metric(study.primary).shown_title, "")
     caption = say("“{title}” against {baseline}", title=title, baseline=study.baseline)
     heads = (say("condition"), study.baseline, say("candidate"))
     return _comparison_table(study, groups, heads, caption, rows, fold_from=100)
@@ -209,7 +210,7 @@ def _difference_row(
     shown = {
         "id": "",
         "name": name,
-        "title": titled(row["title"] or name, row["better"]),
+        "title": titled(metric_title(name, row["title"]), row["better"]),
         "about": say(study.metric(name).description),
         "primary": bool(row["primary"]),
         "n": number(int(row["n_units"])),

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from ..core.check import LEVEL_WORDS
 from ..core.estimates import is_null
-from ..core.language import say
+from ..core.language import Message, say
 from .text import visible
 
 Format = str | Callable[[Any], str]
@@ -24,7 +24,7 @@ NUMBERS = re.compile(r"(\[?[-−+]?\d[-−+\d.,±%\[\] †]*|N/A)?")
 """What a cell of a column of numbers holds, as text."""
 
 
-def titled(title: str, better: str) -> str:
+def titled(title: Message, better: str) -> str:
     """A metric's title with the arrow of its better direction, which never stands on a line of its own."""
     return f"{say(title)}\u00a0{ARROWS.get(better, ('',))[0]}".rstrip()
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..core.language import speaking
+from ..core.metric import metric_title
 from ..core.names import natural
 from ..core.resampling import COMPONENTS, CONSTANT, Resampling
 from ..stats.compare import compare
@@ -92,7 +93,9 @@ def table(study: Study) -> pd.DataFrame:
         comparison = comparisons.get((estimate["condition"], estimate["metric"]), {})
         is_better = comparison.get("verdict") == "better" and comparison["family"]
         row = {
-            "metric": titled(estimate["title"] or estimate["metric"], estimate["better"]),
+            "metric": titled(
+                metric_title(estimate["metric"], estimate["title"]), estimate["better"]
+            ),
             "condition": estimate["condition"],
             "value": Strong(text["value"]) if is_better else text["value"],
             "interval": text["interval"],

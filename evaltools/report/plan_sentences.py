@@ -84,7 +84,7 @@ def plan_title(
     power: float,
 ) -> str:
     """What a plan is for, a sentence."""
-    title = study.metric(metric).title
+    title = study.metric(metric).shown_title
     candidate = study.candidates[0] if study.comparisons else say("another condition")
     return say(
         "To show {candidate} better than {baseline} by {difference} on “{metric}” with {power} power, as the primary "

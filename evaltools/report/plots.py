@@ -38,7 +38,7 @@ def _by_scale(rows: pd.DataFrame, shown: Run | Study, xlabel: str) -> dict[str, 
 def _title(shown: Run | Study, name: str) -> str:
     """The title of a metric with the arrow of its better direction."""
     metric = shown.metric(name)
-    return titled(metric.title, metric.better)
+    return titled(metric.shown_title, metric.better)
 
 
 class _Plots:
@@ -217,7 +217,7 @@ class StudyPlots(_Plots):
         xlabel = "rank (dot: of the value), {level} interval for all ranks at once"
         chart = dots(
             ranks[["title", "value", "ci_low", "ci_high"]],
-            title=say("Ranks on {title}", title=say(study.metric(study.primary).title)),
+            title=say("Ranks on {title}", title=say(study.metric(study.primary).shown_title)),
             xlabel=say(xlabel, level=study.resampling.percent),
         )
         chart.axes[0].set_xticks(range(1, len(ranks) + 1))

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.language import Message, say
+from ..core.metric import metric_title
 from ..stats.compare import ROUGH
 from ..stats.equivalence import equivalence_confidence, within_margin
 from ..stats.intervals import MIN_UNITS
@@ -172,7 +173,7 @@ def verdict_parts(
 
 def on_metric(row: Row) -> str:
     """The metric of a row as it stands in a sentence: on “Micro F1”."""
-    return say("on “{title}”", title=say(row["title"]))
+    return say("on “{title}”", title=say(metric_title(row["metric"], row["title"])))
 
 
 def _difference(
@@ -366,9 +367,9 @@ def label_message(
     return Message(OF_LABELS[note.code], {"metric": metric, **means})
 
 
-def quoted(title: str) -> Message:
+def quoted(title: Message) -> Message:
     """The title of a metric in quotes."""
-    return Message("“{title}”", {"title": Message(title)})
+    return Message("“{title}”", {"title": title})
 
 
 def _metrics_have(note: Note) -> Message:

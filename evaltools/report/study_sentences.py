@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..core.language import listed, say
+from ..core.metric import metric_title
 from ..stats.compare import Comparison
 from ..stats.equivalence import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
@@ -73,7 +74,7 @@ def _among_several(study: Study) -> str:
         for row in _rows_of(compared, study.primary):
             if row["verdict"] in counts:
                 counts[row["verdict"]] += 1
-    title = say(study.metric(study.primary).title)
+    title = say(study.metric(study.primary).shown_title)
     text = "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse"
     if not any(counts.values()):
         text = "None of {n} conditions is shown to differ from {baseline} on “{title}”"
@@ -175,7 +176,8 @@ def family(
     others = rows[~rows["primary"]]
     parts = []
     if len(primary):
-        title = say(primary["title"].iloc[0])
+        first = primary.iloc[0]
+        title = say(metric_title(first["metric"], first["title"]))
         text = "“{title}” is tested alone"
         if n_conditions > 2:
             text = (
@@ -217,9 +219,9 @@ def margins(
         say(
             "±{margin:g} for “{title}”",
             margin=margin,
-            title=say(title),
+            title=say(metric_title(name, title)),
         )
-        for margin, title in zip(declared["margin"], declared["title"])
+        for margin, name, title in zip(declared["margin"], declared["metric"], declared["title"])
     ]
     text = " Equivalent: the {level} interval lies within the declared margin ({named}; two one-sided tests)."
     level = f"{equivalence_confidence(confidence):.0%}"
@@ -286,7 +288,7 @@ def _value_sentence(
         condition=condition,
         mean=number(row["value"]),
         spread=spread,
-        title=say(row["title"]),
+        title=say(metric_title(row["metric"], row["title"])),
         interval=interval,
     )
 
@@ -320,7 +322,7 @@ def _others(
 
 def _titled(row: Row) -> str:
     """The title of a metric in quotes, with its difference where one was shown."""
-    title = f"“{say(row['title'])}”"
+    title = f"“{say(metric_title(row['metric'], row['title']))}”"
     if row["verdict"] in ("better", "worse"):
         return f"{title} ({number(row['delta'], signed=True)})"
     return title
@@ -336,7 +338,7 @@ def ranking(study: Study) -> list[str]:
     """How the conditions stand to each other on the primary metric, in sentences."""
     measured = study.rank().dropna(subset=["group"])
     first = measured[measured["rank_low"] == 1]["condition"].tolist()
-    title = study.metric(study.primary).title
+    title = study.metric(study.primary).shown_title
     text = "The best of {n} conditions on “{title}” is one of these: {first}."
     if len(first) == 1:
         text = "{first} is the best of {n} conditions on “{title}”."

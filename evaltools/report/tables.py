@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.language import listed, say
+from ..core.language import Message, listed, say
 from .markdown import Format, sort_key, text_columns, text_table
 from .templates import in_cell, macros
 from .text import anchor, safe, visible
@@ -167,7 +167,7 @@ VERDICTS = {
 """The colours of words; all others are of the kind "info"."""
 
 
-def verdict_line(verdict: str, title: str, reason: str = "") -> str:
+def verdict_line(verdict: str, title: Message, reason: str = "") -> str:
     """A verdict on a single metric (`Suite.verdicts`) as terminal and gate say it."""
     line = f"{say(verdict)}: {say(title)}"
     return f"{line}, {say(reason)}" if reason else line

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from ..core.metric import metric_title
 from .design import Grid, Pairing
 from .intervals import MIN_UNITS
 from .notes import Note
@@ -115,6 +116,6 @@ def _about_metrics(
             values = {
                 "n": len(found),
                 "total": len(rows),
-                "titles": tuple(named["title"]),
+                "titles": tuple(map(metric_title, named["metric"], named["title"])),
             }
             yield Note(code, values)

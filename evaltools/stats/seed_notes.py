@@ -64,7 +64,7 @@ def pool_notes(
     apart = []
     for metric, unlike in zip(table, pool.unlike):
         if unlike and metric.better != "none" and not metric.alias_of:
-            apart.append(metric.title)
+            apart.append(metric.shown_title)
     named = tuple(apart[:NAMED])
     values = {"titles": named, "more": len(apart) - len(named), "level": ALIKE}
     return [Note("seed-pool", values)]

@@ -199,7 +199,9 @@ def test_the_family_is_named_where_it_makes_units_too_few() -> None:
     b = {None: b[None].assign(z=a[None]["y"] + ((at >= 6) & (at < 12)))}
     a = {None: a[None].assign(z=a[None]["y"])}
     table = [replace(MEAN, name="one"), replace(MEAN, name="other", numerator="z"), ERRORS]
-    c = compare(a, b, table, "id", R, ("errors", "one", "other")).table.set_index("metric")
+    c = compare(a, b, table, "id", R, ("errors", "one", "other")).table.set_index(
+        "metric", drop=False
+    )
     assert "once p is adjusted for the headline metrics" in verdict_sentence(c.loc["one"])
 
 

@@ -85,7 +85,7 @@ def compared(
 
 def rows(c: Comparison) -> pd.DataFrame:
     """The table by metric."""
-    return c.table.set_index("metric")
+    return c.table.set_index("metric", drop=False)
 
 
 CASES = {

@@ -245,7 +245,7 @@ def test_a_metric_that_a_side_lacks_in_some_seeds_or_all() -> None:
         without[["delta", "ci_low", "ci_high"]].tolist()
     )
     note = next(note for note in c.notes if note.code == "some-seeds")
-    assert note.values["titles"][0] == "Mean"
+    assert str(note.values["titles"][0]) == "Mean"
     nowhere = compared(a, {s: f.assign(n=0, y=0.0, bad=0) for s, f in b.items()})
     row = rows(nowhere).loc["mean"]
     assert row["verdict"] == "not measured"
