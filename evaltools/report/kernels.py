@@ -110,6 +110,8 @@ def run_forked(arguments: list[str], environment: dict[str, str]) -> None:
     sys.path = [entry for entry in sys.path if entry not in ("", str(Path.cwd()))]
     sys.modules["__main__"] = ModuleType("__main__")
     sys.argv = ["ipykernel_launcher", *arguments]
+    # the other process may write elsewhere, as a test of commands does, or a notebook
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
     np.random.seed()  # noqa: NPY002 - unseeded numbers would be the same in every kernel
     start_kernel(arguments, parent_handle=os.getppid())
 

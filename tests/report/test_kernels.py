@@ -119,7 +119,10 @@ print([entry for entry in sys.path if entry in ("", ".", os.getcwd())])
 def test_nothing_of_the_working_directory_or_of_the_home_takes_part(
     how: str, job: Any, tmp_path: Path
 ) -> None:
-    """Modules, a style, a startup file and a profile are planted where they would be looked for."""
+    """Modules, a style, a startup file and a profile are planted where they would be looked for.
+
+    What the process writes goes elsewhere than it began with.
+    """
     made, home = job(ISOLATED), tmp_path / "home"
     planted = "from pathlib import Path; Path(__file__).with_suffix('.was_run').touch()\n"
     for module in ("colorsys", "seaborn", "matplotlib", "ipykernel_launcher", "ipykernel"):
@@ -135,13 +138,15 @@ def test_nothing_of_the_working_directory_or_of_the_home_takes_part(
         (folder / "matplotlibrc").write_text("font.size: 33\n")
     code = "import pickle, sys; from evaltools.report import notebook as execute; from pathlib import Path\n"
     code += "execute.asset_dir = lambda name: Path('notebooks')\n"
-    code += "execute.run(pickle.load(sys.stdin.buffer))"
+    code += "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n"
+    code += "    execute.run(pickle.load(sys.stdin.buffer))"
     own = {
         kernels.OPTION: how,
         "HOME": str(home),
         "PYTHONSTARTUP": str(tmp_path / "startup.py"),
     }
-    dropped = ("IPYTHONDIR", "MPLCONFIGDIR", "XDG_CONFIG_HOME")
+    # ipykernel leaves the streams of a process alone that a test runs in
+    dropped = ("IPYTHONDIR", "MPLCONFIGDIR", "XDG_CONFIG_HOME", "PYTEST_CURRENT_TEST")
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
     command = [sys.executable, "-P", "-c", code]
     subprocess.run(command, input=pickle.dumps(made), env={**kept, **own}, check=True)
