@@ -64,7 +64,7 @@ FORMS = (
     # 01/31/2026, 31.01.2026: which of the two is the month is to be found out
     rf"(?<![0-9./-])(?P<one>{DAY})(?P<sign>[-./])(?P<two>{DAY})(?P=sign)(?P<y>{YEAR})(?![0-9])",
     # 2026년 1월, 2026-01
-    rf"(?<![0-9.,])(?P<y>{YEAR}|(?<='){TWO})\s?년\s?(?P<m>{DAY})\s?월(?!납)",
+    rf"(?<![0-9.,])(?P<y>{YEAR}|{TWO})\s?년\s?(?P<m>{DAY})\s?월(?!\s?납)",
     rf"(?<![0-9.,-])(?P<y>{YEAR})[-./](?P<m>0?[1-9]|1[0-2]){NO_UNIT}(?![-/])",
     # the first of several days or months that are named together: 3월 3~17일, 1~6월
     rf"(?<![0-9.,])(?P<m>{DAY})\s?월\s?(?P<d>{DAY})(?=\s?[~-]\s?{DAY}\s?일)",

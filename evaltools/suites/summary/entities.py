@@ -136,7 +136,7 @@ class Extractor:
         all_values = with_years([values for values, _, _ in dates])
         for values, (_, start, end) in zip(all_values, dates):
             stated += _readings("date", values, start, end)
-        for quantity in joined(reader.quantities, text, self.unit_words):
+        for quantity in joined(reader.quantities, text):
             unit = quantity.unit
             value, start, end = written(quantity.value), quantity.start, quantity.end
             stated.append((unit.kind, unit.base, value, start, end, quantity.support_only))

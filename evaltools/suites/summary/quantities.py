@@ -31,7 +31,7 @@ _AMOUNT_ENDS = re.compile(
     rf"(?![0-9a-z가-힣])|(?:{AROUND['particles']})(?![a-z])|{AROUND['words']}"
 )
 _JOINT = re.compile(rf"\s?(?:{AROUND['joints']})\s?(?:최대|최고)?\s?")
-_HALF = re.compile(r"\s?반")
+_HALF = re.compile(r"\s?반(?![가-힣])|\s?반(?=(?:이|을|은|만|요|까지|부터|정도|동안)(?![가-힣]))")
 _SCALES = re.compile("[십백천만억조]")
 _LATIN = re.compile("[a-z]")
 _BLANK = re.compile(r"\s")
@@ -264,7 +264,7 @@ def _is_numeral(run: str, named: NamedUnit) -> bool:
     return syllables in "십백천" and named.word in _UNITS_OF_ONE_SCALE
 
 
-def joined(quantities: Sequence[Quantity], text: str, words: UnitWords) -> list[Quantity]:
+def joined(quantities: Sequence[Quantity], text: str) -> list[Quantity]:
     """The quantities, of durations those that follow each other as one.
 
     1년 6개월 is 18개월, 1년 반 too.
@@ -272,7 +272,7 @@ def joined(quantities: Sequence[Quantity], text: str, words: UnitWords) -> list[
     whole: list[Quantity] = []
     for quantity in quantities:
         if quantity.unit.kind == "duration":
-            quantity = _with_half(quantity, text, words)
+            quantity = _with_half(quantity, text)
             if whole and _goes_on(whole[-1], quantity, text):
                 first = whole.pop()
                 value = first.value + quantity.value
@@ -281,9 +281,9 @@ def joined(quantities: Sequence[Quantity], text: str, words: UnitWords) -> list[
     return whole
 
 
-def _with_half(duration: Quantity, text: str, words: UnitWords) -> Quantity:
+def _with_half(duration: Quantity, text: str) -> Quantity:
     half = _HALF.match(text, duration.end)
-    if half is None or not words.ends_at(text, half.end()):
+    if half is None:
         return duration
     value = duration.value + Decimal(str(duration.unit.factor)) / 2
     return replace(duration, value=value, end=half.end())

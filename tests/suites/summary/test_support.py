@@ -302,6 +302,34 @@ def test_papers_are_counted_in_any_word_and_ordinals_in_two(summary: str, source
     assert evidence(summary.replace("3", "5").replace("2", "4"), source)["unsupported"]
 
 
+@pytest.mark.parametrize(
+    ("summary", "source", "wrong"),
+    [
+        ("21년 4월 손가락 골절", "2021년 4월에 다친 건입니다.", "22년 4월 손가락 골절"),
+        ("6시간 30분 지연", "6시간 반요", "6시간 40분 지연"),
+        ("1일 이내 연락", "24시간 안에 1일 이내로", "2일 이내 연락"),
+    ],
+)
+def test_dates_and_hours_in_other_notations_are_equal(
+    summary: str, source: str, wrong: str
+) -> None:
+    assert not evidence(summary, source)["unsupported"]
+    assert evidence(wrong, source)["unsupported"]
+
+
+@pytest.mark.parametrize("denial", ["발생하지 않습니다", "부과되지 않습니다", "없습니다"])
+def test_a_fee_is_none_in_the_words_of_any_verb(denial: str) -> None:
+    source = f"7년이 지나 이전수수료는 {denial}(7년 이내였다면 5만원)."
+    assert whys("7년 경과로 이전수수료는 없음", source) == []
+
+
+def test_a_contact_that_was_agreed_is_owed_still() -> None:
+    tags = ["needs_followup"]
+    for told in ("모레까지 연락하기로 하였다.", "조사 담당자가 내일 연락하여 일정을 잡을 예정."):
+        assert score(told, ["연락드리겠습니다."], tags)["summary_needs_followup"].score == 1.0
+    assert score("모레 연락하였다.", ["연락."], tags)["summary_needs_followup"].score == 0.0
+
+
 def test_evidence_does_not_depend_on_the_order_of_sets() -> None:
     """Of passages that are equally like, the first counts, whatever seed Python hashes texts with."""
     path = Path(__file__).resolve().parents[2] / "data" / "summary_pairs.jsonl"
