@@ -183,28 +183,26 @@ def _corrected_means(run: Run) -> list[tuple[str, str]]:
 
 
 def rules_frame(rules: Rules) -> pd.DataFrame:
-    """The rules in force, a row a name of each section: section, name, content in words."""
-    rows = [("rules", "", rules.identity)]
+    """The rules in force, a row a phrase, or all words of a unit or concept: section, name, content."""
+    sections: list[tuple[str, str, Sequence[str]]] = [("rules", "", [rules.identity])]
     for metric, least in rules.thresholds.items():
-        rows.append(("threshold", say(MEASURES[metric].title), f"{least:g}"))
+        sections.append(("threshold", say(MEASURES[metric].title), [f"{least:g}"]))
     for tag, named in rules.tags.items():
-        rows.append(("risk item", say(tag), _phrases(named.phrases)))
-        if named.needs:
-            rows.append(("needed beside it", say(tag), _phrases(named.needs)))
-        if named.signs:
-            rows.append(("sign, where a source says it too", say(tag), _phrases(named.signs)))
-    rows.append(("follow-up", "", _phrases(rules.followup.phrases)))
+        sections.append(("risk item", say(tag), named.phrases))
+        sections.append(("needed beside it", say(tag), named.needs))
+        sections.append(("sign, where a source says it too", say(tag), named.signs))
+    sections.append(("follow-up", "", rules.followup.phrases))
     for named in rules.definitive:
-        rows.append(("definitive phrases", "", _phrases(named.phrases)))
+        sections.append(("definitive phrases", "", named.phrases))
     for let_off in rules.let_offs.values():
-        rows.append(("let off", say(let_off.reason), _phrases([*let_off.before, *let_off.after])))
+        sections.append(("let off", say(let_off.reason), [*let_off.before, *let_off.after]))
+    for name, words in rules.words.items():
+        sections.append(("words of a name", f"{{{name}}}", words))
     for unit in rules.units:
-        rows.append(("unit", say(unit.kind), _phrases(unit.words)))
+        sections.append(("unit", say(unit.kind), [" · ".join(unit.words)]))
     for concept in rules.concepts:
-        rows.append((concept.kind, concept.name, _phrases(concept.words)))
-    rows = [(say(section), name, content) for section, name, content in rows]
+        sections.append((concept.kind, concept.name, [" · ".join(concept.words)]))
+    rows = []
+    for section, name, contents in sections:
+        rows += [(say(section), name, content) for content in contents]
     return pd.DataFrame(rows, columns=[say(head) for head in ("section", "name", "content")])
-
-
-def _phrases(phrases: Sequence[str]) -> str:
-    return " · ".join(phrases)

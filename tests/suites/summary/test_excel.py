@@ -51,6 +51,8 @@ def test_the_files_of_the_example(tmp_path: Path) -> None:
     assert book["Cases"].conditional_formatting
     rules = {row[0] for row in cells(folder / "summary_scores.xlsx", "Rules in force")}
     assert {"threshold", "risk item", "definitive phrases", "unit"} <= rules
+    contents = [str(row[2]) for row in cells(folder / "summary_scores.xlsx", "Rules in force")]
+    assert "면책" in contents and max(map(len, contents)) < 700  # a phrase a row: none is cut
     overview = cells(folder / "summary_scores.xlsx", "Overview")
     assert [r.signature] == [row[1] for row in overview if row[0] == "Signature"]
     assert [row[0] for row in overview[-1:]] == ["none"]
