@@ -82,12 +82,12 @@ class CompiledRules:
         self.definitive = []
         for named in rules.definitive:
             self.definitive.append(_phrase_set(named, let_offs, phrases))
-        self.tag_of_concept = {concept.name: concept.tag or "" for concept in rules.concepts}
+        self.tag_of_concept = {concept.name: concept.tag for concept in rules.concepts}
         self.value_words: list[ValueWords] = []
         for expression in rules.expressions:
             self.value_words.append(_expression(expression, phrases))
         for concept in rules.concepts:
-            self.value_words.extend(_concept(concept, phrases, self.tags.get(concept.tag or "")))
+            self.value_words.extend(_concept(concept, phrases))
 
 
 def _named_words(rules: Rules) -> dict[str, str]:
@@ -130,14 +130,11 @@ def _expression(expression: Expression, phrases: Compile) -> ValueWords:
     )
 
 
-def _concept(concept: Concept, phrases: Compile, tag: CompiledPhrases | None) -> list[ValueWords]:
-    """Its words, and what can only support it: the wordings of the tag of its name too."""
+def _concept(concept: Concept, phrases: Compile) -> list[ValueWords]:
+    """Its words, and what can only support it."""
     not_within = phrases(concept.not_within)
-    support = phrases(concept.support)
-    words = [
-        ValueWords(concept.kind, "", concept.name, False, phrases(concept.words), not_within),
-        ValueWords(concept.kind, "", concept.name, True, support, not_within),
-    ]
-    if tag:
-        words.append(ValueWords(concept.kind, "", concept.name, True, tag.phrases, tag.not_within))
+    words = []
+    for sources, support_only in ((concept.words, False), (concept.support, True)):
+        found = phrases(sources)
+        words.append(ValueWords(concept.kind, "", concept.name, support_only, found, not_within))
     return words

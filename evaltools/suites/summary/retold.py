@@ -21,6 +21,9 @@ from .statements import CLAUSE_END, syllable_pairs
 from .text import normalise
 from .wording import Matches, find_matches
 
+Place = dict[str, Any]
+"""Evidence: `text`, and where it stands: `at` in the summary, `context` and `context_at` in a source."""
+
 ALIKE = 0.3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
 
@@ -32,74 +35,82 @@ MOST_CLAUSES = 200
 class Clause:
     """A clause with a wording of a tag: `match`, its first one, as evidence, and the words and figures around."""
 
-    match: dict[str, Any]
+    match: Place
     words: frozenset[str]
+
+    def likeness(self, other: Clause) -> float:
+        """The share of the words and figures of the shorter clause that stand in both: 0..1."""
+        shorter = min(len(self.words), len(other.words))
+        if shorter == 0:
+            return 0.0
+        return len(self.words & other.words) / shorter
 
 
 def tag_told(
     tag: str, summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
-) -> tuple[Matches, dict[str, Any]]:
+) -> tuple[Matches, Place]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
     matches = find_matches(rules.tags[tag], summary, rules)
     if matches.standing:
         return matches, {}
     carrying = _carriers(rules.tags[tag], sources, rules)
-    due = carrying[0].match if carrying else {}
-    if not carrying:
+    named = bool(carrying)
+    if not named:
         carrying = _carriers(rules.signs[tag], sources, rules)
     for clause in _clauses_with(rules.signs[tag], summary, rules):
-        source = max(carrying, key=lambda other: _alike(clause, other), default=None)
-        if source is not None and _alike(clause, source) >= ALIKE:
+        source = max(carrying, key=clause.likeness, default=None)
+        if source and clause.likeness(source) >= ALIKE:
             matches.standing.append({**source.match, **clause.match})
-    return matches, {} if matches.standing else due
+    left_out = named and not matches.standing
+    return matches, carrying[0].match if left_out else {}
 
 
 def weakly_said(
     summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
-) -> dict[str, dict[str, Any]]:
-    """Condition words of a summary (제외) that a source says by a sign of their tag (안 들어가요): key -> place."""
+) -> dict[str, Place]:
+    """Condition words of a summary (제외) that a source says in words of their tag (안 들어가요): key -> place."""
     places = {}
     for entity in summary.entities:
-        signs = rules.signs.get(rules.tag_of_concept.get(entity.value, ""))
-        if signs and entity.key not in places:
-            for clause in _carriers(signs, sources, rules)[:1]:
-                places[entity.key] = clause.match
+        tag = rules.tag_of_concept.get(entity.value)
+        if tag not in rules.tags or entity.key in places:
+            continue
+        for named in (rules.tags[tag], rules.signs[tag]):
+            carrying = _carriers(named, sources, rules)
+            if carrying:
+                places[entity.key] = carrying[0].match
+                break
     return places
 
 
 def _carriers(
     named: CompiledPhrases, sources: Sequence[ReadText], rules: CompiledRules
 ) -> list[Clause]:
-    """The clauses of the sources in which any of the phrases stands, with the place in its context as evidence."""
+    """The clauses of the sources in which any of the phrases stands, with the place in its context."""
     carrying = []
     for number, source in enumerate(sources):
         for clause in _clauses_with(named, source, rules):
-            match = clause.match
-            place = {"text": match["text"], "context": number, "context_at": match["at"]}
+            text, at = clause.match["text"], clause.match["at"]
+            place = {"text": text, "context": number, "context_at": at}
             carrying.append(Clause(place, clause.words))
     return carrying
 
 
 def _clauses_with(named: CompiledPhrases, read: ReadText, rules: CompiledRules) -> list[Clause]:
     """The clauses of a text in which any of the phrases stands."""
-    matches: dict[int, dict[str, Any]] = {}
-    figures = defaultdict(set)
     ends = [end.end() for end in CLAUSE_END.finditer(read.raw)]
+    bounds = [0, *ends, len(read.raw)]
+    matches: dict[int, Place] = {}
     for match in find_matches(named, read, rules).standing:
-        matches.setdefault(bisect_right(ends, match["at"][0]), match)
+        number = bisect_right(ends, match["at"][0])
+        matches.setdefault(number, match)
+    figures = defaultdict(set)
     for entity in read.entities:
         if entity.base:
-            figures[bisect_right(ends, entity.start)].add(entity.key)
-    bounds = [0, *ends, len(read.raw)]
+            number = bisect_right(ends, entity.start)
+            figures[number].add(entity.key)
     clauses = []
-    for number, match in list(matches.items())[:MOST_CLAUSES]:
-        clause = read.raw[bounds[number] : bounds[number + 1]]
-        words = syllable_pairs(normalise(clause).norm)
-        clauses.append(Clause(match, words | figures[number]))
+    for number in list(matches)[:MOST_CLAUSES]:
+        start, end = bounds[number], bounds[number + 1]
+        words = syllable_pairs(normalise(read.raw[start:end]).norm)
+        clauses.append(Clause(matches[number], words | figures[number]))
     return clauses
-
-
-def _alike(one: Clause, other: Clause) -> float:
-    """The share of the words and figures of the shorter clause that the other has too: 0..1."""
-    shorter = min(len(one.words), len(other.words))
-    return len(one.words & other.words) / shorter if shorter else 0.0
