@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
 from .. import __version__
 from .errors import OnError, Problems, UsageError
@@ -129,7 +130,7 @@ def make_task(
         git_commit=git_commit(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         metrics=further_metrics(suite, opts),
-        breakdowns=[asdict(breakdown) for breakdown in suite.breakdowns],
+        breakdowns=to_jsonable_python(suite.breakdowns),
         lang=language(),
     )
     folder = Path(out) / "results" / source.name if out is not None else None

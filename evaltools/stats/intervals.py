@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from ..core.estimates import complete, public_frame
 from ..core.metric import Metric, MetricTable
-from ..core.metric_matrix import Compiled, column_values, require_measured
+from ..core.metric_matrix import Compiled, column_values, compile_table, require_measured
 from ..core.resampling import Resampling
 from .arrays import Array
 from .bootstrap import resampled
@@ -98,7 +98,10 @@ def estimate_run(
     """The estimates of one run, as `estimate`, in the form of `core.estimates`."""
     estimates = []
     order: list[int] = []
-    for group in measured_groups(table, [units]):
+    groups = measured_groups(table, [units])
+    # the texts of samples would be copied for every group
+    units = units[[unit, *compile_table(table).columns]]
+    for group in groups:
         rows = group.rows(units)
         index, names = pd.factorize(rows[unit], use_na_sentinel=False)
         for metrics, compiled in metric_groups(table, group.metrics, len(names), len(names)):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from unicodedata import is_normalized
 
 from pydantic_core import from_json
 
 from ...core.errors import Problems
-from ...core.language import Message
 from ...core.records import FirstLines, first_line, read_json, read_jsonl, require_file
 from ...core.suite import Source
 from .options import CrOptions
@@ -93,7 +92,7 @@ def _main_role(folder: Path, problems: Problems) -> str:
     for role in roles:
         if (folder / FILES[role]).is_file():
             return role
-    raise problems.fatal("missing-file", Message(NO_MAIN_FILE, FILES), file=str(folder))
+    raise problems.fatal("missing-file", NO_MAIN_FILE, **FILES, file=folder)
 
 
 def sniff(path: Path) -> bool:
@@ -116,7 +115,7 @@ def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
         uid = row.key
         if not uid:
             message = "expected uid, text_id or id"
-            problems.error("missing-id", message, file=str(path), line=line)
+            problems.error("missing-id", message, file=path, line=line)
         elif first_lines.is_first(uid, line, id=uid, what="gold line for this sample"):
             gold[uid] = gold_rows(row)
     return gold
@@ -129,48 +128,49 @@ def read_override(path: Path, problems: Problems) -> dict[str, float]:
     """
     summary = read_json(path, problems)
     if not isinstance(summary, dict):
-        raise problems.fatal("not-an-object", "expected one JSON object", file=str(path))
+        raise problems.fatal("not-an-object", "expected one JSON object", file=path)
     numbers = {}
     for name, value in summary.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
         if not abs(value) < sys.float_info.max:  # NaN as well
-            problems.error("bad-field", "expected a finite number", file=str(path), field=name)
+            problems.error("bad-field", "expected a finite number", file=path, field=name)
             continue
         numbers[f"override_{name.removeprefix('override_')}"] = value
     return numbers
 
 
-Doubt = tuple[str, str, Message]
-"""Code, field and message of what is doubtful about a sample that is used all the same."""
+def warn_of_doubts(
+    text: str, gold: Sequence[TupleRow], final: Sequence[TupleRow], warn: Callable[..., None]
+) -> None:
+    """Warn of decomposed text, unknown polarities, tuples without ref, and spans outside the text.
 
-
-def doubts(text: str, gold: Sequence[TupleRow], final: Sequence[TupleRow]) -> Iterator[Doubt]:
-    """What to warn of in a sample: decomposed text, unknown polarities, tuples without ref, spans outside the text.
-
-    A tuple without ref is one where the gold of the sample has refs, so that it is left out by ref-pol.
+    A tuple without ref is one where the gold of the sample has refs, so that it is left out by ref-pol. `warn` is
+    `Problems.warn` with the place of the sample.
     """
     if not is_normalized("NFC", text):
-        yield "decomposed-text", "meta.input_text", Message(DECOMPOSED)
+        warn("decomposed-text", DECOMPOSED, field="meta.input_text")
     has_refs = any(ref_of(row) for row in gold)
     for field, rows in (("gold_tuples", gold), ("final_tuples", final)):
         for i, row in enumerate(rows):
-            for code, message in _doubts_of_tuple(i, row, has_refs):
-                yield code, field, message
+            polarity = polarity_of(row)
+            if polarity and polarity not in KNOWN and given_polarity(polarity) not in KNOWN:
+                known = tuple(sorted(KNOWN))
+                shown = repr(polarity)
+                warn(
+                    "unknown-polarity",
+                    UNKNOWN_POLARITY,
+                    polarity=shown,
+                    i=i,
+                    known=known,
+                    field=field,
+                )
+            if has_refs and not ref_of(row):
+                warn("invalid-refs", NO_REF, i=i, field=field)
+            if not is_normalized("NFC", term_of(row) or ""):
+                warn("decomposed-text", DECOMPOSED_TERM, i=i, field=field)
     for i, row in enumerate(gold):
         span = row.span
         if span is not None and not 0 <= span.start <= span.end <= len(text):
-            values = {"start": span.start, "end": span.end, "i": i, "n": len(text)}
-            yield "span-outside-text", "gold_tuples", Message(SPAN_OUTSIDE_TEXT, values)
-
-
-def _doubts_of_tuple(i: int, row: TupleRow, has_refs: bool) -> Iterator[tuple[str, Message]]:
-    """(code, message) of what is doubtful in tuple `i` of a list."""
-    polarity = polarity_of(row)
-    if polarity and polarity not in KNOWN and given_polarity(polarity) not in KNOWN:
-        values = {"polarity": repr(polarity), "i": i, "known": tuple(sorted(KNOWN))}
-        yield "unknown-polarity", Message(UNKNOWN_POLARITY, values)
-    if has_refs and not ref_of(row):
-        yield "invalid-refs", Message(NO_REF, {"i": i})
-    if not is_normalized("NFC", term_of(row) or ""):
-        yield "decomposed-text", Message(DECOMPOSED_TERM, {"i": i})
+            place = {"start": span.start, "end": span.end, "i": i, "n": len(text)}
+            warn("span-outside-text", SPAN_OUTSIDE_TEXT, **place, field="gold_tuples")

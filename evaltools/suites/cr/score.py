@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 from pydantic import ValidationError
 
-from ...core.errors import InputError, Problem, Problems, Severity
+from ...core.errors import InputError, Problems, Severity
 from ...core.fast_json import decoder
 from ...core.files import beside, content_hash, dumps, refuse_input
 from ...core.language import Message
 from ...core.records import FirstLines, Progress, read_jsonl, require_file, shards
 from ...core.suite import Source, Workers
 from .options import CrOptions
-from .read import FILES, doubts, read_gold, read_override
+from .read import FILES, read_gold, read_override, warn_of_doubts
 from .sample import make_sample
 from .schema import Output, Scorecard, TupleRow
 from .scorecard import scorecard
@@ -139,7 +139,7 @@ def _unit_rows(shard: _Shard, scored: _Scored, scorecards: list[bytes]) -> Itera
         if profiles and profile not in profiles:
             scored.left_out[uid] = profile
             continue
-        where = {"file": str(run.path), "line": record.line, "id": uid}
+        where = {"file": run.path, "line": record.line, "id": uid}
         if not uid:
             problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
             continue
@@ -154,8 +154,8 @@ def _unit_rows(shard: _Shard, scored: _Scored, scorecards: list[bytes]) -> Itera
             content = scorecard(raw, card, in_gold_file, run.options, run.provenance)
             card = Scorecard.model_validate(content)
         final = final_rows(card)
-        for code, field_name, message in doubts(card.meta.input_text or "", gold, final.rows):
-            problems.warn(code, message, field=field_name, **where)
+        warn = partial(problems.warn, **where)
+        warn_of_doubts(card.meta.input_text or "", gold, final.rows, warn)
         sample = make_sample(record.line, uid, card, gold, final)
         row = unit_row(sample, run.options)
         if shard.part is not None:
@@ -172,8 +172,8 @@ def _scorecard_line(
     try:
         return dumps(content).encode() + b"\n"
     except ValueError as e:
-        message = Message(NOT_WRITABLE, {"reason": str(e)})
-        problems.add(Problem(run.unwritable, "not-writable", message, **where))
+        report = problems.error if run.unwritable == "error" else problems.warn
+        report("not-writable", NOT_WRITABLE, reason=str(e), **where)
         return b"\n"
 
 
@@ -214,7 +214,7 @@ def score(
     problems.raise_if_failed()
     _report_profiles(frames, left_out, run, problems)
     if not frames:
-        raise problems.fatal("no-rows", "no line of the file can be used", file=str(run.path))
+        raise problems.fatal("no-rows", "no line of the file can be used", file=run.path)
     units = pd.concat(frames, ignore_index=True)
     is_first = _is_first(units, run.path, problems)
     _refuse_mixed_modes(units, run.path, problems)
@@ -279,7 +279,7 @@ def _refuse_mixed_modes(units: pd.DataFrame, path: Path, problems: Problems) -> 
         raise problems.fatal(
             "mixed-modes",
             "rows of a run of the protocol and predictions that no review has seen do not go together in a file",
-            file=str(path),
+            file=path,
             line=int(units.loc[other, "line"].iloc[0]),
             field="meta.protocol_mode",
         )
@@ -293,10 +293,10 @@ def _report_profiles(
     others = tuple(sorted(filter(None, set(left_out.values())))) or Message("none")
     for profile in run.options.profile:
         if profile not in known:
-            message = Message(NO_PROFILE, {"profile": repr(profile), "others": others})
+            place = {"profile": repr(profile), "others": others, "file": run.path}
             if not frames:
-                raise problems.fatal("unknown-profile", message, file=str(run.path))
-            problems.warn("unknown-profile", message, file=str(run.path))
+                raise problems.fatal("unknown-profile", NO_PROFILE, **place)
+            problems.warn("unknown-profile", NO_PROFILE, **place)
 
 
 def _report_gold(
@@ -307,10 +307,10 @@ def _report_gold(
     for uid in known_gold:
         if uid not in text_ids:
             message = "gold for a sample that the run does not hold"
-            problems.warn("unknown-gold", message, file=str(run.gold), id=uid)
+            problems.warn("unknown-gold", message, file=run.gold, id=uid)
     if not units["has_gold"].any():
         message = "no sample has gold: every metric that needs it is not measured"
-        problems.warn("no-gold", message, file=str(run.path))
+        problems.warn("no-gold", message, file=run.path)
 
 
 def _join_parts(parts: Iterable[Path], is_first: list[bool], target: Path) -> None:

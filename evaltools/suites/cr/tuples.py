@@ -9,7 +9,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
 from .schema import TupleRow
 
@@ -54,11 +54,7 @@ POLICIES = {
     "reference": MatchPolicy(spacing="collapse", implicit="set", pairless="zero"),
 }
 
-SWITCHES = {
-    "spacing": ("remove", "collapse"),
-    "implicit": ("multiset", "set"),
-    "pairless": ("out", "zero"),
-}
+SWITCHES = {name: get_args(kind) for name, kind in get_type_hints(MatchPolicy).items()}
 """The values of each switch of a MatchPolicy, that of policy "spec" first."""
 
 

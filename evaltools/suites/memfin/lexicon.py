@@ -129,7 +129,7 @@ def load_lexicon(path: str | Path | None = None) -> Lexicon:
     path = BUNDLED if path is None else Path(path)
     problems = Problems()
     content = read_json(path, problems, unique_keys=True)
-    lexicon = fitted(Lexicon, content, problems, file=str(path))
+    lexicon = fitted(Lexicon, content, problems, file=path)
     if lexicon is None:
         raise InputError(problems.errors)
     return lexicon

@@ -119,7 +119,7 @@ class _RowCheck:
             self.problems.error(
                 "bad-field",
                 Message("expected {expected}, got {value}", values),
-                file=str(self.path),
+                file=self.path,
                 line=int(self.frame.index[row]),
                 id=str(sample)[:200],
                 field=column,

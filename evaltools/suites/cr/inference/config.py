@@ -11,7 +11,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from ....core.errors import InputError, Problems
 from ....core.files import resolve
-from ....core.language import Message
 from ....core.manifest import policy_hash
 from ....core.records import fitted, read_utf8, require_file
 from ....formats.formats import FORMATS
@@ -196,13 +195,13 @@ def read_config(path: Path) -> Config:
         content = tomllib.loads(read_utf8(path, problems))
     except (ValueError, RecursionError) as error:
         # RecursionError: lists in lists in lists; ValueError: also a number of thousands of digits
-        message = Message("expected TOML: {reason}", {"reason": str(error)})
-        raise problems.fatal("bad-toml", message, file=str(path)) from None
-    config = fitted(Config, content, problems, context=path.parent, file=str(path))
+        text = "expected TOML: {reason}"
+        raise problems.fatal("bad-toml", text, reason=str(error), file=path) from None
+    config = fitted(Config, content, problems, context=path.parent, file=path)
     if config is None:
         raise InputError(problems.errors)
     base_url = config.model.base_url
     if base_url not in (None, EXAMPLE) and not is_plain_url(base_url):
         # not a validator of the model: its message would show the value, which may hold a password
-        raise problems.fatal("bad-field", EXPECTED, file=str(path), field="model.base_url")
+        raise problems.fatal("bad-field", EXPECTED, file=path, field="model.base_url")
     return config

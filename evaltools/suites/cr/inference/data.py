@@ -9,7 +9,6 @@ from typing import Any
 
 from ....core.errors import Problems
 from ....core.files import asset_dir
-from ....core.language import Message
 from ....core.records import read_csv, read_jsonl, read_utf8, require_file
 from ....formats.formats import FORMATS
 from ....formats.source import Source
@@ -70,7 +69,7 @@ def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Te
             texts[name] = Text(name, line.text, tuple(rows), split)
     problems.raise_if_failed()
     if not texts:
-        raise problems.fatal("no-samples", "no sample in it can be used", file=str(data.file))
+        raise problems.fatal("no-samples", "no sample in it can be used", file=data.file)
     chosen = list(texts.values())
     if data.shuffle:
         random.Random(0).shuffle(chosen)
@@ -127,9 +126,7 @@ def taxonomy(config: Config, texts: list[Text], problems: Problems) -> tuple[str
     lines = [line.strip() for line in read_utf8(file, problems).splitlines()]
     refs = tuple(line for line in lines if line)
     for ref in sorted(gold_refs.difference(refs)):
-        message = Message(
-            "the gold has the ref {ref}, which the taxonomy lacks", {"ref": repr(ref)}
-        )
-        problems.error("unknown-ref", message, file=str(file))
+        lacks = "the gold has the ref {ref}, which the taxonomy lacks"
+        problems.error("unknown-ref", lacks, ref=repr(ref), file=file)
     problems.raise_if_failed()
     return refs

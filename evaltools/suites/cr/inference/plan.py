@@ -59,7 +59,7 @@ def plan(path: Path, limit: int | None, problems: Problems) -> Plan:
     episodes = _episodes(config, texts, problems)
     if config.model.temperature == 0 and len(config.seeds) > 1:
         message = "at temperature 0 several seeds are repeats of one"
-        problems.warn("repeated-seeds", message, file=str(path))
+        problems.warn("repeated-seeds", message, file=path)
     prompts = read_prompts(config.prompts, config.model, refs)
     content: dict[str, Any] = {
         "data": content_hash(config.data.file),

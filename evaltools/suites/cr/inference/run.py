@@ -161,4 +161,4 @@ def _warn_of_cut_contexts(plan: Plan, client: Client) -> None:
     n_cut = sum(0 < (call.tokens_in or 0) < fewest for call in client.calls)
     if n_cut:
         text = "{n} requests count fewer prompt tokens than instructions: does the server cut them?"
-        client.problems.warn("cut-context", Message(text, {"n": n_cut}))
+        client.problems.warn("cut-context", text, n=n_cut)
