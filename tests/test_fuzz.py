@@ -22,9 +22,9 @@ from evaltools.app.cli import main
 from evaltools.app.workers import Workers
 from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems
+from evaltools.core.json_files import read_json
 from evaltools.core.metric import Metric
 from evaltools.core.plugins import get_suite
-from evaltools.core.records import read_json
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate

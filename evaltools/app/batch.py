@@ -151,35 +151,20 @@ class Batch:
             self.reports[title] = report_of_run(suite, title, one, options, self.settings)
 
     def report_seeds(
-        self,
-        suite: Suite,
-        runs: Sequence[str],
-        options: Options,
-        *,
-        baseline: str | None = None,
-        primary: str | None = None,
-        margin: Mapping[str, float] | None = None,
+        self, suite: Suite, runs: Sequence[str], options: Options, **declared: Any
     ) -> None:
         """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
 
-        `baseline`, `primary` and `margin` as `study` takes them.
+        `declared`: baseline, primary and margin as `study` takes them.
         """
         runs = expand_runs(runs)
-        self._require_declared(suite, options, primary, margin or {})
+        self._require_declared(suite, options, declared)
         settings = replace(self.settings, name=None)  # it names the study
         scored = self._score_runs(suite, runs, options, settings, seeds=True, stored=True)
         if not self.status:
             scored.sort(key=lambda one: natural(one.path))
-            self._report_study(
-                suite,
-                suite.study_notebook,
-                scored,
-                options,
-                baseline=baseline,
-                primary=primary,
-                margin=margin,
-                is_named=True,
-            )
+            notebook = suite.study_notebook
+            self._report_study(suite, notebook, scored, options, is_named=True, **declared)
 
     def end(self) -> int:
         """Make the planned reports that are not there yet, rebuild the gallery, say what became of it all."""
@@ -192,13 +177,14 @@ class Batch:
     # --- steps
 
     def _require_declared(
-        self, suite: Suite, options: Options, primary: str | None, margin: Mapping[str, float]
+        self, suite: Suite, options: Options, declared: Mapping[str, Any]
     ) -> None:
         """UsageError for a primary metric or margin that cannot be tested, before anything is scored."""
         if self.settings.metrics is not None:
             suite = with_metrics(suite, self.settings.metrics)
         table = suite.metrics(make_options(suite, options))
         if table:  # metrics that follow from the input are not known yet
+            primary, margin = declared.get("primary"), declared.get("margin") or {}
             require_declared(table, primary, margin, self.settings.confidence)
 
     def _score_runs(

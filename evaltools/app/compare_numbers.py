@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from ..core.errors import Problems
 from ..core.estimates import plain_rows
+from ..core.json_files import read_model
 from ..core.language import say
-from ..core.records import read_model
 
 ROUNDING = 1e-9
 """Relative difference up to which two numbers are the same; other processors sum in another order."""

@@ -12,12 +12,12 @@ import pandas as pd
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
 from ..core.folders import put_back
+from ..core.json_files import read_model
 from ..core.language import say
 from ..core.manifest import NAME, Manifest
 from ..core.metric import metric_title
 from ..core.names import nearest
 from ..core.plugins import refuse_parent
-from ..core.records import read_model
 from ..core.results import METRICS, StoredMetrics, read_manifest, spoilt_files
 from ..report.decision import judge, read_decision
 from ..report.evaluate import load

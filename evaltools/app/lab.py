@@ -88,17 +88,13 @@ def command(folder: Path, port: int | None, browser: bool, more: Sequence[str] =
         arguments.append(f"--ServerApp.port={port}")
     if not browser or not _has_browser():
         arguments.append("--no-browser")
-    if _is_root():
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
         arguments.append("--allow-root")  # JupyterLab refuses to start without it
     arguments += [
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
     return [*arguments, *more]
-
-
-def _is_root() -> bool:
-    return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def _has_browser() -> bool:

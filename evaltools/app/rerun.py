@@ -13,10 +13,10 @@ from typing import Any
 from ..core.errors import InputError, Problems, UsageError
 from ..core.files import sha256
 from ..core.folders import require_out
+from ..core.json_files import read_model
 from ..core.language import say, speaking
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.plugins import get_suite
-from ..core.records import read_model
 from ..core.suite import Suite
 from ..report.evaluate import evaluate
 from ..report.make_study import study

@@ -11,9 +11,11 @@ import pandas as pd
 from pydantic import BaseModel
 
 from .errors import Problems, UsageError
+from .jsonl import read_jsonl
 from .metric import AnyMetric
-from .records import first_line, read_jsonl, require_file, unique_records
+from .records import unique_records
 from .suite import Source, Suite, SuiteOptions, Workers
+from .text_files import first_line, require_file
 
 
 def jsonl_suite(

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from ..core.records import csv_rows
+from ..core.csv_files import csv_rows
 from .directions import higher_is_better
 from .rows import Row, Score, Scored, Unfit, further_columns, number
 from .source import Records, Source

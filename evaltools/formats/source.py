@@ -12,10 +12,13 @@ from typing import Any
 import msgspec
 from pydantic_core import from_json
 
-from ..core import records as record_files
+from ..core import text_files
 from ..core.errors import InputError, Problems
+from ..core.json_files import read_json
+from ..core.jsonl import read_jsonl
 from ..core.language import Message
-from ..core.records import BOM, fitted, not_utf8, read_json, read_jsonl, require_file
+from ..core.records import fitted
+from ..core.text_files import BOM, not_utf8, require_file
 from .rows import Unfit
 
 LITERAL_BYTES = 1 << 20
@@ -135,7 +138,7 @@ class Source:
     @cached_property
     def _document(self) -> msgspec.Raw:
         """The file as JSON that is unread so far; of one that is too large nothing."""
-        if self.path.stat().st_size > record_files.FILE_BYTES:
+        if self.path.stat().st_size > text_files.FILE_BYTES:
             return msgspec.Raw()
         return msgspec.Raw(self.path.read_bytes().removeprefix(BOM))
 

@@ -21,7 +21,8 @@ from ..core.errors import InputError, Problems, UsageError
 from ..core.files import refuse_input, write_text
 from ..core.language import Message, say
 from ..core.metric import metric_title
-from ..core.records import fitted, require_file
+from ..core.records import fitted
+from ..core.text_files import require_file
 from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
 from ..stats.spending import look_levels

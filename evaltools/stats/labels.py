@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from ..core.csv_files import read_rows
 from ..core.errors import Problems
-from ..core.language import Message
-from ..core.records import FirstLines, read_rows
+from ..core.records import FirstLines
 
 Share = Annotated[
     float,
@@ -100,11 +100,11 @@ def read_labels(
         if r.label is None:
             continue
         if known is not None and (r.case_id, r.metric) not in known:
-            message = Message("the scores have no {metric} of this case", {"metric": r.metric})
             problems.error(
                 "unknown-case",
-                message,
-                file=str(path),
+                "the scores have no {metric} of this case",
+                metric=r.metric,
+                file=path,
                 line=line,
                 field="case_id",
                 id=r.case_id,

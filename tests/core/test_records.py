@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from evaltools.core import records as jsonl
+from evaltools.core import text_files as jsonl
+from evaltools.core.csv_files import csv_rows
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import atomic, dumps, write_json, write_jsonl
-from evaltools.core.records import csv_rows, read_jsonl, shards
+from evaltools.core.jsonl import read_jsonl, shards
 
 
 class Row(BaseModel):

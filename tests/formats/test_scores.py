@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.core import records as jsonl
+from evaltools.core import text_files as jsonl
 from evaltools.formats import inspect_logs
 from evaltools.formats.formats import FORMATS
 

@@ -10,8 +10,11 @@ from unicodedata import is_normalized
 from pydantic_core import from_json
 
 from ...core.errors import Problems
-from ...core.records import FirstLines, first_line, read_json, read_jsonl, require_file
+from ...core.json_files import read_json
+from ...core.jsonl import read_jsonl
+from ...core.records import FirstLines
 from ...core.suite import Source
+from ...core.text_files import first_line, require_file
 from .options import CrOptions
 from .schema import Gold, Output, TupleRow
 from .sources import gold_rows, text_id

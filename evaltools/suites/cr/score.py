@@ -18,9 +18,11 @@ from pydantic import ValidationError
 from ...core.errors import InputError, Problems, Severity
 from ...core.fast_json import decoder
 from ...core.files import beside, content_hash, dumps, refuse_input
+from ...core.jsonl import Progress, read_jsonl, shards
 from ...core.language import Message
-from ...core.records import FirstLines, Progress, read_jsonl, require_file, shards
+from ...core.records import FirstLines
 from ...core.suite import Source, Workers
+from ...core.text_files import require_file
 from .options import CrOptions
 from .read import FILES, read_gold, read_override, warn_of_doubts
 from .sample import make_sample

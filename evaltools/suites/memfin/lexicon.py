@@ -14,7 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from ...core.errors import InputError, Problems
 from ...core.files import dumps
-from ...core.records import fitted, read_json
+from ...core.json_files import read_json
+from ...core.records import fitted
 from .schema import Text
 
 BUNDLED = Path(__file__).with_name("lexicon.json")

@@ -13,8 +13,10 @@ from pydantic_core import from_json
 
 from ...core.errors import Problems, UsageError
 from ...core.files import dumps
-from ...core.records import first_line, read_jsonl, require_file, unique_records
+from ...core.jsonl import read_jsonl
+from ...core.records import unique_records
 from ...core.suite import Source, Workers
+from ...core.text_files import first_line, require_file
 from .columns import COLUMNS, JSON
 from .lexicon import Lexicon, load_lexicon
 from .measures import add_dialog_ratios

@@ -190,7 +190,7 @@ def _draw(case_ids: Sequence[str], n: int, seed: int) -> list[str]:
 
 def _rows_of(path: Path, case_ids: set[str]) -> list[tuple[str, str, str]]:
     """(case, metric, stratum) of each row of a file of cases to label."""
-    from ...core.records import read_rows
+    from ...core.csv_files import read_rows
     from .people import Wanted
 
     problems = Problems()

@@ -14,19 +14,13 @@ from zipfile import BadZipFile, ZipFile
 
 from pydantic_core import from_json
 
+from ...core.csv_files import csv_rows
 from ...core.errors import Problems
+from ...core.json_files import read_json
+from ...core.jsonl import read_jsonl
 from ...core.language import Message
-from ...core.records import (
-    BOM,
-    FirstLines,
-    csv_rows,
-    first_line,
-    fitted,
-    read_json,
-    read_jsonl,
-    read_utf8,
-    require_file,
-)
+from ...core.records import FirstLines, fitted
+from ...core.text_files import BOM, first_line, read_utf8, require_file
 from .headers import FIELDS, field_of, nearest_header
 from .schema import Case, json_list
 

@@ -19,10 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from ...core.errors import InputError, Problems, UsageError
 from ...core.files import sha256
+from ...core.json_files import read_json
 from ...core.language import Message
 from ...core.manifest import policy_hash
 from ...core.names import nearest
-from ...core.records import describe, read_json
+from ...core.records import describe
 from .compiled import CompiledRules
 from .phrases import RuleError
 

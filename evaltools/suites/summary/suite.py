@@ -13,8 +13,8 @@ import pandas as pd
 
 from ...core.errors import Problems
 from ...core.metric import MetricTable
-from ...core.records import require_file
 from ...core.suite import Breakdown, Source, Suite, Workers
+from ...core.text_files import require_file
 from . import people
 from .artifacts import write_artifacts
 from .check_kinds import KINDS

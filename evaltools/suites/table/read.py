@@ -11,11 +11,13 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
+from ...core.csv_files import csv_rows
 from ...core.errors import Problems
 from ...core.fast_json import decoder
+from ...core.jsonl import read_jsonl
 from ...core.language import Message
-from ...core.records import FILE_BYTES, csv_rows, read_jsonl, require_file
 from ...core.score_rows import COLUMNS
+from ...core.text_files import FILE_BYTES, require_file
 from .rows import as_text, usable_rows
 
 BLOCK = 1 << 17

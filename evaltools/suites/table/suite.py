@@ -14,8 +14,8 @@ from ...core.check_kinds import DUPLICATE_TEXTS
 from ...core.common_checks import duplicate_texts
 from ...core.errors import InputError, Problems, UsageError
 from ...core.metric import MetricTable
-from ...core.records import first_line
 from ...core.suite import Source, Suite
+from ...core.text_files import first_line
 from .options import TableOptions
 from .read import Line, columns, is_json_lines
 from .score import score

@@ -13,7 +13,7 @@ import pandas as pd
 from ...core.errors import InputError, Problems
 from ...core.language import Message
 from ...core.metric import Better, Metric
-from ...core.records import require_file
+from ...core.text_files import require_file
 from .read import RunKey, blocks, has_direction_column
 
 MOST = 1_000

@@ -19,7 +19,7 @@ from evaltools import evaluate
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problem
 from evaltools.core.fast_json import decoder
-from evaltools.core.records import shards
+from evaltools.core.jsonl import shards
 from evaltools.core.resampling import Resampling
 from evaltools.suites.cr import score as scoring
 from evaltools.suites.cr import scorecard as scorecard_module

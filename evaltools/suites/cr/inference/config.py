@@ -12,7 +12,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from ....core.errors import InputError, Problems
 from ....core.files import resolve
 from ....core.manifest import policy_hash
-from ....core.records import fitted, read_utf8, require_file
+from ....core.records import fitted
+from ....core.text_files import read_utf8, require_file
 from ....formats.formats import FORMATS
 from ....llm.address import EXPECTED, address_in_force, is_plain_url
 

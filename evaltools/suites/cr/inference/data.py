@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ....core.csv_files import read_csv
 from ....core.errors import Problems
 from ....core.files import asset_dir
-from ....core.records import read_csv, read_jsonl, read_utf8, require_file
+from ....core.jsonl import read_jsonl
+from ....core.text_files import read_utf8, require_file
 from ....formats.formats import FORMATS
 from ....formats.source import Source
 from ..read import read_gold

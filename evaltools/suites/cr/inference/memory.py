@@ -15,8 +15,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from ....core.errors import Problems, UsageError
+from ....core.jsonl import read_jsonl
 from ....core.language import Message
-from ....core.records import read_jsonl
 from .data import Text
 
 SHOWN, LETTERS = 3, 800

@@ -10,7 +10,7 @@ from typing import Any
 from ....core.errors import Problems
 from ....core.files import content_hash
 from ....core.language import Message
-from ....core.records import require_file
+from ....core.text_files import require_file
 from .config import Config, read_config
 from .data import Text, read_texts, taxonomy
 from .memory import Episode, read_episodes, refuse_evaluated

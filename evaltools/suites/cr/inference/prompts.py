@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from ....core.errors import Problems, UsageError
 from ....core.files import asset_dir, dumps
 from ....core.manifest import policy_hash
-from ....core.records import read_utf8
+from ....core.text_files import read_utf8
 from ....llm.requests import chat, strict_schema
 from .config import Model
 from .protocol import Actions, Candidate, Conflict, Triplets

@@ -1,0 +1,139 @@
+"""CSV with a header: its rows, or the same records as JSON Lines hold."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import IO, TypeVar
+
+from pydantic import BaseModel
+
+from . import text_files
+from .errors import InputError, Problems
+from .jsonl import read_jsonl
+from .records import fitted
+from .text_files import BOM, not_utf8, pass_line, require_file
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def read_rows(
+    path: Path, model: type[T], problems: Problems, id_field: str
+) -> Iterator[tuple[int, T]]:
+    """Yield (line, record) of a CSV file with a header, or of JSON Lines; see `read_csv` and `read_jsonl`."""
+    require_file(path, problems)
+    read = read_csv if path.suffix.lower() == ".csv" else read_jsonl
+    return read(path, model, problems, id_field=id_field)
+
+
+def read_csv(
+    path: Path, model: type[T], problems: Problems, *, id_field: str
+) -> Iterator[tuple[int, T]]:
+    """Yield (line, record) of a CSV file with a header; an empty cell is null.
+
+    The line is that on which the record ends. InputError where a column is lacking that the model requires.
+    """
+    rows = csv_rows(path, problems)
+    _, header = next(rows)
+    index_of = {}
+    for field, info in model.model_fields.items():
+        name = str(info.validation_alias or field)
+        if info.is_required() and header.count(name) != 1:
+            text = "expected the column {column} once, got {header}"
+            values = {"column": name, "header": ", ".join(header)[:200]}
+            raise problems.fatal("wrong-columns", text, **values, file=path, line=1)
+        if name in header:
+            index_of[name] = header.index(name)
+    for line, cells in rows:
+        by_name = {name: cells[index] or None for name, index in index_of.items()}
+        id_ = by_name[id_field] or ""
+        record = fitted(model, by_name, problems, file=path, line=line, id=id_)
+        if record is not None:
+            yield line, record
+
+
+def csv_rows(
+    path: Path, problems: Problems, ragged: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
+
+    A row that is damaged, or has more or fewer cells than the header, is reported and left out; `ragged` ones are
+    kept, but for what follows a damaged row, up to the next one that is whole. InputError for a damaged header.
+    """
+    csv.field_size_limit(text_files.LINE_BYTES)  # a long text is no error
+    with path.open("rb") as file:
+        rows = _rows_or_damage(_CsvLines(file), path, problems)
+        line, header = next(rows, (0, []))
+        if header is None:
+            raise InputError(problems.errors)
+        yield line, header
+        after_damage = False
+        for line, cells in rows:
+            if cells is None:
+                after_damage = True
+            elif len(cells) == len(header):
+                after_damage = False
+                yield line, cells
+            elif cells and ragged and not after_damage:
+                yield line, cells
+            elif cells and not ragged:
+                text = "expected {n} cells, as the header has, got {got}"
+                n_cells = {"n": len(header), "got": len(cells)}
+                problems.error("bad-row", text, **n_cells, file=path, line=line)
+
+
+class _CsvLines:
+    """The lines of a CSV file as text, from the row on that comes next.
+
+    `n_lines` lines of `n_bytes` were read so far, of which `row_line` lines of `row_start` bytes stand before that row.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.n_lines = self.n_bytes = 0
+        self.row_line = self.row_start = 0
+
+    def texts(self) -> Iterator[str]:
+        """The lines from here on, each when it is asked for. csv.Error for one that is not UTF-8."""
+        for raw in iter(partial(self.file.readline, text_files.LINE_BYTES), b""):
+            self.n_lines += 1
+            self.n_bytes += len(raw)
+            text = raw.removeprefix(BOM) if self.n_lines == 1 else raw
+            try:
+                yield text.decode("utf-8")
+            except UnicodeDecodeError as e:
+                raise csv.Error(str(not_utf8(raw, e, "line"))) from None
+
+    def end_row(self) -> None:
+        """What was read so far is no part of the row that comes next."""
+        self.row_line = self.n_lines
+        self.row_start = self.n_bytes
+
+    def give_up_line(self) -> None:
+        """Go back to the row that came next, and leave out the line on which it begins."""
+        self.file.seek(self.row_start)
+        self.n_bytes = self.row_start + pass_line(self.file)
+        self.n_lines = self.row_line + 1
+        self.end_row()
+
+
+def _rows_or_damage(
+    lines: _CsvLines, path: Path, problems: Problems
+) -> Iterator[tuple[int, list[str] | None]]:
+    """(line on which it ends, cells) of every row; None where a damaged one was, which is reported."""
+    is_damaged = True
+    while is_damaged:
+        is_damaged = False
+        try:
+            for cells in csv.reader(lines.texts(), strict=True):
+                lines.end_row()
+                yield lines.row_line, cells
+        except csv.Error as e:
+            is_damaged = True
+            # an open quote takes in all that follows: given up is the line on which its row begins
+            lines.give_up_line()
+            line = lines.row_line
+            problems.error("bad-csv", "not CSV: {reason}", reason=str(e), file=path, line=line)
+            yield line, None
