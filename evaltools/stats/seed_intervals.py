@@ -7,17 +7,14 @@ effective number of trials.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 
-from ..core.metric import MetricTable
 from ..core.resampling import COMPONENTS, CONSTANT
 from .arrays import Array, divide
 from .bounds import Intervals
-from .design import Grid, Seed
-from .intervals import estimate_run
 from .over_seeds import OverSeeds
 from .score_intervals import (
     first_ratio,
@@ -31,21 +28,17 @@ from .score_intervals import (
 BY_COMPONENTS = (COMPONENTS, "wilson", "score-t")
 """The methods whose interval rests on the variance components."""
 
+EstimatesOf = Callable[[int], pd.DataFrame]
+"""Number of a seed -> the estimates of its run."""
+
 
 def seed_intervals(
     condition: OverSeeds,
-    design: Grid,
-    table: MetricTable,
-    unit: str,
-    estimates: Mapping[Seed, pd.DataFrame],
+    estimates_of: EstimatesOf,
 ) -> Intervals:
-    """The intervals of `seeds.aggregate`.
-
-    `table`: the metrics of the condition, followed by those that they are made of. `estimates`:
-    those of the runs of some seeds, as far as they are known.
-    """
+    """The intervals of `seeds.aggregate`."""
     intervals = Intervals.none(len(condition.mean))
-    _fill_one_seed(intervals, condition, design, table, unit, estimates)
+    _fill_one_seed(intervals, condition, estimates_of)
     if condition.resampling.method == "auto":
         _fill_scored(intervals, condition)
     else:
@@ -59,19 +52,13 @@ def seed_intervals(
 def _fill_one_seed(
     intervals: Intervals,
     condition: OverSeeds,
-    design: Grid,
-    table: MetricTable,
-    unit: str,
-    estimates: Mapping[Seed, pd.DataFrame],
+    estimates_of: EstimatesOf,
 ) -> None:
     """Metrics that are measured in one seed only have the interval of that run."""
     one_seed = condition.n_seeds == 1
     first_seed = np.argmax(condition.measured, axis=0)
     for k in np.unique(first_seed[one_seed]):
-        of_run = estimates.get(design.seeds[k])
-        if of_run is None:
-            of_run = estimate_run(design.frames[k], table, unit, condition.resampling)
-        of_run = of_run.set_index("metric").loc[condition.compiled.names]
+        of_run = estimates_of(k).set_index("metric").loc[condition.compiled.names]
         intervals.fill(
             one_seed & (first_seed == k),
             of_run["ci_low"].to_numpy(),

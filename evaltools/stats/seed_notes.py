@@ -40,6 +40,8 @@ def completeness(
         notes.append(Note("no-common-sample"))
     elif shared < n_samples:
         notes.append(Note("shared-samples", {"shared": shared, "total": n_samples}))
+    if n_seeds == 1:
+        return notes
     for name, values in seed_values(runs, table, unit).groupby("metric", sort=False):
         lacking = values.loc[values["value"].isna(), "seed"].map(str).tolist()
         if 0 < len(lacking) < n_seeds:

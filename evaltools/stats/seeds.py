@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from ..core.estimates import complete
-from ..core.metric import MetricTable, subset
+from ..core.metric import MetricTable
 from ..core.metric_matrix import column_values, compile_table, require_measured
 from ..core.resampling import Resampling
 from . import claims
@@ -22,6 +22,7 @@ from .arrays import divide
 from .bounds import Intervals
 from .design import Runs, Seed, grid, in_order
 from .influence import cell_sums, influence
+from .intervals import estimate_run
 from .large_samples import metric_groups
 from .measured import measured_groups
 from .over_seeds import OverSeeds
@@ -112,6 +113,15 @@ def aggregate(
          metric  value  n_seeds  min   max
     0  accuracy  0.625        2  0.5  0.75
     """
+    seeds = in_order(runs)
+    known = dict(estimates_of_runs or {})
+
+    def estimates_of(k: int) -> pd.DataFrame:
+        seed = seeds[k]
+        if seed not in known:
+            known[seed] = estimate_run(runs[seed], table, unit, resampling)
+        return known[seed]
+
     rows = []
     order: list[int] = []
     for group in measured_groups(table, list(runs.values())):
@@ -122,9 +132,7 @@ def aggregate(
                 require_measured(run, compiled)
             group_pool = pool.take(metrics) if pool else None
             over_seeds = OverSeeds(cell_sums(design, compiled), resampling, group_pool)
-            with_parts = subset(table, compiled.names)
-            known = estimates_of_runs or {}
-            intervals = seed_intervals(over_seeds, design, with_parts, unit, known)
+            intervals = seed_intervals(over_seeds, estimates_of)
             rows.append(_rows(over_seeds, intervals))
             order += metrics
     estimates = pd.concat(rows, ignore_index=True).iloc[np.argsort(order)]

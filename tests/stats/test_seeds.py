@@ -17,7 +17,7 @@ from evaltools.core.estimates import COLUMNS, aggregated_frame
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Method, Resampling
-from evaltools.stats import seed_intervals
+from evaltools.stats import seeds
 from evaltools.stats.claims import NEW_SEEDS, THIS_SYSTEM
 from evaltools.stats.design import grid, in_order
 from evaltools.stats.influence import cell_sums, influence
@@ -552,6 +552,6 @@ def test_the_estimates_of_a_run_are_not_made_again(monkeypatch: pytest.MonkeyPat
     resampling = Resampling(n_resamples=200)
     of_run = estimate_run(run, [accuracy], "id", resampling)
     made = aggregate({7: run}, [accuracy], "id", resampling)
-    monkeypatch.setattr(seed_intervals, "estimate_run", None)
+    monkeypatch.setattr(seeds, "estimate_run", None)
     known = aggregate({7: run}, [accuracy], "id", resampling, estimates_of_runs={7: of_run})
     pd.testing.assert_frame_equal(known, made)
