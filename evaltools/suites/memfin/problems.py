@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...core.language import Message
 from .keys import align
 from .rules import LABELS
 from .schema import Dialog, Turn
@@ -18,8 +17,8 @@ FAILED = ("error", "failed", "timeout")
 DIALOG_STATUSES = ("ok", "skipped", *FAILED)
 """What `dialog_status` may be; FAILED of them say that the dialogue failed."""
 
-Finding = tuple[str, str, Message]
-"""Code, field and message of a problem."""
+Report = Callable[..., None]
+"""`error` or `warn` of Problems, with the place of the dialogue."""
 
 UNKNOWN_STATUS = "turn_status {status} is none of {known}"
 DUPLICATE_TURN = "turn_pair_id is not unique in this dialogue"
@@ -38,63 +37,65 @@ BAD_KEY = (
 UNRESOLVABLE_KEY = "the memory key {key} points at nothing; it takes no part"
 
 
-def dialog_errors(dialog: Dialog) -> Iterator[Finding]:
-    """What keeps a dialogue that says it is valid from being scored."""
+def report_errors(dialog: Dialog, error: Report) -> bool:
+    """Report what keeps a dialogue that says it is valid from being scored; whether there is anything."""
     if not dialog.valid_dialog:
-        return
+        return False
+    has_errors = False
     turns = dialog.turns or ()
     times = Counter(turn.turn_pair_id for turn in turns)
     for turn in turns:
         field = f"turn {turn.turn_pair_id}"
         if turn.turn_status not in STATUSES:
-            values = {"status": repr(turn.turn_status), "known": STATUSES}
-            yield "unknown-status", field, Message(UNKNOWN_STATUS, values)
+            status = repr(turn.turn_status)
+            error("unknown-status", UNKNOWN_STATUS, status=status, known=STATUSES, field=field)
+            has_errors = True
         if times[turn.turn_pair_id] > 1:
-            yield "duplicate-turn", field, Message(DUPLICATE_TURN)
+            error("duplicate-turn", DUPLICATE_TURN, field=field)
+            has_errors = True
+    return has_errors
 
 
-def dialog_warnings(dialog: Dialog, rows: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
-    """What a dialogue lacks but can be scored without.
+def report_gaps(dialog: Dialog, rows: Sequence[Mapping[str, Any]], warn: Report) -> None:
+    """Report what a dialogue lacks but can be scored without.
 
     `rows` are those of a dialogue that is scored: one a turn, or one in all if it has no turns. []
     for a dialogue that is not scored.
     """
     status = dialog.dialog_status
     if status is not None and status not in DIALOG_STATUSES:
-        values: dict[str, Any] = {"status": repr(status), "known": DIALOG_STATUSES}
-        yield "unknown-dialog-status", "dialog_status", Message(UNKNOWN_DIALOG_STATUS, values)
+        values = {"status": repr(status), "known": DIALOG_STATUSES, "field": "dialog_status"}
+        warn("unknown-dialog-status", UNKNOWN_DIALOG_STATUS, **values)
     if not rows:
         return
     turns = dialog.turns or ()
     if not turns:
-        yield "no-turns", "", Message(NO_TURNS)
+        warn("no-turns", NO_TURNS)
     if dialog.profile_gt is None or not dialog.profile_gt.available:
-        yield "no-profile", "", Message(NO_PROFILE)
+        warn("no-profile", NO_PROFILE)
     if dialog.raw_turns is not None:
         history = align(dialog.raw_turns)
+        n_pairs = len(history.user)
         if history.unpaired:
-            values = {"n": history.unpaired}
-            yield "unpaired-turn", "raw_turns", Message(UNPAIRED_TURN, values)
-        if len(history.user) != len(turns):
-            values = {"n": len(turns), "pairs": len(history.user)}
-            yield "turn-count", "turns", Message(TURN_COUNT, values)
+            warn("unpaired-turn", UNPAIRED_TURN, n=history.unpaired, field="raw_turns")
+        if n_pairs != len(turns):
+            warn("turn-count", TURN_COUNT, n=len(turns), pairs=n_pairs, field="turns")
     for turn, row in zip(turns, rows):
-        yield from _turn_warnings(turn, row)
+        _report_gaps_of_turn(turn, row, warn)
 
 
-def _turn_warnings(turn: Turn, row: Mapping[str, Any]) -> Iterator[Finding]:
+def _report_gaps_of_turn(turn: Turn, row: Mapping[str, Any], warn: Report) -> None:
     field = f"turn {turn.turn_pair_id}"
     if turn.turn_status == "ok" and not turn.pred_assistant_text:
-        yield "no-reply", field, Message(NO_REPLY)
+        warn("no-reply", NO_REPLY, field=field)
     if turn.gt_turn_tags is None:
-        yield "no-tags", field, Message(NO_TAGS)
+        warn("no-tags", NO_TAGS, field=field)
     elif turn.gt_turn_tags.compliance_label_gt not in LABELS:
-        label = turn.gt_turn_tags.compliance_label_gt
-        values = {"label": repr(label), "known": LABELS}
-        yield "unknown-label", field, Message(UNKNOWN_LABEL, values)
+        label = repr(turn.gt_turn_tags.compliance_label_gt)
+        warn("unknown-label", UNKNOWN_LABEL, label=label, known=LABELS, field=field)
     for key in row["resolved_keys"]:
-        values = {"key": repr(key["key"])}
+        name = repr(key["key"])
         if key["resolver"] == "not_a_key":
-            yield "bad-key", field, Message(BAD_KEY, values)
+            warn("bad-key", BAD_KEY, key=name, field=field)
         elif not key["resolvable"]:
-            yield "unresolvable-key", field, Message(UNRESOLVABLE_KEY, values)
+            warn("unresolvable-key", UNRESOLVABLE_KEY, key=name, field=field)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from .columns import COLUMNS, JSON
 from .lexicon import Lexicon, load_lexicon
 from .measures import add_dialog_ratios
 from .options import MemfinOptions
-from .problems import FAILED, dialog_errors, dialog_warnings
+from .problems import FAILED, report_errors, report_gaps
 from .schema import Dialog
 from .units import dialog_units
 
@@ -178,19 +179,16 @@ def _add_dialog(
     problems: Problems,
 ) -> None:
     """Add the units of a dialogue, or note why it is left out; report what is wrong with it."""
-    where = {"file": str(trace.path), "line": line, "id": dialog.dialog_id}
-    errors = list(dialog_errors(dialog))
-    state, reason = _state(dialog, has_errors=bool(errors))
+    where = {"file": trace.path, "line": line, "id": dialog.dialog_id}
+    has_errors = report_errors(dialog, partial(problems.error, **where))
+    state, reason = _state(dialog, has_errors)
     trace.states[state] += 1
     rows = []
     if state == "valid":
         rows = dialog_units(dialog, lexicon, options.ignore_memory_keys)
     else:
         trace.left_out.append({"dialog_id": dialog.dialog_id, "state": state, "reason": reason})
-    for code, place, message in errors:
-        problems.error(code, message, field=place, **where)
-    for code, place, message in dialog_warnings(dialog, rows):
-        problems.warn(code, message, field=place, **where)
+    report_gaps(dialog, rows, partial(problems.warn, **where))
     for row in rows:
         trace.add_row(row)
 

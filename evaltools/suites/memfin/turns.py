@@ -6,6 +6,7 @@ Source: memfin_metrics 3 and 4.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ...core.records import fitted
 from . import rules
 from .keys import SOURCES, History, align, hit_sources, memories, resolve_key
 from .lexicon import Lexicon, load_lexicon
-from .problems import dialog_errors
+from .problems import report_errors
 from .schema import Dialog, Turn, TurnTags, Violation
 
 IDENTITY = ("trace_version", "run_id", "dialog_id")
@@ -88,8 +89,7 @@ def read_dialog(record: Mapping[str, Any]) -> Dialog:
     dialog_id = str(record.get("dialog_id", ""))
     dialog = fitted(Dialog, record, problems, id=dialog_id)
     if dialog is not None:
-        for code, field, message in dialog_errors(dialog):
-            problems.error(code, message, field=field, id=dialog_id)
+        report_errors(dialog, partial(problems.error, id=dialog_id))
     if dialog is None or problems.errors:
         raise InputError(problems.errors)
     return dialog
