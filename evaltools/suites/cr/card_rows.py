@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -40,24 +40,18 @@ BETTER = {
 
 
 @dataclass
-class AspectRow:
-    """What the gold and each stage say of an aspect.
+class StageSays:
+    """What a stage says of an aspect: its tuples with their marks, the gold tuples that it lacks; whether it has any."""
 
-    `gold`: its gold tuples. `predicted`: stage -> predicted tuples with their marks. `missed`: stage -> the gold
-    tuples that it lacks. `matched`: the stages that lack none.
-    """
+    predicted: list[tuple[EvalTuple, Mark]] = field(default_factory=list)
+    missed: list[EvalTuple] = field(default_factory=list)
+    matches: bool = False
 
-    aspect: Aspect
-    gold: list[EvalTuple] = field(default_factory=list)
-    predicted: dict[str, list[tuple[EvalTuple, Mark]]] = field(default_factory=dict)
-    missed: dict[str, list[EvalTuple]] = field(default_factory=dict)
-    matched: set[str] = field(default_factory=set)
-
-    def faults(self, stage: str) -> Counter[str]:
-        """How often a stage is wrong here, and in what; a spurious tuple stands for a missing one if there is any."""
+    def faults(self) -> Counter[str]:
+        """How often the stage is wrong here, and in what; a spurious tuple stands for a missing one if there is any."""
         counts: Counter[str] = Counter()
-        missed = list(self.missed.get(stage, ()))
-        for predicted, mark in self.predicted.get(stage, ()):
+        missed = list(self.missed)
+        for predicted, mark in self.predicted:
             if mark != "spurious":
                 continue
             if not missed:
@@ -69,9 +63,18 @@ class AspectRow:
         counts["missing"] += len(missed)
         return counts
 
-    def has_two_polarities(self, stage: str) -> bool:
-        """Whether a stage contradicts itself here."""
-        return len({predicted.polarity for predicted, _ in self.predicted.get(stage, ())}) > 1
+    def has_two_polarities(self) -> bool:
+        """Whether the stage contradicts itself here."""
+        return len({predicted.polarity for predicted, _ in self.predicted}) > 1
+
+
+@dataclass
+class AspectRow:
+    """The gold tuples of an aspect, and what each stage says of it."""
+
+    aspect: Aspect
+    gold: list[EvalTuple] = field(default_factory=list)
+    stages: defaultdict[str, StageSays] = field(default_factory=lambda: defaultdict(StageSays))
 
 
 def aspect_rows(
@@ -95,24 +98,24 @@ def aspect_rows(
         if not gold:  # nothing is right or wrong
             predicted_marks = [""] * len(predicted)
         for gold_tuple, mark in zip(gold, gold_marks):
-            row = rows[gold_tuple[:2]]
+            says = rows[gold_tuple[:2]].stages[stage]
             if mark == "missing":
-                row.missed.setdefault(stage, []).append(gold_tuple)
+                says.missed.append(gold_tuple)
             elif mark == "matched":
-                row.matched.add(stage)
+                says.matches = True
         elsewhere = []
-        for predicted_tuple, mark in zip(predicted, predicted_marks):
-            known = rows.get(predicted_tuple[:2])
+        for marked in zip(predicted, predicted_marks):
+            known = rows.get(marked[0][:2])
             if known and known.gold:
-                known.predicted.setdefault(stage, []).append((predicted_tuple, mark))
+                known.stages[stage].predicted.append(marked)
             else:
-                elsewhere.append((predicted_tuple, mark))
-        for predicted_tuple, mark in elsewhere:
-            home = _row_for(predicted_tuple, mark, stage, of_gold)
+                elsewhere.append(marked)
+        for marked in elsewhere:
+            home = _row_for(*marked, stage, of_gold)
             if home is None:
-                aspect = predicted_tuple[:2]
+                aspect = marked[0][:2]
                 home = rows.setdefault(aspect, AspectRow(aspect))
-            home.predicted.setdefault(stage, []).append((predicted_tuple, mark))
+            home.stages[stage].predicted.append(marked)
     return list(rows.values())
 
 
@@ -127,11 +130,12 @@ def _row_for(
     alike: list[AspectRow] = []
     others: list[AspectRow] = []
     for row in of_gold:
-        if row.predicted.get(stage):
+        says = row.stages[stage]
+        if says.predicted:
             continue
         if mark == "matched" and polarity not in {gold.polarity for gold in row.gold}:
             continue
-        if mark != "matched" and not row.missed.get(stage):
+        if mark != "matched" and not says.missed:
             continue
         is_alike = (ref and ref == row.aspect[0]) or term == row.aspect[1]
         (alike if is_alike else others).append(row)
@@ -160,9 +164,10 @@ def card_rows(rows: Sequence[AspectRow], stages: Sequence[str], judged: str) -> 
 
 def _lines(row: AspectRow, stage: str) -> list[Line]:
     """What a stage says of an aspect: right, wrong, too much, or nothing where something is due."""
-    missed = list(row.missed.get(stage, ()))
+    says = row.stages[stage]
+    missed = list(says.missed)
     lines = []
-    for predicted, mark in row.predicted.get(stage, ()):
+    for predicted, mark in says.predicted:
         note = _another_aspect(predicted, row.aspect)
         if mark == "spurious":
             expected = missed.pop() if missed else None
@@ -171,7 +176,7 @@ def _lines(row: AspectRow, stage: str) -> list[Line]:
             lines.append(Line(predicted.polarity, "good" if mark else "", note))
     for _ in missed:
         lines.append(Line(say("missing"), "missing"))
-    if not lines and stage in row.matched:
+    if not lines and says.matches:
         lines.append(Line(say("counted in another row"), "good"))
     return lines
 
@@ -200,14 +205,14 @@ def changes(rows: Sequence[AspectRow], before: str, after: str) -> list[str]:
     """What the second stage did to the tuples of the first, in sentences, each once."""
     sentences = []
     for row in rows:
-        faults_before = row.faults(before)
-        faults_after = row.faults(after)
+        faults_before = row.stages[before].faults()
+        faults_after = row.stages[after].faults()
         for fault, sentence in WORSE.items():
             if faults_after[fault] > faults_before[fault]:
                 sentences.append(say(sentence))
         for fault, sentence in BETTER.items():
             if faults_before[fault] > faults_after[fault] and not faults_after.total():
                 sentences.append(say(sentence))
-        if row.has_two_polarities(after):
+        if row.stages[after].has_two_polarities():
             sentences.append(say("One aspect carries two polarities."))
     return list(dict.fromkeys(sentences))

@@ -176,7 +176,7 @@ def _tags(
     word, mark = OUTCOMES.get(outcome, ("right", "good") if after == 1 else ("wrong", "bad"))
     faults: Counter[str] = Counter()
     for row in rows:
-        faults += row.faults("final")
+        faults += row.stages["final"].faults()
     counts = [say(FAULTS[fault], n=n) for fault, n in faults.items()]
     reason = say(word)
     if counts:
