@@ -76,17 +76,22 @@ class Check:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Check:
-        """The check that `as_json` wrote; of one without a template the message stands for it."""
+        """The check that `as_json` wrote; of one without a template the message stands for it.
+
+        KeyError, TypeError or ValueError where it is none.
+        """
+        if content["level"] not in LEVELS:
+            raise ValueError(f"no level {content['level']!r}")
         values = Message.from_json({"template": "", "values": content.get("values", {})}).values
         return cls(
-            code=content["code"],
+            code=str(content["code"]),
             level=content["level"],
-            template=content.get("said", content["message"]),
+            template=str(content.get("said") or content["message"]),
             values=values,
-            n=content.get("n", 0),
-            of=content.get("of", 0),
-            blocks=tuple(content.get("blocks", ())),
-            help=content.get("help", ""),
+            n=int(content.get("n", 0)),
+            of=int(content.get("of", 0)),
+            blocks=tuple(map(str, content.get("blocks", ()))),
+            help=str(content.get("help", "")),
         )
 
 

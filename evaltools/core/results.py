@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PlainValidator
 
 from .. import BUILT_IN
-from .check import Check, Level
+from .check import Check
 from .errors import InputError, UsageError
 from .estimates import from_public, plain_rows
 from .files import atomic, file_hashes, sha256
 from .folders import put_back
-from .language import Message, remember, stored_messages
+from .language import remember, stored_messages
 from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, StoredMessage
 from .metric_matrix import compile_table
 from .plugins import get_suite, stored_suite
@@ -174,19 +173,19 @@ def _contents(inputs: Sequence[Input]) -> list[tuple[str, str]]:
 
 
 def _read_files(folder: Path, manifest: Manifest, suite: Suite, options: Any) -> StoredResult:
-    content = json.loads((folder / METRICS).read_text(encoding="utf-8"))
-    frame = pd.DataFrame(content["metrics"])
-    if "title" not in frame:
-        titles = {}
-        with suppress(InputError):  # of rules that are no longer those of the result
-            titles = {metric.name: metric.title for metric in suite.metrics(options)}
-        frame.insert(1, "title", frame["name"].map(lambda name: titles.get(name, name)))
+    stored = StoredMetrics.model_validate_json((folder / METRICS).read_bytes())
+    frame = pd.DataFrame([row.model_dump() for row in stored.metrics])
+    titles = {}
+    with suppress(InputError):  # of rules that are no longer those of the result
+        titles = {metric.name: metric.title for metric in suite.metrics(options)}
+    untitled = frame["title"] == ""
+    frame["title"] = frame["title"].mask(
+        untitled, frame["name"].map(lambda name: titles.get(name, name))
+    )
     units = pd.read_parquet(folder / UNITS)
     if suite.unit not in units:
         raise ValueError(f"{UNITS} has no column {suite.unit!r}")
-    checks = tuple(Check.from_json(check) for check in content.get("checks", ()))
-    for message in content.get("messages", ()):
-        remember(Message.from_json(message))
+    checks = tuple(stored.checks or ())
     return StoredResult(manifest, suite, options, units, from_public(frame), checks)
 
 
@@ -203,10 +202,11 @@ class StoredMetric(_Stored):
     value: float | None = None
     ci_low: float | None = None
     ci_high: float | None = None
-    ci_method: str = ""
+    ci_method: str | None = ""
     numerator: float | None = None
     denominator: float | None = None
-    n_units: float | None = None
+    n_units: int | float | None = None
+    group: str = ""
 
 
 class StoredVerdict(_Stored):
@@ -218,25 +218,15 @@ class StoredVerdict(_Stored):
     said: str = ""
 
 
-class StoredCheck(_Stored):
-    """A check in metrics.json."""
-
-    code: str
-    level: Level
-    message: str
-    n: int = 0
-    of: int = 0
-    said: str = ""
-    values: dict[str, Any] = {}
-    blocks: list[str] = []
-    help: str = ""
-
-    @property
-    def check(self) -> Check:
-        content = self.model_dump()
-        if not self.said:
-            del content["said"]
+def _read_check(content: Any) -> Check:
+    """The check that stands in metrics.json. ValueError where it is none."""
+    try:
         return Check.from_json(content)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("not a check with a code, level and message") from error
+
+
+StoredCheck = Annotated[Check, PlainValidator(_read_check)]
 
 
 class StoredMetrics(_Stored):

@@ -16,7 +16,7 @@ import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 from .. import BUILT_IN
-from ..core.check import LEVELS, Level
+from ..core.check import Check, Level, worst_first
 from ..core.language import Message, say
 from ..core.manifest import Manifest
 from ..core.metric import metric_title
@@ -66,16 +66,6 @@ class NotComplete(Exception):
 
 
 @dataclass(frozen=True)
-class CardCheck:
-    """A check that failed."""
-
-    level: Level
-    code: str
-    message: str
-    help: str = ""
-
-
-@dataclass(frozen=True)
 class CardInput:
     """The input files of one role: how many, and eight digits that tell their contents."""
 
@@ -118,7 +108,7 @@ class Card:
     leading: str
     estimates: tuple[StoredMetric, ...]
     blocked: frozenset[str]
-    checks: tuple[CardCheck, ...] | None
+    checks: tuple[Check, ...] | None
     judged: tuple[StoredVerdict, ...]
     verdicts: dict[str, tuple[str, str]]
     explored: dict[str, int]
@@ -208,14 +198,10 @@ def _metrics(folder: Path, manifest: Manifest) -> StoredMetrics:
     return read_json(path, StoredMetrics)
 
 
-def _checks(metrics: StoredMetrics) -> tuple[CardCheck, ...] | None:
+def _checks(metrics: StoredMetrics) -> tuple[Check, ...] | None:
     if metrics.checks is None:
         return None
-    checks = []
-    for check in sorted(metrics.checks, key=lambda check: LEVELS.index(check.level)):
-        message = shown(check.check.text(), 500)
-        checks.append(CardCheck(check.level, shown(check.code), message, shown(check.help)))
-    return tuple(checks)
+    return tuple(worst_first(metrics.checks))
 
 
 def _estimates(metrics: StoredMetrics, manifest: Manifest) -> tuple[StoredMetric, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.check import LEVEL_WORDS, LEVELS
+from ..core.check import LEVEL_WORDS, LEVELS, worst_first
 from ..core.errors import UsageError
 from ..core.files import dumps, require_writable, write_text
 from ..core.language import Message, listed, say, stored_text
@@ -219,13 +219,12 @@ def folded(card: Card, run: Card) -> Card:
     codes = {check.code for check in run.checks or ()}
     checks = list(run.checks or ())
     checks += [check for check in card.checks or () if check.code not in codes]
-    checks.sort(key=lambda check: LEVELS.index(check.level))
     is_checked = run.checks is not None or card.checks is not None
     return replace(
         run,
         links=(*run.links, *more_links),
         notes=tuple(dict.fromkeys([*run.notes, *card.notes])),
-        checks=tuple(checks) if is_checked else None,
+        checks=tuple(worst_first(checks)) if is_checked else None,
         condition=card.condition,
         baseline=card.baseline,
         verdicts=card.verdicts,
@@ -428,7 +427,7 @@ def trust_chip(card: Card) -> Chip:
     state = trust(levels, incomplete=card.incomplete, spoilt=bool(card.spoilt))
     if card.spoilt:
         return Chip(say(state.words), state.kind, listed(card.spoilt))
-    reasons = [check.message for check in card.checks or () if check.level != "info"]
+    reasons = [shown(check.text(), 500) for check in card.checks or () if check.level != "info"]
     meaning = [*reasons, *problems][:1] if state.kind != "good" else []
     return Chip(say(state.words), state.kind, "".join(meaning))
 
@@ -453,6 +452,7 @@ def render(results: Results) -> str:
         n_incomplete=len(results.incomplete),
         levels={level: (say(LEVEL_WORDS[level]), KINDS[level]) for level in LEVELS},
         kinds=VERDICTS,
+        shown=shown,
         cut=cut,
         data=Markup(script_json(data)),
     )
@@ -467,7 +467,7 @@ def _words(results: Results) -> str:
         parts += [say(verdict) for verdict in verdicts]
         parts += [card.name, card.suite_title, card.condition, list(card.notes)]
         parts += [estimate.title for estimate in card.estimates]
-        parts += [check.message for check in card.checks or ()]
+        parts += [shown(check.text(), 500) for check in card.checks or ()]
         parts += [[verdict.title, verdict.said] for verdict in card.judged]
         chips = [decision(card), trust_chip(card)]
         parts += [[chip.text, chip.meaning] for chip in chips if chip is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pandas as pd
+import pytest
 
 from evaltools.core.check import (
     ALL_PASSED,
@@ -170,3 +171,12 @@ def test_of_several_runs_a_check_passed_where_it_applied_to_one() -> None:
 def test_texts_that_are_not_there_are_not_applicable() -> None:
     (outcome,) = duplicate_texts(pd.DataFrame({"id": ["a"]}), "text", "id")
     assert isinstance(outcome, QuietCheck) and str(outcome.reason) == "the units have no texts"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [{}, {"code": "a", "level": "fatal", "message": "b"}, {"code": "a", "level": "info"}],
+)
+def test_what_is_no_check_is_refused(content: dict[str, str]) -> None:
+    with pytest.raises((KeyError, ValueError)):
+        Check.from_json(content)
