@@ -86,15 +86,7 @@ def _ways(
     """Some rows of the units under each view. `groups`: those of each view, or none."""
     ways = []
     for view, members in zip(views, groups or [{}] * len(views)):
-        way = Marked(
-            ids=view.ids(run, units),
-            cards=partial(_cards, run, view),
-            groups=members,
-            name=view.name,
-            label=view.label,
-            legend=view.legend,
-        )
-        ways.append(way)
+        ways.append(view.marked(view.ids(run, units), partial(_cards, run, view), members))
     return ways
 
 

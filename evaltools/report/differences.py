@@ -13,7 +13,7 @@ import pandas as pd
 from ..core.language import say
 from ..stats.unit_changes import differing
 from .markdown import text_of, titled
-from .samples import Layout, Line, Marked, Row, Tag, samples
+from .samples import Layout, Line, Row, Tag, samples
 from .tables import HtmlTable, no_rows, table
 from .view import SampleView, sample_views
 
@@ -56,22 +56,11 @@ def differences(
         return table(changed.reset_index(), caption=caption)
     runs = compared_runs(study, candidate)
     changed = _changed_cards(views[0], changed, runs)
-    groups = {}
-    for group, sign in GROUPS.items():
-        label = _group_label(group, candidate, views[0], unit)
-        is_member = changed["change"] * sign > 0
-        groups[label] = changed.index[is_member]
+    groups = _groups(changed, candidate, views[0], unit)
     ways = []
     for view in views:
-        way = Marked(
-            ids=changed.index.to_series(),
-            cards=partial(_compared_cards, view, changed, runs, about.better),
-            groups=groups,
-            name=view.name,
-            label=view.label,
-            legend=view.legend,
-        )
-        ways.append(way)
+        cards = partial(_compared_cards, view, changed, runs, about.better)
+        ways.append(view.marked(changed.index.to_series(), cards, groups))
     layout = _layout(views[0], unit, runs)
     return samples(ways, caption=caption, share=share, **layout)
 
@@ -88,11 +77,8 @@ def carrying(
     changed = differing(changes).set_index(unit)
     if view:
         changed = _changed_cards(view, changed, compared_runs(study, candidate))
-    counts = {}
-    for group, sign in GROUPS.items():
-        label = _group_label(group, candidate, view, unit)
-        counts[label] = int((changed["change"] * sign > 0).sum())
-    return counts
+    groups = _groups(changed, candidate, view, unit)
+    return {label: len(members) for label, members in groups.items()}
 
 
 def compared_runs(study: Study, candidate: str) -> Runs:
@@ -246,18 +232,18 @@ def _counted(lines: Counter[Line], n_seeds: int) -> list[Line]:
     return counted
 
 
-def _part(view: SampleView, unit: str) -> str:
-    """What a card shows: the unit, or a part of it."""
-    return str(view.browser.get("id", unit))
-
-
-def _group_label(
-    group: str,
+def _groups(
+    changed: pd.DataFrame,
     candidate: str,
     view: SampleView | None,
     unit: str,
-) -> str:
-    """The label of a group; where cards are parts of the units that differ, what they are."""
-    label = say("{group} under {candidate}", group=say(group), candidate=candidate)
-    part = _part(view, unit) if view else unit
-    return label if part == unit else f"{label} ({say(part + 's')})"
+) -> dict[str, pd.Index]:
+    """Label -> cards. Where cards are parts of the units that differ, the label says what they are."""
+    part = view.browser.get("id", unit) if view else unit
+    groups = {}
+    for group, sign in GROUPS.items():
+        label = say("{group} under {candidate}", group=say(group), candidate=candidate)
+        if part != unit:
+            label = f"{label} ({say(part + 's')})"
+        groups[label] = changed.index[changed["change"] * sign > 0]
+    return groups

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Number, Real
 from typing import Any
 
@@ -93,45 +93,32 @@ def plain(value: Any, form: Format | None = None) -> str:
     return number(value) if isinstance(value, Number) else str(value)
 
 
-def markdown_table(
-    df: pd.DataFrame,
-    *,
-    columns: Mapping[str, str] | None = None,
-    formats: Mapping[str, Format] | None = None,
-    caption: str | None = None,
-) -> str:
-    """A frame as a GitHub Markdown table; text from data cannot leave its cell or become markup."""
-    return _rows_of_cells(df, columns, formats, caption, markdown)
-
-
 def text_table(
     df: pd.DataFrame,
     *,
     columns: Mapping[str, str] | None = None,
     formats: Mapping[str, Format] | None = None,
     caption: str | None = None,
+    escaped: Callable[[str], str] | None = None,
 ) -> str:
-    """As `markdown_table`, for a terminal: every text as it is, without the escapes of Markdown."""
-    return _rows_of_cells(df, columns, formats, caption, _line)
+    """A frame as lines of cells between bars, below the caption, for a terminal.
 
-
-def _rows_of_cells(
-    df: pd.DataFrame,
-    columns: Mapping[str, str] | None,
-    formats: Mapping[str, Format] | None,
-    caption: str | None,
-    text_of_cell: Callable[[str], str],
-) -> str:
-    """The caption, the heads, a rule, and a line a row, cells between bars."""
+    `escaped` makes a cell of a text; without it every text stands as it is.
+    """
+    escaped = escaped or _line
     heads, texts, numeric = text_columns(df, columns, formats)
-    rows = [heads, ["---:" if is_number else "---" for is_number in numeric]]
-    for row in zip(*texts):
-        rows.append([text_of_cell(cell) for cell in row])
-    rows[0] = [text_of_cell(head) for head in heads]
+    rows = [map(escaped, heads), ["---:" if is_number else "---" for is_number in numeric]]
+    for texts_of_row in zip(*texts):
+        rows.append(map(escaped, texts_of_row))
     lines = [f"| {' | '.join(row)} |" for row in rows]
     if caption:
-        lines = [text_of_cell(caption), "", *lines]
+        lines = [escaped(caption), "", *lines]
     return "\n".join(lines) + "\n"
+
+
+def markdown_table(df: pd.DataFrame, **options: Any) -> str:
+    """As `text_table`, in GitHub Markdown: text from data cannot leave its cell or become markup."""
+    return text_table(df, escaped=markdown, **options)
 
 
 def text_columns(
@@ -141,20 +128,22 @@ def text_columns(
 
     `columns` and `formats` as of `tables.table`. KeyError for columns that the frame lacks.
     """
-    names = dict(columns) if columns is not None else {c: say(str(c)) for c in df.columns}
+    if columns is None:
+        columns = {column: say(str(column)) for column in df.columns}
     texts = []
-    for name, column in df[list(names)].items():
+    for name, column in df[list(columns)].items():
+        form = (formats or {}).get(str(name))
         values = column.tolist()
-        if isinstance(
-            column.dtype, pd.StringDtype
-        ):  # a null is no text, where a number's is "not measured"
-            values = [None if is_null(v) else v for v in values]
-        texts.append([plain(v, (formats or {}).get(str(name))) for v in values])
-    numeric = [
-        any(cells) and all(t.startswith("<s>") or NUMBERS.fullmatch(t) for t in cells)
-        for cells in texts
-    ]
-    return list(names.values()), texts, numeric
+        if isinstance(column.dtype, pd.StringDtype):
+            # a null is no text, where a number's is "not measured"
+            values = [None if is_null(value) else value for value in values]
+        texts.append([plain(value, form) for value in values])
+    return list(columns.values()), texts, [_are_numbers(cells) for cells in texts]
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    """Whether cells hold numbers, as such or as texts, and not all of them nothing."""
+    return any(cells) and all(cell.startswith("<s>") or NUMBERS.fullmatch(cell) for cell in cells)
 
 
 def _line(text: str) -> str:
@@ -179,26 +168,25 @@ def latex_table(
 ) -> str:
     """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
     heads, texts, numeric = text_columns(df, columns, None)
-    lines = [r"\begin{table}", r"\centering\small\setlength{\tabcolsep}{4pt}"]
-    lines += [
+    name = re.sub(r"[^A-Za-z0-9:-]", "-", label)
+    alignment = "".join("r" if is_number else "l" for is_number in numeric)
+    lines = [
+        r"\begin{table}",
+        r"\centering\small\setlength{\tabcolsep}{4pt}",
         rf"\caption{{{latex(caption)}}}",
-        rf"\label{{{re.sub(r'[^A-Za-z0-9:-]', '-', label)}}}",
-    ]
-    lines += [rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}", r"\toprule"]
-    lines += [
+        rf"\label{{{name}}}",
+        rf"\begin{{tabular}}{{{alignment}}}",
+        r"\toprule",
         _tex_row(heads),
         r"\midrule",
         *map(_tex_row, zip(*texts)),
         r"\bottomrule",
         r"\end{tabular}",
     ]
-    # a signature has no spaces to break it at
-    below = latex(note).replace(r"\textbar{}", r"\textbar\allowbreak{}")
-    lines += (
-        [rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {below}}}"]
-        if note
-        else []
-    )
+    if note:
+        # a signature has no spaces to break it at
+        below = latex(note).replace(r"\textbar{}", r"\textbar\allowbreak{}")
+        lines.append(rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {below}}}")
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 

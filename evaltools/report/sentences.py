@@ -124,14 +124,6 @@ DETAILS = {
 """The numbers behind it."""
 
 
-def verdict_sentence(
-    row: Row,
-    confidence: float = 0.95,
-) -> str:
-    """What a row says, whole: verdict, metric, both values, difference, interval and p."""
-    return whole_sentence(*verdict_parts(row, confidence))
-
-
 def whole_sentence(finding: str, details: str) -> str:
     """A finding and the numbers behind it as one sentence; the finding alone where there are none."""
     return say("{finding}: {details}", finding=finding, details=details) if details else finding

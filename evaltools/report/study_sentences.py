@@ -84,10 +84,7 @@ def _among_several(study: Study) -> str:
 
 def _verdict(study: Study, candidate: str) -> list[str]:
     """The verdict on one candidate: one sentence, or none."""
-    sentences = []
-    for lead, details in _verdict_parts(study, candidate):
-        sentences.append(whole_sentence(lead, details) if details else lead)
-    return sentences
+    return [whole_sentence(*parts) for parts in _verdict_parts(study, candidate)]
 
 
 def _verdict_parts(study: Study, candidate: str) -> list[Parts]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from .samples import Marked
 from .tables import HtmlTable, stack
 
 
@@ -41,6 +42,15 @@ class SampleView:
     name: str = ""
     label: str = ""
     legend: str = ""
+
+    def marked(
+        self,
+        ids: pd.Series,
+        cards: Callable[[pd.Index], pd.DataFrame],
+        groups: Mapping[str, pd.Index],
+    ) -> Marked:
+        """Samples marked in this way, as the browser takes them."""
+        return Marked(ids, cards, groups, self.name, self.label, self.legend)
 
 
 def _call_view(name: str, shown: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,17 @@ from evaltools.report.sentences import (
     note_message,
     p_equation,
     p_text,
-    verdict_sentence,
+    verdict_parts,
     verdict_text,
+    whole_sentence,
 )
 from evaltools.stats.compare import Comparison, compare
 from tests.stats.comparing import CASES, ERRORS, MEAN, R, Runs, compared, differing, rows, two
+
+
+def verdict_sentence(row: Any, confidence: float = 0.95) -> str:
+    """What a row says, whole."""
+    return whole_sentence(*verdict_parts(row, confidence))
 
 
 def test_sentences_say_what_holds() -> None:
