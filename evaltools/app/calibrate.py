@@ -72,7 +72,8 @@ def _left_out(scored: pd.DataFrame, labelled: pd.DataFrame) -> list[str]:
             n_labels = int(of_metric["case_id"].isin(unmeasured).sum())
             values = {"n": len(unmeasured), "of": len(scores), "labels": n_labels}
             texts.append(say(template, metric=visible(str(metric)), **values))
-        n_partly = int(((of_metric["label"] > 0) & (of_metric["label"] < 1)).sum())
+        is_partly = of_metric["label"].between(0, 1, inclusive="neither")
+        n_partly = int(is_partly.sum())
         if n_partly:
             template = (
                 "{n} labels of {metric} lie between 0 and 1 (partly): tpr, tnr and kappa, which ask "

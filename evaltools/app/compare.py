@@ -100,7 +100,8 @@ def comparison_text(study: Study, *, everything: bool) -> str:
 
 def _line(cells: Mapping[str, str]) -> str:
     """A metric's line, its id at the end, or below where that would be too wide."""
-    line = " ".join(padded(cells.get(head, ""), width) for head, width in WIDTHS.items())
+    texts = [padded(cells.get(head, ""), width) for head, width in WIDTHS.items()]
+    line = " ".join(texts)
     name = cells["id"]
     if width_of(line) + width_of(name) + 2 <= WIDTH:
         return f"{line}  {name}"

@@ -98,7 +98,9 @@ def relative_difference(a: Any, b: Any) -> float:
     if a == b:
         return 0.0
     are_numbers = isinstance(a, int | float) and isinstance(b, int | float)
-    return abs(a - b) / max(abs(a), abs(b)) if are_numbers else math.inf
+    if not are_numbers:
+        return math.inf
+    return abs(a - b) / max(abs(a), abs(b))
 
 
 def change(name: str, then: Any, now: Any) -> str:

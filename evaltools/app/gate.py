@@ -231,7 +231,8 @@ def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> 
                 "--margin {name}: the metric has no better direction, so that no difference is harm",
                 name=name,
             )
-    names = [name for name in dict.fromkeys([*study.headline, *margins]) if name in table.index]
+    asked = dict.fromkeys([*study.headline, *margins])
+    names = [name for name in asked if name in table.index]
     if not any(_is_comparable(table.loc[name]) for name in names):
         raise UsageError(
             "{path} and {baseline} have no metric with {n} paired units among {names}: nothing can be judged",
@@ -240,7 +241,8 @@ def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> 
             n=MIN_UNITS,
             names=tuple(names),
         )
-    return [_against(study, table.loc[name].to_dict(), margins.get(name)) for name in names]
+    rows = table.loc[names].to_dict("records")
+    return [_against(study, row, margins.get(row["metric"])) for row in rows]
 
 
 def _compared(path: Path, baseline: Path) -> Study:

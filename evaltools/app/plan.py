@@ -74,7 +74,8 @@ def plan_command(
         write_text(csv_file, csv(plan))
     head = plan_sentences.plan_title(pilot, metric, difference, power)
     notes = plan_sentences.plan_notes(pilot, plan)
-    return "\n".join([wrapped(head), "", _table(plan), "", *map(wrapped, notes), *registered])
+    lines = [wrapped(head), "", _table(plan), "", *map(wrapped, notes), *registered]
+    return "\n".join(lines)
 
 
 def _table(plan: pd.DataFrame) -> str:

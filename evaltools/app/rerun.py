@@ -186,9 +186,8 @@ def _input_files(manifest: Path, members: Sequence[Member]) -> list[InputFiles]:
 def _find(manifest: Path, entry: Input) -> Path | None:
     """Where an input is now, best with the recorded content; None where nowhere."""
     folders = [Path.cwd(), *manifest.resolve().parents]
-    paths = [
-        path for path in dict.fromkeys(folder / entry.path for folder in folders) if _readable(path)
-    ]
+    paths = [folder / entry.path for folder in folders]
+    paths = [path for path in paths if _readable(path)]
     for path in paths:
         if sha256(path) == entry.sha256:
             return path

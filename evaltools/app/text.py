@@ -48,6 +48,7 @@ def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
     texts = {}
     for column in frame:
         text_of = formats.get(str(column), str)
-        texts[column] = [text_of(value) if pd.notna(value) else "" for value in frame[column]]
+        cells = frame[column]
+        texts[column] = ["" if pd.isna(value) else text_of(value) for value in cells]
     with pd.option_context("display.unicode.east_asian_width", True):
         return pd.DataFrame(texts).to_string(index=False)

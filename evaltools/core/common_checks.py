@@ -47,8 +47,10 @@ def constant_metrics(estimates: pd.DataFrame, headline: Sequence[str]) -> Iterat
     if rows.empty:
         yield CONSTANT_METRIC.not_applicable("no metric of the headline is measured on 10 units")
         return
-    at_a_limit = rows["ci_method"].isin(["mid-p", "wilson"]) & rows["value"].isin([0.0, 1.0])
-    rows = rows[rows["ci_method"].isin(["none", CONSTANT]) | at_a_limit]
+    is_rate = rows["ci_method"].isin(["mid-p", "wilson"])
+    at_a_limit = is_rate & rows["value"].isin([0.0, 1.0])
+    is_constant = rows["ci_method"].isin(["none", CONSTANT])
+    rows = rows[is_constant | at_a_limit]
     if rows.empty:
         return
     metrics = tuple(
@@ -163,7 +165,9 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
 
 def missing_seeds(conditions: Mapping[str, Sequence[str]]) -> Iterator[Check]:
     """Conditions of a study that lack seeds which others have."""
-    seeds = list(dict.fromkeys(seed for own in conditions.values() for seed in own))
+    seeds: dict[str, None] = {}
+    for own in conditions.values():
+        seeds.update(dict.fromkeys(own))
     lacking = {}
     for condition, own in conditions.items():
         missing = [seed for seed in seeds if seed not in own]

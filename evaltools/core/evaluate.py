@@ -49,7 +49,10 @@ def make_options(suite: Suite, values: Mapping[str, Any]) -> Any:
     UsageError for a name that it has not, or a value that it does not take.
     """
     fields = suite.options.model_fields
-    set_values = {k: v for k, v in values.items() if v is not None or k not in fields}
+    set_values = {}
+    for name, value in values.items():
+        if value is not None or name not in fields:
+            set_values[name] = value
     try:
         return suite.options(**set_values)
     except ValidationError as e:
@@ -179,7 +182,10 @@ def finished_manifest(task: Task, units: pd.DataFrame, seconds: float) -> Manife
 def counted_inputs(task: Task, units: pd.DataFrame) -> list[Input]:
     """The input files with their hashes and with the rows that scoring counted."""
     n_rows = units.attrs.get("rows", {})
-    return [entry.model_copy(update={"rows": n_rows.get(entry.role)}) for entry in task.inputs]
+    inputs = []
+    for entry in task.inputs:
+        inputs.append(entry.model_copy(update={"rows": n_rows.get(entry.role)}))
+    return inputs
 
 
 def runner_files(folder: Path, suite: Suite) -> list[Path]:

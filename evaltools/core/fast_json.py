@@ -43,7 +43,8 @@ def _struct(model: type[BaseModel]) -> type:
     fields: list[Any] = []
     for name, field in model.model_fields.items():
         kind = _limited(field.annotation, field.metadata)
-        fields.append((name, kind) if field.is_required() else (name, kind, field.default))
+        default = () if field.is_required() else (field.default,)
+        fields.append((name, kind, *default))
     # records are trees: nothing in them for the collector of cycles to look for
     return msgspec.defstruct(model.__name__, fields, kw_only=True, gc=False)
 

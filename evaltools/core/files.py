@@ -82,7 +82,8 @@ def resolve(run: str | Path) -> Path:
 
 def require_writable(folder: Path) -> None:
     """UsageError where nothing could be written below a folder: better said before the work than after it."""
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    paths = (folder, *folder.absolute().parents)
+    existing = next(path for path in paths if path.exists())
     if not existing.is_dir():
         text = "{file} is no folder: nothing can be written to {folder}"
         raise UsageError(text, file=existing, folder=folder)

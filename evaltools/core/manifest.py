@@ -169,10 +169,11 @@ def policy_hash(policy: Mapping[str, Any]) -> str:
 
 def describe_inputs(files: Mapping[str, Path]) -> list[Input]:
     """Role, path, sha256 and bytes of every input file."""
-    return [
-        Input(role=role, path=str(path), sha256=content_hash(path), bytes=path.stat().st_size)
-        for role, path in files.items()
-    ]
+    inputs = []
+    for role, path in files.items():
+        size = path.stat().st_size
+        inputs.append(Input(role=role, path=str(path), sha256=content_hash(path), bytes=size))
+    return inputs
 
 
 @cache

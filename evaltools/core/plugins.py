@@ -24,7 +24,7 @@ from .. import BUILT_IN
 from .errors import Problems, UsageError
 from .files import sha256
 from .language import Message, use_language_files
-from .metric import AnyMetric, Difference, Mean, Metric, MetricTable, make_metric
+from .metric import AnyMetric, MetricTable, make_metric
 from .suite import Breakdown, Source, Suite, SuiteOptions, Workers, decoded
 
 ENTRY_POINTS = "evaltools.suites"
@@ -152,9 +152,11 @@ def load_file(path: Path) -> ModuleType:
 
 def _line_in(path: Path, error: BaseException) -> int | str:
     """The last line of a file that an exception went through; "?" where it went through none."""
-    frames = extract_tb(error.__traceback__)
-    lines = [f.lineno for f in frames if Path(f.filename).resolve() == path.resolve()]
-    return lines[-1] or "?" if lines else "?"
+    line: int | None = None
+    for frame in extract_tb(error.__traceback__):
+        if Path(frame.filename).resolve() == path.resolve():
+            line = frame.lineno
+    return line or "?"
 
 
 def with_metrics(suite: Suite, path: Path) -> Suite:
@@ -191,7 +193,7 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
 
 def _require_metrics(metrics: Any, path: Path) -> tuple[AnyMetric, ...]:
     is_list = isinstance(metrics, list | tuple) and len(metrics) > 0
-    if not is_list or not all(isinstance(m, Metric | Difference | Mean) for m in metrics):
+    if not is_list or not all(isinstance(metric, AnyMetric) for metric in metrics):
         raise UsageError("{path}: expected METRICS = [et.Metric(...), ...]", path=path)
     return tuple(metrics)
 

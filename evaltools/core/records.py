@@ -77,13 +77,15 @@ def fitted(
         return model.model_validate(value, context=context)
     except ValidationError as e:
         for code, field, message in describe(e):
-            problems.error(code, message, field=".".join(filter(None, (under, field))), **where)
+            path = ".".join(part for part in (under, field) if part)
+            problems.error(code, message, field=path, **where)
     return None
 
 
 def short(value: Any) -> str:
     """A value as an error shows it: 80 characters of its repr at most."""
-    text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+    is_hidden = isinstance(value, str) and not value.isprintable()
+    text = ascii(value) if is_hidden else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 

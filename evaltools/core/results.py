@@ -273,8 +273,10 @@ def metrics_json(
     if verdicts is not None:
         content["verdicts"] = plain_rows(verdicts)
     content["metrics"] = rows
-    texts = [value for row in [*rows, *content.get("verdicts", ())] for value in row.values()]
-    messages = stored_messages(text for text in texts if isinstance(text, str))
+    texts = []
+    for row in [*rows, *content.get("verdicts", ())]:
+        texts += [value for value in row.values() if isinstance(value, str)]
+    messages = stored_messages(texts)
     if messages:
         content["messages"] = [message.as_json() for message in messages]
     return content

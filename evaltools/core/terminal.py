@@ -8,7 +8,11 @@ import sys
 
 def printable(text: str) -> str:
     """The text with control, bidirectional and unpaired characters spelt out; line ends and tabs stay."""
-    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+    shown = []
+    for letter in text:
+        stays = letter.isprintable() or letter in "\n\t"
+        shown.append(letter if stays else ascii(letter)[1:-1])
+    return "".join(shown)
 
 
 def echo(text: object, err: bool = False) -> None:

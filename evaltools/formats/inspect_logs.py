@@ -263,7 +263,9 @@ def _parts(value: Any) -> dict[str, Any]:
 
 def _is_judgement(value: Any) -> bool:
     """Whether a value is a word or a truth value of which Inspect counts the better one higher."""
-    return isinstance(value, bool) or (isinstance(value, str) and _word(value) is not None)
+    if isinstance(value, str):
+        return _word(value) is not None
+    return isinstance(value, bool)
 
 
 def _word(value: str) -> float | None:

@@ -62,7 +62,8 @@ class Line(Row):
                 return text
         prompt: Any = self.arguments
         while isinstance(prompt, dict | list) and prompt:
-            prompt = next(iter(prompt.values())) if isinstance(prompt, dict) else prompt[0]
+            parts = list(prompt.values()) if isinstance(prompt, dict) else prompt
+            prompt = parts[0]
         return prompt if isinstance(prompt, str) else None
 
     @property
@@ -196,8 +197,9 @@ def _direction(
     if isinstance(reported, int | float) and math.isfinite(reported) and math.isfinite(mean):
         if _is_equal(reported, mean):
             return declared
-        of_log_likelihood = (math.exp(min(-mean, 700)), -mean / math.log(2))
-        if not any(_is_equal(reported, transformed) for transformed in of_log_likelihood):
+        perplexity = math.exp(min(-mean, 700))
+        bits = -mean / math.log(2)
+        if not (_is_equal(reported, perplexity) or _is_equal(reported, bits)):
             text = "lm-eval's {metric} is {reported:g}, not the mean of its samples ({mean:g})"
             values = {"metric": name, "reported": reported, "mean": mean}
             source.warn("not-the-mean", text, **values, field=metric)
