@@ -18,7 +18,6 @@ from ...core.csv_files import csv_rows
 from ...core.errors import Problems
 from ...core.json_files import read_json
 from ...core.jsonl import read_jsonl
-from ...core.language import Message
 from ...core.records import FirstLines, fitted
 from ...core.text_files import BOM, first_line, read_utf8, require_file
 from .headers import FIELDS, field_of, nearest_header
@@ -43,8 +42,11 @@ SNIFFED = 1 << 16
 Row = tuple[int, list[str | None]]
 """Of a table: the line or row where it begins, and its cells."""
 
+Cases = Iterator[tuple[int, Case]]
+"""Each with the line, row or number in its file."""
 
-def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+
+def read_cases(path: Path, problems: Problems) -> Cases:
     """Yield (line, case) for each usable case; the others are reported and left out.
 
     The line is that of a JSONL or CSV file where the record begins, the row of a sheet, or the
@@ -55,15 +57,15 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         names = tuple(f"*{suffix}" for suffix in READERS)
-        message = Message("expected a file named {names}", {"names": names})
-        raise problems.fatal("unknown-format", message, file=str(path))
+        template = "expected a file named {names}"
+        raise problems.fatal("unknown-format", template, names=names, file=str(path))
     require_file(path, problems)
     first_lines = FirstLines(path, problems)
     for line, case in reader(path, problems):
         if case.intent not in (None, INTENT):
-            message = Message(UNKNOWN_INTENT, {"intent": repr(case.intent), "known": INTENT})
             place = {"file": str(path), "line": line, "id": case.id, "field": "summary_intent"}
-            problems.warn("unknown-intent", message, **place)
+            intent = repr(case.intent)
+            problems.warn("unknown-intent", UNKNOWN_INTENT, intent=intent, known=INTENT, **place)
         if first_lines.is_first(case.id, line, id=case.id, what="case of this id", field="id"):
             yield line, case
 
@@ -98,20 +100,20 @@ def _first_keys(path: Path, suffix: str) -> set[str]:
     return set(record) if isinstance(record, dict) else set()
 
 
-def _read_jsonl(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+def _read_jsonl(path: Path, problems: Problems) -> Cases:
     return read_jsonl(path, Case, problems)
 
 
-def _read_json(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+def _read_json(path: Path, problems: Problems) -> Cases:
     content = read_json(path, problems)
     cases = content.get("test_cases") if isinstance(content, dict) else content
     if not isinstance(cases, list):
-        message = 'expected a list of cases or {"test_cases": [...]}'
-        raise problems.fatal("bad-structure", message, field="test_cases", file=str(path))
+        template = 'expected a list of cases or {"test_cases": [...]}'
+        raise problems.fatal("bad-structure", template, field="test_cases", file=str(path))
     return _fitted_cases(enumerate(cases, 1), path, problems)
 
 
-def _read_csv(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+def _read_csv(path: Path, problems: Problems) -> Cases:
     read_utf8(path, problems)  # a file in another encoding is refused whole
     rows: list[Row] = []
     for last_line, cells in csv_rows(path, problems, ragged=True):
@@ -120,26 +122,20 @@ def _read_csv(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     return _read_table(rows, path, problems)
 
 
-def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
-    _refuse_swollen(path, problems)
-    try:
-        rows = _sheet_rows(path, problems)
-    except Exception as e:  # openpyxl raises many kinds, by the place of the damage
-        message = Message("no Excel workbook that can be read: {reason}", {"reason": str(e)})
-        raise problems.fatal("bad-xlsx", message, file=str(path)) from e
-    if not rows:
-        raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
-    return _read_table(rows, path, problems)
-
-
-def _refuse_swollen(path: Path, problems: Problems) -> None:
-    """InputError for a workbook that is too large once it is unpacked."""
+def _read_xlsx(path: Path, problems: Problems) -> Cases:
     with suppress(BadZipFile), ZipFile(path) as book:
         n_bytes = sum(member.file_size for member in book.infolist())
         if n_bytes > WORKBOOK_BYTES:
-            values = {"n": n_bytes >> 20, "most": WORKBOOK_BYTES >> 20}
-            message = Message(SWOLLEN, values)
-            raise problems.fatal("file-too-large", message, file=str(path))
+            n, most = n_bytes >> 20, WORKBOOK_BYTES >> 20
+            raise problems.fatal("file-too-large", SWOLLEN, n=n, most=most, file=str(path))
+    try:
+        rows = _sheet_rows(path, problems)
+    except Exception as e:  # openpyxl raises many kinds, by the place of the damage
+        template = "no Excel workbook that can be read: {reason}"
+        raise problems.fatal("bad-xlsx", template, reason=str(e), file=str(path)) from e
+    if not rows:
+        raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
+    return _read_table(rows, path, problems)
 
 
 def _sheet_rows(path: Path, problems: Problems) -> list[Row]:
@@ -151,11 +147,8 @@ def _sheet_rows(path: Path, problems: Problems) -> list[Row]:
     sheet.reset_dimensions()  # what a file says of its size may be a million empty columns
     rows: list[Row] = []
     for number, row in enumerate(sheet.iter_rows(), 1):
-        cells = []
-        for cell in row:
-            text = _cell_text(cell.value)
-            _warn_of_cell(cell, text, path, number, problems)
-            cells.append(text)
+        place = {"file": str(path), "line": number}
+        cells = [_cell_text(cell, place, problems) for cell in row]
         has_text = any(text is not None for text in cells)
         if number == 1 or has_text:
             rows.append((number, cells))
@@ -163,31 +156,25 @@ def _sheet_rows(path: Path, problems: Problems) -> list[Row]:
     return rows
 
 
-def _cell_text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
+def _cell_text(cell: Any, place: dict[str, Any], problems: Problems) -> str | None:
+    """The text of a cell, with a warning of a formula, and of a text that may have been cut off."""
+    value = cell.value
+    if value is None:
+        return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return str(value)
-
-
-def _warn_of_cell(
-    cell: Any, text: str | None, path: Path, row_number: int, problems: Problems
-) -> None:
-    """Warn of a formula, and of a text that may have been cut off."""
-    place = {
-        "file": str(path),
-        "line": row_number,
-        "field": str(getattr(cell, "column_letter", "")),
-    }
+    text = str(value)
+    place = {**place, "field": str(getattr(cell, "column_letter", ""))}
     if getattr(cell, "data_type", "") == "f":
-        problems.warn("formula", "a formula is read as its text, not as its result", **place)
-    if text is not None and len(text) >= CELL_LIMIT:
-        message = Message("{n} characters: Excel may have cut the text off", {"n": CELL_LIMIT})
-        problems.warn("full-cell", message, **place)
+        template = "a formula is read as its text, not as its result"
+        problems.warn("formula", template, **place)
+    if len(text) >= CELL_LIMIT:
+        template = "{n} characters: Excel may have cut the text off"
+        problems.warn("full-cell", template, n=CELL_LIMIT, **place)
+    return text
 
 
-def _read_table(rows: list[Row], path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+def _read_table(rows: list[Row], path: Path, problems: Problems) -> Cases:
     """Cases of a table, its header first.
 
     An empty cell is null; contexts are a JSON array or one text; metadata is a JSON object. Columns
@@ -195,22 +182,22 @@ def _read_table(rows: list[Row], path: Path, problems: Problems) -> Iterator[tup
     close to a field that is not there.
     """
     _, header = rows[0]
+    place: dict[str, Any] = {"file": str(path), "line": 1}
     names = [field_of(name or "") for name in header]
     doubled = sorted({name for name in names if name in FIELDS and names.count(name) > 1})
     if doubled:
-        message = Message("doubled columns {names}", {"names": tuple(doubled)})
-        raise problems.fatal("bad-header", message, file=str(path), line=1)
+        raise problems.fatal("bad-header", "doubled columns {names}", names=tuple(doubled), **place)
     missing = [field for field in FIELDS if field not in names]
     for name in names:
         near = nearest_header(name, missing) if name and name not in FIELDS else None
         if near:
             template = "the column {name} is not known and left out; did you mean {near}?"
-            message = Message(template, {"name": repr(name), "near": near})
-            problems.warn("unknown-column", message, file=str(path), line=1, field=name)
+            problems.warn(
+                "unknown-column", template, name=repr(name), near=near, field=name, **place
+            )
     if "id" in missing:
         template = "no column id (or 사례번호, 案例编号) among {names}"
-        message = Message(template, {"names": tuple(names)})
-        raise problems.fatal("bad-header", message, file=str(path), line=1)
+        raise problems.fatal("bad-header", template, names=tuple(names), **place)
     return _fitted_cases(_records(names, rows[1:], path, problems), path, problems)
 
 
@@ -220,10 +207,9 @@ def _records(
     """(line, fields) of each row that has no more cells than the header."""
     for line, cells in rows:
         if any(cells[len(names) :]):
-            values = {"n": len(cells), "columns": len(names)}
-            message = Message("{n} cells, the header has {columns}", values)
-            first_cell = cells[0] or ""
-            problems.error("too-many-cells", message, file=str(path), line=line, id=first_cell)
+            template = "{n} cells, the header has {columns}"
+            place = {"file": str(path), "line": line, "id": cells[0] or ""}
+            problems.error("too-many-cells", template, n=len(cells), columns=len(names), **place)
             continue
         record: dict[str, Any] = {}
         for name, text in zip(names, cells):
@@ -241,9 +227,8 @@ def _records(
         yield line, record
 
 
-def _fitted_cases(
-    records: Iterable[tuple[int, Any]], path: Path, problems: Problems
-) -> Iterator[tuple[int, Case]]:
+def _fitted_cases(records: Iterable[tuple[int, Any]], path: Path, problems: Problems) -> Cases:
+    """The records that fit a case; the others are reported."""
     for line, record in records:
         name = record.get("id", "") if isinstance(record, dict) else ""
         case = fitted(Case, record, problems, file=str(path), line=line, id=str(name or ""))
@@ -251,7 +236,7 @@ def _fitted_cases(
             yield line, case
 
 
-READERS: dict[str, Callable[[Path, Problems], Iterator[tuple[int, Case]]]] = {
+READERS: dict[str, Callable[[Path, Problems], Cases]] = {
     ".jsonl": _read_jsonl,
     ".json": _read_json,
     ".csv": _read_csv,
