@@ -122,9 +122,7 @@ class QuantityReader:
             run = self.text[start:end]
             if run[0] == "만" and run[1:2].isspace():
                 run = run[2:]
-            if not run or run[-1].isspace() or not _is_numeral(run, named):
-                continue
-            value = hangul_value(run)
+            value = hangul_value(run) if _is_numeral(run, named) else None
             if value is not None:
                 self._add(named.unit, value, end - len(run), named.end)
                 return named.end
@@ -135,7 +133,8 @@ class QuantityReader:
         """두 달, 스무 명."""
         start, end = match.span("native")
         value = NATIVE[match["native"]]
-        return self._add_numeral(value, self.words.behind_figure(self.text, end), start, end)
+        named = self.words.behind_figure(self.text, end)
+        return self._add_numeral(value, named, start, end)
 
     def read_english(self, match: re.Match[str]) -> int:
         """thirty days, thirty (30) days, two thousand won."""
@@ -177,13 +176,8 @@ class QuantityReader:
         end: int,
         support_only: bool = False,
     ) -> None:
-        quantity = Quantity(
-            unit=unit,
-            value=value * Decimal(str(unit.factor)),
-            start=start,
-            end=end,
-            support_only=support_only,
-        )
+        in_base = value * Decimal(str(unit.factor))
+        quantity = Quantity(unit, in_base, start, end, support_only)
         self.quantities.append(quantity)
 
     def _add_numeral(self, value: int, named: NamedUnit | None, start: int, end: int) -> int:
@@ -251,6 +245,8 @@ def _in_scale_of(number: Number, bare: Number) -> Value:
 
 def _is_numeral(run: str, named: NamedUnit) -> bool:
     """Whether Hangul before a unit is a numeral: 삼천만원 is, 조건 (조 + 건) and 만일 are not."""
+    if not run or run[-1].isspace():
+        return False
     syllables = "".join(run.split())
     kind = named.unit.kind
     if kind == "clause" or syllables[0] in "영공":

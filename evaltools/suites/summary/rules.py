@@ -29,7 +29,6 @@ from .phrases import RuleError
 
 DEFAULT_RULES = "ko-insurance"
 FOLDER = Path(__file__).parent / "rules"
-SCHEMA_VERSION = 1
 METRICS = (
     "summary_accuracy",
     "summary_risk_coverage",
@@ -351,33 +350,33 @@ def read_rules(path: Path, problems: Problems) -> Rules:
 def _with_inherited(content: dict[str, Any], path: Path, problems: Problems) -> dict[str, Any]:
     """The content with what it inherits from a bundled file."""
     if "base" in content and "extends" in content:
-        message = Message("give base or extends: base replaces sections, extends adds to them")
-        raise _bad_field("extends", message, path, problems)
+        template = "give base or extends: base replaces sections, extends adds to them"
+        raise _bad_field("extends", template, path, problems)
+    name = content.get("base", content.get("extends"))
+    if name is None:
+        return content
+    field = "base" if "base" in content else "extends"
+    names = tuple(bundled())
+    if name not in names or path == FOLDER / f"{name}.json":
+        template = "expected one of {names}, got {value}"
+        raise _bad_field(field, template, path, problems, names=names, value=repr(name))
     own_to_a_file = {"name", "version", "description"}
-    for field in ("base", "extends"):
-        inherited_name = content.get(field)
-        if inherited_name is None:
-            continue
-        if inherited_name not in bundled() or path == FOLDER / f"{inherited_name}.json":
-            values = {"names": tuple(bundled()), "value": repr(inherited_name)}
-            message = Message("expected one of {names}, got {value}", values)
-            raise _bad_field(field, message, path, problems)
-        if field == "extends" and content.get("name") == inherited_name:
-            template = "{name} is the name of the rules that it extends; give another"
-            message = Message(template, {"name": repr(inherited_name)})
-            raise _bad_field("name", message, path, problems)
-        inherited = load_rules(inherited_name).model_dump(mode="json", exclude=own_to_a_file)
-        if field == "base":
-            known = {*content.get("tags", inherited["tags"]), FOLLOWUP_TAG}
-            content = {**_of_tags(inherited, known), **content}
-        else:
-            content = _added(inherited, content)
-    return content
+    inherited = load_rules(name).model_dump(mode="json", exclude=own_to_a_file)
+    if field == "base":
+        known = {*content.get("tags", inherited["tags"]), FOLLOWUP_TAG}
+        return {**_of_tags(inherited, known), **content}
+    if content.get("name") == name:
+        template = "{own} is the name of the rules that it extends; give another"
+        raise _bad_field("name", template, path, problems, own=repr(name))
+    return _added(inherited, content)
 
 
-def _bad_field(field: str, message: Message, path: Path, problems: Problems) -> InputError:
+def _bad_field(
+    field: str, template: str, path: Path, problems: Problems, **values: Any
+) -> InputError:
     line = _line_of([field], path.read_text(encoding="utf-8"))
-    return problems.fatal("bad-field", message, field=field, file=str(path), line=line)
+    place = {"field": field, "file": str(path), "line": line}
+    return problems.fatal("bad-field", template, **place, **values)
 
 
 def _of_tags(inherited: dict[str, Any], known: set[str]) -> dict[str, Any]:

@@ -13,7 +13,9 @@ from .compiled import CompiledRules
 from .rules import Unit
 from .text import NOTATION, any_of
 
-AROUND = {name: "|".join(words.split()) for name, words in NOTATION["unit"].items()}
+AROUND: dict[str, str] = {}
+for _name, _words in NOTATION["unit"].items():
+    AROUND[_name] = "|".join(_words.split())
 """Words that stand around a number, as alternatives."""
 
 
