@@ -74,7 +74,9 @@ def sample_agreement(runs: Runs) -> pd.DataFrame:
         for name, final, label in zip(units[UNIT], units["final"], units["label_final"]):
             finals.setdefault(name, []).append(final)
             labels.setdefault(name, []).append(label)
-    rows = [_agreement_of(name, finals[name], labels[name]) for name in in_order(set(finals))]
+    rows = []
+    for name in in_order(set(finals)):
+        rows.append(_agreement_of(name, finals[name], labels[name]))
     measures = [measure.column for measure in MEASURES]
     return pd.DataFrame(rows, columns=[UNIT, "n_seeds", *measures])
 

@@ -112,7 +112,9 @@ def match_pairs(gold: Sequence[Pair | None], pred: Sequence[Pair | None]) -> Mat
                 matched_gold.add(pair)
                 matched_pred.add(free[pair[1]].popleft())
     tp = len(matched_gold)
-    return Match(tp, len(predicted) - tp, len(wanted) - tp, matched_gold, matched_pred)
+    fp = len(predicted) - tp
+    fn = len(wanted) - tp
+    return Match(tp, fp, fn, matched_gold, matched_pred)
 
 
 def _free_by_polarity(

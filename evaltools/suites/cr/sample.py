@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .matching import Rank
-from .schema import ParsedOutput, Scorecard, TupleRow
+from .schema import Meta, ParsedOutput, Scorecard, TupleRow
 from .sources import Final, output_of, stage1_rows
 from .tuples import EvalTuple, eval_tuple
 
@@ -45,24 +45,27 @@ def make_sample(
 ) -> Sample:
     """The Sample of a scorecard with these gold tuples and the final tuples that count."""
     output = output_of(card)
-    modes = {card.meta.protocol_mode, output.meta.protocol_mode if output.meta else None}
+    metas = [card.meta, output.meta or Meta()]
+    modes = {meta.protocol_mode for meta in metas}
+    texts = [meta.input_text for meta in metas if meta.input_text]
     gold = [eval_tuple(row, gold=True) for row in gold_rows]
     stage1 = [eval_tuple(row) for row in stage1_rows(card, final)]
     final_read = [eval_tuple(row) for row in final.rows]
+    ranks = [rank(row, read.term) for row, read in zip(final.rows, final_read)]
     return Sample(
         line=line,
         text_id=text_id,
         card=card,
         output=output,
         protocol=PREDICTIONS not in modes,
-        text=card.meta.input_text or (output.meta.input_text if output.meta else None) or "",
+        text=texts[0] if texts else "",
         gold_rows=gold_rows,
         final_rows=final,
         gold=_distinct(gold),
         stage1=_distinct(stage1),
         final=_distinct(final_read),
         final_read=final_read,
-        ranks=[rank(row, t.term) for row, t in zip(final.rows, final_read)],
+        ranks=ranks,
     )
 
 

@@ -292,10 +292,11 @@ def _report_profiles(
 ) -> None:
     """Warn of each profile of the options that no row has; InputError where no row is left."""
     known = {profile for frame in frames for profile in frame["profile"].dropna()}
-    others = tuple(sorted(filter(None, set(left_out.values())))) or Message("none")
+    others = {profile for profile in left_out.values() if profile}
+    listed = tuple(sorted(others)) or Message("none")
     for profile in run.options.profile:
         if profile not in known:
-            place = {"profile": repr(profile), "others": others, "file": run.path}
+            place = {"profile": repr(profile), "others": listed, "file": run.path}
             if not frames:
                 raise problems.fatal("unknown-profile", NO_PROFILE, **place)
             problems.warn("unknown-profile", NO_PROFILE, **place)
