@@ -6,17 +6,13 @@ import csv
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, TypeVar
-
-from pydantic import BaseModel
+from typing import IO
 
 from . import text_files
 from .errors import InputError, Problems
 from .jsonl import read_jsonl
-from .records import fitted
+from .records import T, fitted
 from .text_files import BOM, not_utf8, pass_line, require_file
-
-T = TypeVar("T", bound=BaseModel)
 
 
 def read_rows(

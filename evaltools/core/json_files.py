@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel
 from pydantic_core import from_json
 
 from .errors import InputError, Problems
-from .records import fitted
+from .records import T, fitted
 from .text_files import read_utf8
-
-T = TypeVar("T", bound=BaseModel)
 
 
 def read_json(path: Path, problems: Problems, *, unique_keys: bool = False) -> Any:

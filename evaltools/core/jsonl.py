@@ -6,17 +6,15 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from . import text_files
 from .errors import Problems
 from .language import Message
-from .records import describe
+from .records import T, describe
 from .text_files import BOM, lines_of, not_utf8, pass_line
-
-T = TypeVar("T", bound=BaseModel)
 
 
 @dataclass
