@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -67,9 +68,8 @@ def page(
 ) -> str:
     """A page that loads nothing: its styles, its scripts and the Korean and Chinese `glyphs` it uses stand in it."""
     sources = [Markup(asset(name)) for name in scripts]
-    words = {}
-    for text in SPOKEN.findall("".join([asset(template), *sources])):
-        words[text] = say(text)
+    spoken = SPOKEN.findall("".join([asset(template), *sources]))
+    words = {text: say(text) for text in spoken}
     fonts = webfont_css(glyphs + "".join(words.values()))
     styles = [asset(name) for name in styles]
     return (
@@ -91,13 +91,15 @@ def prepare() -> None:
     """Load and compile what every page needs, so that the first `render` takes no longer than the next."""
     from nbformat import v4
 
-    render(v4.new_notebook(cells=[v4.new_markdown_cell("# a"), v4.new_code_cell("a")]), title="가")
+    cells = [v4.new_markdown_cell("# a"), v4.new_code_cell("a")]
+    render(v4.new_notebook(cells=cells), title="가")
 
 
 def _cells(nb: Any) -> str:
     from nbconvert import TemplateExporter
 
-    nb = type(nb)({**nb, "cells": _finding_first(_with_content(nb.cells))})
+    nb = copy(nb)
+    nb["cells"] = _finding_first(_with_content(nb.cells))
     # HTMLExporter would read the finished page once more, to add alternative texts that the template has
     page, _ = TemplateExporter.from_notebook_node(_exporter(), nb)
     # wide code and printed text scroll sideways, by keyboard too
@@ -134,14 +136,16 @@ def _finding_first(cells: list[Any]) -> list[Any]:
     others = [cell for cell in cells if cell is not titles[0]]
     if not words.strip():
         return others
-    metadata = {**titles[0].metadata, "about": True}
-    return [*others, type(titles[0])({**titles[0], "source": words, "metadata": metadata})]
+    about = copy(titles[0])
+    about["source"] = words
+    about["metadata"] = {**about.metadata, "about": True}
+    return [*others, about]
 
 
 def _has_finding(cell: Any) -> bool:
     """Whether a cell shows a first screen."""
-    outputs = cell.get("outputs", [])
-    return any(FINDING in output.get("data", {}).get("text/html", "") for output in outputs)
+    pieces = [output.get("data", {}).get("text/html", "") for output in cell.get("outputs", [])]
+    return any(FINDING in piece for piece in pieces)
 
 
 def _level(cell: Any) -> int:

@@ -192,15 +192,19 @@ def _preview(way: Marked, how: Layout, caption: str | None) -> str:
 def _groups(ways: Sequence[Marked], n_carried: int) -> dict[str, list[list[int]]]:
     """Label of a group ("": all samples) -> for each way the numbers of its cards, in the order of the way."""
     carried = ways[0].ids.index[:n_carried]
-    groups: dict[str, list[list[int]]] = {"": [[] for _ in ways]}
+    groups: dict[str, list[list[int]]] = {}
     for way_number, way in enumerate(ways):
         keys = way.ids.index
         keys = keys[keys.isin(carried)]
-        groups[""][way_number] = carried.get_indexer(keys).tolist()
-        for label, members in way.groups.items():
+        for label, members in {"": keys, **way.groups}.items():
             of_ways = groups.setdefault(label, [[] for _ in ways])
-            of_ways[way_number] = carried.get_indexer(keys[keys.isin(members)]).tolist()
-    return {label: of_ways for label, of_ways in groups.items() if not label or any(of_ways)}
+            in_group = keys[keys.isin(members)]
+            of_ways[way_number] = carried.get_indexer(in_group).tolist()
+    shown = {}
+    for label, of_ways in groups.items():
+        if not label or any(of_ways):
+            shown[label] = of_ways
+    return shown
 
 
 def _cards(
@@ -319,9 +323,10 @@ def _placed_text(
         if number and other_column != column and end <= CLIP:
             linked[number] = f"{other_column}-{number}"
     here = [place for place in places if place[0] == column and place[2] <= CLIP]
+    here.sort(key=lambda place: place[1])
     pieces: list[Any] = []
     written = 0
-    for _, start, end, mark, number, tooltip in sorted(here, key=lambda place: place[1]):
+    for _, start, end, mark, number, tooltip in here:
         if start < written:
             continue
         piece = {
