@@ -124,7 +124,12 @@ class Batch:
             for one in scored:
                 write_exports(load(one.folder), flat_file=flat_file, inspect_file=inspect_file)
 
-    def report(self, suite: Suite, runs: Sequence[str], options: Options) -> None:
+    def report(
+        self,
+        suite: Suite,
+        runs: Sequence[str],
+        options: Options,
+    ) -> None:
         """Score every run, and plan its report, or one report of all where the suite sees its runs together."""
         settings = self.settings
         if suite.together and len(runs) > 1:
@@ -141,7 +146,12 @@ class Batch:
         else:
             self._report_each(suite, scored, options)
 
-    def _report_each(self, suite: Suite, scored: Sequence[Scored], options: Options) -> None:
+    def _report_each(
+        self,
+        suite: Suite,
+        scored: Sequence[Scored],
+        options: Options,
+    ) -> None:
         """Plan a report of every run by itself."""
         self._show(scored)
         for one in scored:
@@ -151,7 +161,11 @@ class Batch:
             self.reports[title] = report_of_run(suite, title, one, options, self.settings)
 
     def report_seeds(
-        self, suite: Suite, runs: Sequence[str], options: Options, **declared: Any
+        self,
+        suite: Suite,
+        runs: Sequence[str],
+        options: Options,
+        **declared: Any,
     ) -> None:
         """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
 
@@ -177,7 +191,10 @@ class Batch:
     # --- steps
 
     def _require_declared(
-        self, suite: Suite, options: Options, declared: Mapping[str, Any]
+        self,
+        suite: Suite,
+        options: Options,
+        declared: Mapping[str, Any],
     ) -> None:
         """UsageError for a primary metric or margin that cannot be tested, before anything is scored."""
         if self.settings.metrics is not None:

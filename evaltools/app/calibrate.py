@@ -121,7 +121,11 @@ def _number_text(value: Any) -> str:
     return "" if pd.isna(value) else number(float(value))
 
 
-def _with_interval(row: Mapping[Any, Any], field: str, interval: str) -> str:
+def _with_interval(
+    row: Mapping[Any, Any],
+    field: str,
+    interval: str,
+) -> str:
     """A number with its interval, which stands in `<interval>_low` and `<interval>_high`."""
     text = _number_text(row.get(field))
     low = _number_text(row.get(f"{interval}_low"))

@@ -82,7 +82,11 @@ class MainGroup(click.Group):
         return super().__call__(*args, **options)
 
     def make_context(
-        self, info_name: str | None, args: list[str], *more: Any, **options: Any
+        self,
+        info_name: str | None,
+        args: list[str],
+        *more: Any,
+        **options: Any,
     ) -> click.Context:
         speak_as_asked(args)
         with _messages():

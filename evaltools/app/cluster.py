@@ -55,7 +55,11 @@ def cluster_size(address: str) -> int:
         return sum(client.nthreads().values())
 
 
-def on_cluster(address: str, call: Callable[..., Any], tasks: Sequence[Task]) -> Ended:
+def on_cluster(
+    address: str,
+    call: Callable[..., Any],
+    tasks: Sequence[Task],
+) -> Ended:
     """As `Workers.ended`, on a cluster. WorkFailed where it does not answer or has no workers."""
     with _client(address, WorkFailed) as client:
         from distributed import KilledWorker
@@ -84,7 +88,12 @@ _FOLDER = Lock()
 """The working directory is the whole process's: one task at a time."""
 
 
-def _like_here(folder: Path, wanted: dict[str, str], call: Callable[..., Any], *task: Any) -> Any:
+def _like_here(
+    folder: Path,
+    wanted: dict[str, str],
+    call: Callable[..., Any],
+    *task: Any,
+) -> Any:
     """call(*task) as the process that asks for it would do it: in its folder, with its versions."""
     differences = [
         f"{library} {version} (wanted {wanted.get(library)})"

@@ -103,6 +103,10 @@ def relative_difference(a: Any, b: Any) -> float:
     return abs(a - b) / max(abs(a), abs(b))
 
 
-def change(name: str, then: Any, now: Any) -> str:
+def change(
+    name: str,
+    then: Any,
+    now: Any,
+) -> str:
     """What is said of a value that differs."""
     return say("{name}: {now}, was {then}", name=name, now=str(now), then=str(then))

@@ -158,7 +158,10 @@ def _holds_metrics(folder: Path) -> bool:
 
 
 def check_bounds(
-    path: Path, content: StoredMetrics, bounds: Sequence[Bound], use: str
+    path: Path,
+    content: StoredMetrics,
+    bounds: Sequence[Bound],
+    use: str,
 ) -> list[Checked]:
     """What each bound on `use` (value, ci_low, ci_high, worst) says.
 
@@ -184,11 +187,19 @@ def check_bounds(
     return rows
 
 
-def _keeps(number: float, kind: str, limit: float) -> bool:
+def _keeps(
+    number: float,
+    kind: str,
+    limit: float,
+) -> bool:
     return number >= limit if kind == "min" else number <= limit
 
 
-def check_verdicts(path: Path, content: StoredMetrics, strict: bool = False) -> list[Checked]:
+def check_verdicts(
+    path: Path,
+    content: StoredMetrics,
+    strict: bool = False,
+) -> list[Checked]:
     """The verdicts that a result's suite gave (`Suite.verdicts`), of an aggregate those of all its runs.
 
     A metric without a threshold is not judged, and one that is not measured does not pass; `strict`: neither does
@@ -214,7 +225,11 @@ def check_verdicts(path: Path, content: StoredMetrics, strict: bool = False) -> 
 # --- a baseline
 
 
-def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> list[Checked]:
+def check_baseline(
+    path: Path,
+    baseline: Path,
+    margins: Mapping[str, float],
+) -> list[Checked]:
     """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
 
     With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority);
@@ -258,7 +273,11 @@ def _compared(path: Path, baseline: Path) -> Study:
     )
 
 
-def check_decision(path: Path, baseline: Path, file: Path) -> list[Checked]:
+def check_decision(
+    path: Path,
+    baseline: Path,
+    file: Path,
+) -> list[Checked]:
     """Whether a result meets a decision that was written before; each departure from it is a line without a verdict."""
     decision = read_decision(file)
     outcome = judge(decision, _compared(path, baseline))
@@ -273,7 +292,11 @@ def _is_comparable(row: Any) -> bool:
     return not pd.isna(row["delta"]) and row["n_units"] >= MIN_UNITS
 
 
-def _against(study: Study, row: Mapping[Any, Any], margin: float | None) -> Checked:
+def _against(
+    study: Study,
+    row: Mapping[Any, Any],
+    margin: float | None,
+) -> Checked:
     """What a comparison says of one metric."""
     name, title, verdict = (
         row["metric"],
@@ -311,7 +334,11 @@ def _side_of_harm(row: Mapping[Any, Any], margin: float) -> tuple[str, str, floa
     return "ci_high", "max", margin
 
 
-def _with_missing(row: Mapping[Any, Any], change: str, margin: float | None) -> Checked:
+def _with_missing(
+    row: Mapping[Any, Any],
+    change: str,
+    margin: float | None,
+) -> Checked:
     """What a comparison says of a metric of which a side lacks values that the other has.
 
     It passes where it would pass if all of them were the worst for the candidate: the interval is moved there.

@@ -128,7 +128,11 @@ def _same_name(first: RunInput, second: RunInput) -> UsageError:
     )
 
 
-def _refuse_several(suite: Suite, options: Mapping[str, Any], n_runs: int) -> None:
+def _refuse_several(
+    suite: Suite,
+    options: Mapping[str, Any],
+    n_runs: int,
+) -> None:
     """UsageError where an option that goes with one run is given for several."""
     for name in suite.options.single_run:
         if n_runs > 1 and options.get(name) is not None:
@@ -152,7 +156,12 @@ def _is_run(text: str) -> bool:
     return False
 
 
-def check_input(suite: Suite, path: Path, options: Mapping[str, Any], problems: Problems) -> None:
+def check_input(
+    suite: Suite,
+    path: Path,
+    options: Mapping[str, Any],
+    problems: Problems,
+) -> None:
     """Every problem of an input, found by the same readers that score it; nothing is written."""
     suite_options = make_options(suite, options)
     place = resolve(str(path))

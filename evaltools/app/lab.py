@@ -81,7 +81,12 @@ def _heading(notebook: str) -> str:
     return source.partition("\n")[0].lstrip("# ")
 
 
-def command(folder: Path, port: int | None, browser: bool, more: Sequence[str] = ()) -> list[str]:
+def command(
+    folder: Path,
+    port: int | None,
+    browser: bool,
+    more: Sequence[str] = (),
+) -> list[str]:
     """The command that opens JupyterLab on `folder` with this Python. Nothing is fetched from the network."""
     arguments = [sys.executable, "-m", "jupyterlab", str(folder)]
     if port is not None:
@@ -105,7 +110,10 @@ def _has_browser() -> bool:
 
 
 def open_lab(
-    folder: Path, port: int | None = None, browser: bool = True, more: Sequence[str] = ()
+    folder: Path,
+    port: int | None = None,
+    browser: bool = True,
+    more: Sequence[str] = (),
 ) -> None:
     """Become JupyterLab on a fresh copy of the notebooks; returns only where that is not possible.
 

@@ -84,7 +84,11 @@ def _table(plan: pd.DataFrame) -> str:
     return columns(plan.drop(columns=["rows_per_sample", *not_asked]), power="{:.0%}".format)
 
 
-def _require_decision(register: Path | None, margin: float, looks: int) -> None:
+def _require_decision(
+    register: Path | None,
+    margin: float,
+    looks: int,
+) -> None:
     """UsageError where what a decision says makes no sense, or its file is there already."""
     if margin < 0:
         raise UsageError("--margin: expected a number of 0 or more, got {margin:g}", margin=margin)

@@ -17,7 +17,11 @@ from .settings import Settings
 
 
 def report_of_run(
-    suite: Suite, title: str, scored: Scored, options: Mapping[str, Any], settings: Settings
+    suite: Suite,
+    title: str,
+    scored: Scored,
+    options: Mapping[str, Any],
+    settings: Settings,
 ) -> ReportJob:
     """The report of one run that is scored."""
     folder = str(scored.folder)
@@ -59,7 +63,10 @@ def report_of_study(
 
 
 def _parameters(
-    suite: Suite, options: Mapping[str, Any], settings: Settings, inputs: Mapping[str, Any]
+    suite: Suite,
+    options: Mapping[str, Any],
+    settings: Settings,
+    inputs: Mapping[str, Any],
 ) -> ReportParameters:
     return ReportParameters(
         suite=suite.name,

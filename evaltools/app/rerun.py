@@ -140,7 +140,11 @@ def _target(out: Path | None) -> Iterator[Path]:
             yield Path(folder)
 
 
-def _study_again(recorded: Manifest, runs: Sequence[Run], out: Path) -> None:
+def _study_again(
+    recorded: Manifest,
+    runs: Sequence[Run],
+    out: Path,
+) -> None:
     """The study that an aggregate is of, made again."""
     study(
         runs,
@@ -152,7 +156,11 @@ def _study_again(recorded: Manifest, runs: Sequence[Run], out: Path) -> None:
     )
 
 
-def _refuse_same(result: Path, compared_with: Path, out: Path) -> None:
+def _refuse_same(
+    result: Path,
+    compared_with: Path,
+    out: Path,
+) -> None:
     """UsageError where the new result would replace the old."""
     if result.resolve() == compared_with.resolve():
         raise UsageError(
@@ -231,7 +239,10 @@ def _make_again(
 
 
 def _refuse_untrusted(
-    suite: Suite, member: Member, policy: Mapping[str, Any], costly: Mapping[str, Any]
+    suite: Suite,
+    member: Member,
+    policy: Mapping[str, Any],
+    costly: Mapping[str, Any],
 ) -> None:
     """UsageError where a run had an option by which something may be spent, which is not given now.
 
@@ -253,7 +264,11 @@ def _refuse_untrusted(
         )
 
 
-def _trusted_options(suite: Suite, member: Member, files: InputFiles) -> dict[str, Any]:
+def _trusted_options(
+    suite: Suite,
+    member: Member,
+    files: InputFiles,
+) -> dict[str, Any]:
     """The options of a manifest that spend nothing; one that names an input names it where that is now."""
     moved = {entry.path: str(files[entry.role]) for entry in member.inputs}
     options = {}

@@ -61,7 +61,12 @@ class RunsCommand(click.Command):
     those options alone by which something may be spent.
     """
 
-    def __init__(self, *arguments: Any, costly: bool = False, **attributes: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        costly: bool = False,
+        **attributes: Any,
+    ) -> None:
         super().__init__(*arguments, **attributes)
         self.costly = costly
 

@@ -84,7 +84,11 @@ def in_this_process(call: Callable[..., Any], tasks: Sequence[Task]) -> Ended:
         yield index, future
 
 
-def in_processes(jobs: int, call: Callable[..., Any], tasks: Sequence[Task]) -> Ended:
+def in_processes(
+    jobs: int,
+    call: Callable[..., Any],
+    tasks: Sequence[Task],
+) -> Ended:
     """As `Workers.ended`, in `jobs` processes. A task whose process dies is lost alone."""
     waiting = dict(enumerate(tasks))
     while waiting:
@@ -95,7 +99,11 @@ def in_processes(jobs: int, call: Callable[..., Any], tasks: Sequence[Task]) -> 
             yield index, _alone(call, waiting.pop(index))
 
 
-def _in_one_pool(jobs: int, call: Callable[..., Any], waiting: dict[int, Task]) -> Ended:
+def _in_one_pool(
+    jobs: int,
+    call: Callable[..., Any],
+    waiting: dict[int, Task],
+) -> Ended:
     """Work until all is done or a process dies; what ended is taken out of `waiting`."""
     indices: dict[Future[Any], int] = {}
     with _pool(min(jobs, len(waiting))) as pool:

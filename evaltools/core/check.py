@@ -156,7 +156,9 @@ def failed_checks(outcomes: Iterable[AnyCheck]) -> list[Check]:
 
 
 def quiet_checks(
-    kinds: Iterable[CheckKind], outcomes: Iterable[AnyCheck], failed: Iterable[Check]
+    kinds: Iterable[CheckKind],
+    outcomes: Iterable[AnyCheck],
+    failed: Iterable[Check],
 ) -> list[QuietCheck]:
     """The kinds of which nothing was found, in their order: those that do not apply say why, the others passed.
 

@@ -17,7 +17,12 @@ Decorator = Callable[[Any], Any]
 class NameablePath(click.Path):
     """A path that can stand in the files, pages and notebooks that name it, which are UTF-8."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
         try:
             str(value).encode()
         except UnicodeEncodeError:

@@ -87,7 +87,11 @@ def class_sizes(estimates: pd.DataFrame, metrics: MetricTable) -> Iterator[AnyCh
     yield CLASS_SIZE.failed("warning", template, values, len(small), len(small))
 
 
-def duplicate_texts(units: pd.DataFrame, column: str, unit: str) -> Iterator[AnyCheck]:
+def duplicate_texts(
+    units: pd.DataFrame,
+    column: str,
+    unit: str,
+) -> Iterator[AnyCheck]:
     """Units that have the same text are no independent samples."""
     texts = pd.Series(dtype=object)
     if column in units:

@@ -16,7 +16,10 @@ from .text_files import BOM, not_utf8, pass_line, require_file
 
 
 def read_rows(
-    path: Path, model: type[T], problems: Problems, id_field: str
+    path: Path,
+    model: type[T],
+    problems: Problems,
+    id_field: str,
 ) -> Iterator[tuple[int, T]]:
     """Yield (line, record) of a CSV file with a header, or of JSON Lines; see `read_csv` and `read_jsonl`."""
     require_file(path, problems)
@@ -25,7 +28,11 @@ def read_rows(
 
 
 def read_csv(
-    path: Path, model: type[T], problems: Problems, *, id_field: str
+    path: Path,
+    model: type[T],
+    problems: Problems,
+    *,
+    id_field: str,
 ) -> Iterator[tuple[int, T]]:
     """Yield (line, record) of a CSV file with a header; an empty cell is null.
 
@@ -51,7 +58,9 @@ def read_csv(
 
 
 def csv_rows(
-    path: Path, problems: Problems, ragged: bool = False
+    path: Path,
+    problems: Problems,
+    ragged: bool = False,
 ) -> Iterator[tuple[int, list[str]]]:
     """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
 
@@ -116,7 +125,9 @@ class _CsvLines:
 
 
 def _rows_or_damage(
-    lines: _CsvLines, path: Path, problems: Problems
+    lines: _CsvLines,
+    path: Path,
+    problems: Problems,
 ) -> Iterator[tuple[int, list[str] | None]]:
     """(line on which it ends, cells) of every row; None where a damaged one was, which is reported."""
     is_damaged = True

@@ -167,15 +167,33 @@ class Problems:
         if self.counts[problem.kind] <= KEPT_PER_CODE:
             self.kept.append(problem)
 
-    def error(self, code: str, template: str | Message, /, **values: Any) -> None:
+    def error(
+        self,
+        code: str,
+        template: str | Message,
+        /,
+        **values: Any,
+    ) -> None:
         """Note an error: a sentence whose places the values fill. `file`, `line`, `field` and `id` say where it is."""
         self.add(_problem("error", code, template, **values))
 
-    def warn(self, code: str, template: str | Message, /, **values: Any) -> None:
+    def warn(
+        self,
+        code: str,
+        template: str | Message,
+        /,
+        **values: Any,
+    ) -> None:
         """Note what can be used all the same; the parameters are those of `error`."""
         self.add(_problem("warning", code, template, **values))
 
-    def fatal(self, code: str, template: str | Message, /, **values: Any) -> InputError:
+    def fatal(
+        self,
+        code: str,
+        template: str | Message,
+        /,
+        **values: Any,
+    ) -> InputError:
         """The exception to raise for an input that no policy can save; it carries what came before."""
         self.error(code, template, **values)
         return InputError(self.errors)

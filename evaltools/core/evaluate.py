@@ -140,7 +140,11 @@ def make_task(
     return Task(suite, source, opts, problems, folder, manifest, given.folder)
 
 
-def score_task(task: Task, workers: Workers, aside: Path | None) -> pd.DataFrame:
+def score_task(
+    task: Task,
+    workers: Workers,
+    aside: Path | None,
+) -> pd.DataFrame:
     """The units of a run; files that belong to the result are written into `aside`.
 
     InputError where records cannot be used.
@@ -166,7 +170,11 @@ def inputs_unchanged(task: Task) -> Iterator[None]:
             raise task.problems.fatal("changed-file", text, file=path)
 
 
-def finished_manifest(task: Task, units: pd.DataFrame, seconds: float) -> Manifest:
+def finished_manifest(
+    task: Task,
+    units: pd.DataFrame,
+    seconds: float,
+) -> Manifest:
     """The manifest of a run with what scoring told: number of units, problems, time."""
     n_units = int(units[task.suite.unit].nunique(dropna=False))
     return task.manifest.model_copy(
@@ -202,7 +210,12 @@ def copy_runner_files(paths: list[Path], aside: Path) -> None:
         shutil.copy2(path, aside / path.name)
 
 
-def require_target(folder: Path, suite: Suite, source: Source, fresh: bool = False) -> None:
+def require_target(
+    folder: Path,
+    suite: Suite,
+    source: Source,
+    fresh: bool = False,
+) -> None:
     """UsageError where a result may not be written to a folder.
 
     That is where it holds one of the inputs or what this package did not write, or (unless `fresh`) the result of

@@ -124,7 +124,11 @@ def whole_folder(target: Path, carried: Sequence[str] = ()) -> Iterator[Path]:
         raise
 
 
-def _swap(new: Path, target: Path, old: Path) -> None:
+def _swap(
+    new: Path,
+    target: Path,
+    old: Path,
+) -> None:
     """Put `new` in the place of `target`, which waits as `old`: where this is cut off, `put_back` ends it."""
     if target.exists():
         old.parent.mkdir()

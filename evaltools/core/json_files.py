@@ -14,7 +14,12 @@ from .records import T, fitted
 from .text_files import read_utf8
 
 
-def read_json(path: Path, problems: Problems, *, unique_keys: bool = False) -> Any:
+def read_json(
+    path: Path,
+    problems: Problems,
+    *,
+    unique_keys: bool = False,
+) -> Any:
     """The JSON value of a whole file.
 
     Raises InputError, with the line where there is one, for a file that cannot be read, is not UTF-8, is no
@@ -30,7 +35,11 @@ def read_json(path: Path, problems: Problems, *, unique_keys: bool = False) -> A
     return value
 
 
-def _no_json(error: ValueError, path: Path, problems: Problems) -> InputError:
+def _no_json(
+    error: ValueError,
+    path: Path,
+    problems: Problems,
+) -> InputError:
     """What to raise for a file that is no JSON: pydantic names the place at the end of what it says."""
     reason, has_place, place = str(error).partition(" at line ")
     if not has_place:
@@ -41,7 +50,11 @@ def _no_json(error: ValueError, path: Path, problems: Problems) -> InputError:
     return problems.fatal("bad-json", text, **values, file=path, line=int(line))
 
 
-def _require_unique_keys(text: str, path: Path, problems: Problems) -> None:
+def _require_unique_keys(
+    text: str,
+    path: Path,
+    problems: Problems,
+) -> None:
     """InputError where an object names a key twice."""
     doubled: list[str] = []
 

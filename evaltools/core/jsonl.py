@@ -71,7 +71,12 @@ def read_jsonl(
             yield number, record
 
 
-def _report(error: ValidationError, raw: bytes, problems: Problems, **where: Any) -> None:
+def _report(
+    error: ValidationError,
+    raw: bytes,
+    problems: Problems,
+    **where: Any,
+) -> None:
     """Report what is wrong with a line."""
     for code, field, message in describe(error):
         if code == "bad-json":

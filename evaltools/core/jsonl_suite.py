@@ -78,7 +78,11 @@ def _texts(record: type[BaseModel], unit: str) -> tuple[str, ...]:
     return tuple(name for name in names if name != unit)
 
 
-def _require_metrics(suite: str, headline: Sequence[str], table: Sequence[AnyMetric]) -> None:
+def _require_metrics(
+    suite: str,
+    headline: Sequence[str],
+    table: Sequence[AnyMetric],
+) -> None:
     unknown = sorted(set(headline) - {metric.name for metric in table})
     if unknown:
         raise UsageError(
@@ -102,7 +106,11 @@ class _RecordsFile:
     with_options: bool
 
     def locate(
-        self, path: Path, name: str | None, options: SuiteOptions, problems: Problems
+        self,
+        path: Path,
+        name: str | None,
+        options: SuiteOptions,
+        problems: Problems,
     ) -> Source:
         require_file(path, problems)
         return Source(name or path.stem, {"records": path})

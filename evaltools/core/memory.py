@@ -43,7 +43,11 @@ DATA = "data"
 
 
 @contextmanager
-def as_files(run: Any, name: str | None, options: Mapping[str, Any]) -> Iterator[Given]:
+def as_files(
+    run: Any,
+    name: str | None,
+    options: Mapping[str, Any],
+) -> Iterator[Given]:
     """A run and its options, data in memory among them being files while the block runs.
 
     An InputError or UsageError of the block names such data, not their files.
@@ -77,7 +81,11 @@ def _without_folder(message: str | Message, folder: Path) -> str | Message:
     return Message(message.template, values)
 
 
-def write_records(data: Any, folder: Path, name: str) -> Path:
+def write_records(
+    data: Any,
+    folder: Path,
+    name: str,
+) -> Path:
     """Write records as JSON Lines into a folder; returns the file.
 
     `data`: a DataFrame, anything with `__arrow_c_stream__`, or a list of dicts. A null cell of a frame is left out of

@@ -258,7 +258,11 @@ def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     return matrix
 
 
-def require_measured(units: pd.DataFrame, compiled: Compiled, unit: str = "") -> None:
+def require_measured(
+    units: pd.DataFrame,
+    compiled: Compiled,
+    unit: str = "",
+) -> None:
     """ValueError for a row that counts in the denominator of a ratio whose numerator is null there.
 
     Such a row would count as 0, which nobody measured: its denominator must be 0 or null too.

@@ -181,7 +181,11 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
         return (*table, *further)
 
     def score(
-        source: Source, options: Any, problems: Problems, workers: Workers, aside: Path | None
+        source: Source,
+        options: Any,
+        problems: Problems,
+        workers: Workers,
+        aside: Path | None,
     ) -> pd.DataFrame:
         units = suite.score(source, options, problems, workers, aside)
         if make_columns is None:
@@ -199,7 +203,10 @@ def _require_metrics(metrics: Any, path: Path) -> tuple[AnyMetric, ...]:
 
 
 def _with_columns(
-    units: pd.DataFrame, make: Callable[[pd.DataFrame], Any], suite: Suite, path: Path
+    units: pd.DataFrame,
+    make: Callable[[pd.DataFrame], Any],
+    suite: Suite,
+    path: Path,
 ) -> pd.DataFrame:
     try:
         columns = make(decoded(units, suite))

@@ -8,7 +8,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def bar(
-    total: int, label: str, quiet: bool = False, unit: str = "it", after: float = 0.0
+    total: int,
+    label: str,
+    quiet: bool = False,
+    unit: str = "it",
+    after: float = 0.0,
 ) -> Iterator[Callable[..., None]]:
     """Yields a function to call when something is done: `step("its name")`, or `step(n=1024)`.
 

@@ -99,14 +99,25 @@ class FirstLines:
     False
     """
 
-    def __init__(self, path: Path | str, problems: Problems, code: str = "duplicate-id"):
+    def __init__(
+        self,
+        path: Path | str,
+        problems: Problems,
+        code: str = "duplicate-id",
+    ):
         self.path = path
         self.problems = problems
         self.code = code
         self.line_of: dict[Any, int] = {}
 
     def is_first(
-        self, key: Any, line: int, *, id: str, what: str | Message, field: str = ""
+        self,
+        key: Any,
+        line: int,
+        *,
+        id: str,
+        what: str | Message,
+        field: str = "",
     ) -> bool:
         """Whether no earlier line had this key; `what` names such a record in the message."""
         first = self.line_of.setdefault(key, line)
@@ -126,7 +137,10 @@ class FirstLines:
 
 
 def unique_records(
-    records: Iterable[tuple[int, Any]], field: str, problems: Problems, path: Path
+    records: Iterable[tuple[int, Any]],
+    field: str,
+    problems: Problems,
+    path: Path,
 ) -> Iterator[tuple[int, str, Any]]:
     """Yield (line, id, record) of the records whose `field`, the id, comes for the first time; report the others."""
     first_lines = FirstLines(path, problems)

@@ -172,7 +172,12 @@ def _contents(inputs: Sequence[Input]) -> list[tuple[str, str]]:
     return [(entry.role, entry.sha256) for entry in inputs]
 
 
-def _read_files(folder: Path, manifest: Manifest, suite: Suite, options: Any) -> StoredResult:
+def _read_files(
+    folder: Path,
+    manifest: Manifest,
+    suite: Suite,
+    options: Any,
+) -> StoredResult:
     stored = StoredMetrics.model_validate_json((folder / METRICS).read_bytes())
     frame = pd.DataFrame([row.model_dump() for row in stored.metrics])
     titles = {}

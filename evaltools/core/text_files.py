@@ -96,7 +96,11 @@ def read_utf8(path: Path, problems: Problems) -> str:
         raise problems.fatal("not-utf8", not_utf8(raw, e, "file"), file=path, line=line) from None
 
 
-def not_utf8(raw: bytes, error: UnicodeDecodeError, of: str) -> Message:
+def not_utf8(
+    raw: bytes,
+    error: UnicodeDecodeError,
+    of: str,
+) -> Message:
     """Where some bytes are no UTF-8, and that they read as the encoding which Korean files often have."""
     text = "byte {n} of the {of} is not UTF-8 (0x{byte})"
     try:

@@ -74,7 +74,11 @@ def convert(
     return write_jsonl(target, scores)
 
 
-def _files_at(path: Path, form: Format, problems: Problems) -> list[Path]:
+def _files_at(
+    path: Path,
+    form: Format,
+    problems: Problems,
+) -> list[Path]:
     """The file itself, or those of the format in a folder. InputError for a folder without any."""
     if not path.is_dir():
         return [path]
@@ -165,7 +169,9 @@ class FirstPlaces:
 
 
 def _gold_rows(
-    samples: Iterable[Sample], files: Sequence[Path], problems: Problems
+    samples: Iterable[Sample],
+    files: Sequence[Path],
+    problems: Problems,
 ) -> Iterator[dict[str, Any]]:
     is_labelled = False
     for sample in samples:

@@ -160,7 +160,11 @@ def _read_zip(source: Source) -> Records:
         raise source.fatal("bad-zip", text, reason=reason) from None
 
 
-def _members(log: zipfile.ZipFile, names: Iterable[str], source: Source) -> Iterator[Any]:
+def _members(
+    log: zipfile.ZipFile,
+    names: Iterable[str],
+    source: Source,
+) -> Iterator[Any]:
     for name in names:
         try:
             yield _member(log, name)
@@ -216,7 +220,11 @@ def _header(content: Any, source: Source) -> Header:
     return header
 
 
-def _scores(header: Header, samples: Iterable[Any], source: Source) -> Records:
+def _scores(
+    header: Header,
+    samples: Iterable[Any],
+    source: Source,
+) -> Records:
     directions: dict[str, bool | None] = {}
     failed: list[Scored] = []
 

@@ -70,7 +70,11 @@ def _read(
     return source.rows(source.lines(), sample)
 
 
-def _aste_opinion(text: str, triplet: Any, field: str) -> Opinion:
+def _aste_opinion(
+    text: str,
+    triplet: Any,
+    field: str,
+) -> Opinion:
     match triplet:
         case ([_, *_] as aspect, [*_], sentiment):
             term, span = tokens(text, aspect, field)
@@ -78,14 +82,22 @@ def _aste_opinion(text: str, triplet: Any, field: str) -> Opinion:
     raise misshapen(triplet, "([aspect], [opinion], 'POS')", field)
 
 
-def _asqp_opinion(text: str, quad: Any, field: str) -> Opinion:
+def _asqp_opinion(
+    text: str,
+    quad: Any,
+    field: str,
+) -> Opinion:
     match quad:
         case [term, ref, sentiment, str()]:
             return _tasd_opinion(text, [term, ref, sentiment], field)
     raise misshapen(quad, "['aspect', 'category', 'polarity', 'opinion']", field)
 
 
-def _tasd_opinion(_: str, triplet: Any, field: str) -> Opinion:
+def _tasd_opinion(
+    _: str,
+    triplet: Any,
+    field: str,
+) -> Opinion:
     match triplet:
         case [str(term), str(ref), sentiment]:
             polarity = chosen(sentiment, POLARITIES, field)
@@ -100,7 +112,11 @@ def _split_at_tabs(line: str, _: str) -> tuple[str, list[str]]:
     return text, [quad for quad in quads if quad.strip()]
 
 
-def _acos_opinion(text: str, quad: str, field: str) -> Opinion:
+def _acos_opinion(
+    text: str,
+    quad: str,
+    field: str,
+) -> Opinion:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
         raise misshapen(quad, "'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", field)

@@ -180,7 +180,11 @@ def _overview(lines: Iterable[Line]) -> Overview:
 
 
 def _direction(
-    name: str, overview: Overview, results: Results, task: str, source: Source
+    name: str,
+    overview: Overview,
+    results: Results,
+    task: str,
+    source: Source,
 ) -> bool | None:
     """Whether higher is better of the values of the samples; None where that is not known.
 

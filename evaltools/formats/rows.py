@@ -104,7 +104,14 @@ def but_got(expected: Message, got: Any) -> Message:
 class Unfit(ValueError):
     """A field of a record that is not what was expected: what is wrong, and what was got instead."""
 
-    def __init__(self, field: str, template: str, /, got: Any = None, **values: Any):
+    def __init__(
+        self,
+        field: str,
+        template: str,
+        /,
+        got: Any = None,
+        **values: Any,
+    ):
         self.field = field
         self.message = Message(template, values)
         if got is not None:
@@ -112,7 +119,11 @@ class Unfit(ValueError):
         super().__init__(f"{field}: {self.message}")
 
 
-def misshapen(value: Any, shape: str, field: str) -> Unfit:
+def misshapen(
+    value: Any,
+    shape: str,
+    field: str,
+) -> Unfit:
     """What to raise for a tuple that is not written as it should be.
 
     >>> misshapen([1], "['aspect', 'polarity']", "tuples.0").field
@@ -141,7 +152,11 @@ def literals(line: str, field: str) -> tuple[str, list[Any]]:
     return text, value
 
 
-def chosen(value: Any, names: Mapping[Any, str], field: str) -> str:
+def chosen(
+    value: Any,
+    names: Mapping[Any, str],
+    field: str,
+) -> str:
     """What a name of a format is called here; Unfit lists the names that there are.
 
     >>> chosen("POS", {"POS": "positive"}, "polarity")
@@ -152,7 +167,11 @@ def chosen(value: Any, names: Mapping[Any, str], field: str) -> str:
     raise Unfit(field, "expected one of {names}", got=str(value), names=tuple(names))
 
 
-def tokens(sentence: str, numbers: Sequence[int], field: str) -> tuple[str, tuple[int, int] | None]:
+def tokens(
+    sentence: str,
+    numbers: Sequence[int],
+    field: str,
+) -> tuple[str, tuple[int, int] | None]:
     """The text of whitespace tokens, by their 0-based numbers, and its span (start, end).
 
     The span is None where the tokens do not stand side by side, and for no token.

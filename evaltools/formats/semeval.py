@@ -37,7 +37,11 @@ def read16(source: Source) -> Records:
     return _read(source, "Reviews", "Opinion")
 
 
-def _read(source: Source, root: str, tag: str) -> Records:
+def _read(
+    source: Source,
+    root: str,
+    tag: str,
+) -> Records:
     """The samples of a file with this root, whose tuples are the elements with this tag."""
 
     def sample(number: int, record: Element) -> Sample | None:

@@ -74,21 +74,43 @@ class Source:
             return None
         return fitted(model, read_json(file, self.problems), self.problems, file=file)
 
-    def error(self, code: str, template: str | Message, **values: Any) -> None:
+    def error(
+        self,
+        code: str,
+        template: str | Message,
+        **values: Any,
+    ) -> None:
         """Report a record that cannot be used; see `Problems.error`."""
         self.problems.error(code, template, file=self.path, **values)
 
-    def warn(self, code: str, template: str | Message, **values: Any) -> None:
+    def warn(
+        self,
+        code: str,
+        template: str | Message,
+        **values: Any,
+    ) -> None:
         """Report what can be used all the same."""
         self.problems.warn(code, template, file=self.path, **values)
 
-    def warn_once(self, code: str, template: str, *, metric: str, **where: Any) -> None:
+    def warn_once(
+        self,
+        code: str,
+        template: str,
+        *,
+        metric: str,
+        **where: Any,
+    ) -> None:
         """Warn of a metric in these words at the first place alone."""
         if (template, metric) not in self._warned:
             self.warn(code, template, metric=metric, **where)
         self._warned.add((template, metric))
 
-    def fatal(self, code: str, template: str | Message, **values: Any) -> InputError:
+    def fatal(
+        self,
+        code: str,
+        template: str | Message,
+        **values: Any,
+    ) -> InputError:
         """The exception to raise where nothing of the file can be used."""
         return self.problems.fatal(code, template, file=self.path, **values)
 
@@ -178,7 +200,12 @@ class Source:
             return items
         raise self.fatal("wrong-format", "expected a list", field=key)
 
-    def fitting(self, items: Iterable[Any], model: type[Any], key: str = "") -> Records:
+    def fitting(
+        self,
+        items: Iterable[Any],
+        model: type[Any],
+        key: str = "",
+    ) -> Records:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}" if key else str(index)

@@ -68,7 +68,11 @@ def load_reply(
     return None
 
 
-def store_reply(folder: Path, reply: BaseModel, call: Call) -> None:
+def store_reply(
+    folder: Path,
+    reply: BaseModel,
+    call: Call,
+) -> None:
     """Write the entry of a call; its cost is left out, as prices change.
 
     UsageError where the folder cannot be written: paying twice is worse than stopping.

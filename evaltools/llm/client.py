@@ -196,7 +196,10 @@ class Client:
             await self._connection.close()
 
     async def ask(
-        self, request: Mapping[str, Any], model: type[BaseModel], send: bool = True
+        self,
+        request: Mapping[str, Any],
+        model: type[BaseModel],
+        send: bool = True,
     ) -> Answer:
         """The answer to a request, with a reply of the model.
 

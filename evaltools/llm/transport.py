@@ -69,7 +69,12 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
 class Connection:
     """A connection to one server. It follows no redirects and repeats nothing."""
 
-    def __init__(self, base_url: str | None, key: str, timeout: float) -> None:
+    def __init__(
+        self,
+        base_url: str | None,
+        key: str,
+        timeout: float,
+    ) -> None:
         self._http = BoundedClient(follow_redirects=False)
         self._sdk = openai.AsyncOpenAI(
             api_key=key or "none",

@@ -261,7 +261,11 @@ def _inputs(manifest: Manifest) -> tuple[CardInput, ...]:
     return tuple(inputs)
 
 
-def _texts(folder: Path, manifest: Manifest, part: str) -> pd.DataFrame:
+def _texts(
+    folder: Path,
+    manifest: Manifest,
+    part: str,
+) -> pd.DataFrame:
     """The names of the units and the texts that systems were `given`, or `wrote`; empty where these are not known."""
     known = get_suite(manifest.suite) if manifest.suite in BUILT_IN else manifest
     columns = [manifest.bootstrap.unit, *getattr(known, part)]
@@ -327,7 +331,11 @@ def _rank(results: Path, manifest: Manifest) -> tuple[str, str] | None:
     return shown("–".join(bounds)), shown(group)
 
 
-def links(out: Path, name: str, report: str) -> tuple[tuple[str, str], ...]:
+def links(
+    out: Path,
+    name: str,
+    report: str,
+) -> tuple[tuple[str, str], ...]:
     """(label, URL relative to `out`) of every file of LINKS that is there."""
     folders = {"results": name, "reports": report}
     entries = []

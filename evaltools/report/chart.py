@@ -141,7 +141,11 @@ def styled(draw: Callable[P, Chart]) -> Callable[P, Chart]:
     return inner
 
 
-def shown(value: Any, width: int = 34, lines: int = 3) -> str:
+def shown(
+    value: Any,
+    width: int = 34,
+    lines: int = 3,
+) -> str:
     """A label: wrapped at `width` columns (a Han or Hangul character takes two), cut after `lines` lines,
     with characters that no shipped font has as U+FFFD."""
     text = visible(unicodedata.normalize("NFC", str(value)))

@@ -54,7 +54,11 @@ def trust_line(
     return HtmlTable(str(html), "\n".join(lines))
 
 
-def _counts(levels: Sequence[str], n_notes: int, with_cautions: bool) -> list[str]:
+def _counts(
+    levels: Sequence[str],
+    n_notes: int,
+    with_cautions: bool,
+) -> list[str]:
     """How many cautions and notes there are besides what the line says first."""
     counts = []
     n_cautions = list(levels).count("warning")

@@ -72,7 +72,10 @@ def compare_values(
 
 
 def _records(
-    name: str, index: Sequence[Any], values: Any, bounds: tuple[float, float] | None
+    name: str,
+    index: Sequence[Any],
+    values: Any,
+    bounds: tuple[float, float] | None,
 ) -> list[dict[str, Any]]:
     low, high = bounds or (-math.inf, math.inf)
     records = []
@@ -103,7 +106,11 @@ def _records(
     return records
 
 
-def _suite(bounds: tuple[float, float] | None, better: Any, proportion: bool) -> Suite:
+def _suite(
+    bounds: tuple[float, float] | None,
+    better: Any,
+    proportion: bool,
+) -> Suite:
     metric = Metric(
         name="value",
         title="value",

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from .run import Run
 
 
-def diff_runs(run: Run, other: Run, metric: str) -> pd.DataFrame:
+def diff_runs(
+    run: Run,
+    other: Run,
+    metric: str,
+) -> pd.DataFrame:
     """The units whose value of a metric differs between two runs; `Run.diff` says more."""
     unit = run.suite.unit
     changes = unit_changes(

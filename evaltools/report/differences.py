@@ -93,7 +93,11 @@ def compared_runs(study: Study, candidate: str) -> Runs:
     return runs
 
 
-def _layout(view: SampleView, unit: str, runs: Runs) -> dict[str, Any]:
+def _layout(
+    view: SampleView,
+    unit: str,
+    runs: Runs,
+) -> dict[str, Any]:
     """The fields of `samples.Layout`: as the suite lays its cards out, with a column for each condition."""
     own = Layout(**{"id": unit, **view.browser})
     texts = {}
@@ -116,7 +120,11 @@ def _layout(view: SampleView, unit: str, runs: Runs) -> dict[str, Any]:
     }
 
 
-def _changed_cards(view: SampleView, changed: pd.DataFrame, runs: Runs) -> pd.DataFrame:
+def _changed_cards(
+    view: SampleView,
+    changed: pd.DataFrame,
+    runs: Runs,
+) -> pd.DataFrame:
     """The rows of `changed` for each card of the units that differ, in their order: by the id of the card.
 
     The column `unit` names the unit, of which a card may show a part.

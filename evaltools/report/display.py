@@ -59,7 +59,11 @@ def _html_frame(frame: Any) -> str:
     return frame_table(frame)._repr_html_()
 
 
-def _plain_frame(frame: Any, printer: Any, cycle: bool) -> None:
+def _plain_frame(
+    frame: Any,
+    printer: Any,
+    cycle: bool,
+) -> None:
     printer.text(frame_table(frame).text)
 
 
@@ -206,7 +210,11 @@ def _translate_categories(axis: Any) -> None:
         axis.set_ticks(axis.get_ticklocs(), translated)
 
 
-def _wrapped(words: str, columns: int, lines: int = 3) -> str:
+def _wrapped(
+    words: str,
+    columns: int,
+    lines: int = 3,
+) -> str:
     """Words in the language in force, in lines of so many columns."""
     from .chart import shown
 

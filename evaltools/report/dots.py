@@ -88,7 +88,11 @@ def dots(
     return chart
 
 
-def _words(frame: pd.DataFrame, column: str, width: int = 34) -> dict[Any, str]:
+def _words(
+    frame: pd.DataFrame,
+    column: str,
+    width: int = 34,
+) -> dict[Any, str]:
     """The values of a column in the order they come, as they are shown; "" for a column that is not there.
 
     Names of metrics stand in the language in force, with ↑ or ↓ after them; all else as it is in the data.
@@ -107,7 +111,11 @@ def _words(frame: pd.DataFrame, column: str, width: int = 34) -> dict[Any, str]:
     return words
 
 
-def _panel(rows: pd.DataFrame, names: Mapping[Any, str], axis_name: str) -> Panel:
+def _panel(
+    rows: pd.DataFrame,
+    names: Mapping[Any, str],
+    axis_name: str,
+) -> Panel:
     """The first ROWS labels of an axis; n stands beside them where it differs, else under the axis."""
     n_units: dict[Any, str] = {}
     if "n_units" in rows:
@@ -148,7 +156,11 @@ def _height(labels: Sequence[str], n_marks: int) -> float:
     return len(labels) * height
 
 
-def _draw_panel(ax: Axes, panel: Panel, hues: Sequence[Any]) -> set[str]:
+def _draw_panel(
+    ax: Axes,
+    panel: Panel,
+    hues: Sequence[Any],
+) -> set[str]:
     """Draw the marks of one axis; gives what the legend explains."""
     labels = list(panel.labels)
     notes = set()

@@ -93,7 +93,11 @@ def evaluate(
         return _run_of(task, workers or Workers(), fresh)
 
 
-def _run_of(task: Task, workers: Workers, fresh: bool) -> Run:
+def _run_of(
+    task: Task,
+    workers: Workers,
+    fresh: bool,
+) -> Run:
     """The run of a task: read where its result is current, else scored, and written where that is asked for."""
     folder = task.folder
     if folder is None:
@@ -108,7 +112,11 @@ def _run_of(task: Task, workers: Workers, fresh: bool) -> Run:
         return _saved(_scored(task, workers, aside), aside)
 
 
-def _scored(task: Task, workers: Workers, aside: Path | None) -> Run:
+def _scored(
+    task: Task,
+    workers: Workers,
+    aside: Path | None,
+) -> Run:
     """Score and estimate; files that belong to the result are written into `aside`."""
     clock = time.perf_counter()
     with inputs_unchanged(task), ThreadPoolExecutor(1) as beside:

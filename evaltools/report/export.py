@@ -43,7 +43,11 @@ def inspect_scores(run: Run) -> Iterator[dict[str, Any]]:
         }
 
 
-def write_exports(run: Run, flat_file: Path | None, inspect_file: Path | None) -> None:
+def write_exports(
+    run: Run,
+    flat_file: Path | None,
+    inspect_file: Path | None,
+) -> None:
     """Write what is asked for (None: not)."""
     if flat_file is not None:
         write_json(flat_file, flat(run))

@@ -42,7 +42,11 @@ MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 CHANGES = {"improved": "#009E73", "same": "#9CA3AF", "worsened": "#D55E00"}
 
 
-def new_chart(title: str, rows: float, **grid: Any) -> tuple[Any, list[Any]]:
+def new_chart(
+    title: str,
+    rows: float,
+    **grid: Any,
+) -> tuple[Any, list[Any]]:
     """A figure `rows` rows high with its title, and its axes, laid out by `grid` (as of `Figure.subplots`)."""
     heading = shown(say(title), 56, 3)
     height = 1.15 + ROW * rows + 0.16 * heading.count("\n")
@@ -76,7 +80,11 @@ def nothing(title: str) -> Chart:
     return chart
 
 
-def mark_style(colour: str, marker: str, hollow: bool = False) -> dict[str, Any]:
+def mark_style(
+    colour: str,
+    marker: str,
+    hollow: bool = False,
+) -> dict[str, Any]:
     """How a mark looks, in the axes as in the legend."""
     return {
         "color": colour,
@@ -117,7 +125,12 @@ def add_legend(chart: Chart, handles: Sequence[Any]) -> None:
 
 
 @styled
-def distribution(frame: pd.DataFrame, *, title: str, xlabel: str) -> Chart:
+def distribution(
+    frame: pd.DataFrame,
+    *,
+    title: str,
+    xlabel: str,
+) -> Chart:
     """Histograms of the columns over one another, as of "before" and "after", with a line at each mean.
 
     Nulls are left out and n counts what is drawn. The axis is 0 to 1, and wider where values go beyond it.

@@ -176,7 +176,11 @@ def together(cards: Sequence[Card]) -> list[Card]:
     return sorted([*aggregates, *runs.values()], key=lambda card: card.id)
 
 
-def with_samples(card: Card, members: Sequence[Card], has_all: bool) -> Card:
+def with_samples(
+    card: Card,
+    members: Sequence[Card],
+    has_all: bool,
+) -> Card:
     """An aggregate's card with the samples and texts of its runs."""
     samples = {run.samples for run in members}
     is_known = has_all and "" not in samples

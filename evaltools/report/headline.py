@@ -74,7 +74,11 @@ def _level(shown: Run | Study) -> str:
     return say("{level} interval", level=shown.resampling.percent)
 
 
-def _as_text(groups: Sequence[Group], columns: Mapping[str, str], caption: str = "") -> str:
+def _as_text(
+    groups: Sequence[Group],
+    columns: Mapping[str, str],
+    caption: str = "",
+) -> str:
     """The rows of all groups as a table of text."""
     rows = [row for group in groups for row in group.rows]
     frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
@@ -176,7 +180,11 @@ def _as_differences(rows: pd.DataFrame) -> list[dict[Any, Any]]:
     return rows.assign(value=rows["delta"]).to_dict("records")
 
 
-def _groups(study: Study, rows: pd.DataFrame, label: str) -> list[Group]:
+def _groups(
+    study: Study,
+    rows: pd.DataFrame,
+    label: str,
+) -> list[Group]:
     """The rows of one candidate: the primary metric and what has a verdict, then the rest."""
     records = _as_differences(rows)
     records.sort(key=lambda row: not row["primary"])

@@ -45,7 +45,11 @@ def primary_of(runs: Sequence[Run]) -> str:
     return primary
 
 
-def refuse_blocked(metric: str | None, runs: Sequence[Run], what: str = "") -> None:
+def refuse_blocked(
+    metric: str | None,
+    runs: Sequence[Run],
+    what: str = "",
+) -> None:
     """UsageError where a check says that a metric means nothing in one of the runs."""
     for run in runs:
         for check in run.checks:

@@ -427,7 +427,9 @@ def compare(
 
 
 def _side(
-    side: Any, suite: str | Suite | None, settings: Mapping[str, Any]
+    side: Any,
+    suite: str | Suite | None,
+    settings: Mapping[str, Any],
 ) -> tuple[str, dict[str, Run]]:
     """(name of the condition, seed -> run) of one side of a comparison."""
     inputs = inputs_of_side(side)

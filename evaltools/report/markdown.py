@@ -60,7 +60,12 @@ def sort_key(value: Any) -> float | str:
     return round(float(f"{float(value):.6g}"), 12)
 
 
-def number(value: Any, decimals: int = 3, *, signed: bool = False) -> str:
+def number(
+    value: Any,
+    decimals: int = 3,
+    *,
+    signed: bool = False,
+) -> str:
     """A number as printed: "N/A" where nothing was measured, whole where it counts, else with `decimals`.
 
     >>> number(-0.0024), number(0.0521, signed=True), number(-1200)
@@ -122,7 +127,9 @@ def markdown_table(df: pd.DataFrame, **options: Any) -> str:
 
 
 def text_columns(
-    df: pd.DataFrame, columns: Mapping[str, str] | None, formats: Mapping[str, Format] | None
+    df: pd.DataFrame,
+    columns: Mapping[str, str] | None,
+    formats: Mapping[str, Format] | None,
 ) -> tuple[list[str], list[list[str]], list[bool]]:
     """Headers, cells as text column by column, and whether a column holds numbers, as such or as texts.
 

@@ -58,7 +58,12 @@ class ReportJob:
 class ReportFailed(WorkFailed):
     """A cell of a report raised, or its kernel died. `notebook` is kept, with the error at its top."""
 
-    def __init__(self, name: str, notebook: Path, reason: str):
+    def __init__(
+        self,
+        name: str,
+        notebook: Path,
+        reason: str,
+    ):
         self.name, self.notebook, self.reason = name, notebook, reason
         super().__init__("{reason} (see {notebook})", reason=reason, notebook=notebook)
 
@@ -163,7 +168,10 @@ def _require_unchanged(job: ReportJob) -> None:
 
 
 def _write(
-    folder: Path, nb: Any, recorded: Mapping[str, Any], contents: Mapping[str, bytes]
+    folder: Path,
+    nb: Any,
+    recorded: Mapping[str, Any],
+    contents: Mapping[str, bytes],
 ) -> None:
     """Write the files of a report, its notebook last: it vouches for the others, `contents`.
 

@@ -31,7 +31,12 @@ FINDING = 'class="et-finding"'
 STYLES = ("report/fragments.css", "report/page.css")
 
 
-def render(nb: Any, *, title: str, beside: Mapping[str, str] | None = None) -> str:
+def render(
+    nb: Any,
+    *,
+    title: str,
+    beside: Mapping[str, str] | None = None,
+) -> str:
     """The report page of an executed notebook (a NotebookNode).
 
     One self-contained file: styles, scripts, figures and the glyphs of Korean and Chinese text are inside, and

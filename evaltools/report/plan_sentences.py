@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..core.language import listed, say
 from ..stats.detectable import POWER
-from ..stats.power import LargerStudy, larger_studies
+from ..stats.larger_studies import LargerStudy, larger_studies
 from ..stats.within_units import CLUSTER_SIZE, TRIALS
 from .sentences import Row, mde_text, on_metric
 

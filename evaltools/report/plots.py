@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from .study import Study
 
 
-def _by_scale(rows: pd.DataFrame, shown: Run | Study, xlabel: str) -> dict[str, Any]:
+def _by_scale(
+    rows: pd.DataFrame,
+    shown: Run | Study,
+    xlabel: str,
+) -> dict[str, Any]:
     """The rows for `dots`, with a panel for each metric without limits: characters and rates never share an axis."""
     own_axis = {}
     for scaled in by_scale(rows.to_dict("records"), shown.metrics):

@@ -362,7 +362,12 @@ class Run(Numbers):
             aliases=aliases,
         )
 
-    def samples(self, which: str | None = None, n: int | None = None, share: int = 1) -> HtmlTable:
+    def samples(
+        self,
+        which: str | None = None,
+        n: int | None = None,
+        share: int = 1,
+    ) -> HtmlTable:
         """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
 
         A query is what pandas takes: "outcome_refpol == 'still'". `n`: at most so many units. `.frame` of what it

@@ -61,7 +61,11 @@ def read_runs(
     return _each_run(suite, run, settings)
 
 
-def _each_run(suite: Suite, run: Any, settings: Mapping[str, Any]) -> list[Run]:
+def _each_run(
+    suite: Suite,
+    run: Any,
+    settings: Mapping[str, Any],
+) -> list[Run]:
     """The runs that a file, a folder or data in memory hold, scored; the one named, where a name is given."""
     names: Sequence[str | None] = [settings.get("name")]
     if names == [None]:

@@ -179,7 +179,11 @@ def _ways(df: pd.DataFrame | Sequence[Marked], how: Layout) -> list[Marked]:
     return [replace(way, label=say(way.label), legend=say(way.legend)) for way in df]
 
 
-def _preview(way: Marked, how: Layout, caption: str | None) -> str:
+def _preview(
+    way: Marked,
+    how: Layout,
+    caption: str | None,
+) -> str:
     """The first samples as a Markdown table of names and texts."""
     cards = way.cards(way.ids.index[:PREVIEWED])
     columns = [column for column in (how.id, *how.texts) if column in cards]

@@ -315,7 +315,12 @@ class Study(Numbers):
         name = self.metric(metric).name
         return unit_changes(baseline, other, self.metrics, self.suite.unit, name)
 
-    def by(self, column: str, *metrics: str, candidate: str | None = None) -> pd.DataFrame:
+    def by(
+        self,
+        column: str,
+        *metrics: str,
+        candidate: str | None = None,
+    ) -> pd.DataFrame:
         """The difference to the baseline within each part of the units that both sides have.
 
         `column`: a column of the units that is the same on both sides. `metrics`: by default the primary one. Columns:
@@ -365,7 +370,10 @@ class Study(Numbers):
         return Stack([self.table("ranks"), self.plot.ranks()] if self.is_ranked else [])
 
     def samples(
-        self, metric: str | None = None, candidate: str | None = None, share: int | None = None
+        self,
+        metric: str | None = None,
+        candidate: str | None = None,
+        share: int | None = None,
     ) -> HtmlTable:
         """The units whose value of a metric (by default the primary) differs between baseline and candidate.
 

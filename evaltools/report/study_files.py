@@ -135,7 +135,11 @@ def _require_target(target: Path, study: Study) -> None:
 
 
 def study_manifest(
-    study: Study, condition: str, started: str, seconds: float, folders: Mapping[str, str]
+    study: Study,
+    condition: str,
+    started: str,
+    seconds: float,
+    folders: Mapping[str, str],
 ) -> Manifest:
     """The manifest of one condition of a study. `folders`: run -> where its result stands, from the condition's own."""
     first = study.results[0].manifest

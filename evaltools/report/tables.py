@@ -167,7 +167,11 @@ VERDICTS = {
 """The colours of words; all others are of the kind "info"."""
 
 
-def verdict_line(verdict: str, title: Message, reason: str = "") -> str:
+def verdict_line(
+    verdict: str,
+    title: Message,
+    reason: str = "",
+) -> str:
     """A verdict on a single metric (`Suite.verdicts`) as terminal and gate say it."""
     line = f"{say(verdict)}: {say(title)}"
     return f"{line}, {say(reason)}" if reason else line

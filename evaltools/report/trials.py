@@ -48,7 +48,11 @@ def trials(run: Run, metric: str | None = None) -> pd.DataFrame:
     return frame.loc[in_order].reset_index()
 
 
-def pass_at_k(run: Run, k: int, metric: str | None = None) -> pd.Series:
+def pass_at_k(
+    run: Run,
+    k: int,
+    metric: str | None = None,
+) -> pd.Series:
     """How often at least one of k trials of a sample is right, with its interval for new samples and new draws.
 
     Of n trials of a sample of which c are right it is 1 - C(n - c, k) / C(n, k), the mean over all choices of k of them;

@@ -22,6 +22,18 @@ THESE_SEEDS = "new samples, these seeds"
 """Of a difference where one side has one seed only."""
 
 
+def with_trials(
+    rows: pd.DataFrame,
+    frames: Iterable[pd.DataFrame],
+    unit: str,
+) -> pd.DataFrame:
+    """The estimates or differences of some frames, whose intervals speak for new draws where the frames hold trials."""
+    if not has_trials(frames, unit):
+        return rows
+    claims = rows["claim"].replace([THIS_SYSTEM, THESE_SYSTEMS], NEW_DRAWS)
+    return rows.assign(claim=claims)
+
+
 def has_trials(
     frames: Iterable[pd.DataFrame],
     unit: str,

@@ -25,8 +25,8 @@ from ..core.errors import UsageError
 from ..core.metric import MetricTable
 from ..core.metric_matrix import require_measured
 from ..core.resampling import Resampling
-from . import claims
 from .arrays import Array
+from .claims import with_trials
 from .compare_notes import comparison_notes
 from .declared import Declared, declare
 from .design import (
@@ -133,16 +133,13 @@ def compare(
 ) -> Comparison:
     """Compare two conditions (seed -> units frame) over every metric of a table.
 
-    `headline`: metrics that are tested together. `primary`: the one that is tested alone (default:
-    the first headline metric with a direction). `margin`: metric -> largest difference that does
-    not matter, in units of the metric. `pool`: what the seeds of all conditions of a study differ
-    by (`seeds.pooled_seeds`; default: what those of both sides do). `joint`: the primary metric
-    tested for every pair of several conditions, of which these are two, by their `names`. What
-    comes out: `Comparison`.
+    `headline`: metrics that are tested together. `primary`: the one that is tested alone (default: the first headline
+    metric with a direction). `margin`: metric -> largest difference that does not matter, in units of the metric.
+    `pool`: what the seeds of all conditions of a study differ by (default: what those of both sides do). `joint`: the
+    primary metric tested for every pair of several conditions, of which these are two, by their `names`.
 
-    Raises ValueError for a headline name that the table lacks, for no run, and for a null unit;
-    UsageError for a primary metric or margin that cannot be tested; NothingPaired for sides without
-    a unit in common.
+    Raises ValueError for a headline name that the table lacks, for no run, and for a null unit; UsageError for a primary
+    metric or margin that cannot be tested; NothingPaired for sides without a unit in common.
 
     >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
@@ -169,8 +166,7 @@ def compare(
         pool,
     )
     rows = _rows(measured, declared, names, joint, n_permutations, resampling)
-    if claims.has_trials([*baseline.values(), *candidate.values()], unit):
-        rows["claim"] = rows["claim"].replace(claims.THESE_SYSTEMS, claims.NEW_DRAWS)
+    rows = with_trials(rows, [*baseline.values(), *candidate.values()], unit)
     notes = comparison_notes(wholes, pairing, rows, names, measured.identical)
     if pool is None:
         notes += pool_notes([table[metric] for metric in measured.pooled], measured.pools)

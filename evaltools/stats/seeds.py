@@ -17,9 +17,9 @@ from ..core.estimates import complete
 from ..core.metric import MetricTable
 from ..core.metric_matrix import column_values, compile_table, require_measured
 from ..core.resampling import Resampling
-from . import claims
 from .arrays import divide
 from .bounds import Intervals
+from .claims import NEW_SEEDS, THIS_SYSTEM, with_trials
 from .design import Runs, Seed, grid, in_order
 from .influence import cell_sums, influence
 from .intervals import estimate_run
@@ -89,20 +89,17 @@ def aggregate(
     `pool`: what the seeds of all conditions of a study say. `estimates_of_runs`: seed -> what
     `intervals.estimate_run` says of its run, where it was asked before; else it is asked for
     metrics that are measured in one seed only. Columns: those of `core.estimates`, and
-    min, max: the least and the greatest value of a seed;
-    claim: what the interval speaks for;
+    min, max: the least and the greatest value of a seed; claim: what the interval speaks for;
     seeds_ci_low, seeds_ci_high: t over the seeds' values (claim "these samples, new seeds");
-    df: degrees of freedom of the t quantile;
-    var_share_seed, var_share_sample, var_share_residual: parts of the variance of the mean (another
-        seed, another sample, their interaction), which add to 1; null where no sample occurs in two
-        seeds.
+    df: degrees of freedom of the t quantile; var_share_seed, var_share_sample, var_share_residual: parts of the variance
+    of the mean (another seed, another sample, their interaction), which add to 1; null where no sample is in two seeds.
 
-    `value` is the mean over the seeds in which the metric is measured (`n_seeds`), `std` their
-    standard deviation (ddof 1, nan for one seed). `n_units` counts the resampling units that take
-    part in any seed. `ci_method` is "components" (t, by the variance components); "score-t" (a metric within
-    limits: Wilson's interval at the trials that the components amount to, by the method "auto");
-    "wilson" (a proportion, by the other methods, or without variation); CONSTANT; "none" (a count,
-    too few units, no variation); or, for one seed, what `intervals.estimate` says of that run. No interval is null.
+    `value` is the mean over the seeds in which the metric is measured (`n_seeds`), `std` their standard deviation (ddof
+    1, nan for one seed). `n_units` counts the resampling units that take part in any seed. `ci_method` is "components"
+    (t, by the variance components); "score-t" (a metric within limits: Wilson's interval at the trials that the
+    components amount to, by the method "auto"); "wilson" (a proportion, by the other methods, or without variation);
+    CONSTANT; "none" (a count, too few units, no variation); or, for one seed, what `intervals.estimate` says of that run.
+    No interval is null.
 
     >>> from evaltools.core.metric import Metric
     >>> run = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
@@ -136,9 +133,8 @@ def aggregate(
             rows.append(_rows(over_seeds, intervals))
             order += metrics
     estimates = pd.concat(rows, ignore_index=True).iloc[np.argsort(order)]
-    if claims.has_trials(runs.values(), unit):
-        estimates["claim"] = estimates["claim"].replace(claims.THIS_SYSTEM, claims.NEW_DRAWS)
-    return complete(estimates.reset_index(drop=True), condition=condition)
+    estimates = with_trials(estimates.reset_index(drop=True), runs.values(), unit)
+    return complete(estimates, condition=condition)
 
 
 def _rows(
@@ -149,7 +145,7 @@ def _rows(
     compiled = condition.compiled
     own = condition.own_term
     has_interval = intervals.method != "none"
-    claim = np.where(condition.n_seeds == 1, claims.THIS_SYSTEM, claims.NEW_SEEDS)
+    claim = np.where(condition.n_seeds == 1, THIS_SYSTEM, NEW_SEEDS)
 
     level = 0.5 + condition.resampling.confidence / 2
     half = stdtrit(own.plain_df, level) * np.sqrt(own.plain)

@@ -38,7 +38,11 @@ from ..options import confidence_option
 )
 @confidence_option
 @lang_option
-def calibrate(scores: Path, labels: Path, **options: Any) -> None:
+def calibrate(
+    scores: Path,
+    labels: Path,
+    **options: Any,
+) -> None:
     """Hold SCORES of a judge or of rules against LABELS that people gave to some of the cases.
 
     CSV or JSONL, numbers from 0 to 1: SCORES have case_id, metric, score (summary_scores.csv is such a file), LABELS

@@ -31,7 +31,11 @@ class CheckGroup(SuiteGroup):
         return _check_command(name, str(check_file.__doc__), check_file)
 
     def make(self, suite: Any) -> click.Command:
-        def check_file(path: Path, problems: Problems, **options: Any) -> None:
+        def check_file(
+            path: Path,
+            problems: Problems,
+            **options: Any,
+        ) -> None:
             from ..inputs import check_input
 
             check_input(suite, path, options, problems)
@@ -42,7 +46,10 @@ class CheckGroup(SuiteGroup):
 
 
 def _check_command(
-    name: str, text: str, check_file: CheckFile, options: Decorator = lambda command: command
+    name: str,
+    text: str,
+    check_file: CheckFile,
+    options: Decorator = lambda command: command,
 ) -> click.Command:
     @click.command(name, help=text)
     @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)

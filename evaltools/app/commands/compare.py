@@ -32,7 +32,12 @@ from ..suite_commands import RunsCommand
 @margin_option
 @decision_option
 @study_options
-def compare(baseline: str, candidate: str, margin: tuple[str, ...], **values: Any) -> None:
+def compare(
+    baseline: str,
+    candidate: str,
+    margin: tuple[str, ...],
+    **values: Any,
+) -> None:
     """Paired comparison of two runs, or of two sets of seeds.
 
     A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),

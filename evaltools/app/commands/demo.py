@@ -17,7 +17,11 @@ from ..options import jobs_option
 @lang_option
 @quiet_option
 @jobs_option(default=2)
-def demo(out: Path, jobs: int, quiet: bool) -> None:
+def demo(
+    out: Path,
+    jobs: int,
+    quiet: bool,
+) -> None:
     """All reports and the gallery on the bundled examples."""
     from ...core.files import EXAMPLES
     from ...core.plugins import get_suite

@@ -30,7 +30,12 @@ from ...core.commands import PATH
     show_default=True,
     help="Open a browser, or only print the address.",
 )
-def lab(folder: Path, port: int | None, browser: bool, more: tuple[str, ...]) -> None:
+def lab(
+    folder: Path,
+    port: int | None,
+    browser: bool,
+    more: tuple[str, ...],
+) -> None:
     """Open JupyterLab on a fresh copy of the notebooks, the examples at hand.
 
     A copy that was changed is never overwritten: the next one goes into DIR-2, DIR-3, ...

@@ -25,7 +25,12 @@ from ..suite_commands import RunsCommand
 @suite_file_option
 @out_option
 @study_options
-def rank(runs: tuple[str, ...], metric: str, out: Path, **values: Any) -> None:
+def rank(
+    runs: tuple[str, ...],
+    metric: str,
+    out: Path,
+    **values: Any,
+) -> None:
     """Every pair of conditions on one metric: tie groups, and ranks that hold together.
 
     Writes results/<baseline>_aggregated/ of this metric, with ranks.csv in it; the baseline is the first condition by

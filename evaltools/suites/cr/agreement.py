@@ -81,7 +81,11 @@ def sample_agreement(runs: Runs) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[UNIT, "n_seeds", *measures])
 
 
-def _agreement_of(name: Hashable, finals: list[Any], labels: list[Any]) -> dict[str, Any]:
+def _agreement_of(
+    name: Hashable,
+    finals: list[Any],
+    labels: list[Any],
+) -> dict[str, Any]:
     """The row of one sample, from its final tuples and its label in each seed that has it."""
     tuple_sets = [final for final in finals if not is_null(final)]
     whole = [_projected(tuples, TUPLE_KEYS[""]) for tuples in tuple_sets]

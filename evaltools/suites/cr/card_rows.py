@@ -144,7 +144,11 @@ def _row_for(
     return alike[0] if alike else None
 
 
-def card_rows(rows: Sequence[AspectRow], stages: Sequence[str], judged: str) -> list[Row]:
+def card_rows(
+    rows: Sequence[AspectRow],
+    stages: Sequence[str],
+    judged: str,
+) -> list[Row]:
     """The rows of a card. `judged`: the stage whose mistakes mark the row and its term in the text."""
     shown = []
     for row in rows:
@@ -201,7 +205,11 @@ def _another_aspect(predicted: EvalTuple, aspect: Aspect) -> str:
     return f"({', '.join(differences)})" if differences else ""
 
 
-def changes(rows: Sequence[AspectRow], before: str, after: str) -> list[str]:
+def changes(
+    rows: Sequence[AspectRow],
+    before: str,
+    after: str,
+) -> list[str]:
     """What the second stage did to the tuples of the first, in sentences, each once."""
     sentences = []
     for row in rows:

@@ -124,7 +124,12 @@ def sample_groups(run: Run, *, key: Key) -> dict[str, tuple[str, str]]:
     return groups
 
 
-def card_ids(run: Run, units: pd.DataFrame, *, key: Key) -> pd.Series:
+def card_ids(
+    run: Run,
+    units: pd.DataFrame,
+    *,
+    key: Key,
+) -> pd.Series:
     """The ids of samples, the worst change under a key first."""
     before, after = units[f"f1_s1_{key}"], units[f"f1_s2_{key}"]
     order = pd.DataFrame({"gain": after - before.fillna(0), "text_id": units["text_id"]})
@@ -132,7 +137,12 @@ def card_ids(run: Run, units: pd.DataFrame, *, key: Key) -> pd.Series:
     return order["text_id"]
 
 
-def cards(run: Run, units: pd.DataFrame, *, key: Key) -> pd.DataFrame:
+def cards(
+    run: Run,
+    units: pd.DataFrame,
+    *,
+    key: Key,
+) -> pd.DataFrame:
     """Samples as cards: text_id, text, tags, rows, places, review.
 
     The rows are marked under a key and the run's match policy.

@@ -165,7 +165,11 @@ def _attributes(refs: Iterable[str]) -> set[str]:
     return {attribute_of(ref) for ref in refs} - {""}
 
 
-def _rests_on(metric: AnyMetric, keys: tuple[str, ...], protocol: str) -> bool:
+def _rests_on(
+    metric: AnyMetric,
+    keys: tuple[str, ...],
+    protocol: str,
+) -> bool:
     """Whether a metric compares with gold by one of the keys."""
     if metric.group == WITHOUT_GOLD:
         return False

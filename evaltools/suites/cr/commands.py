@@ -33,7 +33,13 @@ if TYPE_CHECKING:
 @on_error_option
 @lang_option
 @quiet_option
-def scorecards(outputs: Path, gold: Path, target: Path, on_error: OnError, quiet: bool) -> None:
+def scorecards(
+    outputs: Path,
+    gold: Path,
+    target: Path,
+    on_error: OnError,
+    quiet: bool,
+) -> None:
     """Write the scorecards of a file of runner outputs (or of a run folder)."""
     from .score import write_scorecards
 
@@ -168,7 +174,12 @@ def _summarize(results: list[RunResult], out: Path) -> bool:
     return n_failed == n_rows
 
 
-def _report(ctx: click.Context, folders: list[str], out: Path, quiet: bool) -> int:
+def _report(
+    ctx: click.Context,
+    folders: list[str],
+    out: Path,
+    quiet: bool,
+) -> int:
     """The exit status of `report seeds` on these runs."""
     root = ctx.find_root().command
     reports = root.get_command(ctx, "report")  # type: ignore[attr-defined]

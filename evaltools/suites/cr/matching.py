@@ -32,7 +32,11 @@ Rank = tuple[bool, float, bool]
 """How well a tuple represents its aspect: larger is better (`sample.rank`)."""
 
 
-def f1_score(tp: int, fp: int, fn: int) -> float:
+def f1_score(
+    tp: int,
+    fp: int,
+    fn: int,
+) -> float:
     """F1 of precision and recall from counts, in [0, 1]; 0 where nothing is matched. [F] 8.
 
     >>> f1_score(tp=2, fp=1, fn=3)
@@ -68,7 +72,11 @@ class Match(NamedTuple):
         return self.tp + self.fn > 0
 
 
-def pairs(tuples: Iterable[EvalTuple], key: Key, policy: MatchPolicy) -> list[Pair | None]:
+def pairs(
+    tuples: Iterable[EvalTuple],
+    key: Key,
+    policy: MatchPolicy,
+) -> list[Pair | None]:
     """What is compared of each tuple under a key; None where it takes no part. [F] 2, 4-7.
 
     refpol: (ref, polarity), and a tuple without a ref takes no part. attrpol: (attribute, polarity), and a tuple
@@ -129,14 +137,20 @@ def _free_by_polarity(
 
 
 def match_tuples(
-    gold: Iterable[EvalTuple], pred: Iterable[EvalTuple], key: Key, policy: MatchPolicy
+    gold: Iterable[EvalTuple],
+    pred: Iterable[EvalTuple],
+    key: Key,
+    policy: MatchPolicy,
 ) -> Match:
     """Match the tuples of one sample, in normal form, under a key."""
     return match_pairs(pairs(gold, key, policy), pairs(pred, key, policy))
 
 
 def marks(
-    gold: Sequence[EvalTuple], pred: Sequence[EvalTuple], key: Key, policy: MatchPolicy
+    gold: Sequence[EvalTuple],
+    pred: Sequence[EvalTuple],
+    key: Key,
+    policy: MatchPolicy,
 ) -> tuple[list[Mark], list[Mark]]:
     """How each gold tuple and each predicted tuple of a sample fares; "" takes no part under the key.
 
@@ -150,7 +164,11 @@ def marks(
     )
 
 
-def _mark(pair: Pair | None, matched: set[Pair | None], otherwise: Mark) -> Mark:
+def _mark(
+    pair: Pair | None,
+    matched: set[Pair | None],
+    otherwise: Mark,
+) -> Mark:
     if pair is None:
         return ""
     return "matched" if pair in matched else otherwise
@@ -233,7 +251,9 @@ def _read(value: Any, *, gold: bool = False) -> EvalTuple:
 
 
 def representatives(
-    tuples: Sequence[EvalTuple], ranks: Sequence[Rank], aspects: Sequence[str]
+    tuples: Sequence[EvalTuple],
+    ranks: Sequence[Rank],
+    aspects: Sequence[str],
 ) -> list[EvalTuple]:
     """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4.
 
@@ -254,7 +274,9 @@ class Conflicts(NamedTuple):
 
 
 def conflicts(
-    tuples: Sequence[EvalTuple], ranks: Sequence[Rank], aspects: Sequence[str]
+    tuples: Sequence[EvalTuple],
+    ranks: Sequence[Rank],
+    aspects: Sequence[str],
 ) -> Conflicts:
     """Whether the tuples of a sample contradict each other. [M] 3.4, D7. Tuples without an aspect are left out."""
     members: dict[str, list[int]] = {}

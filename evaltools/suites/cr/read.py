@@ -41,7 +41,12 @@ DECOMPOSED = "the text is in decomposed Unicode; spans are taken in it as it cam
 DECOMPOSED_TERM = "the term of tuple {i} is in decomposed Unicode; it is compared composed (NFC)"
 
 
-def locate(path: Path, name: str | None, options: CrOptions, problems: Problems) -> Source:
+def locate(
+    path: Path,
+    name: str | None,
+    options: CrOptions,
+    problems: Problems,
+) -> Source:
     """The files of a run folder, or of one scorecards or outputs file.
 
     Outputs go with the gold of the options, or with the folder's own gold.jsonl. InputError where the main file is
@@ -144,7 +149,10 @@ def read_override(path: Path, problems: Problems) -> dict[str, float]:
 
 
 def warn_of_doubts(
-    text: str, gold: Sequence[TupleRow], final: Sequence[TupleRow], warn: Callable[..., None]
+    text: str,
+    gold: Sequence[TupleRow],
+    final: Sequence[TupleRow],
+    warn: Callable[..., None],
 ) -> None:
     """Warn of decomposed text, unknown polarities, tuples without ref, and spans outside the text.
 

@@ -41,7 +41,11 @@ class Sample(NamedTuple):
 
 
 def make_sample(
-    line: int, text_id: str, card: Scorecard, gold_rows: Sequence[TupleRow], final: Final
+    line: int,
+    text_id: str,
+    card: Scorecard,
+    gold_rows: Sequence[TupleRow],
+    final: Final,
 ) -> Sample:
     """The Sample of a scorecard with these gold tuples and the final tuples that count."""
     output = output_of(card)

@@ -130,7 +130,11 @@ def _score_shard(shard: _Shard) -> _Scored:
     return scored
 
 
-def _unit_rows(shard: _Shard, scored: _Scored, scorecards: list[bytes]) -> Iterator[dict[str, Any]]:
+def _unit_rows(
+    shard: _Shard,
+    scored: _Scored,
+    scorecards: list[bytes],
+) -> Iterator[dict[str, Any]]:
     """The rows of the units one by one: a sample is read, counted and left behind while it is in the cache."""
     run, problems = shard.run, scored.problems
     profiles = run.options.profile
@@ -168,7 +172,10 @@ def _unit_rows(shard: _Shard, scored: _Scored, scorecards: list[bytes]) -> Itera
 
 
 def _scorecard_line(
-    content: Mapping[str, Any], run: _Run, problems: Problems, where: Mapping[str, Any]
+    content: Mapping[str, Any],
+    run: _Run,
+    problems: Problems,
+    where: Mapping[str, Any],
 ) -> bytes:
     """The line of a scorecard; an empty one where JSON cannot hold it (as NaN), which is reported."""
     try:
@@ -234,7 +241,12 @@ def score(
 
 
 def _run(
-    source: Source, role: str, options: CrOptions, unwritable: Severity, *, with_hashes: bool
+    source: Source,
+    role: str,
+    options: CrOptions,
+    unwritable: Severity,
+    *,
+    with_hashes: bool,
 ) -> _Run:
     path, gold = source.files[role], source.files.get("gold")
     provenance: dict[str, str | None] = {}
@@ -264,7 +276,11 @@ def _shards(run: _Run, folder: Path | None) -> list[_Shard]:
     return found
 
 
-def _is_first(units: pd.DataFrame, path: Path, problems: Problems) -> list[bool]:
+def _is_first(
+    units: pd.DataFrame,
+    path: Path,
+    problems: Problems,
+) -> list[bool]:
     """For each row, whether it is the first of its text_id; the others are errors."""
     first_lines = FirstLines(path, problems)
     is_first = []
@@ -274,7 +290,11 @@ def _is_first(units: pd.DataFrame, path: Path, problems: Problems) -> list[bool]
     return is_first
 
 
-def _refuse_mixed_modes(units: pd.DataFrame, path: Path, problems: Problems) -> None:
+def _refuse_mixed_modes(
+    units: pd.DataFrame,
+    path: Path,
+    problems: Problems,
+) -> None:
     """InputError where one file holds a run of the protocol and predictions that no review has seen (D25)."""
     other = units["protocol"] != units["protocol"].iloc[0]
     if other.any():
@@ -288,7 +308,10 @@ def _refuse_mixed_modes(units: pd.DataFrame, path: Path, problems: Problems) -> 
 
 
 def _report_profiles(
-    frames: Sequence[pd.DataFrame], left_out: Mapping[str, str], run: _Run, problems: Problems
+    frames: Sequence[pd.DataFrame],
+    left_out: Mapping[str, str],
+    run: _Run,
+    problems: Problems,
 ) -> None:
     """Warn of each profile of the options that no row has; InputError where no row is left."""
     known = {profile for frame in frames for profile in frame["profile"].dropna()}
@@ -303,7 +326,10 @@ def _report_profiles(
 
 
 def _report_gold(
-    units: pd.DataFrame, known_gold: Iterable[str], run: _Run, problems: Problems
+    units: pd.DataFrame,
+    known_gold: Iterable[str],
+    run: _Run,
+    problems: Problems,
 ) -> None:
     """Warn of gold for samples that the run does not hold, and of a run without any gold."""
     text_ids = set(units["text_id"])
@@ -316,7 +342,11 @@ def _report_gold(
         problems.warn("no-gold", message, file=run.path)
 
 
-def _join_parts(parts: Iterable[Path], is_first: list[bool], target: Path) -> None:
+def _join_parts(
+    parts: Iterable[Path],
+    is_first: list[bool],
+    target: Path,
+) -> None:
     """Write the scorecards of all parts to one file, and remove the parts.
 
     A part has a line for each row of the units. Left out are those of doubled ids, and empty ones.
@@ -332,7 +362,12 @@ def _join_parts(parts: Iterable[Path], is_first: list[bool], target: Path) -> No
             part.unlink()
 
 
-def write_scorecards(outputs: Path, gold: Path, target: Path, problems: Problems) -> int:
+def write_scorecards(
+    outputs: Path,
+    gold: Path,
+    target: Path,
+    problems: Problems,
+) -> int:
     """Write the scorecards of a file of outputs, or of a run folder's outputs.jsonl; returns how many.
 
     With nothing written it raises InputError for input that cannot be used, UsageError for a target that is an input.

@@ -19,7 +19,11 @@ LATENCY_GATE_MS = 15_000
 DROP_REASONS = ("out_of_text", "span_mismatch", "invalid_target")
 
 
-def drop_reason(text: str, aspect: Aspect, options: CrOptions) -> str | None:
+def drop_reason(
+    text: str,
+    aspect: Aspect,
+    options: CrOptions,
+) -> str | None:
     """Why an aspect is dropped, or None where it is kept. Seed cr_hallucination_rate 3.1, D10.
 
     Kept iff the text under its span is the term, and the term is on the allowlist or is at least two characters long
@@ -43,7 +47,9 @@ def _under_span(text: str, span: Span | None) -> str | None:
 
 
 def build_filtered_aspects(
-    text: str, aspects: Iterable[Aspect], options: CrOptions
+    text: str,
+    aspects: Iterable[Aspect],
+    options: CrOptions,
 ) -> list[Aspect]:
     """The aspects with `action` (keep or drop) and `drop_reason` (null where kept). Seed cr_hallucination_rate 3."""
     filtered = []

@@ -180,7 +180,11 @@ def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
 
 
 @lru_cache(maxsize=1 << 14)
-def _normal_form(ref: str, term: str, polarity: str | None) -> EvalTuple:
+def _normal_form(
+    ref: str,
+    term: str,
+    polarity: str | None,
+) -> EvalTuple:
     # a tuple comes back in stage 1, in the final result and often in the gold of its sample
     return EvalTuple(normalize_ref(ref), normalize_term(term), normalize_polarity(polarity))
 

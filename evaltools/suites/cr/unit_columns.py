@@ -135,7 +135,9 @@ def _count_columns(stage: str, matches: Mapping[Key, Match]) -> dict[str, int]:
 
 
 def _explicit_columns(
-    sample: Sample, after: Mapping[Key, Match], policy: MatchPolicy
+    sample: Sample,
+    after: Mapping[Key, Match],
+    policy: MatchPolicy,
 ) -> dict[str, Any]:
     """F1 of the final tuples, or of those with a term, against explicit gold. Seed cr_f1_metrics_examples 1."""
     gold = [t for t in sample.gold if t.term]
@@ -217,7 +219,11 @@ def _lacks_polarity(sample: Sample) -> bool:
     return any(not given_polarity(polarity_of(row)) for row in rows)
 
 
-def _representative_f1(sample: Sample, after: Mapping[Key, Match], options: CrOptions) -> float:
+def _representative_f1(
+    sample: Sample,
+    after: Mapping[Key, Match],
+    options: CrOptions,
+) -> float:
     """F1 when one tuple is chosen for each aspect, under the protocol's key. Seed cr_metrics_spec 3.2, 3.4."""
     if not sample.gold:
         return NAN
@@ -317,7 +323,11 @@ def _drop_columns(card: Scorecard, options: CrOptions) -> dict[str, bool]:
     return columns
 
 
-def _out_of_text(text: str, predicted: Iterable[EvalTuple], policy: MatchPolicy) -> bool:
+def _out_of_text(
+    text: str,
+    predicted: Iterable[EvalTuple],
+    policy: MatchPolicy,
+) -> bool:
     """Whether some predicted term is nowhere in the text. D10."""
     text = term_key(collapse(text), policy)
     return any(t.term and term_key(t.term, policy) not in text for t in predicted)

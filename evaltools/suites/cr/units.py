@@ -123,7 +123,11 @@ def _correction(
     }
 
 
-def f1_scores(tp: Ints, fp: Ints, fn: Ints) -> Floats:
+def f1_scores(
+    tp: Ints,
+    fp: Ints,
+    fn: Ints,
+) -> Floats:
     """`matching.f1_score` of many samples."""
     scores = np.zeros(len(tp))
     np.divide(2 * tp, 2 * tp + fp + fn, out=scores, where=tp > 0)

@@ -63,7 +63,10 @@ def _distinct(texts: pd.Series) -> str | None:
 
 
 def _measure(
-    measure: Measure, result: Run, first_rows: pd.DataFrame, states: pd.Series
+    measure: Measure,
+    result: Run,
+    first_rows: pd.DataFrame,
+    states: pd.Series,
 ) -> dict[str, Any]:
     """One measure of metrics_summary.json. `first_rows` are the first units of the dialogues."""
     values = _with_null(result.frame.set_index("name")[["value"]])["value"]

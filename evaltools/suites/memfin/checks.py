@@ -57,7 +57,10 @@ def _with_single_spaces(texts: pd.Series) -> pd.Series:
 
 
 def echo_replies(
-    result: Run, replies: pd.Series, user_texts: pd.Series, is_compliant: pd.Series
+    result: Run,
+    replies: pd.Series,
+    user_texts: pd.Series,
+    is_compliant: pd.Series,
 ) -> Iterator[AnyCheck]:
     """Replies that are the user's own text.
 

@@ -74,7 +74,11 @@ def align(raw_turns: Sequence[RawTurn]) -> History:
     )
 
 
-def resolve_key(key: str, profile: ProfileTruth | None, history: History) -> ResolvedKey:
+def resolve_key(
+    key: str,
+    profile: ProfileTruth | None,
+    history: History,
+) -> ResolvedKey:
     """The text that a memory key asks for.
 
     `profile_gt.FIELD`, `profile_gt.LIST[i]` (i from 0) or `history_turn_index:n`: the n-th user
@@ -109,7 +113,11 @@ def resolve_key(key: str, profile: ProfileTruth | None, history: History) -> Res
     return ResolvedKey(key, True, target, resolver)
 
 
-def _nth(texts: Sequence[str] | None, digits: str, first: int) -> str | None:
+def _nth(
+    texts: Sequence[str] | None,
+    digits: str,
+    first: int,
+) -> str | None:
     """The text with this number, counted from `first`; None where there is none."""
     # int() does not read thousands of digits; 18 of them are beyond every list already
     number = int(digits.lstrip("0")[:18] or 0)

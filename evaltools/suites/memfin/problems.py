@@ -56,7 +56,11 @@ def report_errors(dialog: Dialog, error: Report) -> bool:
     return has_errors
 
 
-def report_gaps(dialog: Dialog, rows: Sequence[Mapping[str, Any]], warn: Report) -> None:
+def report_gaps(
+    dialog: Dialog,
+    rows: Sequence[Mapping[str, Any]],
+    warn: Report,
+) -> None:
     """Report what a dialogue lacks but can be scored without.
 
     `rows` are those of a dialogue that is scored: one a turn, or one in all if it has no turns. []
@@ -84,7 +88,11 @@ def report_gaps(dialog: Dialog, rows: Sequence[Mapping[str, Any]], warn: Report)
         _report_gaps_of_turn(turn, row, warn)
 
 
-def _report_gaps_of_turn(turn: Turn, row: Mapping[str, Any], warn: Report) -> None:
+def _report_gaps_of_turn(
+    turn: Turn,
+    row: Mapping[str, Any],
+    warn: Report,
+) -> None:
     field = f"turn {turn.turn_pair_id}"
     if turn.turn_status == "ok" and not turn.pred_assistant_text:
         warn("no-reply", NO_REPLY, field=field)

@@ -41,7 +41,10 @@ def set_f1(predicted: Collection[str], truth: Collection[str]) -> float:
 
 
 def score_profile(
-    truth: ProfileTruth, snapshot: ProfileSnapshot | None, replies: str, lexicon: Profile
+    truth: ProfileTruth,
+    snapshot: ProfileSnapshot | None,
+    replies: str,
+    lexicon: Profile,
 ) -> list[FieldScore]:
     """The five fields of one dialogue: accuracy (0 or 1) of three, set F1 of two.
 
@@ -97,7 +100,11 @@ def score_profile(
 
 
 def _value_score(
-    metric: str, truth: str | None, stated: str | None, replies: str, field: ProfileField
+    metric: str,
+    truth: str | None,
+    stated: str | None,
+    replies: str,
+    field: ProfileField,
 ) -> FieldScore:
     """Whether a field has its true value; `stated` is what the snapshot says."""
     true_value = field.value(truth)
@@ -111,7 +118,10 @@ def _value_score(
 
 
 def _set_score(
-    metric: str, truth: list[str] | None, stated: list[str] | None, replies: str
+    metric: str,
+    truth: list[str] | None,
+    stated: list[str] | None,
+    replies: str,
 ) -> FieldScore:
     """F1 of a set; `stated` is what the snapshot says."""
     true_texts = _distinct(truth)

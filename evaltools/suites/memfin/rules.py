@@ -40,7 +40,11 @@ def first_match(word_lists: Mapping[str, Sequence[str]], text: str) -> str | Non
     return None
 
 
-def contradictions(reply: str, constraints: Iterable[str], rule: Contradiction) -> list[str]:
+def contradictions(
+    reply: str,
+    constraints: Iterable[str],
+    rule: Contradiction,
+) -> list[str]:
     """The constraints of the user that the reply speaks against (memfin_metrics 3.1.1).
 
     最大回撤<N%: the reply speaks of drawdown (回撤) and names a whole percentage above N. Any other
@@ -60,7 +64,11 @@ def contradictions(reply: str, constraints: Iterable[str], rule: Contradiction) 
     return broken
 
 
-def _breaks_drawdown(reply: str, constraint: str, rule: Contradiction) -> bool:
+def _breaks_drawdown(
+    reply: str,
+    constraint: str,
+    rule: Contradiction,
+) -> bool:
     if rule.drawdown_word not in reply:
         return False
     limit = re.search(re.escape(rule.drawdown_constraint) + r"\s*([0-9]+)\s*[%％]", constraint)
@@ -71,7 +79,11 @@ def _breaks_drawdown(reply: str, constraint: str, rule: Contradiction) -> bool:
     return any(float(percentage) > highest for percentage in _PERCENT.findall(reply))
 
 
-def _breaks_words(reply: str, constraint: str, rule: Contradiction) -> bool:
+def _breaks_words(
+    reply: str,
+    constraint: str,
+    rule: Contradiction,
+) -> bool:
     words = rule.constraints.get(constraint, ())
     return contains_any(words, reply) and not contains_any(rule.warnings, reply)
 
@@ -107,7 +119,11 @@ def predicted_tags(reply: str, rule: RiskWords) -> list[str]:
     return sorted(tag for tag, words in rule.in_replies.items() if contains_any(words, reply))
 
 
-def covered_tags(required: Sequence[str], predicted: Sequence[str], rule: RiskWords) -> list[str]:
+def covered_tags(
+    required: Sequence[str],
+    predicted: Sequence[str],
+    rule: RiskWords,
+) -> list[str]:
     """The required tags that are disclosed; the tag `any_disclosure` is covered by any tag."""
     covered = []
     for tag in required:
@@ -130,7 +146,9 @@ def forbidden_hits(reply: str, forbidden: Iterable[str]) -> list[str]:
 
 
 def compliance_label(
-    forbidden: Sequence[str], violations: Sequence[Violation], rule: SevereViolations
+    forbidden: Sequence[str],
+    violations: Sequence[Violation],
+    rule: SevereViolations,
 ) -> str:
     """The label of a reply from its forbidden hits and recorded violations (memfin_metrics 3.4).
 
@@ -151,7 +169,9 @@ def compliance_label(
 
 
 def rubric_hits(
-    reply: str, required: Iterable[str], word_lists: Mapping[str, Sequence[str]]
+    reply: str,
+    required: Iterable[str],
+    word_lists: Mapping[str, Sequence[str]],
 ) -> list[str]:
     """The required rubric elements that are present (memfin_metrics 3.5).
 

@@ -37,7 +37,12 @@ TEXT = pd.Series(["text"]).dtype
 """The dtype that pandas gives to texts; a column of nulls gets it too."""
 
 
-def locate(path: Path, name: str | None, options: MemfinOptions, problems: Problems) -> Source:
+def locate(
+    path: Path,
+    name: str | None,
+    options: MemfinOptions,
+    problems: Problems,
+) -> Source:
     """The trace of a run: a file, or a `dialog_trace*.jsonl` of a folder: its only one, or the one with this stem.
 
     A trace is named as its folder; one of several in a folder as its file. UsageError where a folder holds several
@@ -51,7 +56,11 @@ def locate(path: Path, name: str | None, options: MemfinOptions, problems: Probl
     return Source(name or _name_of(trace), files)
 
 
-def _trace_of_folder(folder: Path, name: str | None, problems: Problems) -> Path:
+def _trace_of_folder(
+    folder: Path,
+    name: str | None,
+    problems: Problems,
+) -> Path:
     traces = {trace.stem: trace for trace in sorted(folder.glob(PATTERN))}
     if not traces:
         text = "no {pattern} in this folder"
@@ -127,7 +136,11 @@ class _Trace:
 
 
 def score(
-    source: Source, options: MemfinOptions, problems: Problems, workers: Workers, aside: Path | None
+    source: Source,
+    options: MemfinOptions,
+    problems: Problems,
+    workers: Workers,
+    aside: Path | None,
 ) -> pd.DataFrame:
     """The units frame of a trace: one row a turn of a valid dialogue.
 

@@ -96,7 +96,11 @@ def read_dialog(record: Mapping[str, Any]) -> Dialog:
 
 
 def score_turn(
-    dialog: Dialog, turn: Turn, history: History, lexicon: Lexicon, ignore_memory_keys: bool
+    dialog: Dialog,
+    turn: Turn,
+    history: History,
+    lexicon: Lexicon,
+    ignore_memory_keys: bool,
 ) -> dict[str, Any]:
     """One row of turn_eval.jsonl."""
     memory = _memory_fields(dialog, turn, history, lexicon, ignore_memory_keys)
@@ -146,7 +150,11 @@ def violations_of(turn: Turn) -> list[Violation]:
 
 
 def _memory_fields(
-    dialog: Dialog, turn: Turn, history: History, lexicon: Lexicon, ignore_memory_keys: bool
+    dialog: Dialog,
+    turn: Turn,
+    history: History,
+    lexicon: Lexicon,
+    ignore_memory_keys: bool,
 ) -> dict[str, Any]:
     """M1: which required keys stand in which memory (memfin_metrics 3.1)."""
     tags = turn.gt_turn_tags or TurnTags()
@@ -197,7 +205,11 @@ def _risk_fields(turn: Turn, lexicon: Lexicon) -> dict[str, Any]:
     }
 
 
-def _compliance_fields(dialog: Dialog, turn: Turn, lexicon: Lexicon) -> dict[str, Any]:
+def _compliance_fields(
+    dialog: Dialog,
+    turn: Turn,
+    lexicon: Lexicon,
+) -> dict[str, Any]:
     """M4: the label of the reply and its true label (memfin_metrics 3.4)."""
     tags = turn.gt_turn_tags or TurnTags()
     reply = turn.pred_assistant_text or ""

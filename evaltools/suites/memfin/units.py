@@ -20,7 +20,9 @@ CONTEXT_LIMIT = 1_000
 
 
 def dialog_units(
-    dialog: Dialog, lexicon: Lexicon, ignore_memory_keys: bool = False
+    dialog: Dialog,
+    lexicon: Lexicon,
+    ignore_memory_keys: bool = False,
 ) -> list[dict[str, Any]]:
     """The units of a valid dialogue, one a turn, with the columns of columns.py.
 
@@ -41,7 +43,10 @@ def dialog_units(
 
 
 def _evidence(
-    dialog: Dialog, turn: Turn, row: Mapping[str, Any], lexicon: Lexicon
+    dialog: Dialog,
+    turn: Turn,
+    row: Mapping[str, Any],
+    lexicon: Lexicon,
 ) -> dict[str, Any]:
     """What a reader needs to see why a turn falls short."""
     reply = turn.pred_assistant_text or ""

@@ -69,7 +69,10 @@ def is_json_lines(path: Path) -> bool:
 
 
 def blocks(
-    path: Path, problems: Problems, only: RunKey | None = None, further: bool = False
+    path: Path,
+    problems: Problems,
+    only: RunKey | None = None,
+    further: bool = False,
 ) -> Iterator[pd.DataFrame]:
     """The rows that can be used, all of them or those of one condition and seed.
 
@@ -99,7 +102,11 @@ def _is(column: pd.Series, name: str | None) -> pd.Series:
     return texts.eq(name)
 
 
-def _raw_blocks(path: Path, problems: Problems, further: bool) -> Iterator[pd.DataFrame]:
+def _raw_blocks(
+    path: Path,
+    problems: Problems,
+    further: bool,
+) -> Iterator[pd.DataFrame]:
     """Blocks of rows as they stand in the file; the index is the line."""
     known = columns(path, problems)
     if path.suffix.lower() == ".parquet":
@@ -192,7 +199,10 @@ def _is_flat(kind: Any) -> bool:
 
 
 def _parquet_blocks(
-    path: Path, known: list[str], problems: Problems, further: bool
+    path: Path,
+    known: list[str],
+    problems: Problems,
+    further: bool,
 ) -> Iterator[pd.DataFrame]:
     import pyarrow as pa
 
@@ -219,7 +229,11 @@ def _parquet_blocks(
         raise problems.fatal("bad-parquet", text, reason=str(error), file=path, line=row) from None
 
 
-def _refuse_swollen(decoded: int, path: Path, problems: Problems) -> None:
+def _refuse_swollen(
+    decoded: int,
+    path: Path,
+    problems: Problems,
+) -> None:
     """InputError for a parquet file that takes far more memory than disk."""
     if decoded > FILE_BYTES and decoded > MOST_TIMES * path.stat().st_size:
         size = FILE_BYTES >> 20
@@ -259,7 +273,10 @@ def _decoded(batch: Any) -> Any:
 
 
 def _csv_blocks(
-    path: Path, known: list[str], problems: Problems, further: bool
+    path: Path,
+    known: list[str],
+    problems: Problems,
+    further: bool,
 ) -> Iterator[pd.DataFrame]:
     rows = csv_rows(path, problems)
     _, header = next(rows)
@@ -278,7 +295,11 @@ def _csv_blocks(
         yield pd.DataFrame(cells, index=lines, columns=names)
 
 
-def _json_blocks(path: Path, problems: Problems, further: bool) -> Iterator[pd.DataFrame]:
+def _json_blocks(
+    path: Path,
+    problems: Problems,
+    further: bool,
+) -> Iterator[pd.DataFrame]:
     decode = None if further else decoder(Line)  # the fast decoder passes over further keys
     lines = read_jsonl(path, Line, problems, id_field="id", decode=decode)
     cells_of = attrgetter(*COLUMNS)

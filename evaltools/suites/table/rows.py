@@ -28,7 +28,11 @@ TRUTH = {
 }
 
 
-def usable_rows(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame:
+def usable_rows(
+    frame: pd.DataFrame,
+    path: Path,
+    problems: Problems,
+) -> pd.DataFrame:
     """The rows of a block that can be used; what is wrong with the others is reported.
 
     Columns: NAMES as text, num and den (null: not measured), low, high, higher_is_better
@@ -97,13 +101,23 @@ def as_text(column: pd.Series) -> Any:
 class _RowCheck:
     """Reports what is wrong with the rows of a block, one problem a row."""
 
-    def __init__(self, frame: pd.DataFrame, path: Path, problems: Problems) -> None:
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        path: Path,
+        problems: Problems,
+    ) -> None:
         self.frame = frame
         self.path = path
         self.problems = problems
         self.is_bad = np.zeros(len(frame), dtype=bool)
 
-    def refuse(self, is_wrong: Any, column: str, expected: str | Message) -> None:
+    def refuse(
+        self,
+        is_wrong: Any,
+        column: str,
+        expected: str | Message,
+    ) -> None:
         """Report the rows in which a column is wrong, but for those that are bad already."""
         if isinstance(expected, str):
             expected = Message(expected)

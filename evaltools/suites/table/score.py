@@ -104,7 +104,11 @@ def _read_run(source: Source, options: TableOptions) -> RunRows:
 
 
 @lru_cache(maxsize=1)
-def _blocks_of_runs(path: Path, _changed: int, _size: int) -> dict[RunKey, list[pd.DataFrame]]:
+def _blocks_of_runs(
+    path: Path,
+    _changed: int,
+    _size: int,
+) -> dict[RunKey, list[pd.DataFrame]]:
     """Run -> its rows that can be used, in blocks; the file is read once for all of its runs."""
     runs: dict[RunKey, list[pd.DataFrame]] = {}
     for block in blocks(path, Problems("skip"), further=True):

@@ -33,7 +33,12 @@ def runs(path: Path, problems: Problems) -> list[str]:
     return list(survey(path, problems).runs)
 
 
-def locate(path: Path, name: str | None, options: TableOptions, problems: Problems) -> Source:
+def locate(
+    path: Path,
+    name: str | None,
+    options: TableOptions,
+    problems: Problems,
+) -> Source:
     """A run of a file: the only one, or the one of that name."""
     content = survey(path, problems)
     names = list(content.runs)

@@ -51,7 +51,11 @@ def survey(path: Path, problems: Problems) -> Survey:
 
 
 @lru_cache(maxsize=8)
-def _survey(path: Path, _changed: int, _size: int) -> Survey:
+def _survey(
+    path: Path,
+    _changed: int,
+    _size: int,
+) -> Survey:
     problems = Problems("skip")
     keys: dict[RunKey, None] = {}
     facts = pd.DataFrame()
@@ -118,7 +122,11 @@ def _merged(facts: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _refuse_contradictions(facts: pd.DataFrame, path: Path, problems: Problems) -> None:
+def _refuse_contradictions(
+    facts: pd.DataFrame,
+    path: Path,
+    problems: Problems,
+) -> None:
     """Report the metrics of which rows say different things."""
     for row in facts.itertuples():
         name = repr(str(row.metric)[:80])
@@ -181,7 +189,11 @@ def _free_key(key: str, taken: set[str]) -> str:
     return free
 
 
-def _run_names(keys: dict[RunKey, None], path: Path, problems: Problems) -> dict[str, RunKey]:
+def _run_names(
+    keys: dict[RunKey, None],
+    path: Path,
+    problems: Problems,
+) -> dict[str, RunKey]:
     """The runs by the name `<condition>__seed<seed>_<stem>`, without what the file does not say."""
     runs: dict[str, RunKey] = {}
     by_folded_name: dict[str, RunKey] = {}

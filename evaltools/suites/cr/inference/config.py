@@ -164,7 +164,12 @@ class Config(Section):
             run_id = f"{run_id}_{condition}"
         return f"{run_id}__seed{seed}_proposed"
 
-    def identity(self, condition: str, seed: int, content: Mapping[str, Any]) -> str:
+    def identity(
+        self,
+        condition: str,
+        seed: int,
+        content: Mapping[str, Any],
+    ) -> str:
         """The hash of all that a row follows from.
 
         `content`: the hashes of the files that the config names.

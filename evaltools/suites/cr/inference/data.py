@@ -38,7 +38,11 @@ class Text:
     split: str = ""
 
 
-def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Text]:
+def read_texts(
+    config: Config,
+    limit: int | None,
+    problems: Problems,
+) -> list[Text]:
     """The samples to run, in order.
 
     InputError for a doubled id, an empty text, and a sample without gold.
@@ -111,7 +115,11 @@ def _read_lines(config: Config, problems: Problems) -> Iterator[tuple[int | str,
         )
 
 
-def taxonomy(config: Config, texts: list[Text], problems: Problems) -> tuple[str, ...]:
+def taxonomy(
+    config: Config,
+    texts: list[Text],
+    problems: Problems,
+) -> tuple[str, ...]:
     """The refs that a model may name: of the config's file, else of the gold, else those of NIKL.
 
     InputError where the gold has others than the file.

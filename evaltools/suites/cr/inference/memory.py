@@ -100,7 +100,11 @@ def read_episodes(
     return episodes
 
 
-def refuse_evaluated(n: int, where: str | Message, allowed: bool) -> None:
+def refuse_evaluated(
+    n: int,
+    where: str | Message,
+    allowed: bool,
+) -> None:
     """UsageError where `n` episodes are of samples that are evaluated, unless that is `allowed`."""
     if n and not allowed:
         raise UsageError(

@@ -51,7 +51,11 @@ class Plan:
         return runs
 
 
-def plan(path: Path, limit: int | None, problems: Problems) -> Plan:
+def plan(
+    path: Path,
+    limit: int | None,
+    problems: Problems,
+) -> Plan:
     """Read everything that a config names. InputError or UsageError for what cannot be run."""
     config = read_config(path)
     texts = read_texts(config, limit, problems)
@@ -71,7 +75,11 @@ def plan(path: Path, limit: int | None, problems: Problems) -> Plan:
     return Plan(config, texts, prompts, episodes, content)
 
 
-def _episodes(config: Config, texts: list[Text], problems: Problems) -> list[Episode]:
+def _episodes(
+    config: Config,
+    texts: list[Text],
+    problems: Problems,
+) -> list[Episode]:
     """The episodes of the config's file, where a condition uses them."""
     memory = config.memory
     episodes = []

@@ -115,7 +115,11 @@ def _shown(candidate: Candidate) -> dict[str, Any]:
     return row
 
 
-def read_prompts(folder: Path | None, model: Model, refs: Sequence[str]) -> Prompts:
+def read_prompts(
+    folder: Path | None,
+    model: Model,
+    refs: Sequence[str],
+) -> Prompts:
     """The package's prompts, those replaced that the folder has.
 
     UsageError for a file of another name there.

@@ -56,7 +56,11 @@ def _clauses(text: str) -> list[str]:
     return [clause for clause in text.split("\n") if clause.strip()]
 
 
-def _triplets(stage: str, text: str, draw: int) -> list[dict[str, Any]]:
+def _triplets(
+    stage: str,
+    text: str,
+    draw: int,
+) -> list[dict[str, Any]]:
     """Nouns of the list with the words of their clause.
 
     Negation is seen by P-NEG, what is implied by P-IMP, and by the others for some seeds.
