@@ -15,6 +15,7 @@ from .numerals import (
     ENGLISH_SCALE,
     NATIVE,
     ONES,
+    TEN_THOUSAND,
     Number,
     Value,
     english_value,
@@ -32,6 +33,9 @@ _AMOUNT_ENDS = re.compile(
 )
 _JOINT = re.compile(rf"\s?(?:{AROUND['joints']})\s?(?:최대|최고)?\s?")
 _HALF = re.compile(r"\s?반(?![가-힣])|\s?반(?=(?:이|을|은|만|요|까지|부터|정도|동안)(?![가-힣]))")
+_SPOKEN_SUM = re.compile("[일이삼사오육칠팔구][십백천](?:[일이삼사오육칠팔구]?[십백천])*[만억]")
+"""오백만: surely a sum without its unit, as speech has it."""
+
 _SCALES = re.compile("[십백천만억조]")
 _LATIN = re.compile("[a-z]")
 _BLANK = re.compile(r"\s")
@@ -126,6 +130,11 @@ class QuantityReader:
             if value is not None:
                 self._add(named.unit, value, end - len(run), named.end)
                 return named.end
+        if _SPOKEN_SUM.fullmatch(self.text, start, stop) and _AMOUNT_ENDS.match(self.text, stop):
+            value = hangul_value(self.text[start:stop])
+            if value is not None and self.words.won:
+                self._add(self.words.won, value, start, stop, support_only=True)
+                return stop
         blank = _BLANK.search(self.text, start, stop)
         return blank.start() if blank else stop
 
@@ -234,6 +243,8 @@ class QuantityReader:
 
 def _in_scale_of(number: Number, bare: Number) -> Value:
     """A bare figure in the scale of the number that follows: the 2 of 2~3천만원 is 20 million."""
+    if bare.small == 1000 and number.value > 1000 * bare.value:
+        return bare.value * TEN_THOUSAND  # 5천에서 1,900만원
     if bare.big > 1 or not number.lead:
         return bare.value
     if bare.small == 1 and bare.value < number.lead:

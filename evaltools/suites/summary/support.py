@@ -30,7 +30,7 @@ from .statements import (
     rarity,
     statements,
 )
-from .unread import bare_figures
+from .unread import PARTICLES, bare_figures
 
 MOST_SOURCES = 600
 """Values of the sources that each value of a summary is held against; all others are compared by value only."""
@@ -64,9 +64,12 @@ NOT_DENIED = "no source says that it is not paid"
 
 BOUNDS = frozenset({LOW, HIGH})
 
-_BARE = re.compile(r"([0-9][0-9,.]+)(?:으?로|은|는|이|을|를|만|이?고|이에요|예요|입니다)?")
+_BARE = re.compile(rf"([0-9][0-9,.]+|[1-9]천)(?:{PARTICLES})?")
 _FIGURE = re.compile(r"[0-9][0-9,.]+")
 """A figure of two signs or more: one digit is the number of too much else."""
+
+_THOUSANDS = re.compile("[1-9]천")
+"""Said without its unit it is thousands of won, or of 만원: 4천 supports 4천만."""
 
 OF_SIDE = {LOW: BOUND, HIGH: BOUND, PAID: OPPOSITE_PAYMENT, DENIED: OPPOSITE_PAYMENT}
 
@@ -104,7 +107,7 @@ class SourceValues:
 
     @cached_property
     def bare(self) -> dict[str, dict[str, Any]]:
-        """Figures that stand without a unit (1년 안에는 500): digits -> the first place."""
+        """Figures that stand without a unit (1년 안에는 500, 집기 4천): the figure -> the first place."""
         places: dict[str, dict[str, Any]] = {}
         for number, source in enumerate(self.sources):
             for figure in bare_figures(source):
@@ -284,10 +287,13 @@ def _without_its_value(
 
 def _bare_place(entity: Entity, values: SourceValues) -> dict[str, Any]:
     """Where a source has the figure of a sum or a share without its unit; {} where none does."""
-    figure = _FIGURE.match(entity.text)
-    if entity.kind not in ("amount", "percent") or figure is None:
+    if entity.kind not in ("amount", "percent"):
         return {}
-    return values.bare.get(figure[0].replace(",", ""), {})
+    figure = _FIGURE.match(entity.text)
+    if figure is not None:
+        return values.bare.get(figure[0].replace(",", ""), {})
+    thousands = _THOUSANDS.match(entity.text)
+    return values.bare.get(thousands[0], {}) if thousands else {}
 
 
 def _contradict(result: Support, shown: dict[str, Any]) -> None:

@@ -94,6 +94,10 @@ def _alternatives(units: Iterable[Unit], hangul_only: bool = False) -> str:
     return "|".join(patterns[word] for word in longest_first)
 
 
+_POLITE_END = "(?!신데|신가요)"
+"""What may follow a unit though it begins as a longer word does: 6회신데, but not 회신."""
+
+
 def _word_pattern(word: str, not_before: Iterable[str]) -> str:
     parts = [re.escape(part) for part in word.split()]
     pattern = r"[\s-]".join(parts)
@@ -102,5 +106,5 @@ def _word_pattern(word: str, not_before: Iterable[str]) -> str:
         pattern += "(?![a-z])"
     forbidden = [re.escape(text) for text in not_before]
     if forbidden:
-        pattern += f"(?!{'|'.join(forbidden)})"
+        pattern += f"(?!{_POLITE_END}(?:{'|'.join(forbidden)}))"
     return pattern

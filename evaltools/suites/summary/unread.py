@@ -17,6 +17,11 @@ _FIGURE = re.compile(
 
 _DIGITS = re.compile(r"\d(?:[\d,.:/-]*\d)?")
 
+PARTICLES = "으로|로|은|는|이|을|를|만|이고|고|이에요|예요|입니다"
+"""What may stand behind a figure and is no part of it."""
+
+_WITH_PARTICLE = re.compile(rf"[0-9][0-9,.]+(?:{PARTICLES})")
+
 
 def bare_figures(read: ReadText) -> Iterator[re.Match[str]]:
     """The figures of a text that begin in none of its values, in order, with the word at their end."""
@@ -47,7 +52,7 @@ def _stands_as_written(answer: str, figure: re.Match[str], contexts: Sequence[st
     with_letter = []
     if before.isalpha():
         with_letter.append(rf"{re.escape(before)}{re.escape(digits[0])}(?![0-9])")
-    if behind.isalpha():
+    if behind.isalpha() and not _WITH_PARTICLE.fullmatch(figure[0]):
         with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}{re.escape(behind)}")
     if not with_letter:
         with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}(?![0-9])")

@@ -1,0 +1,132 @@
+"""What letters, notes and calls write in a short way, against a summary that writes it in full, or the reverse."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaltools.suites.summary.entities import extractor
+from evaltools.suites.summary.rules import load_rules
+from evaltools.suites.summary.scoring import score
+from evaltools.suites.summary.states import metric_state
+
+EXTRACTOR = extractor(load_rules("ko-insurance").compiled)
+
+
+def dates(text: str) -> list[str]:
+    entities = EXTRACTOR.entities(text)
+    return [e.value for e in entities if e.kind == "date" and not e.support_only]
+
+
+def accuracy(summary: str, source: str) -> str:
+    told = score(summary, [source])["summary_accuracy"]
+    passed = told.score >= 0.9
+    return metric_state("summary_accuracy", told.evidence, measured=told.measured, passed=passed)
+
+
+def covers(summary: str, source: str, tag: str) -> bool:
+    return score(summary, [source], [tag])["summary_risk_coverage"].score == 1.0
+
+
+def names_followup(summary: str) -> bool:
+    scores = score(summary, ["3만원"], ["needs_followup"])
+    return scores["summary_needs_followup"].score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("환급금은 9.30. 지급되었습니다", ["--09-30"]),
+        ("민원 취하(10.29.)", ["--10-29"]),
+        ("입원 6.1.~6.20.(20일)", ["--06-01", "--06-20"]),
+        ("6.1.~6.20.(20일)", ["--06-01", "--06-20"]),
+        ("금리 3.3~5.5%", []),
+        ("버전 3.3. 설치", []),
+        ("v1.2. 배포", []),
+        ("1.2.3. 용어", []),
+        ("비율 13.3. 이하", []),
+        ("3.3. 보상하는 손해\n3.4. 보상하지 않는 손해", []),
+        ("’15년 가입, ’16년 해지", ["2015", "2016"]),
+        ("’14.11.11 가입", ["2014-11-11"]),
+        ("'15년 갱신형' 특약", []),
+        ("15년 유지", []),
+        ("’15년간 납입", []),
+    ],
+)
+def test_dates_with_dots_and_with_apostrophes(text: str, values: list[str]) -> None:
+    assert dates(text) == values
+
+
+@pytest.mark.parametrize(
+    ("summary", "source", "wrong"),
+    [
+        ("집기 4천만, 재고 1천만", "집기 4천 / 재고 1천, 월 37,400원", "집기 5천만, 재고 1천만"),
+        (
+            "가입금액을 5천만원에서 1,900만원으로",
+            "가입금액을 5천에서 1,900만 원으로",
+            "가입금액을 6천만원에서 1,900만원으로",
+        ),
+        ("5천원에서 1만원 사이", "5천~1만원", "5천만원에서 1만원 사이"),
+        ("500만원 송금", "한도 1,288만 원 중 오백만 할게요", "600만원 송금"),
+        ("연 6회까지", "연 6회신데 두 번 쓰셨어요", "연 7회까지"),
+        ("5만원을 끝자리 4417로 입금", "5만원, 끝자리 4417 맞으시죠?", "5만원을 끝자리 4418로 입금"),
+    ],
+)
+def test_sums_and_counts_of_speech(summary: str, source: str, wrong: str) -> None:
+    assert accuracy(summary, source) == "ok"
+    assert accuracy(wrong, source) != "ok"
+
+
+def test_a_reply_is_no_counter() -> None:
+    assert not EXTRACTOR.entities("내일 3회신 예정")
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "고객님께서 보상 여부를 문의하셨고 답변드렸습니다.",
+        "직업이 바뀌면 바로 회사에 통지해야 하고, 위반 시 삭감됩니다.",
+        "180일 이내 확정되지 않을 때는 의사 진단에 따릅니다.",
+    ],
+)
+def test_a_question_a_duty_and_a_condition_are_no_followup(summary: str) -> None:
+    assert not names_followup(summary)
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "전손 여부는 손해사정사가 모레 현장조사 후 고객에게 설명할 예정.",
+        "보상 여부를 본사에 문의하기로 함.",
+        "심사 결과를 고객에게 통지해야 함.",
+        "금액이 아직 확정되지 않았습니다.",
+    ],
+)
+def test_an_act_that_is_still_due_is_a_followup(summary: str) -> None:
+    assert names_followup(summary)
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("한 달 안에 쓴 것만 인정.", "홀인원 하신 날부터 한 달 안에 쓰신 것만 인정됩니다."),
+        ("계약 후 1년 이내 수술은 반액", "다만 1년 이내에 수술을 받은 경우 50%로 합니다."),
+        ("예외로 허가사항대로 투여한 경우", "다만 허가사항대로 투여된 경우는 보상합니다."),
+        ("가액 80%에 미달해 비례보상", "가액의 80% 미만인 때 비례보상"),
+        ("중증치매(CDR 3점 이상) 2,500만원", "중증치매: CDR 3점 이상 지속 시 2,500만원"),
+    ],
+)
+def test_a_condition_told_by_its_bound(summary: str, source: str) -> None:
+    assert covers(summary, source, "condition")
+    assert not covers("주차는 3만원 이상", source, "condition")
+
+
+def test_what_is_outside_the_cover_is_excluded() -> None:
+    source = "결로로 생긴 손해는 보상하지 않습니다."
+    assert covers("결로 손해는 보상 밖이다.", source, "exclusion")
+
+
+def test_a_share_of_fault_is_no_promise() -> None:
+    source = ["저희 가입자 과실 100%로 정리됐어요."]
+    fault = score("우리 가입자 과실 100%.", source)["summary_non_definitive"]
+    promise = score("100% 지급됩니다.", source)["summary_non_definitive"]
+    assert (fault.score, promise.score) == (1.0, 0.0)
