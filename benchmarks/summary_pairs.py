@@ -26,7 +26,15 @@ from evaltools.suites.summary.scoring import score_case
 from evaltools.suites.summary.states import JUDGED, metric_state
 
 FILE = Path(__file__).resolve().parents[1] / "tests" / "data" / "summary_pairs.jsonl"
-SETS = {"f": "first", "g": "first", "h": "second", "k": "third", "n": "fourth", "m": "fifth", "p": "sixth"}
+SETS = {
+    "f": "first",
+    "g": "first",
+    "h": "second",
+    "k": "third",
+    "n": "fourth",
+    "m": "fifth",
+    "p": "sixth",
+}
 """The first letter of an id -> when its source was written."""
 
 
