@@ -149,10 +149,11 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
         children = set(active_children()) - others
         for child in children:
             child.terminate()
+        # without waiting, the thread of the pool would still be at work when this process ends
+        pool.shutdown(cancel_futures=True)
         for child in children:
             child.join()
         raise
