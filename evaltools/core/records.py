@@ -48,9 +48,12 @@ def _as_message(error: Any) -> Message:
     """What pydantic says of an error, as a template and its values, so that it can be told in another language."""
     text = error["msg"]
     context = error.get("ctx", {})
+    if error["type"] == "value_error":  # of a validator of ours
+        told = _told(context["error"])
+        return told if isinstance(told, Message) else Message(told)
     try:
         template = PydanticKnownError(error["type"], context).message_template
-    except (KeyError, TypeError, ValueError):  # of a validator of ours
+    except (KeyError, TypeError, ValueError):
         return Message(text)
     values = {name: _told(value) for name, value in context.items()}
     message = Message(template, values)

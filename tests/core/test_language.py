@@ -376,7 +376,6 @@ OF_PYDANTIC = {
         ("finite_number", None),
         ("extra_forbidden", None),
         ("json_invalid", {"error": "a reason"}),
-        ("value_error", {"error": "a reason"}),
     )
 } | {
     # of JSON, and of one character, it says it in other words than its template

@@ -27,6 +27,9 @@ NEAR = 16
 OPPOSITE_PAYMENT = "the source says the opposite of payment"
 STATED = "the source states a value for it"
 
+WAIVER = "면제"
+"""Without a value it is a benefit as a payment is, which is given or not."""
+
 _FIGURE = re.compile("[0-9]")
 
 _ITEM = (
@@ -61,12 +64,12 @@ class Claim:
 
 def opposite_claims(summary: ReadText, sources: Sequence[ReadText]) -> Iterator[dict[str, Any]]:
     """The claims of a summary of which the most alike clause of the sources says the opposite, as evidence."""
-    claims = [claim for claim in _claims(summary) if not _FIGURE.search(claim.text)]
+    claims = [claim for claim in payment_claims(summary) if not _FIGURE.search(claim.text)]
     if not claims:
         return
     of_sources = []
     for number, source in enumerate(sources):
-        of_sources += [(number, claim) for claim in _claims(source)]
+        of_sources += [(number, claim) for claim in payment_claims(source)]
     for claim in claims:
         opposite = _opposite(claim, of_sources)
         if opposite is not None:
@@ -97,14 +100,14 @@ def _opposite(claim: Claim, sources: Sequence[tuple[int, Claim]]) -> tuple[int, 
     return best
 
 
-def _claims(read: ReadText) -> Iterator[Claim]:
+def payment_claims(read: ReadText) -> Iterator[Claim]:
     """The clauses of a text that say whether something is paid."""
     text = read.text
     clause_start = 0
     ends = [match.span() for match in STOP.finditer(text.norm)]
     for clause_end, following in [*ends, (len(text.norm), 0)]:
         clause = text.norm[clause_start:clause_end]
-        side = payment(clause + " ")
+        side = payment(clause.replace(WAIVER, "보상") + " ")
         words = syllable_pairs(PAYMENT_WORDS.sub(" ", clause))
         if side and words:
             blanks = len(clause) - len(clause.lstrip())

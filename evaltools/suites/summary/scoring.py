@@ -19,7 +19,7 @@ from typing import Any
 
 from .compiled import CompiledRules
 from .entities import Entity, ReadText, by_key, extractor
-from .retold import tag_told, weakly_said
+from .retold import promises, tag_told, weakly_said
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .schema import split_tags
 from .support import Support, entity_json, support
@@ -144,7 +144,7 @@ def score_case(
         if tag in compiled.tags:
             of_tags[tag], due[tag] = tag_told(tag, summary, sources, compiled)
     followup = find_matches(compiled.followup, summary, compiled)
-    definitive = [find_matches(named, summary, compiled) for named in compiled.definitive]
+    definitive = [promises(named, summary, sources, compiled) for named in compiled.definitive]
 
     scores = {
         "summary_accuracy": _accuracy(blank, held, sources, unread),

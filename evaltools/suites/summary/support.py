@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from .claims import OPPOSITE_PAYMENT, absent_items, opposite_claims
+from .claims import OPPOSITE_PAYMENT, absent_items, opposite_claims, payment_claims
 from .entities import Entity, ReadText
 from .restated import is_about, restated
 from .statements import (
+    AFTER,
     DENIED,
     HIGH,
     LOW,
@@ -27,10 +28,12 @@ from .statements import (
     PAID,
     Statement,
     likeness,
+    payment,
     rarity,
     statements,
 )
 from .unread import PARTICLES, bare_figures
+from .wording import SENTENCE_END
 
 MOST_SOURCES = 600
 """Values of the sources that each value of a summary is held against; all others are compared by value only."""
@@ -61,6 +64,8 @@ BOUND = "the source puts the opposite bound on it"
 CHANGE = "the source says the opposite change"
 ITEM = "the source says it of another item"
 NOT_DENIED = "no source says that it is not paid"
+
+EXCESS = re.compile("넘는|넘은|초과")
 
 BOUNDS = frozenset({LOW, HIGH})
 
@@ -104,6 +109,16 @@ class SourceValues:
         self._same: dict[str, list[Statement]] = {}
         for statement in self.known:
             self._same.setdefault(statement.entity.key, []).append(statement)
+
+    @cached_property
+    def denied(self) -> list[frozenset[str]]:
+        """The words of the clauses that say that something is not paid."""
+        denied = []
+        for source in self.sources:
+            for claim in payment_claims(source):
+                if claim.side == DENIED:
+                    denied.append(claim.words)
+        return denied[:MOST_SOURCES]
 
     @cached_property
     def bare(self) -> dict[str, dict[str, Any]]:
@@ -163,7 +178,20 @@ class SourceValues:
         if statement.entity.kind not in SUMS or DENIED not in statement.sides:
             return ""
         same = self._same_value(statement)
-        return "" if any(DENIED in _all_sides(source) for source in same) else NOT_DENIED
+        if any(DENIED in _all_sides(source) for source in same):
+            return ""
+        in_words = any(words <= statement.words for words in self.denied)
+        if in_words or any(map(self._excess_is_denied, same)):
+            return ""
+        return NOT_DENIED
+
+    def _excess_is_denied(self, source: Statement) -> bool:
+        """Whether the sentence goes on to deny what is beyond a sum: 2만 달러로, 넘는 부분은 보상할 수 없음."""
+        end = source.entity.end
+        raw = self.sources[source.number].raw
+        behind = SENTENCE_END.split(raw[end : end + AFTER], maxsplit=1)[0]
+        excess = EXCESS.search(behind)
+        return excess is not None and payment(behind[excess.start() :] + " ") == DENIED
 
     def instead(self, statement: Statement) -> Statement | None:
         """The sources' own value of the kind at the item of a value that none of them states."""

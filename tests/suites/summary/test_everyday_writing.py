@@ -134,3 +134,73 @@ def test_a_share_of_fault_is_no_promise() -> None:
     fault = score("우리 가입자 과실 100%.", source)["summary_non_definitive"]
     promise = score("100% 지급됩니다.", source)["summary_non_definitive"]
     assert (fault.score, promise.score) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("summary", "source", "score_of_it"),
+    [
+        ("입원 의료비 100% 보상", "의료비를 100% 보상하고 3천만원까지예요.", 1.0),
+        ("입원 의료비 100% 보상", "고객: 의료비 100% 보상되나요? 상담사: 80% 보상됩니다.", 0.0),
+        ("입원 의료비 100% 보상", "대물은 100% 할증됩니다.", 0.0),
+        ("무조건 보상", "무조건 보상됩니다.", 0.0),
+    ],
+)
+def test_only_a_rate_that_the_source_states_word_for_word_is_no_promise(
+    summary: str, source: str, score_of_it: float
+) -> None:
+    assert score(summary, [source])["summary_non_definitive"].score == score_of_it
+
+
+def test_the_literal_rules_let_no_rate_off() -> None:
+    literal = score("100% 보상", ["의료비를 100% 보상합니다."], rules="seed")
+    assert literal["summary_non_definitive"].score == 0.0
+
+
+def test_an_amount_that_never_changes_is_a_promise() -> None:
+    told = score("이 금액은 평생 변동 없이 보장됩니다.", ["이율에 따라 변합니다."])
+    assert told["summary_non_definitive"].score == 0.0
+
+
+@pytest.mark.parametrize(
+    ("summary", "source", "expected"),
+    [
+        (
+            "진단비 2,000만원은 부지급 처리됨.",
+            "청구: 진단비 2,000만원\n계약을 해지하고 진단비를 지급하지 않습니다.",
+            "ok",
+        ),
+        (
+            "가입금액이 2만달러여서 초과분은 보상 불가.",
+            "가입금액이 2만 달러로, 이를 넘는 부분은 보상할 수 없음.",
+            "ok",
+        ),
+        ("진단비 2,000만원은 부지급.", "청구: 진단비 2,000만원\n주차비는 드리지 않습니다.", "look"),
+        ("가입금액이 2만달러여서 초과분은 보상 불가.", "가입금액이 2만 달러입니다.", "look"),
+        ("작업이 160시간에 못 미치는 경우 30일", "작업이 160시간을 초과하는 경우 30일", "fail"),
+        ("작업이 160시간에 미달하면 30일", "작업이 160시간 미만이면 30일", "ok"),
+    ],
+)
+def test_denials_and_bounds_in_other_words(summary: str, source: str, expected: str) -> None:
+    assert accuracy(summary, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "source"),
+    [
+        (
+            "예방 목적 치석제거는 보상되지 않음. 3만원 공제",
+            "예방 목적 치석제거는 보상됨. 3만원 공제",
+            "치석제거 같은 예방 목적 처치는 보상에서 빠집니다. 3만 원 공제합니다.",
+        ),
+        (
+            "갱신형 특약 보험료는 면제되지 않음. 180일째 진단",
+            "갱신형 특약 보험료도 면제됨. 180일째 진단",
+            "갱신형 특약의 보험료는 면제 대상에서 제외합니다. 180일째 진단",
+        ),
+    ],
+)
+def test_the_opposite_of_what_a_source_says_without_a_sum(
+    right: str, wrong: str, source: str
+) -> None:
+    assert accuracy(right, source) == "ok"
+    assert accuracy(wrong, source) == "look"

@@ -298,3 +298,15 @@ def test_every_option_that_is_given_says_what_it_is() -> None:
     given = SummaryOptions.settable()
     assert "rules" in given and not {"rules_identity", "rules_version"} & set(given)
     assert all(SummaryOptions.model_fields[name].description for name in given)
+
+
+def test_an_error_of_a_validator_is_told_in_its_own_words(tmp_path: Path) -> None:
+    path = tmp_path / "own.json"
+    followup = {"phrases": ["확인"], "let_off": ["nope"]}
+    head = {"schema_version": 1, "name": "own", "version": "1", "extends": "ko-insurance"}
+    content = {**head, "followup": followup}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        load_rules(str(path))
+    assert "Value error" not in str(raised.value)
+    assert ": no let-off named nope" in str(raised.value)
