@@ -99,17 +99,21 @@ def promises(
     The literal rules, which do not fold look-alikes, let nothing off.
     """
     matches = find_matches(named, summary, rules)
-    rates = [match for match in matches.standing if _FIGURE.search(match["text"])]
-    if not rates or not rules.fold:
+    has_rate = any(_FIGURE.search(match["text"]) for match in matches.standing)
+    if not has_rate or not rules.fold:
         return matches
     of_sources = set()
     for source in sources:
         for match in find_matches(named, source, rules).standing:
             of_sources.add(_with_next_word(match, source))
-    for match in rates:
-        if _with_next_word(match, summary) in of_sources:
-            matches.standing.remove(match)
+    promised = []
+    for match in matches.standing:
+        is_rate = _FIGURE.search(match["text"])
+        if is_rate and _with_next_word(match, summary) in of_sources:
             matches.let_off.append({**match, "let_off": STATED_RATE, "by": match["text"]})
+        else:
+            promised.append(match)
+    matches.standing[:] = promised
     return matches
 
 

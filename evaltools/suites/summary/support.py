@@ -111,14 +111,19 @@ class SourceValues:
             self._same.setdefault(statement.entity.key, []).append(statement)
 
     @cached_property
-    def denied(self) -> list[frozenset[str]]:
-        """The words of the clauses that say that something is not paid."""
-        denied = []
+    def denied(self) -> Sequence[frozenset[str]]:
+        """The words of the clauses that say that something is not paid, each once."""
+        denied = {}
         for source in self.sources:
             for claim in payment_claims(source):
                 if claim.side == DENIED:
-                    denied.append(claim.words)
-        return denied[:MOST_SOURCES]
+                    denied[claim.words] = claim
+        return list(denied)[:MOST_SOURCES]
+
+    @cached_property
+    def exceeded(self) -> set[str]:
+        """The keys of the sums of which a source says that what goes beyond is not paid."""
+        return {source.entity.key for source in self.compared if self._excess_is_denied(source)}
 
     @cached_property
     def bare(self) -> dict[str, dict[str, Any]]:
@@ -181,7 +186,7 @@ class SourceValues:
         if any(DENIED in _all_sides(source) for source in same):
             return ""
         in_words = any(words <= statement.words for words in self.denied)
-        if in_words or any(map(self._excess_is_denied, same)):
+        if in_words or statement.entity.key in self.exceeded:
             return ""
         return NOT_DENIED
 
