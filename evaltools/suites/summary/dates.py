@@ -31,6 +31,9 @@ H_YEAR = f"(?:(?:이천|천구백){H_TENS}|이천|이공[공영{H_ONES}]{{2}})"
 H_MONTH = f"(?:십[일이]?|[{H_ONES}유시])"
 H_DAY = f"(?:[이삼]?십[{H_ONES}]?|[{H_ONES}])"
 
+OLDEST = "30"
+"""The first year of two digits that is of the last century where somebody was born in it."""
+
 NO_UNIT = (
     "(?![0-9,]*[0-9])"
     r"(?!\s?(?:%|퍼센트|프로|percent|원|만|억|천|days?\b|months?\b|years?\b|weeks?\b))"
@@ -88,6 +91,8 @@ FORMS = (
     rf"(?P<m>{DAY})\.\s?(?P<d>{DAY})\.(?=\s?[~(가-힣)\]○,/])",
     # '24년: the year of a date where the apostrophe opens no quotation
     rf"'(?P<y>{TWO})\s?년{NO_SPAN}(?![^'\n]{{0,20}}'(?![0-9]))",
+    # 68년생
+    rf"(?<![0-9.,])'?(?P<y>{TWO})\s?년(?P<born>생)",
     # 2026~2028년
     rf"(?<![0-9.,-])(?P<y>{YEAR})(?=\s?[~-]\s?{YEAR}\s?년)",
     # May 3rd, 2026; 3rd of May 2026; May 2026
@@ -156,7 +161,7 @@ def date_values(match: re.Match[str]) -> list[str]:
     parts = {}
     for name, text in parts_of(match).items():
         parts[name] = _in_figures(text) if name in ("y", "m", "d", "one", "two") else text
-    year = _year(parts.get("y", ""))
+    year = _year(parts.get("y", ""), is_birth="born" in parts)
     month, day = _month_and_day(parts)
     if month is not None and not 1 <= month <= 12:
         return []
@@ -182,10 +187,12 @@ def _in_figures(part: str) -> str:
     return str(hangul_value(part))
 
 
-def _year(part: str) -> str:
-    """Four digits: '26 is 2026."""
+def _year(part: str, is_birth: bool) -> str:
+    """Four digits: '26 is 2026, of a birth 68 is 1968."""
     part = part.lstrip("'")
-    return "20" + part if len(part) == 2 else part
+    if len(part) != 2:
+        return part
+    return "19" + part if is_birth and part >= OLDEST else "20" + part
 
 
 def _month_and_day(parts: dict[str, str]) -> tuple[int | None, int | None]:

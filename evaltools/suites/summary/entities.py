@@ -81,9 +81,9 @@ def _beginning(words: UnitWords) -> re.Pattern[str]:
         # 두 달, 두달
         rf"(?<![가-힣])(?P<native>{native})"
         rf"(?:\s(?={unit})|(?=(?:{AROUND['joined']})(?:(?![가-힣])|{after})))",
-        # 삼천만원, 일억 이천만원
+        # 삼천만원, 일억 이천만원, 오만 팔천 팔백원
         r"(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?"
-        rf"(?P<hangul>[{hangul}]{{1,24}}(?:(?:(?<=[만억조])\s|\s(?=[만억]))[{hangul}]{{1,16}})?)",
+        rf"(?P<hangul>[{hangul}]{{1,24}}(?:(?:(?<=[천만억조])\s|\s(?=[만억]))[{hangul}]{{1,16}}){{0,2}})",
         f"(?<![a-z])(?P<english>{english})(?![a-z])",
     )
     return re.compile("|".join(sorts))

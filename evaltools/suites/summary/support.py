@@ -13,11 +13,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
 from .claims import OPPOSITE_PAYMENT, absent_items, opposite_claims, payment_claims
 from .entities import Entity, ReadText
+from .numerals import TEN_THOUSAND, hangul_value, written
 from .restated import is_about, restated
 from .statements import (
     AFTER,
@@ -32,7 +34,7 @@ from .statements import (
     rarity,
     statements,
 )
-from .unread import PARTICLES, bare_figures
+from .unread import PARTICLES, bare_figures, outside_values
 from .wording import SENTENCE_END
 
 MOST_SOURCES = 600
@@ -70,11 +72,16 @@ EXCESS = re.compile("넘는|넘은|초과")
 BOUNDS = frozenset({LOW, HIGH})
 
 _BARE = re.compile(rf"([0-9][0-9,.]+|[1-9]천)(?:{PARTICLES})?")
+"""A figure of two signs or more, or thousands: 500, 집기 4천."""
+
 _FIGURE = re.compile(r"[0-9][0-9,.]+")
 """A figure of two signs or more: one digit is the number of too much else."""
 
-_THOUSANDS = re.compile("[1-9]천")
-"""Said without its unit it is thousands of won, or of 만원: 4천 supports 4천만."""
+_SPOKEN = re.compile(
+    rf"(?<![가-힣0-9])([일이삼사오육칠팔구]?[천백](?:[일이삼사오육칠팔구]?[백십])*[일이삼사오육칠팔구]?)"
+    rf"(?:{PARTICLES}|이었고|이었어요|이었는데|이요|이)?(?![가-힣])"
+)
+"""Hundreds and thousands in Hangul without a unit: 사백오십 들었어요."""
 
 OF_SIDE = {LOW: BOUND, HIGH: BOUND, PAID: OPPOSITE_PAYMENT, DENIED: OPPOSITE_PAYMENT}
 
@@ -133,8 +140,13 @@ class SourceValues:
             for figure in bare_figures(source):
                 digits = _BARE.fullmatch(figure[0])
                 if digits:
-                    place = {"context": number, "context_at": [figure.start(), figure.end()]}
-                    places.setdefault(digits[1].replace(",", ""), place)
+                    place = {"context": number, "context_at": list(figure.span())}
+                    places.setdefault(_digits(digits[1]), place)
+            for numeral in outside_values(_SPOKEN, source):
+                value = hangul_value(numeral[1])
+                if value is not None:
+                    place = {"context": number, "context_at": list(numeral.span(1))}
+                    places.setdefault(str(value), place)
         return places
 
     def alike(self, words: frozenset[str], source: Statement) -> float:
@@ -323,10 +335,18 @@ def _bare_place(entity: Entity, values: SourceValues) -> dict[str, Any]:
     if entity.kind not in ("amount", "percent"):
         return {}
     figure = _FIGURE.match(entity.text)
-    if figure is not None:
-        return values.bare.get(figure[0].replace(",", ""), {})
-    thousands = _THOUSANDS.match(entity.text)
-    return values.bare.get(thousands[0], {}) if thousands else {}
+    readings = [_digits(figure[0])] if figure else []
+    if entity.kind == "amount":
+        readings += [entity.value, written(Decimal(entity.value) / TEN_THOUSAND)]
+    for reading in readings:
+        if reading in values.bare:
+            return values.bare[reading]
+    return {}
+
+
+def _digits(figure: str) -> str:
+    """A bare figure in digits alone: 37,400 and 4천 are 37400 and 4000."""
+    return figure.replace(",", "").replace("천", "000")
 
 
 def _contradict(result: Support, shown: dict[str, Any]) -> None:

@@ -17,20 +17,30 @@ _FIGURE = re.compile(
 
 _DIGITS = re.compile(r"\d(?:[\d,.:/-]*\d)?")
 
-PARTICLES = "으로|로|은|는|이|을|를|만|이고|고|이에요|예요|입니다"
+PARTICLES = "으로|로|은|는|이|을|를|만|이고|고|이에요|예요|이세요|이시고|입니다"
 """What may stand behind a figure and is no part of it."""
+
+_IN_KOREAN = {"kg": "킬로|키로", "km": "킬로|키로", "cm": "센티|센치", "mm": "밀리"}
+"""Units in Latin letters -> the same as speech has them."""
 
 _WITH_PARTICLE = re.compile(rf"[0-9][0-9,.]+(?:{PARTICLES})")
 
 
 def bare_figures(read: ReadText) -> Iterator[re.Match[str]]:
     """The figures of a text that begin in none of its values, in order, with the word at their end."""
+    for figure in outside_values(_FIGURE, read):
+        if not figure["mark"]:
+            yield figure
+
+
+def outside_values(pattern: re.Pattern[str], read: ReadText) -> Iterator[re.Match[str]]:
+    """The matches in a text that begin in none of its values, in order."""
     inside: set[int] = set()
     for entity in read.entities:
         inside.update(range(entity.start, entity.end))
-    for figure in _FIGURE.finditer(read.raw):
-        if not figure["mark"] and figure.start() not in inside:
-            yield figure
+    for match in pattern.finditer(read.raw):
+        if match.start() not in inside:
+            yield match
 
 
 def unread_figures(summary: ReadText, contexts: Sequence[str]) -> tuple[str, ...]:
@@ -54,6 +64,9 @@ def _stands_as_written(answer: str, figure: re.Match[str], contexts: Sequence[st
         with_letter.append(rf"{re.escape(before)}{re.escape(digits[0])}(?![0-9])")
     if behind.isalpha() and not _WITH_PARTICLE.fullmatch(figure[0]):
         with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}{re.escape(behind)}")
+    spoken = _IN_KOREAN.get(answer[digits.end() : figure.end()].lower())
+    if spoken:
+        with_letter.append(rf"(?<![0-9.]){re.escape(digits[0])}\s?(?:{spoken})")
     if not with_letter:
         with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}(?![0-9])")
     pattern = re.compile("|".join(with_letter))

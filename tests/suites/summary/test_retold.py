@@ -102,4 +102,4 @@ def test_fresh_summaries_pass_where_they_tell_the_risk_and_fail_where_they_leave
             if wrong["metric"] == "summary_risk_coverage" and scores[wrong["metric"]].score >= 0.9:
                 missed.append(case["id"])
     assert missed == []
-    assert alarms == ["n04", "n14", "n19", "n20", "p30"]
+    assert alarms == ["n04", "n14", "n19", "n20", "p30", "q04", "q16"]
