@@ -119,7 +119,11 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _finding(case: Mapping[Any, Any], metric: str, why: str) -> list[Line]:
+def _finding(
+    case: Mapping[Any, Any],
+    metric: str,
+    why: str,
+) -> list[Line]:
     """The score of a case and what it rests on; what was not measured says so, without a score."""
     mark = MARKS[case[f"{metric}_state"]]
     if not case[f"{metric}_measured"]:

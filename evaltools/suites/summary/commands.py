@@ -137,7 +137,11 @@ def label(
 
 
 def to_label(
-    path: Path, metrics: tuple[str, ...], n: int, seed: int, wanted: Path | None = None
+    path: Path,
+    metrics: tuple[str, ...],
+    n: int,
+    seed: int,
+    wanted: Path | None = None,
 ) -> list[dict[str, Any]]:
     """What is shown of each case and metric, metric by metric; `evidence` is what the rules saw.
 
@@ -179,7 +183,11 @@ def to_label(
     return items
 
 
-def _draw(case_ids: Sequence[str], n: int, seed: int) -> list[str]:
+def _draw(
+    case_ids: Sequence[str],
+    n: int,
+    seed: int,
+) -> list[str]:
     """n cases in an order that follows from the seed alone."""
 
     def drawn_at(case_id: str) -> str:

@@ -110,7 +110,9 @@ def _let_off(rule: LetOff, phrases: Compile) -> CompiledLetOff:
 
 
 def _phrase_set(
-    named: PhraseSet, let_offs: dict[str, CompiledLetOff], phrases: Compile
+    named: PhraseSet,
+    let_offs: dict[str, CompiledLetOff],
+    phrases: Compile,
 ) -> CompiledPhrases:
     return CompiledPhrases(
         phrases=phrases(named.phrases),

@@ -210,7 +210,11 @@ def _days_in(year: str, month: int) -> int:
     return monthrange(int(year or 2024), month)[1]
 
 
-def _implied(year: str, month: int | None, day: int | None) -> list[str]:
+def _implied(
+    year: str,
+    month: int | None,
+    day: int | None,
+) -> list[str]:
     """The value of a date and of all that are less exact, each once."""
     of_month = f"-{month:02d}" if month else ""
     of_day = f"-{day:02d}" if day else ""
@@ -221,7 +225,11 @@ def _implied(year: str, month: int | None, day: int | None) -> list[str]:
     return [value for value in dict.fromkeys(values) if value.strip("-")]
 
 
-def last_day(first: str, text: str, end: int) -> tuple[list[str], int]:
+def last_day(
+    first: str,
+    text: str,
+    end: int,
+) -> tuple[list[str], int]:
     """The values of the day up to which a date goes on (3월 3일~17일), and where it ends.
 
     first: the date, which ends at `end`. No values where it goes on to no later day.

@@ -153,13 +153,22 @@ class Extractor:
                 yield words.kind, words.base, words.value, start, end, words.support_only
 
 
-def _readings(kind: str, values: Sequence[str], start: int, end: int) -> Iterable[Stated]:
+def _readings(
+    kind: str,
+    values: Sequence[str],
+    start: int,
+    end: int,
+) -> Iterable[Stated]:
     """Several values of one text: the first is what it says, the others only support."""
     for number, value in enumerate(values):
         yield kind, "", value, start, end, number > 0
 
 
-def _read_dates(match: re.Match[str], text: str, dates: list[tuple[list[str], int, int]]) -> int:
+def _read_dates(
+    match: re.Match[str],
+    text: str,
+    dates: list[tuple[list[str], int, int]],
+) -> int:
     """Add the date of a match, and the days up to which it goes on; gives where to go on."""
     start, end = match.span()
     values = date_values(match)

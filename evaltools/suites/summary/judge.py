@@ -72,7 +72,11 @@ class Decision:
 
 
 def combine(
-    rule: float, llm: float, confidence: float, mode: Mode, threshold: float
+    rule: float,
+    llm: float,
+    confidence: float,
+    mode: Mode,
+    threshold: float,
 ) -> tuple[float, DecidedBy]:
     """The final score and who decided it (D17).
 
@@ -164,7 +168,11 @@ async def _ask(
     return answers
 
 
-def _decide(item: JudgeInput, answer: Answer, options: SummaryOptions) -> Decision:
+def _decide(
+    item: JudgeInput,
+    answer: Answer,
+    options: SummaryOptions,
+) -> Decision:
     by_rule = Decision(
         case_id=item.case_id,
         metric=item.metric,
@@ -220,7 +228,10 @@ def _yes_is_good(item: JudgeInput) -> bool:
 
 
 def judge_units(
-    units: pd.DataFrame, options: SummaryOptions, problems: Problems, quiet: bool = True
+    units: pd.DataFrame,
+    options: SummaryOptions,
+    problems: Problems,
+    quiet: bool = True,
 ) -> pd.DataFrame:
     """The frame with the final scores of the cases in a trigger zone; the others keep the rule's.
 

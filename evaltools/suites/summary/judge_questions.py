@@ -109,7 +109,11 @@ QUESTIONS: Mapping[str, Question] = {
 """The metrics that have a judge; entity_recall has none."""
 
 
-def request(item: JudgeInput, system: str, model: str) -> dict[str, Any]:
+def request(
+    item: JudgeInput,
+    system: str,
+    model: str,
+) -> dict[str, Any]:
     """The request of one case and metric.
 
     The case's texts stand in a message of their own, as JSON strings, which no text in them can

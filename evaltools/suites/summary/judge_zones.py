@@ -141,7 +141,9 @@ def _of_case(case: Mapping[Any, Any], audit: float) -> list[JudgeInput]:
 
 
 def _points(
-    metric: str, case: Mapping[Any, Any], contexts: Sequence[str]
+    metric: str,
+    case: Mapping[Any, Any],
+    contexts: Sequence[str],
 ) -> tuple[Mapping[str, str], ...]:
     """The clauses of a case that the rules could not settle: contradicted, misplaced, or only named."""
     evidence = json.loads(case[f"{metric}_evidence"])
@@ -156,7 +158,11 @@ def _points(
     return tuple(points)
 
 
-def audited(case_id: str, metric: str, share: float) -> bool:
+def audited(
+    case_id: str,
+    metric: str,
+    share: float,
+) -> bool:
     """Whether a case is drawn for the audit: by its hash, whatever other cases there are."""
     digest = sha256(f"{AUDIT}\0{metric}\0{case_id}".encode()).digest()
     return int.from_bytes(digest[:8]) < share * 2**64

@@ -132,7 +132,9 @@ POOLED = (
 
 @lru_cache(maxsize=8)
 def metric_table(
-    thresholds: tuple[tuple[str, float], ...], judged: bool, labelled: tuple[str, ...] = ()
+    thresholds: tuple[tuple[str, float], ...],
+    judged: bool,
+    labelled: tuple[str, ...] = (),
 ) -> MetricTable:
     """The metrics under these thresholds, in the order of reports.
 

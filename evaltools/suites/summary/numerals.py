@@ -150,7 +150,13 @@ class _Sum:
         scales = self.below_big == HUNDRED_MILLION and self.below_small == 1000
         return scales and not self.figure
 
-    def number(self, value: Value, start: int, end: int, lead: Value = 0) -> Number:
+    def number(
+        self,
+        value: Value,
+        start: int,
+        end: int,
+        lead: Value = 0,
+    ) -> Number:
         return Number(tidy(value), start, end, lead, self.small, self.big)
 
 
@@ -199,7 +205,12 @@ def read_number(text: str, start: int) -> Number | None:
     return best
 
 
-def _takes_scale(reading: _Sum, token: re.Match[str], text: str, start: int) -> bool:
+def _takes_scale(
+    reading: _Sum,
+    token: re.Match[str],
+    text: str,
+    start: int,
+) -> bool:
     """Whether a scale belongs to the number: smaller than those before, and no part of a word."""
     scale, end = token["scale"], token.end()
     if token["space"] and not _AFTER_A_SCALE_APART.match(text, end):
@@ -209,7 +220,11 @@ def _takes_scale(reading: _Sum, token: re.Match[str], text: str, start: int) -> 
     return scale != "조" or _is_trillion(text, start, end)
 
 
-def _is_trillion(text: str, start: int, end: int) -> bool:
+def _is_trillion(
+    text: str,
+    start: int,
+    end: int,
+) -> bool:
     """조 after a figure is also the article of a law (제3조): a scale only where an amount goes on."""
     if text[start - 1 : start] == "제":
         return False

@@ -49,7 +49,11 @@ def item(text: str, place: Sequence[int]) -> str:
     return ""
 
 
-def _cut(text: str, place: Sequence[int], reach: int) -> tuple[str, str, str]:
+def _cut(
+    text: str,
+    place: Sequence[int],
+    reach: int,
+) -> tuple[str, str, str]:
     """The text before a place, at it and after it, at most `reach` characters on either side."""
     start, end = place
     first = max(0, start - reach)

@@ -111,7 +111,11 @@ def _scores(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.DataFram
     return scores.assign(stratum=None, threshold=scores["metric"].map(thresholds))
 
 
-def calibration(units: pd.DataFrame, options: SummaryOptions, confidence: float) -> Calibration:
+def calibration(
+    units: pd.DataFrame,
+    options: SummaryOptions,
+    confidence: float,
+) -> Calibration:
     """The metrics with enough labels, calibrated; the raters of a case count as one."""
     labels = by_metric(units, options.labelled, label="_label", stratum="_stratum")
     labels = labels.assign(rater="").dropna(subset="label")

@@ -71,7 +71,12 @@ it first."""
 class RuleError(ValueError):
     """What is wrong with a rule file: a template and its values; `quoted`: the text of the file that is wrong."""
 
-    def __init__(self, template: str, quoted: str = "", **values: object):
+    def __init__(
+        self,
+        template: str,
+        quoted: str = "",
+        **values: object,
+    ):
         super().__init__(Message(template, values))
         self.quoted = quoted
 
@@ -91,7 +96,11 @@ def find_all(phrases: Phrases, text: str) -> Spans:
     return outermost
 
 
-def find_outside(phrases: Phrases, not_within: Phrases, text: str) -> Spans:
+def find_outside(
+    phrases: Phrases,
+    not_within: Phrases,
+    text: str,
+) -> Spans:
     """Where the phrases match without touching a word of `not_within` (단서 in 진단서)."""
     spans = find_all(phrases, text)
     if not spans or not not_within:
@@ -169,7 +178,11 @@ def expand(source: str, words: Mapping[str, str]) -> str:
 
 
 @cache
-def _compile(source: str, mode: str, particles: tuple[str, ...]) -> Phrases:
+def _compile(
+    source: str,
+    mode: str,
+    particles: tuple[str, ...],
+) -> Phrases:
     source = source.lower()
     if not source.strip():
         raise RuleError("an empty phrase")

@@ -189,7 +189,13 @@ class QuantityReader:
         quantity = Quantity(unit, in_base, start, end, support_only)
         self.quantities.append(quantity)
 
-    def _add_numeral(self, value: int, named: NamedUnit | None, start: int, end: int) -> int:
+    def _add_numeral(
+        self,
+        value: int,
+        named: NamedUnit | None,
+        start: int,
+        end: int,
+    ) -> int:
         """A numeral with its unit. One of a countable (한 번, one case) says no count."""
         if named is None:
             return end
@@ -221,7 +227,13 @@ class QuantityReader:
         following = read_number(self.text, joint.end())
         return following is None or following.big == 1
 
-    def _lend(self, unit: Unit, number: Number, scale: int, start: int) -> None:
+    def _lend(
+        self,
+        unit: Unit,
+        number: Number,
+        scale: int,
+        start: int,
+    ) -> None:
         """Add the bare figures right before a quantity, with its unit and scale.
 
         20~50만원; 3, 6, 12개월; 5-10%.
@@ -296,7 +308,11 @@ def _with_half(duration: Quantity, text: str) -> Quantity:
     return replace(duration, value=value, end=half.end())
 
 
-def _goes_on(first: Quantity, second: Quantity, text: str) -> bool:
+def _goes_on(
+    first: Quantity,
+    second: Quantity,
+    text: str,
+) -> bool:
     """Whether a duration goes on with a smaller unit right behind it."""
     larger, smaller = first.unit, second.unit
     if larger.kind != smaller.kind or larger.base != smaller.base:

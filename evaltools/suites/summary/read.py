@@ -156,7 +156,11 @@ def _sheet_rows(path: Path, problems: Problems) -> list[Row]:
     return rows
 
 
-def _cell_text(cell: Any, place: dict[str, Any], problems: Problems) -> str | None:
+def _cell_text(
+    cell: Any,
+    place: dict[str, Any],
+    problems: Problems,
+) -> str | None:
     """The text of a cell, with a warning of a formula, and of a text that may have been cut off."""
     value = cell.value
     if value is None:
@@ -174,7 +178,11 @@ def _cell_text(cell: Any, place: dict[str, Any], problems: Problems) -> str | No
     return text
 
 
-def _read_table(rows: list[Row], path: Path, problems: Problems) -> Cases:
+def _read_table(
+    rows: list[Row],
+    path: Path,
+    problems: Problems,
+) -> Cases:
     """Cases of a table, its header first.
 
     An empty cell is null; contexts are a JSON array or one text; metadata is a JSON object. Columns
@@ -202,7 +210,10 @@ def _read_table(rows: list[Row], path: Path, problems: Problems) -> Cases:
 
 
 def _records(
-    names: list[str], rows: Iterable[Row], path: Path, problems: Problems
+    names: list[str],
+    rows: Iterable[Row],
+    path: Path,
+    problems: Problems,
 ) -> Iterator[tuple[int, Any]]:
     """(line, fields) of each row that has no more cells than the header."""
     for line, cells in rows:
@@ -227,7 +238,11 @@ def _records(
         yield line, record
 
 
-def _fitted_cases(records: Iterable[tuple[int, Any]], path: Path, problems: Problems) -> Cases:
+def _fitted_cases(
+    records: Iterable[tuple[int, Any]],
+    path: Path,
+    problems: Problems,
+) -> Cases:
     """The records that fit a case; the others are reported."""
     for line, record in records:
         name = record.get("id", "") if isinstance(record, dict) else ""

@@ -33,7 +33,12 @@ def whys(units: pd.DataFrame, metric: str) -> list[str]:
     return reasons
 
 
-def _judged(evidence: Evidence, decided_by: str, by_rule: float, by_judge: float) -> str:
+def _judged(
+    evidence: Evidence,
+    decided_by: str,
+    by_rule: float,
+    by_judge: float,
+) -> str:
     """Who decided a score, and how."""
     template = "the judge says {judge:.2f} ({reason}) and decides; the rules say {rule:.2f}"
     if decided_by == "blend":
@@ -164,7 +169,10 @@ def _why(
 
 
 def _entities(
-    kinds: Sequence[str], evidence: Evidence, answer: str, contexts: Sequence[str]
+    kinds: Sequence[str],
+    evidence: Evidence,
+    answer: str,
+    contexts: Sequence[str],
 ) -> list[str]:
     """The entities of each kind, in their sentence, with the passage of the same value."""
     parts = []
@@ -176,7 +184,11 @@ def _entities(
     return parts
 
 
-def _entity(entity: Evidence, answer: str, contexts: Sequence[str]) -> str:
+def _entity(
+    entity: Evidence,
+    answer: str,
+    contexts: Sequence[str],
+) -> str:
     text = entity["text"]
     source = source_sentence(entity, contexts) if "context" in entity else ""
     if not entity["at"]:  # lost: it stands in the contexts only

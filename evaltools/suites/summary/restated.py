@@ -34,7 +34,9 @@ def is_about(before: str, after: str) -> bool:
 
 
 def restated(
-    told: Entity, sources: Sequence[Statement], about: bool
+    told: Entity,
+    sources: Sequence[Statement],
+    about: bool,
 ) -> tuple[Statement, str] | None:
     """The first figure of the sources that a value restates, and what a person must settle of it, if anything.
 

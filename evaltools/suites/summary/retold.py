@@ -53,7 +53,10 @@ class Clause:
 
 
 def tag_told(
-    tag: str, summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
+    tag: str,
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
 ) -> tuple[Matches, Place]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
     matches = find_matches(rules.tags[tag], summary, rules)
@@ -72,7 +75,9 @@ def tag_told(
 
 
 def weakly_said(
-    summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
 ) -> dict[str, Place]:
     """Condition words of a summary (제외) that a source says in words of their tag (안 들어가요): key -> place."""
     places = {}
@@ -126,7 +131,9 @@ def _with_next_word(match: Place, read: ReadText) -> str:
 
 
 def _carriers(
-    named: CompiledPhrases, sources: Sequence[ReadText], rules: CompiledRules
+    named: CompiledPhrases,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
 ) -> list[Clause]:
     """The clauses of the sources in which any of the phrases stands, with the place in its context."""
     carrying = []
@@ -138,7 +145,11 @@ def _carriers(
     return carrying
 
 
-def _clauses_with(named: CompiledPhrases, read: ReadText, rules: CompiledRules) -> list[Clause]:
+def _clauses_with(
+    named: CompiledPhrases,
+    read: ReadText,
+    rules: CompiledRules,
+) -> list[Clause]:
     """The clauses of a text in which any of the phrases stands."""
     ends = [end.end() for end in CLAUSE_END.finditer(read.raw)]
     bounds = [0, *ends, len(read.raw)]

@@ -202,7 +202,12 @@ class Rules(_Strict):
                 self._require_tag(tag, self.tag_of(tag), f"required.{product}")
         return self
 
-    def _require_tag(self, name: str, tag: str, field: str) -> None:
+    def _require_tag(
+        self,
+        name: str,
+        tag: str,
+        field: str,
+    ) -> None:
         if tag not in self.known_tags:
             template = "{field}: no tag {tag}; {nearest}"
             near = self.nearest_tag(name)
@@ -347,7 +352,11 @@ def read_rules(path: Path, problems: Problems) -> Rules:
         raise InputError(problems.errors) from None
 
 
-def _with_inherited(content: dict[str, Any], path: Path, problems: Problems) -> dict[str, Any]:
+def _with_inherited(
+    content: dict[str, Any],
+    path: Path,
+    problems: Problems,
+) -> dict[str, Any]:
     """The content with what it inherits from a bundled file."""
     if "base" in content and "extends" in content:
         template = "give base or extends: base replaces sections, extends adds to them"
@@ -372,7 +381,11 @@ def _with_inherited(content: dict[str, Any], path: Path, problems: Problems) -> 
 
 
 def _bad_field(
-    field: str, template: str, path: Path, problems: Problems, **values: Any
+    field: str,
+    template: str,
+    path: Path,
+    problems: Problems,
+    **values: Any,
 ) -> InputError:
     line = _line_of([field], path.read_text(encoding="utf-8"))
     place = {"field": field, "file": str(path), "line": line}

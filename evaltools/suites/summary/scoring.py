@@ -169,7 +169,11 @@ def _read(compiled: CompiledRules, raw: str) -> ReadText:
     return ReadText(raw, text, tuple(extractor(compiled).entities(raw, text)))
 
 
-def _ratio(numerator: int, denominator: int, **evidence: Any) -> Score:
+def _ratio(
+    numerator: int,
+    denominator: int,
+    **evidence: Any,
+) -> Score:
     return Score(
         score=numerator / denominator,
         measured=True,
@@ -179,7 +183,11 @@ def _ratio(numerator: int, denominator: int, **evidence: Any) -> Score:
     )
 
 
-def _not_measured(number: float, reason: str, **evidence: Any) -> Score:
+def _not_measured(
+    number: float,
+    reason: str,
+    **evidence: Any,
+) -> Score:
     return Score(
         score=number,
         measured=False,

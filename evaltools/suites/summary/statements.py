@@ -125,7 +125,11 @@ class Statement:
         return [self.entity.start, self.entity.end]
 
 
-def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[Statement]:
+def statements(
+    raw: str,
+    entities: Sequence[Entity],
+    number: int = 0,
+) -> list[Statement]:
     """The values of a text with what it says of each of them.
 
     >>> entity = Entity("age", "year", "26", "26세", 2, 5)
@@ -171,7 +175,11 @@ def _words_behind(after: str, next_value: int) -> frozenset[str]:
     return frozenset() if next_value <= len(part) else syllable_pairs(part)
 
 
-def _conditions(entities: Sequence[Entity], index: int, start: int) -> frozenset[str]:
+def _conditions(
+    entities: Sequence[Entity],
+    index: int,
+    start: int,
+) -> frozenset[str]:
     """The figures of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)."""
     keys = set()
     for other in reversed(entities[max(0, index - MOST_CONDITIONS) : index]):
@@ -236,7 +244,11 @@ def rarity(all_statements: Iterable[Statement]) -> Mapping[str, float]:
     return {word: 1 / count for word, count in counts.items()}
 
 
-def likeness(words: frozenset[str], statement: Statement, weights: Mapping[str, float]) -> float:
+def likeness(
+    words: frozenset[str],
+    statement: Statement,
+    weights: Mapping[str, float],
+) -> float:
     """The share of the words, by rarity, that stand around a value too: 0..1.
 
     The sums are exact: a set has no order, and of equal likeness the first passage counts.

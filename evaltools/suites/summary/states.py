@@ -74,7 +74,10 @@ def metric_state(
 
 
 def open_points(
-    metric: str, evidence: Mapping[str, Any], *, measured: bool
+    metric: str,
+    evidence: Mapping[str, Any],
+    *,
+    measured: bool,
 ) -> list[dict[str, Any]]:
     """What a person must settle of a metric: `why` in English words, and `text` where it has one."""
     points = []

@@ -61,7 +61,12 @@ def headline(options: SummaryOptions, blocked: frozenset[str]) -> tuple[str, ...
     return tuple(names)
 
 
-def locate(path: Path, name: str | None, options: SummaryOptions, problems: Problems) -> Source:
+def locate(
+    path: Path,
+    name: str | None,
+    options: SummaryOptions,
+    problems: Problems,
+) -> Source:
     """A file of cases; the run is named after it.
 
     A rule file of the user's and labels are inputs too.

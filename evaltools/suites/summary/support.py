@@ -218,7 +218,10 @@ class SourceValues:
         return best if best and self.alike(statement.words, best) else None
 
     def misplaced(
-        self, statement: Statement, nearest: Statement, stated: Sequence[Statement]
+        self,
+        statement: Statement,
+        nearest: Statement,
+        stated: Sequence[Statement],
     ) -> Statement | None:
         """Another value of the kind that the source says of the item, where it does not say this one of it.
 
@@ -242,7 +245,12 @@ class SourceValues:
                 best_likeness = candidate_likeness
         return best
 
-    def _loss(self, candidate: Statement, nearest: Statement, stated: Sequence[Statement]) -> float:
+    def _loss(
+        self,
+        candidate: Statement,
+        nearest: Statement,
+        stated: Sequence[Statement],
+    ) -> float:
         """How much worse the summary's own statement of a candidate's value would fit the nearest's item."""
         loss = 0.0
         for other in stated:
@@ -305,7 +313,10 @@ def support(
 
 
 def _without_its_value(
-    statement: Statement, answer: str, values: SourceValues, result: Support
+    statement: Statement,
+    answer: str,
+    values: SourceValues,
+    result: Support,
 ) -> None:
     """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
     entity = statement.entity

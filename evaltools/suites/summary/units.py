@@ -82,7 +82,11 @@ def _score_chunk(chunk: Sequence[Case], rules: Rules) -> dict[str, list[Any]]:
     return {column: [row[column] for row in rows] for column in rows[0]}
 
 
-def _row(case: Case, tags: list[str] | None, case_scores: CaseScores) -> dict[str, Any]:
+def _row(
+    case: Case,
+    tags: list[str] | None,
+    case_scores: CaseScores,
+) -> dict[str, Any]:
     row: dict[str, Any] = {
         "case_id": case.id,
         "question": case.question,

@@ -52,7 +52,11 @@ def unread_figures(summary: ReadText, contexts: Sequence[str]) -> tuple[str, ...
     return tuple(unread)
 
 
-def _stands_as_written(answer: str, figure: re.Match[str], contexts: Sequence[str]) -> bool:
+def _stands_as_written(
+    answer: str,
+    figure: re.Match[str],
+    contexts: Sequence[str],
+) -> bool:
     """Whether a context has the digits of a figure with the letter before or behind them."""
     start = figure.start()
     digits = _DIGITS.match(answer, start)

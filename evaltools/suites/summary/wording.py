@@ -107,19 +107,32 @@ def _let_off(
     return {}
 
 
-def _is_bare(named: CompiledPhrases, text: str, start: int, end: int) -> bool:
+def _is_bare(
+    named: CompiledPhrases,
+    text: str,
+    start: int,
+    end: int,
+) -> bool:
     """Whether a wording lacks what its tag needs beside it."""
     return bool(named.needs) and not search(named.needs, _surroundings(text, start, end))
 
 
-def _surroundings(text: str, start: int, end: int) -> str:
+def _surroundings(
+    text: str,
+    start: int,
+    end: int,
+) -> str:
     """A match with what stands around it in its statement, across the lines of a list."""
     before = _STATEMENT_END.split(text[max(0, start - NEEDED_WITHIN) : start])[-1]
     after = _STATEMENT_END.split(text[end : end + NEEDED_WITHIN], maxsplit=1)[0]
     return before + text[start:end] + after
 
 
-def _clause_before(text: str, start: int, clause_ends: Phrases) -> str:
+def _clause_before(
+    text: str,
+    start: int,
+    clause_ends: Phrases,
+) -> str:
     first = max(0, start - REACH)
     before = text[first:start]
     clause_start = 0
@@ -133,7 +146,11 @@ def _clause_before(text: str, start: int, clause_ends: Phrases) -> str:
     return before
 
 
-def _clause_after(text: str, end: int, clause_ends: Phrases) -> tuple[str, int]:
+def _clause_after(
+    text: str,
+    end: int,
+    clause_ends: Phrases,
+) -> tuple[str, int]:
     """The rest of the sentence, and where in it a let-off must begin at the latest."""
     after = text[end : end + REACH]
     sentence_end = SENTENCE_END.search(after)
@@ -143,7 +160,11 @@ def _clause_after(text: str, end: int, clause_ends: Phrases) -> tuple[str, int]:
     return after, clause_end.start() if clause_end else len(after)
 
 
-def _words_after(rule: CompiledLetOff, clause: str, limit: int) -> str | None:
+def _words_after(
+    rule: CompiledLetOff,
+    clause: str,
+    limit: int,
+) -> str | None:
     match = search(rule.after, clause)
     if match is None:
         return None
