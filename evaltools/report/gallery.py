@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.check import LEVEL_WORDS, LEVELS, worst_first
+from ..core.check import LEVEL_WORDS, LEVELS, Check, worst_first
 from ..core.errors import UsageError
 from ..core.files import dumps, require_writable, write_text
 from ..core.language import Message, listed, say, stored_text
@@ -422,6 +422,11 @@ def decision(card: Card) -> Chip | None:
     return None
 
 
+def check_text(check: Check) -> str:
+    """What a check says, as it stands in the gallery: visible, and not longer than can be read there."""
+    return shown(check.text(), 500)
+
+
 def trust_chip(card: Card) -> Chip:
     """Whether a result can be believed, with the worst of its checks; problems of the input are a caution."""
     levels = card.levels
@@ -431,7 +436,7 @@ def trust_chip(card: Card) -> Chip:
     state = trust(levels, incomplete=card.incomplete, spoilt=bool(card.spoilt))
     if card.spoilt:
         return Chip(say(state.words), state.kind, listed(card.spoilt))
-    reasons = [shown(check.text(), 500) for check in card.checks or () if check.level != "info"]
+    reasons = [check_text(check) for check in card.checks or () if check.level != "info"]
     meaning = [*reasons, *problems][:1] if state.kind != "good" else []
     return Chip(say(state.words), state.kind, "".join(meaning))
 
@@ -457,6 +462,7 @@ def render(results: Results) -> str:
         levels={level: (say(LEVEL_WORDS[level]), KINDS[level]) for level in LEVELS},
         kinds=VERDICTS,
         shown=shown,
+        check_text=check_text,
         cut=cut,
         data=Markup(script_json(data)),
     )
@@ -471,7 +477,7 @@ def _words(results: Results) -> str:
         parts += [say(verdict) for verdict in verdicts]
         parts += [card.name, card.suite_title, card.condition, list(card.notes)]
         parts += [estimate.title for estimate in card.estimates]
-        parts += [shown(check.text(), 500) for check in card.checks or ()]
+        parts += [check_text(check) for check in card.checks or ()]
         parts += [[verdict.title, verdict.said] for verdict in card.judged]
         chips = [decision(card), trust_chip(card)]
         parts += [[chip.text, chip.meaning] for chip in chips if chip is not None]

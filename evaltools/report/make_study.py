@@ -318,7 +318,7 @@ def study(
 
 
 def ranked_study(
-    paths: Sequence[Path],
+    runs: Sequence[str | Path],
     metric: str,
     out: Path,
     suite: str | Suite | None = None,
@@ -329,7 +329,7 @@ def ranked_study(
     UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
     """
     started = datetime.now(UTC)
-    results, folders = _read_inputs(paths, suite, out, {**settings, "only": metric})
+    results, folders = _read_inputs(runs, suite, out, {**settings, "only": metric})
     conditions, _ = _group(results)
     made = make_study(conditions, primary=metric)
     made.rank()  # says what is wrong before anything is written

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,7 @@ def read_runs(
     if not is_path(run):
         if suite is None:
             raise UsageError("data in memory: name its suite")
-        suite = get_suite(suite) if isinstance(suite, str) else suite
-        return _each_run(suite, run, settings)
+        return _each_run(_suite_with(suite, only), run, settings)
     path = resolve(run)
     if manifest_of_run(path) is not None:
         stored = load(path)
@@ -50,15 +49,16 @@ def read_runs(
             path=path,
             names=tuple(manifest.runs),
         )
-    if suite is None:
-        suite = suite_of_path(path)
-    if isinstance(suite, str):
-        suite = get_suite(suite)
-    if only is not None:
-        suite = suite.only(only)
+    suite = _suite_with(suite or suite_of_path(path), only)
     if manifest is not None:
         return [evaluate(suite, run, **settings)]
     return _each_run(suite, run, settings)
+
+
+def _suite_with(suite: str | Suite, only: str | None) -> Suite:
+    """A suite by its name or as it is; with one of its metrics only, where that is asked for."""
+    suite = get_suite(suite) if isinstance(suite, str) else suite
+    return suite if only is None else suite.only(only)
 
 
 def _each_run(
@@ -67,10 +67,10 @@ def _each_run(
     settings: Mapping[str, Any],
 ) -> list[Run]:
     """The runs that a file, a folder or data in memory hold, scored; the one named, where a name is given."""
-    names: Sequence[str | None] = [settings.get("name")]
-    if names == [None]:
-        with as_files(run, None, {}) as given:
-            names = suite.run_names(resolve(given.path), Problems())
+    if settings.get("name") is not None:
+        return [evaluate(suite, run, **settings)]
+    with as_files(run, None, {}) as given:
+        names = suite.run_names(resolve(given.path), Problems())
     if len(names) == 1:
         return [evaluate(suite, run, **settings)]
     return [evaluate(suite, run, **{**settings, "name": name}) for name in names]

@@ -197,16 +197,22 @@ def _difference(
 
 def _tested_p(row: Row) -> str:
     """The p that the verdict rests on: adjusted in the family; of the primary metric over several conditions."""
+    text = p_equation(_decisive_p(row))
     tested_alone = row["primary"] and row["p_adjusted"] == row["p_value"]
     if tested_alone or pd.isna(row["p_adjusted"]):
-        return p_equation(row["p_value"])
-    return f"{p_equation(row['p_adjusted'])} {say('(adjusted)')}"
+        return text
+    return f"{text} {say('(adjusted)')}"
+
+
+def _decisive_p(row: Row) -> float:
+    """The p that the verdict rests on: the adjusted one, where there is one."""
+    return row["p_value"] if pd.isna(row["p_adjusted"]) else row["p_adjusted"]
 
 
 def _on_interval(row: Row, confidence: float) -> str:
     """Why a small p makes no verdict, a sentence; "" for a verdict, and where p is not small."""
-    p = row["p_value"] if pd.isna(row["p_adjusted"]) else row["p_adjusted"]
-    if row["verdict"] != "tied" or not p <= 1 - confidence:
+    is_small = _decisive_p(row) <= 1 - confidence
+    if row["verdict"] != "tied" or not is_small:
         return ""
     if pd.isna(row["ci_low"]):
         return say(" There is no interval, and a verdict needs one beside p.")

@@ -101,7 +101,8 @@ def _intervals(
         np.where(has_limits, span, np.nan),
         resampling.confidence,
     )
-    scored = wanted & has_limits & (tested.differences != 0).any(axis=0)
+    differs = wanted & (tested.differences != 0).any(axis=0)
+    scored = differs & has_limits
     varies = wanted & (tested.error > 0)
     one_seed = varies & ~tested.several
     intervals = Intervals.none(len(paired.delta))
@@ -129,11 +130,11 @@ def _intervals(
     half = tested.error * tested.spread.widest(resampling.confidence)[1]
     intervals.fill(varies, paired.delta - half, paired.delta + half, COMPONENTS)
     if resampling.method == "auto":
-        all_alike = wanted & (tested.differences != 0).any(axis=0)
-        intervals.fill(all_alike & has_limits, paired.delta - below, paired.delta + above, "mover")
+        # those that have none yet: all units differ alike
+        intervals.fill(scored, paired.delta - below, paired.delta + above, "mover")
         # without limits nothing is known of units that were not drawn: the interval has no width
         method = np.where(tested.several, COMPONENTS, "bca-t")
-        intervals.fill(all_alike & ~has_limits, paired.delta, paired.delta, method)
+        intervals.fill(differs & ~has_limits, paired.delta, paired.delta, method)
     return Intervals(
         low=np.maximum(intervals.low, -span),
         high=np.minimum(intervals.high, span),

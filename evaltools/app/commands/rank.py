@@ -37,7 +37,6 @@ def rank(
     name.
     """
     from ...core.folders import require_out
-    from ...core.names import find_runs
     from ...report import study_sentences
     from ...report.make_study import ranked_study
     from ...report.study_files import aggregate_folder
@@ -45,8 +44,7 @@ def rank(
     from ..text import columns, wrapped
 
     require_out(out)
-    paths = [path for run in runs for path in find_runs(run)]
-    study = ranked_study(paths, metric, out, **study_settings(values))
+    study = ranked_study(runs, metric, out, **study_settings(values))
     ranks = study.rank()
     ranks["condition"] = ranks["condition"].map(visible)
     decimals = "{:.4f}".format

@@ -320,14 +320,14 @@ def _without_its_value(
 ) -> None:
     """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
     entity = statement.entity
-    before = answer[max(entity.start - ABOUT_WITHIN, 0) : entity.start]
-    after = answer[entity.end : entity.end + ABOUT_WITHIN]
     shown = entity_json(entity)
-    source = restated(entity, values.known, is_about(before, after))
     bare = _bare_place(entity, values)
     if bare:
         result.supported.append(shown | bare)
         return
+    before = answer[max(entity.start - ABOUT_WITHIN, 0) : entity.start]
+    after = answer[entity.end : entity.end + ABOUT_WITHIN]
+    source = restated(entity, values.known, is_about(before, after))
     if source is None:
         instead = values.instead(statement)
         if instead is not None:
