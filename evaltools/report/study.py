@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.check import Check, QuietCheck, checks_of_runs, worst_first
+from ..core.check import Check, QuietCheck, check_lines, checks_of_runs, worst_first
 from ..core.common_checks import missing_seeds, missing_units, one_sided_missing
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
@@ -419,7 +419,7 @@ class Study(Numbers):
         """What came out, as plain text."""
         head = f"{self.name}: {self.suite.title}, {len(self.results)} runs"
         texts = study_sentences.verdicts(self) or study_sentences.narrative(self).split("\n\n")
-        return "\n".join([head, *texts, self.signature])
+        return "\n".join([head, *texts, *check_lines(self.checks), self.signature])
 
     # --- pickle: a suite holds functions, which cannot be pickled
 

@@ -248,7 +248,8 @@ def _measured(
             of_group = differences(shown, declared.margins[metrics], resampling)
             rows.append(of_group.assign(**vars(lacking)))
             order += metrics
-            identical &= paired.identical
+            nothing_pairs = lacking.n_cells > 0 and not paired.n_units.any()
+            identical &= paired.identical and not nothing_pairs
             if shown.pool is not None:
                 pools.append(shown.pool)
                 pooled += metrics

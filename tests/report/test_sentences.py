@@ -60,6 +60,16 @@ def test_a_small_p_without_a_verdict_is_explained() -> None:
     assert tied["verdict"] == "tied" and "verdict needs" not in verdict_sentence(tied)
 
 
+def test_a_side_without_values_is_not_called_identical_and_what_it_lacks_is_said() -> None:
+    text = repr(et.compare([1.0] * 40, [None] * 40))
+    assert "identical" not in text
+    assert "candidate cannot be compared with baseline on “value”: it is not measured" in text
+    assert "40 of 40 values are on one side only (baseline lacks 0, candidate lacks 40)" in text
+    half = [0.5, None] * 20
+    assert "20 of 40 values are on one side only" in repr(et.compare([0.1] * 40, half))
+    assert "on one side only" not in repr(et.compare([0.1] * 40, [0.5] * 40))
+
+
 @pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
 def test_words_of_equivalence(seeds: tuple[object, ...]) -> None:
     a, b = two(seeds=seeds)
