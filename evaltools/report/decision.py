@@ -27,7 +27,6 @@ from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
 from ..stats.spending import look_levels
 from ..stats.within_units import CLUSTER_SIZE, SIZES, TRIALS, mean_size
-from .leading import refuse_blocked
 from .markdown import number
 from .sentences import p_equation
 from .study import Study
@@ -249,8 +248,7 @@ def judge(decision: Decision, study: Study) -> Outcome:
             other=study.suite.name,
         )
     candidate = study.candidate()
-    directed = study.metric(decision.metric)
-    refuse_blocked(directed.name, study.results)
+    directed = study.directed(decision.metric)
     row = study.comparisons[candidate].table.set_index("metric").loc[directed.name]
     n = int(row["n_units"])
     level = _level_of_look(decision, n)

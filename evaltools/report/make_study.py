@@ -7,25 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from ..core.errors import OnError, UsageError
 from ..core.files import bytes_hash
-from ..core.language import Message
 from ..core.memory import is_path
 from ..core.names import LONGEST_NAME, RUN_NAME, find_runs, safe_name
 from ..core.resampling import Resampling
 from ..core.suite import Suite, Workers
-from ..stats.compare import Comparison
-from ..stats.compare import compare as compare_frames
 from ..stats.declared import require_declared
-from ..stats.design import Runs, Seed
-from ..stats.max_t import JointTests, joint_tests
-from ..stats.seed_notes import completeness, pool_notes
-from ..stats.seed_variance import SeedPool
-from ..stats.seeds import aggregate, pooled_seeds
 from .compare_values import compare_values, is_values
-from .leading import headline_of, primary_of, refuse_blocked, with_primary
 from .run import Run
 from .run_groups import (
     Conditions,
@@ -35,7 +24,6 @@ from .run_groups import (
     read_runs,
     result_folder,
 )
-from .sentences import note_message
 from .study import Study
 from .study_files import save_study
 
@@ -81,172 +69,24 @@ def make_study(
     if not runs:
         raise UsageError("no runs given")
     _require_comparable(runs)
-    first = runs[0]
-    require_declared(first.metrics, primary, margin or {}, first.resampling.confidence)
-    refuse_blocked(primary, runs, "primary: ")
+    require_declared(runs[0].metrics, primary, margin or {}, runs[0].resampling.confidence)
     baseline = baseline or next(iter(conditions))
     if baseline not in conditions:
         raise UsageError(
             "no condition {name} among {names}", name=repr(baseline), names=tuple(conditions)
         )
-
-    frames: dict[str, Runs] = {}
-    for condition, of_seed in conditions.items():
-        frames[condition] = {seed: run.data for seed, run in of_seed.items()}
-    pool = _pool_of(frames, first)
-    aggregates = _aggregates(conditions, frames, first, pool)
-    tested_alone = _tested_alone(runs, primary)
-    joint = _joint(frames, first, tested_alone)
-    comparisons = _comparisons(
-        frames,
-        baseline,
-        first,
-        with_primary(headline_of(runs), primary),
-        tested_alone,
-        margin,
-        pool,
-        joint,
-    )
-    seeded = any(seed for of_seed in conditions.values() for seed in of_seed)
-    return Study(
-        name=safe_name(name or default_name(baseline, list(comparisons))),
-        suite=first.suite,
-        options=first.options,
-        resampling=first.resampling,
+    candidates = [condition for condition in conditions if condition != baseline]
+    study = Study(
+        name=safe_name(name or default_name(baseline, candidates)),
+        conditions=conditions,
         baseline=baseline,
-        conditions=dict(conditions),
-        aggregates=aggregates,
-        comparisons=comparisons,
-        seeded=seeded,
-        notes=_notes(frames, first, seeded, pool, baseline, comparisons),
         declared=primary,
         margin=margin or {},
-        joint=joint,
     )
-
-
-def _pool_of(frames: Mapping[str, Runs], first: Run) -> SeedPool | None:
-    """What the seeds of two conditions differ by, where both have several.
-
-    Seeds of more conditions are pooled in each comparison by itself: one condition whose seeds differ more than those
-    of the others would look too sure.
-    """
-    have_seeds = all(len(of_seed) > 1 for of_seed in frames.values())
-    if len(frames) != 2 or not have_seeds or first.resampling.method != "auto":
-        return None
-    return pooled_seeds(frames.values(), first.metrics, first.suite.unit)
-
-
-def _aggregates(
-    conditions: Conditions,
-    frames: Mapping[str, Runs],
-    first: Run,
-    pool: SeedPool | None,
-) -> dict[str, pd.DataFrame]:
-    """The estimates of every condition over its seeds."""
-    aggregates = {}
-    for condition, of_seed in conditions.items():
-        estimates: dict[Seed, pd.DataFrame] = {}
-        for seed, run in of_seed.items():
-            # a suite may have put intervals of its own into the estimates of its runs
-            if run.suite.intervals is None and run.resampling == first.resampling:
-                estimates[seed] = run.estimates
-        aggregates[condition] = aggregate(
-            frames[condition],
-            first.metrics,
-            first.suite.unit,
-            first.resampling,
-            pool,
-            condition,
-            estimates,
-        )
-    return aggregates
-
-
-def _joint(
-    frames: Mapping[str, Runs],
-    first: Run,
-    metric: str | None,
-) -> JointTests | None:
-    """Every pair of three conditions and more tested on the primary metric; None for two, and without a metric."""
-    if len(frames) < 3 or metric is None:
-        return None
-    return joint_tests(frames, first.metrics, first.suite.unit, metric, first.resampling)
-
-
-def _comparisons(
-    frames: Mapping[str, Runs],
-    baseline: str,
-    first: Run,
-    headline: Sequence[str],
-    primary: str | None,
-    margin: Mapping[str, float] | None,
-    pool: SeedPool | None,
-    joint: JointTests | None,
-) -> dict[str, Comparison]:
-    """Every other condition against the baseline."""
-    comparisons = {}
-    for condition, of_seed in frames.items():
-        if condition == baseline:
-            continue
-        comparisons[condition] = compare_frames(
-            frames[baseline],
-            of_seed,
-            first.metrics,
-            first.suite.unit,
-            first.resampling,
-            headline,
-            primary=primary,
-            margin=margin,
-            names=(baseline, condition),
-            pool=pool,
-            joint=joint,
-        )
-    return comparisons
-
-
-def _tested_alone(runs: Sequence[Run], primary: str | None) -> str | None:
-    """The primary metric, by default the suite's; None where that one has no direction."""
-    name = primary or primary_of(runs)
-    for metric in runs[0].metrics:
-        if metric.name == name and metric.better == "none":
-            return None
-    return name
-
-
-def _notes(
-    frames: Mapping[str, Runs],
-    first: Run,
-    seeded: bool,
-    pool: SeedPool | None,
-    baseline: str,
-    comparisons: Mapping[str, Comparison],
-) -> list[Message]:
-    """What a reader must know: of every condition, of the seeds together, of every pair."""
-    notes = _condition_notes(frames, first) if seeded else []
-    for note in pool_notes(first.metrics, [pool] if pool else []):
-        notes.append(note_message(note))
-    return notes + _comparison_notes(baseline, comparisons)
-
-
-def _condition_notes(frames: Mapping[str, Runs], first: Run) -> list[Message]:
-    """What a reader must know of the seeds of every condition."""
-    messages = []
-    for condition, of_seed in frames.items():
-        for note in completeness(of_seed, first.metrics, first.suite.unit):
-            values = {"condition": condition, "note": note_message(note)}
-            messages.append(Message("{condition}: {note}", values))
-    return messages
-
-
-def _comparison_notes(baseline: str, comparisons: Mapping[str, Comparison]) -> list[Message]:
-    """What a reader must know of every pair of conditions."""
-    messages = []
-    for candidate, comparison in comparisons.items():
-        for note in comparison.notes:
-            values = {"baseline": baseline, "candidate": candidate, "note": note_message(note)}
-            messages.append(Message("{baseline} and {candidate}: {note}", values))
-    return messages
+    if primary is not None:
+        study.directed(primary)
+    _ = study.comparisons  # what cannot be compared is said here
+    return study
 
 
 def default_name(baseline: str, candidates: Sequence[str]) -> str:

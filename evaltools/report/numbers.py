@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -18,8 +18,12 @@ from .tables import Shown
 class Numbers(Shown):
     """Metrics by their names, with a value each: what `Run` and `Study` are."""
 
-    suite: Suite
     options: Any
+
+    if TYPE_CHECKING:
+
+        @property
+        def suite(self) -> Suite: ...
 
     @property
     def frame(self) -> pd.DataFrame:

@@ -26,7 +26,6 @@ from . import study_tables as views
 from .estimate_tables import interval, plain_estimates
 from .fonts import ANSWERED
 from .markdown import ARROWS, Strong, latex_table, markdown_table, number, titled
-from .text import anchor
 
 if TYPE_CHECKING:
     from .study import Study
@@ -371,15 +370,8 @@ def figures(view: Any) -> dict[str, Any]:
     """Name -> chart of a study, or of the run where there is one only."""
     if len(view.results) == 1:
         view = view.results[0]
-    charts: dict[str, Any] = {}
-    for name in dir(view.plot):
-        drawn = getattr(view.plot, name)()
-        if not isinstance(drawn, list):
-            charts[name] = drawn
-            continue
-        for candidate, chart in zip(view.candidates, drawn):
-            charts[anchor(name, candidate)] = chart
-    return {name: chart for name, chart in charts.items() if getattr(chart, "drawn", False)}
+    charts = {name: getattr(view.plot, name)() for name in dir(view.plot)}
+    return {name: chart for name, chart in charts.items() if chart.drawn}
 
 
 def files(view: Any) -> dict[str, tuple[str, bytes]]:

@@ -16,7 +16,6 @@ from ..stats.claims import THIS_SYSTEM
 from . import study_tables
 from .markdown import titled
 from .scales import by_scale
-from .stack import Stack
 
 if TYPE_CHECKING:
     from .run import Run
@@ -138,10 +137,7 @@ class StudyPlots(_Plots):
         self._study = study
 
     def __dir__(self) -> list[str]:
-        names = ["forest", "scores", "paired"]
-        if self._study.is_ranked:
-            names.append("ranks")
-        return names
+        return ["forest", "scores", "paired"] if self._study.candidates else ["scores"]
 
     def _claim(self) -> str:
         seeded = self._study.seeded
@@ -178,7 +174,7 @@ class StudyPlots(_Plots):
         )
 
     def paired(self, metric: str | None = None, candidate: str | None = None) -> Any:
-        """Each unit's value under the baseline against that under a candidate; without one, a figure of each.
+        """Each unit's value under the baseline against that under a candidate, by default the first.
 
         `metric`: by default the primary one.
         """
@@ -186,8 +182,6 @@ class StudyPlots(_Plots):
 
         study = self._study
         metric = metric or study.primary
-        if candidate is None and len(study.candidates) != 1:
-            return Stack(self.paired(metric, name) for name in study.candidates)
         name = study.candidate(candidate)
         metric_title = _title(study, metric)
         over = say(", mean over seeds") if study.seeded else ""
@@ -205,24 +199,3 @@ class StudyPlots(_Plots):
             ylabel=say("under {condition}", condition=name) + over,
             better=study.metric(metric).better,
         )
-
-    def ranks(self) -> Any:
-        """The ranks of the conditions on the primary metric, with intervals that hold together."""
-        from .dots import dots
-
-        study = self._study
-        if not study.is_ranked:
-            raise UsageError("nothing to rank: fewer than three conditions")
-        ranks = study.rank().dropna(subset=["group"]).reset_index(drop=True)
-        ranks["title"] = ranks["condition"] + "  " + ranks["group"]
-        ranks["value"] = ranks.index + 1.0
-        ranks["ci_low"] = ranks["rank_low"].astype(float)
-        ranks["ci_high"] = ranks["rank_high"].astype(float)
-        xlabel = "rank (dot: of the value), {level} interval for all ranks at once"
-        chart = dots(
-            ranks[["title", "value", "ci_low", "ci_high"]],
-            title=say("Ranks on {title}", title=say(study.metric(study.primary).shown_title)),
-            xlabel=say(xlabel, level=study.resampling.percent),
-        )
-        chart.axes[0].set_xticks(range(1, len(ranks) + 1))
-        return chart

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,32 +17,28 @@ from ..core.language import Message
 from ..core.metric import AnyMetric
 from ..core.names import natural
 from ..core.resampling import Resampling
-from ..core.results import suite_of_manifest
 from ..core.suite import Suite
 from ..stats.breakdown import by_parts, compare_parts
-from ..stats.compare import Comparison
-from ..stats.design import Runs
-from ..stats.max_t import JointTests
+from ..stats.compare import Comparison, compare
+from ..stats.design import Runs, Seed
+from ..stats.max_t import JointTests, joint_tests
 from ..stats.power import plan
+from ..stats.seed_notes import completeness, pool_notes
+from ..stats.seed_variance import SeedPool
+from ..stats.seeds import aggregate, pooled_seeds
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .differences import differences
 from .interval_methods import frames_of_study, methods_in_use
-from .leading import blocked_of, headline_of, primary_of, refuse_blocked, with_primary
 from .numbers import Numbers
 from .plots import StudyPlots
 from .run import Run
 from .run_checks import quiet_checks_of_study
 from .run_groups import Conditions
-from .stack import Stack
+from .sentences import note_message
 from .study_ranks import ranks_of
 from .study_views import TABLES
-from .tables import (
-    HtmlTable,
-    folds,
-    no_rows,
-    stack,
-)
+from .tables import HtmlTable, folds, no_rows, stack
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,11 +49,8 @@ class Study(Numbers):
     condition: the scores); `study.plot` the figures; `study.table("scores")` the means over seeds. `cmp["metric"]` is
     one difference.
 
-    `conditions`: name -> seed -> run, in natural order. `aggregates`: name -> estimates over the seeds, in the form
-    of `core.estimates`. `comparisons`: candidate -> its comparison with `baseline`. `seeded`: whether the runs are
-    told apart by seeds (False: systems of one run each). `notes`: what a reader must know, by condition or candidate.
-    `declared`: the primary metric that was named, if one was. `margin`: metric -> the largest difference that does
-    not matter. `joint`: of three conditions and more, every pair of them tested on the primary metric.
+    `conditions`: name -> seed -> run, in natural order. `declared`: the primary metric that was named, if one was.
+    `margin`: metric -> the largest difference that does not matter. All else is counted when it is asked for.
 
     >>> import evaltools as et
     >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2, 3)])
@@ -67,30 +60,42 @@ class Study(Numbers):
     """
 
     name: str
-    suite: Suite
-    options: Any
-    resampling: Resampling
-    baseline: str
     conditions: Conditions
-    aggregates: dict[str, pd.DataFrame]
-    comparisons: dict[str, Comparison]
-    seeded: bool
-    notes: list[Message]
+    baseline: str
     declared: str | None = None
     margin: Mapping[str, float] = field(default_factory=dict)
-    joint: JointTests | None = None
 
     # --- what it is made of
 
-    @property
+    @cached_property
     def results(self) -> list[Run]:
         """All runs."""
         return [run for of_seed in self.conditions.values() for run in of_seed.values()]
 
+    @cached_property
+    def suite(self) -> Suite:
+        """The suite of all runs."""
+        return self.results[0].suite
+
+    @cached_property
+    def options(self) -> Any:
+        """The options of the suite."""
+        return self.results[0].options
+
+    @property
+    def resampling(self) -> Resampling:
+        """How intervals are made."""
+        return self.results[0].resampling
+
+    @cached_property
+    def seeded(self) -> bool:
+        """Whether the runs are told apart by seeds, and not systems of one run each."""
+        return any(seed for of_seed in self.conditions.values() for seed in of_seed)
+
     @property
     def candidates(self) -> list[str]:
         """The conditions that are compared with the baseline."""
-        return list(self.comparisons)
+        return [condition for condition in self.conditions if condition != self.baseline]
 
     def where(self, query: str) -> Study:
         """The study over the units that a query finds in every run. UsageError where one has none.
@@ -100,28 +105,20 @@ class Study(Numbers):
         >>> [run.n_units for run in study.where("split == 'dev'").results]
         [20, 20]
         """
-        from .make_study import make_study
-
         conditions: Conditions = {}
         for condition, of_seed in self.conditions.items():
             conditions[condition] = {seed: run.where(query) for seed, run in of_seed.items()}
-        return make_study(
-            conditions,
-            name=self.name,
-            baseline=self.baseline,
-            primary=self.declared,
-            margin=self.margin,
-        )
+        return replace(self, conditions=conditions)
 
     def candidate(self, name: str | None = None) -> str:
         """The candidate of that name, by default the first; UsageError for another name, and where there is none."""
-        if not self.comparisons:
+        if not self.candidates:
             raise UsageError("one condition only: nothing to compare")
-        if name is not None and name not in self.comparisons:
+        if name is not None and name not in self.candidates:
             raise UsageError(
                 "no candidate {name}; there is {names}",
                 name=repr(name),
-                names=tuple(self.comparisons),
+                names=tuple(self.candidates),
             )
         return name or self.candidates[0]
 
@@ -129,20 +126,123 @@ class Study(Numbers):
         """Seed -> units of one condition, as stored."""
         return {seed: run.data for seed, run in self.conditions[condition].items()}
 
-    @property
+    @cached_property
     def blocked(self) -> frozenset[str]:
         """The metrics that mean nothing in some run, as a check says."""
-        return blocked_of(self.results)
+        return frozenset().union(*(run.blocked for run in self.results))
 
     @property
     def headline(self) -> tuple[str, ...]:
         """The metrics that lead the page: those that can be measured in every run, and the primary one."""
-        return with_primary(headline_of(self.results), self.declared)
+        names = self.suite.headline_names(self.options, self.blocked)
+        if self.declared is None or self.declared in names:
+            return names
+        return (self.declared, *names)
 
     @property
     def primary(self) -> str:
-        """The metric that is tested alone: the one declared, or the suite's."""
-        return self.declared or primary_of(self.results)
+        """The metric that is tested alone: the one declared, else the first of the suite's that has a direction."""
+        if self.declared is not None:
+            return self.declared
+        primary = self.suite.primary_name(self.options, self.blocked)
+        undirected = {metric.name for metric in self.metrics if metric.better == "none"}
+        for name in (primary, *self.headline):
+            if name not in undirected:
+                return name
+        return primary
+
+    @property
+    def _tested_alone(self) -> str | None:
+        """The primary metric; None where it has no direction, and where there is none."""
+        directions = {metric.name: metric.better for metric in self.metrics}
+        return None if directions.get(self.primary, "none") == "none" else self.primary
+
+    # --- means over seeds, and comparisons
+
+    @cached_property
+    def _pool(self) -> SeedPool | None:
+        """What the seeds of two conditions differ by, where both have several.
+
+        Seeds of more conditions are pooled in each comparison by itself: one condition whose seeds differ more than
+        those of the others would look too sure.
+        """
+        have_seeds = all(len(of_seed) > 1 for of_seed in self.conditions.values())
+        if len(self.conditions) != 2 or not have_seeds or self.resampling.method != "auto":
+            return None
+        frames = [self.frames(condition) for condition in self.conditions]
+        return pooled_seeds(frames, self.metrics, self.suite.unit)
+
+    @cached_property
+    def aggregates(self) -> dict[str, pd.DataFrame]:
+        """Condition -> its estimates over the seeds, in the form of `core.estimates`."""
+        aggregates = {}
+        for condition, of_seed in self.conditions.items():
+            estimates: dict[Seed, pd.DataFrame] = {}
+            for seed, run in of_seed.items():
+                # a suite may have put intervals of its own into the estimates of its runs
+                if self.suite.intervals is None and run.resampling == self.resampling:
+                    estimates[seed] = run.estimates
+            aggregates[condition] = aggregate(
+                self.frames(condition),
+                self.metrics,
+                self.suite.unit,
+                self.resampling,
+                self._pool,
+                condition,
+                estimates,
+            )
+        return aggregates
+
+    @cached_property
+    def joint(self) -> JointTests | None:
+        """Of three conditions and more, every pair of them tested on the primary metric."""
+        if len(self.conditions) < 3 or self._tested_alone is None:
+            return None
+        return self.all_pairs(self._tested_alone)
+
+    def all_pairs(self, metric: str) -> JointTests:
+        """Every pair of conditions tested on one metric."""
+        frames = {condition: self.frames(condition) for condition in self.conditions}
+        return joint_tests(frames, self.metrics, self.suite.unit, metric, self.resampling)
+
+    @cached_property
+    def comparisons(self) -> dict[str, Comparison]:
+        """Candidate -> its comparison with the baseline."""
+        comparisons = {}
+        for candidate in self.candidates:
+            comparisons[candidate] = compare(
+                self.frames(self.baseline),
+                self.frames(candidate),
+                self.metrics,
+                self.suite.unit,
+                self.resampling,
+                self.headline,
+                primary=self._tested_alone,
+                margin=self.margin,
+                names=(self.baseline, candidate),
+                pool=self._pool,
+                joint=self.joint,
+            )
+        return comparisons
+
+    @cached_property
+    def notes(self) -> list[Message]:
+        """What a reader must know: of every condition, of the seeds together, of every pair."""
+        messages = []
+        for condition in self.conditions if self.seeded else ():
+            for note in completeness(self.frames(condition), self.metrics, self.suite.unit):
+                values = {"condition": condition, "note": note_message(note)}
+                messages.append(Message("{condition}: {note}", values))
+        pools = [self._pool] if self._pool else []
+        messages += [note_message(note) for note in pool_notes(self.metrics, pools)]
+        for candidate, comparison in self.comparisons.items():
+            names = {"baseline": self.baseline, "candidate": candidate}
+            for note in comparison.notes:
+                values = {**names, "note": note_message(note)}
+                messages.append(Message("{baseline} and {candidate}: {note}", values))
+        return messages
+
+    # --- checks and signature
 
     @cached_property
     def checks(self) -> list[Check]:
@@ -150,7 +250,7 @@ class Study(Numbers):
         checks = checks_of_runs([run.checks for run in self.results])
         sizes = {run.name: run.data[self.suite.unit].nunique() for run in self.results}
         checks += missing_units(sizes, len(self.unit_names))
-        if self.comparisons:
+        if self.candidates:
             checks += one_sided_missing(study_tables.comparison(self))
         if self.seeded:
             seeds = {condition: list(of_seed) for condition, of_seed in self.conditions.items()}
@@ -193,7 +293,7 @@ class Study(Numbers):
     @property
     def frame(self) -> pd.DataFrame:
         """Every metric of every candidate against the baseline (`stats.compare`); of one condition, its scores."""
-        if self.comparisons:
+        if self.candidates:
             return study_tables.comparison(self, headline=False)
         names = [metric.name for metric in self.metrics]
         rows = study_tables.estimates(self, names)
@@ -202,17 +302,12 @@ class Study(Numbers):
 
     @property
     def scores(self) -> pd.DataFrame:
-        """The headline of every condition; values are means over seeds, or those of a system's one run.
-        >>> import evaltools as et
-        >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2, 3)])
-        >>> study.scores["n_seeds"].unique().tolist()
-        [3]
-        """
+        """The headline of every condition; values are means over seeds, or those of a system's one run."""
         return study_tables.scores(self)
 
     def _values(self) -> pd.Series:
         """Metric -> difference of the first candidate to the baseline; of one condition its value."""
-        key, column = ("metric", "delta") if self.comparisons else ("name", "value")
+        key, column = ("metric", "delta") if self.candidates else ("name", "value")
         return self.frame.drop_duplicates(key).set_index(key)[column]
 
     def __getitem__(self, metric: str) -> pd.Series:
@@ -237,38 +332,20 @@ class Study(Numbers):
         """
         if len(self.conditions) == 1:
             raise UsageError("one condition only ({name}): nothing to rank", name=self.baseline)
-        directed = self._directed(self.primary if metric is None else metric)
-        if directed.name not in self._ranks:
-            self._ranks[directed.name] = ranks_of(self, directed)
-        return self._ranks[directed.name].copy()
-
-    @cached_property
-    def _ranks(self) -> dict[str, pd.DataFrame]:
-        """Metric -> its ranks, as far as they were asked for."""
-        return {}
-
-    def compared(self, metric: str, candidate: str) -> pd.Series:
-        """The row of a metric in the comparison of a candidate. KeyError where it was not compared."""
-        table = self.comparisons[candidate].table
-        return table.set_index("metric", drop=False).loc[metric]
+        return ranks_of(self, self.directed(self.primary if metric is None else metric))
 
     def plan(
         self,
         metric: str,
         difference: float,
-        *,
-        power: float = 0.8,
-        seeds: Sequence[int] = (1, 3, 5),
-        trials: Sequence[int] | None = None,
-        cluster_size: Sequence[int] | None = None,
-        done: Callable[..., None] = lambda name="": None,
+        **settings: Any,
     ) -> pd.DataFrame:
         """How many samples under each number of seeds show a difference in a metric, these runs being the pilot.
 
-        Parameters, columns and errors: `stats.power.plan`. UsageError besides for three conditions and more, an
-        unknown metric, and one that has no direction or that a check blocks.
+        `settings` (power, seeds, trials, cluster_size), columns and errors: `stats.power.plan`. UsageError besides for
+        three conditions and more, an unknown metric, and one that has no direction or that a check blocks.
         """
-        directed = self._directed(metric)
+        directed = self.directed(metric)
         conditions = [self.baseline, *self.candidates]
         if len(conditions) > 2:
             raise UsageError(
@@ -281,15 +358,11 @@ class Study(Numbers):
             self.suite.unit,
             directed.name,
             difference,
-            power=power,
-            seeds=seeds,
-            trials=trials,
-            cluster_size=cluster_size,
             resampling=self.resampling,
-            done=done,
+            **settings,
         )
 
-    def _directed(self, name: str) -> AnyMetric:
+    def directed(self, name: str) -> AnyMetric:
         """The metric of that name; UsageError where it can be neither better nor worse, or means nothing here."""
         directed = self.metric(name)
         if directed.better == "none" or not getattr(directed, "denominator", True):
@@ -297,7 +370,14 @@ class Study(Numbers):
                 "{metric} has no direction, so that no condition can be better in it",
                 metric=directed.name,
             )
-        refuse_blocked(directed.name, self.results)
+        for run in self.results:
+            for check in run.checks:
+                if directed.name in check.blocks:
+                    raise UsageError(
+                        "{metric} means nothing here: {reason}",
+                        metric=directed.name,
+                        reason=check.sentence,
+                    )
         return directed
 
     @cached_property
@@ -349,25 +429,16 @@ class Study(Numbers):
 
     @property
     def plot(self) -> StudyPlots:
-        """The figures: forest (differences), scores, paired (a metric unit by unit), ranks."""
+        """The figures: forest (differences), scores, paired (a metric unit by unit)."""
         return StudyPlots(self)
 
-    @property
-    def tables(self) -> list[str]:
-        """What `table` takes."""
-        return list(TABLES)
-
     def table(self, which: str = "comparison") -> HtmlTable:
-        """The comparison with the baseline, or another of `study.tables`; UsageError for another name."""
+        """The comparison with the baseline, or "all metrics", "scores", "ranks"; UsageError for another."""
         if which not in TABLES:
             raise UsageError(
                 "no table {name}; there are {names}", name=repr(which), names=tuple(TABLES)
             )
         return TABLES[which](self)
-
-    def ranking(self) -> Stack:
-        """The table and the figure of the ranks on the primary metric; nothing below three conditions."""
-        return Stack([self.table("ranks"), self.plot.ranks()] if self.is_ranked else [])
 
     def samples(
         self,
@@ -421,13 +492,7 @@ class Study(Numbers):
         texts = study_sentences.verdicts(self) or study_sentences.narrative(self).split("\n\n")
         return "\n".join([head, *texts, *check_lines(self.checks), self.signature])
 
-    # --- pickle: a suite holds functions, which cannot be pickled
-
     def __getstate__(self) -> dict[str, Any]:
-        names = [field.name for field in fields(self) if field.name not in ("suite", "options")]
-        return {name: getattr(self, name) for name in names}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        first = self.results[0]
-        vars(self).update(suite=suite_of_manifest(first.manifest), options=first.options)
+        """All but what holds the suite, whose functions cannot be pickled; the runs bring it back."""
+        of_suite = ("suite", "options", "metrics")
+        return {name: value for name, value in vars(self).items() if name not in of_suite}

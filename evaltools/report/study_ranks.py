@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from ..core.metric import AnyMetric
-from ..stats.max_t import joint_tests
 from ..stats.ranks import CONTRACT, ranks
+from . import study_tables
 
 if TYPE_CHECKING:
     from .study import Study
@@ -24,15 +24,7 @@ def ranks_of(study: Study, metric: AnyMetric) -> pd.DataFrame:
     values = pd.DataFrame(rows, columns=list(CONTRACT[:4]))
     is_primary = metric.name == study.primary
     tests = study.joint if is_primary else None
-    if tests is None:
-        frames = {condition: study.frames(condition) for condition in study.conditions}
-        tests = joint_tests(
-            frames,
-            study.metrics,
-            study.suite.unit,
-            metric.name,
-            study.resampling,
-        )
+    tests = tests or study.all_pairs(metric.name)
     pairs = _as_compared(study, tests.pairs) if is_primary else tests.pairs
     return ranks(values, pairs, metric, 1 - study.resampling.confidence)
 
@@ -40,11 +32,13 @@ def ranks_of(study: Study, metric: AnyMetric) -> pd.DataFrame:
 def _as_compared(study: Study, pairs: pd.DataFrame) -> pd.DataFrame:
     """The pairs, those with the baseline as their verdicts say: no p where no difference was shown."""
     rows = []
+    table = study_tables.comparison(study, headline=False)
+    of_primary = table[table["metric"] == study.primary].set_index("candidate")
     for pair in pairs.to_dict("records"):
         names = [pair["baseline"], pair["candidate"]]
         if study.baseline in names:
             names.remove(study.baseline)
-            compared = study.compared(study.primary, names[0])
+            compared = of_primary.loc[names[0]]
             is_shown = compared["verdict"] in ("better", "worse")
             pair["baseline"], pair["candidate"] = study.baseline, names[0]
             pair["delta"] = compared["delta"]

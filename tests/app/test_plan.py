@@ -212,12 +212,11 @@ def test_ranks_of_six_systems(six: et.Study) -> None:
 
 
 def test_a_study_of_three_and_more_shows_and_writes_ranks(six: et.Study, tmp_path: Path) -> None:
-    table, figure = six.ranking()
+    table = six.table("ranks")
     assert (
         "with-1" in table.text
         and "conditions that share a letter are not shown to differ" in table.text
     )
-    assert figure.title.startswith("Ranks on")
     et.study(six.results, out=tmp_path)
     assert [p.parent.name for p in tmp_path.rglob("ranks.csv")] == ["no-1_aggregated"]
 
@@ -225,13 +224,11 @@ def test_a_study_of_three_and_more_shows_and_writes_ranks(six: et.Study, tmp_pat
 def test_three_conditions_are_ranked_unasked_and_two_where_a_primary_metric_is_declared(
     six: et.Study,
 ) -> None:
-    assert [bool(et.study(six.results[:n]).ranking()) for n in (2, 3)] == [False, True]
-    assert et.study(six.results[:2], primary=F1).ranking()
+    assert [et.study(six.results[:n]).is_ranked for n in (2, 3)] == [False, True]
+    assert et.study(six.results[:2], primary=F1).is_ranked
 
 
 def test_a_study_of_two_neither_shows_nor_writes_ranks(tmp_path: Path) -> None:
     study = et.study(SYSTEMS, out=tmp_path, resampling=FAST)
-    assert study.ranking() == []
+    assert not study.is_ranked
     assert not list(tmp_path.rglob("ranks.csv"))
-    with pytest.raises(et.UsageError, match="fewer than three conditions"):
-        study.plot.ranks()
