@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,68 +11,62 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pandas as pd
+
 from ..core.errors import InputError, Problems, UsageError
+from ..core.estimates import plain_rows
 from ..core.files import sha256
 from ..core.folders import require_out
 from ..core.json_files import read_model
 from ..core.language import say, speaking
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.plugins import get_suite
+from ..core.results import METRICS, StoredMetrics
 from ..core.suite import Suite
 from ..report.evaluate import evaluate
 from ..report.make_study import study
 from ..report.run import Run
-from .compare_numbers import change, compare_numbers, result_numbers
 from .text import padded
 from .workers import Workers
 
-SHOWN = 20
-"""Differing numbers that are listed; the rest are counted."""
-
 InputFiles = Mapping[str, Path]
 """Role of an input -> where its file is now."""
+
+
+ROUNDING = 1e-9
+"""Relative difference up to which two numbers are the same; other processors sum in another order."""
+
+NUMBERS = ("value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units")
+"""What is compared of each metric of a metrics.json."""
+
+COMPARISON = "comparison.csv"
+"""The file of an aggregate whose cells are compared, too."""
 
 
 @dataclass(frozen=True)
 class Rerun:
     """What a rerun showed.
 
-    `inputs`, `policy`, `versions` and `numbers`: what differs, a line each. `compared`: how many numbers were
-    compared. `largest`: the largest relative difference among those that count as the same.
+    `differences`: a line for each input, policy, version and number that differs, by these words. `compared`: how
+    many numbers were compared.
     """
 
     run: str
-    inputs: tuple[str, ...]
-    policy: tuple[str, ...]
-    versions: tuple[str, ...]
-    numbers: tuple[str, ...]
+    differences: dict[str, list[str]]
     compared: int
-    largest: float
 
     @property
     def same(self) -> bool:
         """Inputs, policy and numbers are the same. Other versions that give the same numbers do not count."""
-        return not (self.inputs or self.policy or self.numbers)
+        return not any(lines for kind, lines in self.differences.items() if kind != "version")
 
     def __str__(self) -> str:
         """A line for each difference, then how many numbers were compared and whether they are the same."""
         lines = []
-        for kind, differences in (
-            ("input", self.inputs),
-            ("policy", self.policy),
-            ("version", self.versions),
-            ("number", self.numbers[:SHOWN]),
-        ):
+        for kind, differences in self.differences.items():
             lines += [f"{padded(say(kind), -7)} {line}" for line in differences]
-        n_differ = len(self.numbers)
-        if n_differ > SHOWN:
-            lines.append("        " + say("and {n} more", n=n_differ - SHOWN))
-        if n_differ:
-            verdict = say("{n} differ", n=n_differ)
-        elif self.largest == 0:
-            verdict = say("the same to the last digit")
-        else:
-            verdict = say("the same within rounding ({distance})", distance=f"{self.largest:.1e}")
+        n_differ = len(self.differences["number"])
+        verdict = say("{n} differ", n=n_differ) if n_differ else say("the same")
         text = "{run}: {n} numbers compared, {verdict}"
         lines.append(say(text, run=self.run, n=self.compared, verdict=verdict))
         return "\n".join(lines)
@@ -100,33 +95,40 @@ def rerun_manifest(
     members = recorded.members if recorded.kind == "aggregate" else [recorded]
     if not members or not all(member.inputs for member in members):
         raise _bad(path, "names no runs, or no inputs of them: there is nothing to make again")
-    files = _input_files(path, members)
+    files: list[InputFiles] = []
+    for member in members:
+        files.append({entry.role: _find(path, member, entry) for entry in member.inputs})
     with _target(out) as target:
         result = target / "results" / recorded.run
-        _refuse_same(result, path.parent, target)
+        if result.resolve() == path.parent.resolve():
+            text = "{out} holds the results that are to be compared; give another folder"
+            raise UsageError(text, out=target)
         with speaking(recorded.lang):
             runs = []
             for member, of_run in zip(members, files):
                 where = {"out": target, "workers": workers}
                 runs.append(_make_again(recorded, member, of_run, metrics, costly, **where))
             if recorded.kind == "aggregate":
-                _study_again(recorded, runs, target)
-        then = result_numbers(path.parent)
-        differences, largest = compare_numbers(then, result_numbers(result))
+                study(
+                    runs,
+                    name=recorded.report,
+                    baseline=recorded.baseline,
+                    primary=recorded.primary or None,
+                    margin=recorded.margin,
+                    out=target,
+                )
+        then = _numbers(path.parent)
+        now = _numbers(result)
     if not then:
         raise _bad(path, "no numbers beside it to compare with")
-    inputs: list[str] = []
-    for member, run in zip(members, runs):
-        inputs += _changed_inputs(member, run)
-    return Rerun(
-        run=recorded.run,
-        inputs=tuple(inputs),
-        policy=tuple(_changes(recorded.policy, runs[0].policy)),
-        versions=tuple(_changes(recorded.versions, versions())),
-        numbers=tuple(differences),
-        compared=len(then),
-        largest=largest,
-    )
+    made_again = [run.manifest for run in runs]
+    differences = {
+        "input": _differences(_contents(members), _contents(made_again)),
+        "policy": _differences(recorded.policy, runs[0].policy),
+        "version": _differences(recorded.versions, versions()),
+        "number": _differences(then, now),
+    }
+    return Rerun(recorded.run, differences, compared=len(then))
 
 
 @contextmanager
@@ -140,70 +142,23 @@ def _target(out: Path | None) -> Iterator[Path]:
             yield Path(folder)
 
 
-def _study_again(
-    recorded: Manifest,
-    runs: Sequence[Run],
-    out: Path,
-) -> None:
-    """The study that an aggregate is of, made again."""
-    study(
-        runs,
-        name=recorded.report,
-        baseline=recorded.baseline,
-        primary=recorded.primary or None,
-        margin=recorded.margin,
-        out=out,
-    )
+def _bad(path: Path, text: str, **values: Any) -> InputError:
+    return Problems().fatal("bad-manifest", text, **values, file=path)
 
 
-def _refuse_same(
-    result: Path,
-    compared_with: Path,
-    out: Path,
-) -> None:
-    """UsageError where the new result would replace the old."""
-    if result.resolve() == compared_with.resolve():
-        raise UsageError(
-            "{out} holds the results that are to be compared; give another folder", out=out
-        )
-
-
-def _bad(path: Path, text: str) -> InputError:
-    return Problems().fatal("bad-manifest", text, file=path)
-
-
-def _input_files(manifest: Path, members: Sequence[Member]) -> list[InputFiles]:
-    """Where the inputs of each run are now; InputError that names those that are nowhere."""
-    files: list[InputFiles] = []
-    missing = Problems()
-    for member in members:
-        of_run = {}
-        for entry in member.inputs:
-            path = _find(manifest, entry)
-            if path is not None:
-                of_run[entry.role] = path
-                continue
-            text = "{role} of {run} (sha256 {sha256}) is not there"
-            values = {"role": entry.role, "run": member.run, "sha256": entry.sha256}
-            missing.error("missing-input", text, **values, file=entry.path)
-        files.append(of_run)
-    missing.raise_if_failed()
-    return files
-
-
-def _find(manifest: Path, entry: Input) -> Path | None:
-    """Where an input is now, best with the recorded content; None where nowhere."""
+def _find(manifest: Path, member: Member, entry: Input) -> Path:
+    """Where an input is now, best with the recorded content; InputError where nowhere."""
     folders = [Path.cwd(), *manifest.resolve().parents]
     paths = [folder / entry.path for folder in folders]
-    paths = [path for path in paths if _readable(path)]
+    paths = [path for path in paths if path.is_file() and os.access(path, os.R_OK)]
+    if not paths:
+        text = "{role} of {run} (sha256 {sha256}) is not there"
+        values = {"role": entry.role, "run": member.run, "sha256": entry.sha256}
+        raise Problems().fatal("missing-input", text, **values, file=entry.path)
     for path in paths:
         if sha256(path) == entry.sha256:
             return path
-    return paths[0] if paths else None
-
-
-def _readable(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.R_OK)
+    return paths[0]
 
 
 def _make_again(
@@ -280,25 +235,48 @@ def _trusted_options(
     return options
 
 
-def _changed_inputs(member: Member, run: Run) -> Iterator[str]:
-    then = {entry.role: entry for entry in member.inputs}
-    now = {entry.role: entry for entry in run.manifest.inputs}
-    for role, entry in {**now, **then}.items():
-        file = f"{member.run}: {role} {entry.path}"
-        if role not in now:
-            yield say("{file}: used only then", file=file)
-        elif role not in then:
-            yield say("{file}: used only now", file=file)
-        elif now[role].sha256 != entry.sha256:
-            file = f"{member.run}: {role} {now[role].path}"
-            yield change(file, _content(entry), f"sha256 {_content(now[role])}")
+def _contents(members: Sequence[Member]) -> dict[str, str]:
+    """Run and role of every input -> the sha256 of its content."""
+    contents = {}
+    for member in members:
+        for entry in member.inputs:
+            contents[f"{member.run}: {entry.role}"] = f"sha256 {entry.sha256}"
+    return contents
 
 
-def _content(entry: Input) -> str:
-    return f"{entry.sha256} ({say('{n} bytes', n=entry.bytes)})"
+def _numbers(folder: Path) -> dict[str, Any]:
+    """Every number of a result by its name: of metrics.json and, where it is an aggregate, of its comparison.
+
+    InputError where they cannot be read.
+    """
+    numbers: dict[str, Any] = {}
+    for metric in read_model(folder / METRICS, StoredMetrics).metrics:
+        for field in NUMBERS:
+            numbers[f"{metric.name} {field}"] = getattr(metric, field)
+    file = folder / COMPARISON
+    if file.is_file():
+        try:
+            rows = plain_rows(pd.read_csv(file))
+        except ValueError as error:
+            raise _bad(file, "cannot be read: {reason}", reason=str(error)) from error
+        for row in rows:
+            for column, value in row.items():
+                numbers[f"{COMPARISON} {row['candidate']} {row['metric']} {column}"] = value
+    return numbers
 
 
-def _changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    for key in {**then, **now}:
-        if then.get(key) != now.get(key):
-            yield change(key, then.get(key), now.get(key))
+def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """A line for each value that differs; null is a value like any other."""
+    lines = []
+    for name in {**then, **now}:
+        before, after = then.get(name), now.get(name)
+        if not _is_same(before, after):
+            line = say("{name}: {now}, was {then}", name=name, now=str(after), then=str(before))
+            lines.append(line)
+    return lines
+
+
+def _is_same(before: Any, after: Any) -> bool:
+    if isinstance(before, int | float) and isinstance(after, int | float):
+        return math.isclose(before, after, rel_tol=ROUNDING)
+    return bool(before == after)

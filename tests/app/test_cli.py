@@ -230,7 +230,7 @@ def test_rerun(reports: list[Path], tmp_path: Path) -> None:
         call("score", "summary", "example:summary/cases.jsonl", "--name", "요약 007", "-q", *QUICK)
         for name in (RUN, "memory_agent", "요약 007", "no_memory_aggregated"):
             done = call("rerun", Path("outputs/results") / name / "manifest.json")
-            assert done.stdout.endswith("numbers compared, the same to the last digit\n")
+            assert done.stdout.endswith("numbers compared, the same\n")
         shutil.copytree(Path("outputs/results") / RUN, tmp_path / RUN)
         metrics = json.loads((tmp_path / RUN / "metrics.json").read_text())
         metrics["metrics"][0]["value"] = -1

@@ -92,7 +92,7 @@ def test_an_installed_suite_has_its_commands(site: Path, tmp_path: Path) -> None
     assert "Macro F1" in in_a_process(site, tmp_path, "report", "labels", "run.jsonl", *QUICK)
     assert (tmp_path / "outputs/reports/run/metric_report.html").is_file()
     again = in_a_process(site, tmp_path, "rerun", "outputs/results/run")
-    assert again.endswith("numbers compared, the same to the last digit\n")
+    assert again.endswith("numbers compared, the same\n")
 
 
 def test_the_suite_of_a_run_is_found_out(here: Path) -> None:
