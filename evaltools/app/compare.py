@@ -21,25 +21,8 @@ from ..report.markdown import number
 from ..report.sentences import mde_text, p_text, verdict_text
 from ..report.study import Study
 from ..report.study_files import comparison_csv
-from ..report.text import width_of
 from ..stats.detectable import POWER
-from .text import WIDTH, padded, wrapped
-
-TITLE = 36
-"""Letters of a title in a line; a longer one is cut."""
-
-WIDTHS = {
-    "metric": -TITLE,
-    "A": 7,
-    "B": 7,
-    "B - A": 8,
-    "interval": 16,
-    "p": 7,
-    "p adj.": 7,
-    "mde": 6,
-    "verdict": -23,
-}
-"""Header of a column -> its width, negative where texts begin at its left; `id` comes at the end of a line."""
+from .text import columns, wrapped
 
 MDE = (
     "mde: the smallest true difference that data like these show with {power:.0%} power; "
@@ -86,9 +69,8 @@ def comparison_text(study: Study, *, everything: bool) -> str:
     parts += [wrapped(text) for text in study_sentences.settling(study)]
     parts.append(wrapped(say("A (baseline)  {name}", name=study.baseline)))
     parts.append(wrapped(say("B (candidate) {name}", name=candidate)))
-    parts += ["", _line({head: say(head) for head in [*WIDTHS, "id"]})]
-    for row in rows.to_dict("records"):
-        parts.append(_line(_cells(row, row["metric"] in study.blocked)))
+    lines = [_cells(row, row["metric"] in study.blocked) for row in rows.to_dict("records")]
+    parts += ["", columns(pd.DataFrame(lines).rename(columns=say))]
     parts += ["", wrapped(study_sentences.how(study))]
     if rows["mde"].notna().any():
         parts.append(wrapped(say(MDE, power=POWER)))
@@ -98,35 +80,13 @@ def comparison_text(study: Study, *, everything: bool) -> str:
     return "\n".join(parts)
 
 
-def _line(cells: Mapping[str, str]) -> str:
-    """A metric's line, its id at the end, or below where that would be too wide."""
-    texts = [padded(cells.get(head, ""), width) for head, width in WIDTHS.items()]
-    line = " ".join(texts)
-    name = cells["id"]
-    if width_of(line) + width_of(name) + 2 <= WIDTH:
-        return f"{line}  {name}"
-    return f"{line.rstrip()}\n{wrapped(name, '    ')}"
-
-
-def _title(row: Mapping[Any, Any]) -> str:
-    title = (
-        f"= {row['alias_of']}"
-        if row["alias_of"]
-        else say(metric_title(row["metric"], row["title"]))
-    )
-    return title if len(title) <= TITLE else f"{title[: TITLE - 2]} …"
-
-
 def _cells(row: Mapping[Any, Any], is_blocked: bool) -> dict[str, str]:
-    """The texts of a metric's line, without a number that there is none of; none for one that a check blocks."""
-    texts = {"metric": _title(row), "id": row["metric"]}
-    if is_blocked:
-        return {**texts, "verdict": say(LEVEL_WORDS["blocking"]).lower()}
+    """The texts of a metric's line by the header of their column; no numbers of a metric that a check blocks."""
+    title = say(metric_title(row["metric"], row["title"]))
     bounds = [_number(row[bound], signed=True) for bound in ("ci_low", "ci_high")]
     interval = ", ".join(bound for bound in bounds if bound)
     has_p = row["n_differ"] > 0
-    return {
-        **texts,
+    numbers = {
         "A": _number(row["value_baseline"]) or "N/A",
         "B": _number(row["value_candidate"]) or "N/A",
         "B - A": _number(row["delta"], signed=True) or "N/A",
@@ -134,8 +94,13 @@ def _cells(row: Mapping[Any, Any], is_blocked: bool) -> dict[str, str]:
         "p": p_text(row["p_value"]) if has_p else "",
         "p adj.": p_text(row["p_adjusted"]) if has_p else "",
         "mde": mde_text(row),
-        "verdict": verdict_text(row),
     }
+    verdict = verdict_text(row)
+    if is_blocked:
+        numbers = dict.fromkeys(numbers, "")
+        verdict = say(LEVEL_WORDS["blocking"]).lower()
+    texts = {"metric": f"= {row['alias_of']}" if row["alias_of"] else title, **numbers}
+    return {**texts, "verdict": verdict, "id": row["metric"]}
 
 
 def _number(value: float, *, signed: bool = False) -> str:

@@ -15,7 +15,7 @@ from ..core.terminal import echo
 
 README = """# Notebooks of evaltools
 
-A copy: change what you like. `evaltools lab` makes a new folder beside a changed one and never overwrites it.
+A copy: change what you like, `evaltools lab` never overwrites it. `evaltools lab --dir FOLDER` makes a fresh one.
 
 Open a notebook, set the parameters in its first code cell, and run all cells. Every run parameter takes a path
 or the name of a bundled example.
@@ -30,38 +30,18 @@ Examples that come with the package:
 """
 
 
-def prepare(folder: Path) -> Path:
-    """Copy the notebooks and a README.md into `folder`, and return the folder to open.
+def prepare(folder: Path) -> None:
+    """Copy the notebooks and a README.md into `folder`; what is there already stays as it is.
 
-    An untouched copy is used again. Where any file of it was changed, the copy goes into the first of
-    `folder-2`, `folder-3`, ... that is not there yet or untouched. UsageError where `folder` is a file.
+    UsageError where `folder` is a file.
     """
-    files = contents()
-    target = folder
-    number = 1
-    while not _is_free(target, files):
-        number += 1
-        target = folder.with_name(f"{folder.name}-{number}")
-    for name, content in files.items():
-        if not (target / name).is_file():
-            require_writable(target)
-            write_text(target / name, content)
-    return target
-
-
-def _is_free(folder: Path, files: dict[str, str]) -> bool:
-    """Whether a folder is not there yet, or an untouched copy. UsageError where it is a file."""
-    if folder.exists() and not folder.is_dir():
+    if folder.is_file():
         text = "{target} is a file; name a folder for the notebooks with --dir"
         raise UsageError(text, target=folder)
-    return all(_is_untouched(folder / name, content) for name, content in files.items())
-
-
-def _is_untouched(path: Path, content: str) -> bool:
-    """Whether writing `content` there would lose nothing."""
-    if not path.exists():
-        return True
-    return path.is_file() and path.read_bytes() == content.encode()
+    for name, content in contents().items():
+        if not (folder / name).exists():
+            require_writable(folder)
+            write_text(folder / name, content)
 
 
 def contents() -> dict[str, str]:
@@ -81,17 +61,10 @@ def _heading(notebook: str) -> str:
     return source.partition("\n")[0].lstrip("# ")
 
 
-def command(
-    folder: Path,
-    port: int | None,
-    browser: bool,
-    more: Sequence[str] = (),
-) -> list[str]:
+def command(folder: Path, options: Sequence[str]) -> list[str]:
     """The command that opens JupyterLab on `folder` with this Python. Nothing is fetched from the network."""
     arguments = [sys.executable, "-m", "jupyterlab", str(folder)]
-    if port is not None:
-        arguments.append(f"--ServerApp.port={port}")
-    if not browser or not _has_browser():
+    if not _has_browser():
         arguments.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         arguments.append("--allow-root")  # JupyterLab refuses to start without it
@@ -99,7 +72,7 @@ def command(
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
-    return [*arguments, *more]
+    return [*arguments, *options]
 
 
 def _has_browser() -> bool:
@@ -109,20 +82,15 @@ def _has_browser() -> bool:
     return True
 
 
-def open_lab(
-    folder: Path,
-    port: int | None = None,
-    browser: bool = True,
-    more: Sequence[str] = (),
-) -> None:
-    """Become JupyterLab on a fresh copy of the notebooks; returns only where that is not possible.
+def open_lab(folder: Path, options: Sequence[str]) -> None:
+    """Become JupyterLab on a copy of the notebooks, with these options of its own.
 
     UsageError where JupyterLab is not installed.
     """
     if find_spec("jupyterlab") is None:
         raise UsageError("JupyterLab is not installed: pip install jupyterlab")
-    target = prepare(folder)
-    echo(f"notebooks in {target}")
-    arguments = command(target, port, browser, more)
+    prepare(folder)
+    echo(f"notebooks in {folder}")
+    arguments = command(folder, options)
     # neither the server nor a kernel is a module of the working directory
     os.execve(arguments[0], arguments, {**os.environ, "PYTHONSAFEPATH": "1"})

@@ -26,7 +26,6 @@ from ..core.suite import Suite
 from ..report.evaluate import evaluate
 from ..report.make_study import study
 from ..report.run import Run
-from .text import padded
 from .workers import Workers
 
 InputFiles = Mapping[str, Path]
@@ -64,7 +63,7 @@ class Rerun:
         """A line for each difference, then how many numbers were compared and whether they are the same."""
         lines = []
         for kind, differences in self.differences.items():
-            lines += [f"{padded(say(kind), -7)} {line}" for line in differences]
+            lines += [f"{say(kind)} {line}" for line in differences]
         n_differ = len(self.differences["number"])
         verdict = say("{n} differ", n=n_differ) if n_differ else say("the same")
         text = "{run}: {n} numbers compared, {verdict}"

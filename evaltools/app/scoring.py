@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ..core.check import check_lines
 from ..core.language import say, speak
 from ..core.metric import metric_title
 from ..core.plugins import load_suite_file
 from ..report.estimate_tables import plain_estimates
 from ..report.evaluate import evaluate
-from ..report.markdown import ARROWS
+from ..report.markdown import titled
 from ..report.run import Run
 from ..report.run_groups import read_runs, result_folder
 from ..report.tables import verdict_line
-from ..report.text import width_of
 from .inputs import RunInput
 from .settings import Settings
-from .text import padded
+from .text import columns
 from .workers import Workers
 
 
@@ -105,15 +106,21 @@ def headline_lines(result: Run) -> Iterator[str]:
     yield f"  {result.signature}"
 
 
-def _number_lines(result: Run) -> Iterator[str]:
+def _number_lines(result: Run) -> list[str]:
     """A line a metric of the headline: title, value, interval, n, name."""
     rows = result.estimates_of(*result.headline)
+    texts = plain_estimates(rows, resampling=result.resampling)
     titles = []
     for name, title, better in zip(rows["metric"], rows["title"], rows["better"]):
-        arrow = ARROWS[better][0] if better in ARROWS else ""
-        titles.append(f"{say(metric_title(name, title))} {arrow}".rstrip())
-    width = max(map(width_of, titles), default=0)
-    estimates = plain_estimates(rows, resampling=result.resampling).to_dict("records")
-    for title, e in zip(titles, estimates):
-        title = padded(title, -width)
-        yield f"  {title} {e['value']:>6} {e['interval']:<16} n={e['n']:<5} {e['metric']}"
+        text = titled(metric_title(name, title), better)
+        titles.append(f"  {text}".replace("\u00a0", " "))
+    table = pd.DataFrame(
+        {
+            "title": titles,
+            "value": texts["value"],
+            "interval": texts["interval"],
+            "n": "n=" + texts["n"].astype(str),
+            "metric": texts["metric"],
+        }
+    )
+    return columns(table, header=False).splitlines()

@@ -14,41 +14,34 @@ WIDTH = 160
 """Columns of the terminal that no line exceeds."""
 
 
-def wrapped(text: str, indent: str = "") -> str:
+def wrapped(text: str) -> str:
     """The text in lines of at most WIDTH columns, those from the second on indented by two."""
-    return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent="  ",
-        break_on_hyphens=False,
-    )
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def padded(text: str, width: int) -> str:
-    """The text in so many columns, to the right, with a negative width to the left. Letters of Korean take two.
-
-    >>> padded("p", 3), padded("지표", -6)
-    ('  p', '지표  ')
-    """
-    n_wide = width_of(text) - len(text)
-    if width < 0:
-        return text.ljust(-width - n_wide)
-    return text.rjust(width - n_wide)
-
-
-def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
+def columns(
+    frame: pd.DataFrame,
+    header: bool = True,
+    **formats: Callable[[Any], str],
+) -> str:
     """A frame as columns of text, without its index; nulls are empty. `formats`: column -> text of a value.
 
-    >>> print(columns(pd.DataFrame({"name": ["a", "b"], "share": [0.5, None]}), share="{:.0%}".format))
-    name share
-       a   50%
-       b
+    The first column begins at its left, the others end at their right. Letters of Korean take two places.
+
+    >>> print(columns(pd.DataFrame({"name": ["apple", "b"], "share": [0.5, None]}), share="{:.0%}".format))
+    name  share
+    apple   50%
+    b
     """
     texts = {}
     for column in frame:
         text_of = formats.get(str(column), str)
         cells = frame[column]
-        texts[column] = ["" if pd.isna(value) else text_of(value) for value in cells]
+        texts[str(column)] = ["" if pd.isna(value) else text_of(value) for value in cells]
+    first, *others = texts
+    lefts = [first if header else "", *texts[first]]
+    width = max(map(width_of, lefts))
+    head, *lefts = [text + " " * (width - width_of(text)) for text in lefts]
+    texts = {head: lefts, **{column: texts[column] for column in others}}
     with pd.option_context("display.unicode.east_asian_width", True):
-        return pd.DataFrame(texts).to_string(index=False)
+        return pd.DataFrame(texts).to_string(index=False, header=header)

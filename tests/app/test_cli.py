@@ -235,7 +235,7 @@ def test_rerun(reports: list[Path], tmp_path: Path) -> None:
         metrics = json.loads((tmp_path / RUN / "metrics.json").read_text())
         metrics["metrics"][0]["value"] = -1
         (tmp_path / RUN / "metrics.json").write_text(json.dumps(metrics))
-        assert "number  n value: 40.0, was -1" in call("rerun", tmp_path / RUN, status=4).stdout
+        assert "number n value: 40.0, was -1" in call("rerun", tmp_path / RUN, status=4).stdout
         call("rerun", tmp_path / "absent", status=3)
         call("rerun", Path("outputs/results") / RUN, "-o", "outputs", status=2)
 

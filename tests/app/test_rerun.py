@@ -76,7 +76,7 @@ def test_a_changed_input_is_named_with_both_hashes(run: Path, tmp_path: Path) ->
     assert line.startswith(f"{NAME}: outputs: sha256 ")
     assert line.endswith(f"was sha256 {was['sha256']}")
     assert "n value: 39.0, was 40.0" in found.differences["number"]
-    assert f"input   {line}\n" in str(found)
+    assert f"input {line}\n" in str(found)
     assert str(found).endswith(f"{len(found.differences['number'])} differ")
 
 
@@ -266,7 +266,7 @@ def test_what_a_rerun_shows_is_told_in_the_language(run: Path) -> None:
     assert "모두 같음" in done.stdout
     _edit(run, lambda m: m["policy"].update(protocol="cr_v1"))
     done = call("rerun", run, "--lang", "zh", status=4)
-    assert done.stdout.startswith("策略    protocol：cr_v2，原为 cr_v1\n")
+    assert done.stdout.startswith("策略 protocol：cr_v2，原为 cr_v1\n")
 
 
 def test_nothing_that_is_sent_or_spent_is_taken_from_a_manifest(
@@ -300,5 +300,5 @@ def test_nothing_that_is_sent_or_spent_is_taken_from_a_manifest(
             )
         assert len(ours.seen) == sent
         assert len(theirs.seen) == sent
-    assert "policy  judge_base_url" in said.stdout
+    assert "policy judge_base_url" in said.stdout
     assert "numbers compared, the same" in said.stdout
