@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
+from statistics import mode
 from typing import Any
 
-import pandas as pd
 from markupsafe import Markup
 
-from ..core.check import LEVEL_WORDS, LEVELS, Check, worst_first
+from ..core.check import LEVEL_WORDS, LEVELS, Check
 from ..core.errors import UsageError
-from ..core.files import dumps, require_writable, write_text
+from ..core.files import require_writable, write_text
 from ..core.language import Message, listed, say, stored_text
+from ..core.metric import metric_title
+from ..core.results import StoredMetric, StoredVerdict
 from .cards import Card, NotComplete, read_card, shown
 from .check_tables import KINDS
-from .estimate_tables import plain_estimates
-from .fonts import ANSWERED
+from .estimate_tables import shown_estimate
 from .markdown import ARROWS
 from .page import page
 from .sentences import verdict_word
 from .strip import Scale, scale_of, strip
 from .tables import VERDICTS
-from .text import script_json, visible
+from .text import anchor, script_json, visible
 from .trust import trust
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
 SCRIPTS = ("report/page.js", "gallery/gallery.js")
 
-GLYPHS = 1500
-"""Korean and Chinese characters that the page brings along; any others are left to the reader's own fonts."""
-
-OURS = (b'<meta name="generator" content="evaltools gallery">', b'<body class="gallery">')
-"""One of these stands in a page that this package made; the second in those of the first edition, too."""
+OURS = b'<meta name="generator" content="evaltools gallery">'
+"""Stands in a page that this package made."""
 
 MEANING = {
     "equivalent": "the difference lies within the declared margin",
@@ -45,8 +41,8 @@ MEANING = {
 }
 """What verdicts say that a reader might take for another."""
 
-TEXTS = 3 << 20
-"""Bytes of texts of samples that the page carries, to be searched."""
+TEXTS = 1 << 20
+"""Characters of texts of samples that the page carries, to be searched."""
 
 CLIP = 400
 """Characters of a sample that are searched, fewer where there are many samples."""
@@ -73,44 +69,18 @@ class Chip:
 
 
 @dataclass(frozen=True)
-class MetricRow:
-    """A metric of a result as text, with its strip."""
-
-    name: str
-    title: str
-    arrow: str
-    value: str
-    interval: str
-    n: str
-    strip: Markup
-    is_blocked: bool
-    verdict: Chip | None
-
-
-@dataclass(frozen=True)
-class Line:
-    """A result in the table: its card, its metrics, the one that leads, what was decided, and whether to believe it."""
-
-    card: Card
-    metrics: tuple[MetricRow, ...]
-    lead: MetricRow | None
-    lead_title: str
-    sort_by: float | None
-    verdict: Chip | None
-    trust: Chip
-    study: str
-    texts: tuple[int, ...]
-    children: tuple[Line, ...] = ()
-
-
-@dataclass(frozen=True)
 class Section:
-    """The results of a suite. `metric`: the title of the metric that leads most of them, with its arrow."""
+    """The results of a suite. `metric`: the title of the metric that leads most of them, with its arrow.
+
+    `lines`: each result that stands alone or is an aggregate, with the runs below it. `scales`: metric -> the scale
+    on which all its strips are drawn.
+    """
 
     suite: str
     title: str
     metric: str
-    lines: tuple[Line, ...]
+    lines: Sequence[tuple[Card, list[Card]]]
+    scales: Mapping[str, Scale]
 
 
 def build(out: Path) -> Path:
@@ -132,7 +102,7 @@ def build(out: Path) -> Path:
 def replaceable(out: Path) -> Path:
     """The path of `<out>/index.html`; UsageError where a page stands there that this package did not make."""
     path = out / "index.html"
-    if path.exists() and not (path.is_file() and any(mark in path.read_bytes() for mark in OURS)):
+    if path.exists() and not (path.is_file() and OURS in path.read_bytes()):
         raise UsageError(
             "{path} was not made by evaltools and is left as it is: move it, or choose another folder",
             path=path,
@@ -157,157 +127,109 @@ def collect(out: Path) -> Results:
 
 
 def together(cards: Sequence[Card]) -> list[Card]:
-    """The cards, where an aggregate that only repeats its one run is folded into the run's card.
+    """The cards, where an aggregate of one run is folded into the run's card.
 
-    The run's card then has what only the aggregate had (condition, verdicts, checks, links) and its id in `also`.
     An aggregate's `samples` and `texts` are those of its runs; `samples` is "" where they are not known.
     """
-    runs = {card.id: card for card in cards if not card.is_aggregate}
+    runs = {card.name: card for card in cards if not card.is_aggregate}
     aggregates = []
     for card in cards:
         if not card.is_aggregate:
             continue
-        members = [runs[id] for id in card.members if id in runs]
-        has_all = len(members) == card.n_runs
-        if has_all and len(members) == 1 and repeats(card, members[0]):
-            runs[members[0].id] = folded(card, members[0])
-        else:
-            aggregates.append(with_samples(card, members, has_all))
+        suite = card.manifest.suite
+        members = [runs[name] for name in card.runs if name in runs]
+        if len(card.runs) == len(members) == 1 and members[0].manifest.suite == suite:
+            runs[members[0].name] = folded(card, members[0])
+            continue
+        samples = {run.samples for run in members}
+        is_known = len(card.runs) == len(members) and "" not in samples
+        of_runs = replace(
+            card,
+            samples="+".join(sorted(samples)) if is_known else "",
+            texts=[lines for run in members for lines in run.texts],
+        )
+        aggregates.append(of_runs)
     return sorted([*aggregates, *runs.values()], key=lambda card: card.id)
-
-
-def with_samples(
-    card: Card,
-    members: Sequence[Card],
-    has_all: bool,
-) -> Card:
-    """An aggregate's card with the samples and texts of its runs."""
-    samples = {run.samples for run in members}
-    is_known = has_all and "" not in samples
-    return replace(
-        card,
-        samples="+".join(sorted(samples)) if is_known else "",
-        texts=tuple(lines for run in members for lines in run.texts),
-    )
-
-
-def repeats(card: Card, run: Card) -> bool:
-    """Whether every number of an aggregate's card, with its interval, stands on the card of its run."""
-    if card.suite != run.suite:
-        return False
-    for estimate in card.estimates:
-        of_run = run.estimate(estimate.name)
-        if of_run is None or not same_numbers(estimate, of_run):
-            return False
-    return True
-
-
-def same_numbers(one: Any, other: Any) -> bool:
-    """Whether two estimates show the same value, interval and n."""
-    for key in ("value", "ci_low", "ci_high", "n_units"):
-        a, b = getattr(one, key), getattr(other, key)
-        if (a is None) != (b is None):
-            return False
-        if a is not None and f"{a:.6g}" != f"{b:.6g}":
-            return False
-    return True
 
 
 def folded(card: Card, run: Card) -> Card:
     """A run's card with what only the card of its aggregate has."""
-    addresses = {address for _, address in run.links}
     more_links = []
     for label, address in card.links:
-        if address not in addresses:
+        if address not in dict(run.links).values():
             more_links.append((stored_text("Study: {what}", what=Message(label)), address))
-    codes = {check.code for check in run.checks or ()}
-    checks = list(run.checks or ())
-    checks += [check for check in card.checks or () if check.code not in codes]
-    is_checked = run.checks is not None or card.checks is not None
+    of_study = {
+        "condition": card.condition,
+        "baseline": card.manifest.baseline,
+        "notes": [*run.manifest.notes, *card.manifest.notes],
+    }
     return replace(
         run,
-        links=(*run.links, *more_links),
-        notes=tuple(dict.fromkeys([*run.notes, *card.notes])),
-        checks=tuple(worst_first(checks)) if is_checked else None,
-        condition=card.condition,
-        baseline=card.baseline,
+        manifest=run.manifest.model_copy(update=of_study),
+        metrics=run.metrics.model_copy(update={"checks": card.metrics.checks}),
+        links=[*run.links, *more_links],
         verdicts=card.verdicts,
-        explored=card.explored,
-        also=(card.id, card.name),
+        rank=card.rank,
+        also=card.name,
     )
 
 
 # --- texts that are searched
 
 
-def searched(cards: Iterable[Card]) -> tuple[list[str], dict[str, tuple[int, ...]], int | None]:
-    """The texts of samples, a text once whatever the number of its runs; card id -> its places among them; the cut.
+def searched(cards: Iterable[Card]) -> tuple[list[str], dict[str, list[int]], int]:
+    """The texts of samples, a text once whatever the number of its runs; name of a card -> its places among them.
 
-    Where they are more than TEXTS bytes, of each sample fewer characters are kept, and none where that helps not:
-    the cut is how many, None where nothing was cut.
+    Last how many characters of each sample are kept, so that all of them are not more than TEXTS.
     """
     indices: dict[tuple[str, ...], int] = {}
     of_card = {}
     for card in cards:
-        of_card[card.id] = tuple(
-            indices.setdefault(lines, len(indices)) for lines in card.texts if lines
-        )
-    every = [line for lines in indices for line in lines]
-    clip = CLIP
-    while clip and sum(len(line[:clip].encode()) for line in every) > TEXTS:
-        clip = clip * 3 // 4
-    joined = []
-    for lines in indices:
-        joined.append("\n".join(visible(line[:clip]) for line in lines) if clip else "")
-    is_whole = all(len(line) <= clip for line in every)
-    return joined, of_card, None if is_whole else clip
+        texts = [lines for lines in card.texts if lines]
+        of_card[card.name] = [indices.setdefault(lines, len(indices)) for lines in texts]
+    n_samples = sum(map(len, indices))
+    clip = min(CLIP, TEXTS // max(1, n_samples))
+    joined = ["\n".join(visible(line[:clip]) for line in lines) for lines in indices]
+    return joined, of_card, clip
 
 
-# --- sections, lines, chips
+# --- sections, rows, chips
 
 
-def sections(cards: Sequence[Card], texts: Mapping[str, tuple[int, ...]]) -> list[Section]:
-    """The results by suite, the newest first, the runs of an aggregate under it."""
+def sections(cards: Sequence[Card]) -> list[Section]:
+    """The results by suite, the newest first, the runs of an aggregate under the first that has them."""
     of_suite: dict[str, list[Card]] = {}
-    for card in cards:
-        of_suite.setdefault(card.suite, []).append(card)
+    for card in sorted(cards, key=lambda card: card.manifest.started, reverse=True):
+        of_suite.setdefault(card.manifest.suite, []).append(card)
     found = []
     for suite, members in of_suite.items():
-        titles = [card.suite_title for card in members if card.suite_title]
-        lead_titles = Counter(lead_title(card) for card in members if card.leading)
-        metric = lead_titles.most_common(1)[0][0] if lead_titles else ""
-        lines = lines_of(members, texts)
-        found.append(Section(suite, titles[0] if titles else suite, metric, tuple(lines)))
+        titles = [say(card.manifest.suite_title) for card in members if card.manifest.suite_title]
+        leading = [lead_title(card) for card in members if card.leading]
+        section = Section(
+            suite,
+            titles[0] if titles else suite,
+            mode(leading) if leading else "",
+            lines_of(members),
+            scales_of(members),
+        )
+        found.append(section)
     return sorted(found, key=lambda section: section.title)
 
 
-def lead_title(card: Card) -> str:
-    """The title of the metric that leads a card, with its arrow; "" where there is none."""
-    estimate = card.estimate(card.leading)
-    if estimate is None:
-        return ""
-    arrow, _ = ARROWS.get(estimate.better, ("", ""))
-    return f"{estimate.title} {arrow}".rstrip()
-
-
-def lines_of(cards: Sequence[Card], texts: Mapping[str, tuple[int, ...]]) -> list[Line]:
-    """The lines of a suite's results; runs stand below the first aggregate that has them."""
-    scales = scales_of(cards)
-    studies = studies_of(cards)
-    lines = {}
-    for card in sorted(cards, key=lambda card: card.started, reverse=True):
-        lines[card.id] = line_of(card, scales, studies.get(card.id, ""), texts.get(card.id, ()))
+def lines_of(cards: Sequence[Card]) -> list[tuple[Card, list[Card]]]:
+    """The results of a suite, each with the runs that stand below it."""
+    by_name = {card.name: card for card in cards}
     below: dict[str, str] = {}
     for card in cards:
-        for member in card.members:
-            if card.is_aggregate and member in lines:
-                below.setdefault(member, card.id)
-    top = []
-    for id, line in lines.items():
-        if id not in below:
-            children = [lines[member] for member in line.card.members if below.get(member) == id]
-            top.append(replace(line, children=tuple(children)))
-    return top
+        if card.is_aggregate:
+            for name in card.runs:
+                below.setdefault(name, card.name)
+    lines = []
+    for card in cards:
+        if card.name not in below:
+            names = [name for name in card.runs if below.get(name) == card.name]
+            lines.append((card, [by_name[name] for name in names if name in by_name]))
+    return lines
 
 
 def scales_of(cards: Iterable[Card]) -> dict[str, Scale]:
@@ -321,87 +243,67 @@ def scales_of(cards: Iterable[Card]) -> dict[str, Scale]:
 
 
 def studies_of(cards: Iterable[Card]) -> dict[str, str]:
-    """Id of an aggregate or of one of its runs -> the address of the study's page."""
+    """Name of an aggregate or of one of its runs -> the address of the study's page."""
     addresses = {}
     for card in cards:
-        labels = dict(card.links)
-        address = labels.get("Report", "") if card.is_aggregate else labels.get("Study: Report", "")
-        if address:
-            for id in (card.id, *card.members):
-                addresses[id] = address
+        label = "Report" if card.is_aggregate else "Study: Report"
+        address = dict(card.links).get(label)
+        if address and (card.is_aggregate or card.also):
+            addresses.update(dict.fromkeys([card.name, *card.runs], address))
     return addresses
 
 
-def line_of(
-    card: Card,
-    scales: Mapping[str, Scale],
-    study: str,
-    texts: tuple[int, ...],
-) -> Line:
-    """A result as the table shows it."""
-    metrics = metric_rows(card, scales)
-    lead = None
-    for row in metrics:
-        if row.name == card.leading:
-            lead = row
-    estimate = card.estimate(card.leading)
-    return Line(
-        card=card,
-        metrics=metrics,
-        lead=lead,
-        lead_title=lead_title(card),
-        sort_by=goodness(estimate) if estimate else None,
-        verdict=decision(card),
-        trust=trust_chip(card),
-        study=study,
-        texts=texts,
-    )
+def title_of(named: StoredMetric | StoredVerdict) -> str:
+    """The title of a metric in the language in force."""
+    name = named.name if isinstance(named, StoredMetric) else named.metric
+    return shown(say(metric_title(name, named.title)))
 
 
-def goodness(estimate: Any) -> float | None:
+def lead_title(card: Card) -> str:
+    """The title of the metric that leads a card, with its arrow; "" where there is none."""
+    if card.leading is None:
+        return ""
+    arrow, _ = ARROWS.get(card.leading.better, ("", ""))
+    return f"{title_of(card.leading)} {arrow}".rstrip()
+
+
+def goodness(estimate: StoredMetric | None) -> float | None:
     """What results are sorted by, the best first: the value, turned round where lower is better."""
-    if estimate.value is None:
+    if estimate is None or estimate.value is None:
         return None
     value = float(f"{estimate.value:.6g}")
     return -value if estimate.better == "lower" else value
 
 
-def metric_rows(card: Card, scales: Mapping[str, Scale]) -> tuple[MetricRow, ...]:
-    """The headline of a card as text; what a check blocks is struck and has no interval."""
-    if not card.estimates:
-        return ()
-    frame = pd.DataFrame([estimate.model_dump() for estimate in card.estimates])
-    frame = frame.rename(columns={"name": "metric"})
-    shown_texts = plain_estimates(frame, card.resampling, card.blocked).to_dict("records")
-    rows = []
-    for estimate, texts in zip(card.estimates, shown_texts, strict=True):
-        is_blocked = estimate.name in card.blocked
-        arrow, _ = ARROWS.get(estimate.better, ("", ""))
-        numbers = f"{texts['value']} {texts['interval']}".rstrip()
-        drawn = Markup("")
-        if not is_blocked:
-            drawn = strip(estimate.model_dump(), scales[estimate.name], numbers)
-        is_of_all = estimate.n_units is None or estimate.n_units == card.n_units
-        row = MetricRow(
-            name=estimate.name,
-            title=estimate.title,
-            arrow=arrow,
-            value=texts["value"],
-            interval=texts["interval"],
-            n="" if is_of_all else texts["n"],
-            strip=drawn,
-            is_blocked=is_blocked,
-            verdict=verdict_chip(card, estimate.name),
-        )
-        rows.append(row)
-    return tuple(rows)
+def metric_row(
+    card: Card,
+    estimate: StoredMetric,
+    scales: Mapping[str, Scale],
+) -> dict[str, Any]:
+    """A metric of a card as text, with its strip; what a check blocks is struck and has no interval."""
+    name = estimate.name
+    is_blocked = name in card.blocked
+    numbers = {**estimate.model_dump(), "metric": name}
+    texts = shown_estimate(numbers, card.manifest.bootstrap.resampling, is_blocked)
+    drawn = Markup("")
+    if not is_blocked:
+        drawn = strip(numbers, scales[name], f"{texts['value']} {texts['interval']}".rstrip())
+    is_of_all = estimate.n_units in (None, card.manifest.bootstrap.n_units)
+    return {
+        **texts,
+        "title": title_of(estimate),
+        "n": "" if is_of_all else texts["n"],
+        "strip": drawn,
+        "is_blocked": is_blocked,
+        "verdict": verdict_chip(card, name),
+    }
 
 
 def verdict_chip(card: Card, metric: str) -> Chip | None:
     """What the comparison with the baseline said of a metric; None where it said nothing."""
     if metric not in card.verdicts:
         return None
-    verdict, baseline = card.verdicts[metric]
+    verdict, baseline = map(shown, card.verdicts[metric])
     meaning = say("against {what}", what=baseline)
     if verdict in MEANING:
         meaning = f"{meaning}: {say(MEANING[verdict])}"
@@ -410,14 +312,15 @@ def verdict_chip(card: Card, metric: str) -> Chip | None:
 
 def decision(card: Card) -> Chip | None:
     """What was decided of a result: the verdict on its leading metric, or what its suite judges; None of neither."""
-    chip = verdict_chip(card, card.leading)
+    chip = verdict_chip(card, card.leading.name) if card.leading else None
     if chip is not None:
         return chip
-    if card.judged:
-        failing = [verdict for verdict in card.judged if verdict.verdict == "fail"]
-        worst = failing[0] if failing else card.judged[0]
-        return Chip(say(worst.verdict), VERDICTS.get(worst.verdict, "info"), worst.said)
-    if card.condition and card.condition == card.baseline:
+    judged = sorted(card.metrics.verdicts, key=lambda verdict: verdict.verdict != "fail")
+    if judged:
+        worst = judged[0]
+        kind = VERDICTS.get(worst.verdict, "info")
+        return Chip(shown(say(worst.verdict)), kind, shown(say(worst.said)))
+    if card.condition and card.condition == card.manifest.baseline:
         return Chip(say("baseline"))
     return None
 
@@ -429,13 +332,13 @@ def check_text(check: Check) -> str:
 
 def trust_chip(card: Card) -> Chip:
     """Whether a result can be believed, with the worst of its checks; problems of the input are a caution."""
-    levels = card.levels
-    problems = [f"{n} x {code}" for _, code, n in card.problems]
+    levels = None if card.checks is None else [check.level for check in card.checks]
+    problems = [f"{found.count} x {shown(found.code)}" for found in card.manifest.problems]
     if problems:
         levels = [*(levels or ()), "warning"]
-    state = trust(levels, incomplete=card.incomplete, spoilt=bool(card.spoilt))
+    state = trust(levels, incomplete=card.manifest.incomplete, spoilt=bool(card.spoilt))
     if card.spoilt:
-        return Chip(say(state.words), state.kind, listed(card.spoilt))
+        return Chip(say(state.words), state.kind, listed(map(shown, card.spoilt)))
     reasons = [check_text(check) for check in card.checks or () if check.level != "info"]
     meaning = [*reasons, *problems][:1] if state.kind != "good" else []
     return Chip(say(state.words), state.kind, "".join(meaning))
@@ -446,39 +349,28 @@ def trust_chip(card: Card) -> Chip:
 
 def render(results: Results) -> str:
     """The page of the results."""
-    texts, of_card, cut = searched(results.cards)
-    shown_sections = sections(results.cards, of_card)
-    data = {"texts": texts, "searched": cut}
-    characters = dict.fromkeys(ANSWERED.findall(_words(results)))  # each once
+    texts, of_card, clip = searched(results.cards)
     return page(
         "gallery/gallery.html.j2",
         STYLES,
         SCRIPTS,
-        glyphs="".join(islice(characters, GLYPHS)),
-        sections=shown_sections,
+        data=script_json(texts),
+        sections=sections(results.cards),
+        studies=studies_of(results.cards),
+        texts=of_card,
         n_results=len(results.cards),
         incomplete=results.incomplete[:LISTED],
         n_incomplete=len(results.incomplete),
         levels={level: (say(LEVEL_WORDS[level]), KINDS[level]) for level in LEVELS},
         kinds=VERDICTS,
+        clip=clip,
         shown=shown,
+        anchor=anchor,
         check_text=check_text,
-        cut=cut,
-        data=Markup(script_json(data)),
+        title_of=title_of,
+        lead_title=lead_title,
+        goodness=goodness,
+        metric_row=metric_row,
+        decision=decision,
+        trust_chip=trust_chip,
     )
-
-
-def _words(results: Results) -> str:
-    """All words of the cards but the texts of samples, whose glyphs the page brings along."""
-    parts: list[Any] = [list(results.incomplete)]
-    for card in results.cards:
-        verdicts = [*card.explored, *(verdict for verdict, _ in card.verdicts.values())]
-        verdicts += [verdict.verdict for verdict in card.judged]
-        parts += [say(verdict) for verdict in verdicts]
-        parts += [card.name, card.suite_title, card.condition, list(card.notes)]
-        parts += [estimate.title for estimate in card.estimates]
-        parts += [check_text(check) for check in card.checks or ()]
-        parts += [[verdict.title, verdict.said] for verdict in card.judged]
-        chips = [decision(card), trust_chip(card)]
-        parts += [[chip.text, chip.meaning] for chip in chips if chip is not None]
-    return dumps(parts)

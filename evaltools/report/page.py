@@ -30,6 +30,9 @@ FINDING = 'class="et-finding"'
 
 STYLES = ("report/fragments.css", "report/page.css")
 
+FONTS, DATA = Markup("\x00fonts\x00"), Markup("\x00data\x00")
+"""What stands for these in a page until its glyphs are known."""
+
 
 def render(
     nb: Any,
@@ -54,7 +57,6 @@ def render(
         "report/page.html.j2",
         STYLES,
         SCRIPTS,
-        glyphs="".join([title, cells, *map(say, links)]),
         title=visible(title),
         contents=contents,
         body=Markup(cells),
@@ -68,16 +70,19 @@ def page(
     styles: Iterable[str],
     scripts: Iterable[str],
     *,
-    glyphs: str,
+    glyphs: str = "",
+    data: str = "",
     **content: Any,
 ) -> str:
-    """A page that loads nothing: its styles, its scripts and the Korean and Chinese `glyphs` it uses stand in it."""
+    """A page that loads nothing: its styles, its scripts and the Korean and Chinese glyphs it uses stand in it.
+
+    `glyphs`: characters that its scripts will show. `data`: JSON for them whose glyphs are left to the reader's own
+    fonts.
+    """
     sources = [Markup(asset(name)) for name in scripts]
     spoken = SPOKEN.findall("".join([asset(template), *sources]))
     words = {text: say(text) for text in spoken}
-    fonts = webfont_css(glyphs + "".join(words.values()))
-    styles = [asset(name) for name in styles]
-    return (
+    html = (
         environment()
         .get_template(template)
         .render(
@@ -85,10 +90,13 @@ def page(
             lang=language(),
             words={key: text for key, text in words.items() if text != key},
             policy=policy(sources),
-            css=Markup("\n".join([fonts, *styles])),
+            css=Markup("\n".join([FONTS, *map(asset, styles)])),
             scripts=sources,
+            data=DATA,
         )
     )
+    fonts = webfont_css(html + glyphs + "".join(words.values()))
+    return html.replace(FONTS, fonts, 1).replace(DATA, data, 1)
 
 
 @cache

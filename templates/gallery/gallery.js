@@ -49,8 +49,8 @@
 
   // --- search: names, metrics, checks and verdicts as they stand in the page, and the texts of samples
 
-  const samples = data.texts.map((text) => text.split("\n"));
-  const lowered = data.texts.map((text) => text.toLowerCase());
+  const samples = data.map((text) => text.split("\n"));
+  const lowered = data.map((text) => text.toLowerCase());
   const textsOf = (row) => row.dataset.texts.split(" ").filter(Boolean).map(Number);
   const pageText = new Map();
   const wordsOf = (row) => {

@@ -8,7 +8,6 @@ import io
 import json
 import re
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -30,10 +29,11 @@ from evaltools.report.gallery import (
     build,
     collect,
     decision,
-    metric_rows,
+    metric_row,
     render,
     scales_of,
     searched,
+    title_of,
     trust_chip,
 )
 from evaltools.report.text import script_json
@@ -119,13 +119,12 @@ def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> N
 def test_a_run_stands_with_its_headline_as_metrics_json_has_it(out: Path) -> None:
     found = card(out, "with_memory__seed1_proposed")
     assert not found.is_aggregate
-    assert (found.suite, found.condition, found.seeds) == ("cr", "with_memory", ("1",))
-    assert (found.suite_title, found.n_units, found.unit) == ("Conflict Review", 40, "text_id")
-    assert not found.incomplete
+    assert (found.manifest.suite, found.condition, found.seeds) == ("cr", "with_memory", ["1"])
+    assert not found.manifest.incomplete
     path = out / "results" / found.name / "metrics.json"
     stored = json.loads(path.read_text(encoding="utf-8"))["metrics"]
     by_name = {metric["name"]: metric for metric in stored}
-    titles = [(row.name, (row.title, row.better)) for row in found.estimates]
+    titles = [(row.name, (title_of(row), row.better)) for row in found.estimates]
     assert titles == list(REVIEW.items())
     for row in found.estimates:
         expected = [by_name[row.name][key] for key in ("value", "ci_low", "ci_high", "n_units")]
@@ -192,11 +191,11 @@ def test_links_name_only_files_that_are_there(out: Path) -> None:
 
 def test_an_aggregate_shows_means_seeds_and_what_the_comparison_said(out: Path) -> None:
     found = card(out, "with_memory_aggregated")
-    assert (found.is_aggregate, found.n_runs, found.seeds) == (True, 3, ("1", "2", "3"))
+    assert (found.is_aggregate, len(found.runs), found.seeds) == (True, 3, ["1", "2", "3"])
     first = found.estimates[0]
-    assert (first.name, first.title) == ("tuple_f1_s1_refpol", REVIEW["tuple_f1_s1_refpol"][0])
+    assert (first.name, title_of(first)) == ("tuple_f1_s1_refpol", REVIEW["tuple_f1_s1_refpol"][0])
     assert numbers(first) == pytest.approx([0.81, 0.71, 0.8812345, 40], rel=1e-5)
-    assert found.incomplete
+    assert found.manifest.incomplete
     verdicts = ["better", "not shown to differ", "worse", "not measured"] * 2
     expected = {
         name: (verdict, "no_memory") for name, verdict in zip(REVIEW, verdicts, strict=True)
@@ -205,26 +204,14 @@ def test_an_aggregate_shows_means_seeds_and_what_the_comparison_said(out: Path) 
     assert card(out, "no_memory_aggregated").verdicts == {}
 
 
-def test_a_run_of_the_first_edition_shows_its_first_ten_intervals_under_their_names(
-    out: Path,
-) -> None:
-    many = {f"m{i}": (f"Metric {i}", "higher") for i in range(14)}
-    found = rows(many, 0.9, 24)
-    found[1]["ci_low"] = found[1]["ci_high"] = None
-    result(out, "old", found, "case_id", 24, suite="a suite that nobody knows", suite_title="S")
-    first_edition(out, "old")
-    old = card(out, "old")
-    names = [f"m{i}" for i in (0, *range(2, 11))]
-    assert [(row.name, row.title) for row in old.estimates] == [(name, name) for name in names]
-    assert (old.suite, old.suite_title) == ("a suite that nobody knows", "")
-
-
-def test_an_aggregate_of_the_first_edition_is_listed_with_what_helps(out: Path) -> None:
-    first_edition(out, "no_memory_aggregated")
-    found = collect(out)
-    why = "made by an older version: run the report again"
-    assert found.incomplete == (("no_memory_aggregated", why),)
-    assert len(found.cards) == 8
+def test_results_of_the_first_edition_are_listed_without_a_headline(out: Path) -> None:
+    result(out, "old", rows(REVIEW, 0.9, 24), "case_id", 24, suite="cr")
+    for name in ("old", "no_memory_aggregated"):
+        first_edition(out, name)
+    assert card(out, "old").estimates == []
+    why = "no metrics.json: the run is being written, or was stopped"
+    assert collect(out).incomplete == (("no_memory_aggregated", why),)
+    assert "no headline metrics" in build(out).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -395,22 +382,10 @@ def test_long_texts_are_clipped(tmp_path: Path) -> None:
         tmp_path, "long", rows({long: (long, "none")}, 0.5, 9), long, 9, suite=long, suite_title=long,
         condition=long, started=long, notes=[Message(long)] * 30, problems=[problem],
     )  # fmt: skip
-    [only] = collect(tmp_path).cards
-    assert all(len(text) <= 501 for text in strings(asdict(only)))
-    assert len(only.notes) == 20
-
-
-def strings(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    parts = (
-        value.values()
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list | tuple)
-        else []
-    )
-    return [text for part in parts for text in strings(part)]
+    page = build(tmp_path).read_text(encoding="utf-8")
+    assert shown_rows(page) == ["long"]
+    assert len(max(re.findall("가+", page), key=len)) <= 500
+    assert page.count("가" * 500) == 20 + page.count("g-hidden")
 
 
 @given(
@@ -445,16 +420,16 @@ def test_what_evaluate_and_a_study_write_has_cards_with_titles_and_intervals(
     names = [(each.name, each.is_aggregate) for each in found.cards]
     assert names == [(name, False) for name in ("cases", *NAMES)]
     for each in found.cards:
-        assert each.suite_title and each.n_units > 0 and each.unit
+        assert each.manifest.suite_title and each.manifest.bootstrap.n_units > 0
         assert any(row.ci_low is not None for row in each.estimates)
         assert each.samples and each.inputs
         assert "few-units" in {check.code for check in each.checks or ()}
-        assert all(row.name != row.title for row in each.estimates)
+        assert all(row.name != title_of(row) for row in each.estimates)
     agent, plain = (card(tmp_path, name) for name in NAMES)
-    assert agent.leading == plain.leading == "m2_profile_score"
+    assert agent.leading and agent.leading.name == "m2_profile_score"
     assert set(agent.verdicts) == {row.name for row in agent.estimates}
     assert {baseline for _, baseline in agent.verdicts.values()} == {"plain_llm"}
-    assert plain.verdicts == {} and agent.also[0] == "run-memory_agent_aggregated"
+    assert plain.verdicts == {} and agent.also == "memory_agent_aggregated"
     address = dict(agent.links)["Study: Comparison CSV"]
     assert address == "results/memory_agent_aggregated/comparison.csv"
 
@@ -470,7 +445,7 @@ def test_checks_stand_with_the_worst_first_and_are_null_where_nobody_looked(tmp_
         ("warning", "few-units"),
         ("info", "constant-metric"),
     ]
-    assert (card(tmp_path, "none").checks, card(tmp_path, "old").checks) == ((), None)
+    assert (card(tmp_path, "none").checks, card(tmp_path, "old").checks) == ([], None)
 
 
 def test_a_blocked_metric_never_leads(tmp_path: Path) -> None:
@@ -491,21 +466,17 @@ def test_a_blocked_metric_never_leads(tmp_path: Path) -> None:
         struck = [metric for metric in REVIEW if metric in blocked]
         assert [row.name for row in found.estimates] == usable + struck
         assert found.blocked == blocked
-        assert found.leading == usable[0]
+        assert found.leading and found.leading.name == usable[0]
 
 
-def test_verdicts_outside_the_headline_are_counted_apart_and_blocked_ones_nowhere(
-    out: Path,
-) -> None:
-    assert card(out, "with_memory_aggregated").explored == {"better": 1}
+def test_verdicts_of_blocked_metrics_stand_nowhere(out: Path) -> None:
     metrics = out / "results" / "with_memory_aggregated" / "metrics.json"
     edit(metrics, "checks", [{**OUTSIDE, "blocks": ["tuple_f1_s1_refpol", "no_headline_metric"]}])
-    found = card(out, "with_memory_aggregated")
-    assert found.explored == {} and "tuple_f1_s1_refpol" not in found.verdicts
+    assert "tuple_f1_s1_refpol" not in card(out, "with_memory_aggregated").verdicts
 
 
 def one_run(out: Path, **other: Any) -> None:
-    """A run, and an aggregate of it alone with the same numbers unless `other` says."""
+    """A run, and an aggregate of it alone unless `other` says."""
     given: dict[str, Any] = {
         "kind": "aggregate",
         "condition": "no_memory",
@@ -520,13 +491,14 @@ def one_run(out: Path, **other: Any) -> None:
 def test_an_aggregate_that_repeats_its_one_run_is_folded_into_it(tmp_path: Path) -> None:
     one_run(tmp_path)
     [found] = collect(tmp_path).cards
-    assert (found.name, found.also) == ("a__seed1_x", ("run-a_aggregated", "a_aggregated"))
+    assert (found.name, found.also) == ("a__seed1_x", "a_aggregated")
     assert [check.code for check in found.checks or ()] == ["few-units", "constant-metric"]
+    assert found.condition == "no_memory"
     assert found.links[-1] == ("Study: Metrics JSON", "results/a_aggregated/metrics.json")
 
 
 @pytest.mark.parametrize(
-    "other", [{"base": 0.7}, {"suite": "memfin"}, {"runs": ["a__seed1_x", "gone"]}, {"runs": []}]
+    "other", [{"suite": "memfin"}, {"runs": ["a__seed1_x", "gone"]}, {"runs": []}]
 )
 def test_an_aggregate_with_anything_of_its_own_has_a_card(
     tmp_path: Path, other: dict[str, Any]
@@ -539,7 +511,7 @@ def test_inputs_are_told_apart_by_their_contents_and_no_path_is_shown(tmp_path: 
     for name, gold in {"a": "0f", "b": "0f", "c": "aa"}.items():
         files = [data("outputs", name), data("gold", gold)]
         result(tmp_path, name, rows(REVIEW, 0.8, 40), "text_id", 40, suite="cr", inputs=files)
-    a, b, c = ({file.role: file.digest for file in card(tmp_path, n).inputs} for n in "abc")
+    a, b, c = ({role: digest for role, _, digest in card(tmp_path, n).inputs} for n in "abc")
     assert a["gold"] == b["gold"] != c["gold"] and a["outputs"] != b["outputs"]
     assert "/home/" not in build(tmp_path).read_text(encoding="utf-8")
 
@@ -565,14 +537,9 @@ def test_somebody_elses_page_is_left_as_it_is(out: Path, content: str) -> None:
     assert (out / "index.html").read_text(encoding="utf-8") == content
 
 
-def test_our_own_page_is_replaced_also_that_of_the_first_edition(out: Path) -> None:
+def test_our_own_page_is_replaced(out: Path) -> None:
     build(out)
-    for content in (
-        build(out).read_text(encoding="utf-8"),
-        '<title>Results</title>\n<body class="gallery">',
-    ):
-        (out / "index.html").write_text(content, encoding="utf-8")
-        assert shown_rows(build(out).read_text(encoding="utf-8"))
+    assert shown_rows(build(out).read_text(encoding="utf-8"))
 
 
 # --- verdicts of suites, digits, texts of samples
@@ -587,7 +554,7 @@ def units(folder: Path, texts: dict[str, str], **columns: list[str]) -> None:
 def test_verdicts_of_single_metrics_stand_on_the_card(tmp_path: Path) -> None:
     evaltools.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path, resampling=QUICK)
     found = card(tmp_path, "cases")
-    first, *_, last = found.judged
+    first, *_, last = found.metrics.verdicts
     assert (first.title, first.verdict) == ("Summaries", "fail")
     assert (last.title, last.verdict) == ("Entity recall", "no threshold")
     assert found.verdicts == {}
@@ -600,9 +567,11 @@ def test_intervals_have_the_digits_of_the_report(tmp_path: Path) -> None:
     )
     page = build(tmp_path).read_text(encoding="utf-8")
     report = run.page().html
-    for row in metric_rows(card(tmp_path, run.name), scales_of(collect(tmp_path).cards)):
-        assert row.interval in report and row.value in report
-        assert f"<b>{row.value}</b>" in page and row.interval in page
+    found = card(tmp_path, run.name)
+    for estimate in found.estimates:
+        row = metric_row(found, estimate, scales_of([found]))
+        assert row["interval"] in report and row["value"] in report
+        assert f"<b>{row['value']}</b>" in page and row["interval"] in page
 
 
 def test_texts_of_samples_stand_once_whatever_the_number_of_runs(tmp_path: Path) -> None:
@@ -613,12 +582,11 @@ def test_texts_of_samples_stand_once_whatever_the_number_of_runs(tmp_path: Path)
     ):
         units(result(tmp_path, name, rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr"), texts)
     result(tmp_path, "without units", rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
-    texts, of_card, cut = searched(collect(tmp_path).cards)
-    assert of_card["run-a"] == of_card["run-b"]
-    assert of_card[card(tmp_path, "without units").id] == ()
-    assert texts[of_card["run-a"][0]] == "s1 레몬 향\ns2 x"
-    assert texts[of_card["run-c"][0]] == "s1 다른 글"
-    assert cut is None, "nothing was cut"
+    texts, of_card, _ = searched(collect(tmp_path).cards)
+    assert of_card["a"] == of_card["b"]
+    assert of_card["without units"] == []
+    assert texts[of_card["a"][0]] == "s1 레몬 향\ns2 x"
+    assert texts[of_card["c"][0]] == "s1 다른 글"
 
 
 def test_what_systems_wrote_is_found_and_tells_no_samples_apart(tmp_path: Path) -> None:
@@ -639,15 +607,12 @@ def test_many_texts_are_cut_and_the_page_says_how_far(
     folder = result(tmp_path, "a", rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
     units(folder, {f"s{i}": "가" * 1000 for i in range(20)})
     cards = collect(tmp_path).cards
-    texts, _, cut = searched(cards)
-    # 400 of 1,000 characters: "s0 " and 397 of three bytes each
-    assert cut == 400 and texts[0].splitlines()[0] == "s0 " + "가" * 397
-    monkeypatch.setattr("evaltools.report.gallery.TEXTS", 7000)
-    # 400, 300, 225, 168, 126, 94: 20 lines of 94 characters, three of them of one byte, are 5,520 bytes
-    assert searched(cards)[2] == 94
+    texts, _, clip = searched(cards)
+    assert clip == 400 and texts[0].splitlines()[0] == "s0 " + "가" * 397
+    monkeypatch.setattr("evaltools.report.gallery.TEXTS", 2000)
+    assert searched(cards)[2] == 100  # 2,000 characters for 20 samples
     monkeypatch.setattr("evaltools.report.gallery.TEXTS", 5)
-    texts, _, cut = searched(cards)
-    assert cut == 0 and texts == [""]
+    assert searched(cards)[0] == ["\n" * 19]
 
 
 def test_fifty_runs_of_six_hundred_samples_stay_small(tmp_path: Path) -> None:
@@ -657,7 +622,7 @@ def test_fifty_runs_of_six_hundred_samples_stay_small(tmp_path: Path) -> None:
     page = build(tmp_path).read_bytes()
     # the even ones share their texts; the others' are cut, for 26 sets of texts have 5 MB
     assert len(page) < 5 << 20
-    assert 50 < embedded(page.decode())["searched"] < 120
+    assert "the first 67 characters of samples" in page.decode()  # of 26 x 600 samples
 
 
 def test_the_texts_of_an_aggregate_are_those_of_its_runs(tmp_path: Path) -> None:
@@ -678,7 +643,7 @@ def test_a_result_that_was_edited_is_marked_with_its_files(tmp_path: Path) -> No
     run = evaltools.evaluate(
         "cr", "example:cr/with_memory__seed1_proposed", out=tmp_path, resampling=QUICK
     )
-    assert card(tmp_path, run.name).spoilt == ()
+    assert card(tmp_path, run.name).spoilt == []
     swap(tmp_path / "results" / run.name / "metrics.json", '"value": 0.8', '"value": 0.9')
     chip = trust_chip(card(tmp_path, run.name))
     assert chip == Chip("not as it was written", "error", "metrics.json")
