@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
+import pandas as pd
+
 from ..core.errors import Problems, UsageError
-from ..core.files import atomic, dumps, refuse_input, write_jsonl
+from ..core.files import refuse_input, write_jsonl, write_text
 from ..core.language import Message
 from ..core.names import nearest
 from .formats import FORMATS, Format
@@ -24,8 +22,6 @@ PER_FILE = ("condition", "seed")
 
 OF_SAMPLE = ("condition", "seed", "trial", "text")
 """Columns that are the same in all rows of a sample."""
-
-COLUMNS = ("id", "metric", "value", "num", "den", *OF_SAMPLE, "higher_is_better")
 
 NO_DIRECTION = (
     "whether higher is better is not known of {metrics}: described, never judged "
@@ -70,7 +66,9 @@ def convert(
         return write_jsonl(target, map(_prediction_row, rows))
     scores = _score_rows(rows, problems)
     if target.suffix.lower() == ".csv":
-        return _write_csv(target, scores)
+        frame = pd.DataFrame(list(scores), dtype=object)
+        write_text(target, frame.to_csv(index=False))
+        return len(frame)
     return write_jsonl(target, scores)
 
 
@@ -121,7 +119,7 @@ def _rows(
 ) -> Iterator[Any]:
     """The rows of all files; a second one of a sample is an error."""
     options = {key: value for key, value in settings.items() if key not in PER_FILE}
-    first = FirstPlaces()
+    seen: set[tuple[str, Any]] = set()
     is_empty = True
     for number, path in enumerate(files):
         of_file = {}
@@ -133,39 +131,28 @@ def _rows(
         for place, row in form.read(source, **options):
             if of_file:
                 row = replace(row, **of_file)
-            repeated = first.repeated(row, f"{path}:{place}")
-            if repeated is None:
-                is_empty = False
-                yield row
-            else:
-                source.error("duplicate-id", repeated, id=row.id, **where(place))
+            keys = _keys(row)
+            repeated = [key for key in keys if key in seen or keys.count(key) > 1]
+            if repeated:
+                name = repeated[0][0]
+                what = Message(name) if isinstance(row, Sample) else name
+                text = "a second {what} of this id"
+                source.error("duplicate-id", text, what=what, id=row.id, **where(place))
+                continue
+            seen.update(keys)
+            is_empty = False
+            yield row
     problems.raise_if_failed()
     if is_empty:
         raise problems.fatal("no-rows", "nothing in it can be used", file=files[0])
 
 
-class FirstPlaces:
-    """Where each metric of each sample was first read: `places` is metric -> sample -> place."""
-
-    def __init__(self) -> None:
-        self.places: defaultdict[str, dict[Any, str]] = defaultdict(dict)
-
-    def repeated(self, row: Sample | Scored, place: str) -> Message | None:
-        """Which metric of a record was read before, and where; None for a new one, which is kept in mind."""
-        sample: Any = row.id
-        names = ["sample"]
-        if isinstance(row, Scored):
-            sample = (row.condition, row.seed, row.trial, row.id)
-            names = [score.metric for score in row.scores]
-        for name, times in Counter(names).items():
-            first = self.places[name].get(sample) if times == 1 else place
-            if first is not None:
-                what = name if isinstance(row, Scored) else Message(name)
-                values = {"what": what, "first": first}
-                return Message("a second {what} of this id; the first is {first}", values)
-        for name in names:
-            self.places[name][sample] = place
-        return None
+def _keys(row: Sample | Scored) -> list[tuple[str, Any]]:
+    """What may come once only: a sample, or a metric on a sample."""
+    if isinstance(row, Sample):
+        return [("sample", row.id)]
+    sample = row.condition, row.seed, row.trial, row.id
+    return [(score.metric, sample) for score in row.scores]
 
 
 def _gold_rows(
@@ -246,19 +233,3 @@ def _score_row(sample: Scored, score: Score) -> dict[str, Any]:
             row[column] = value
     row["higher_is_better"] = score.higher_is_better
     return row
-
-
-def _write_csv(target: Path, rows: Iterable[dict[str, Any]]) -> int:
-    """Write rows whose columns are known after the last one only."""
-    columns = dict.fromkeys(COLUMNS)
-    n = 0
-    with TemporaryFile("w+", encoding="utf-8") as spool, atomic(target) as file:
-        for row in rows:
-            columns.update(dict.fromkeys(row))
-            spool.write(dumps(row) + "\n")
-            n += 1
-        spool.seek(0)
-        table = csv.DictWriter(file, list(columns), lineterminator="\n")
-        table.writeheader()
-        table.writerows(map(json.loads, spool))
-    return n

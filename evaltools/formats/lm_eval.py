@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ConfigDict, Field
@@ -23,6 +19,11 @@ QUESTIONS = ("question", "query", "text", "input", "prompt", "problem", "sentenc
 
 LOG_LIKELIHOODS = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
 """Metrics of which a sample holds the log-likelihood, or a pair of it and of a number of tokens."""
+
+LOG_LIKELIHOOD = (
+    "{metric}: its samples hold log-likelihoods, of which more is better; "
+    "lm-eval's own number grows as their mean falls"
+)
 
 
 class Line(Row):
@@ -83,58 +84,52 @@ class Line(Row):
 
 
 class Results(Row):
-    """The file of results: the numbers of each task, and the direction of its metrics."""
+    """The file of results: the model, and the direction of the metrics of each task."""
 
     model_name: str | None = None
-    results: dict[str, dict[str, Any]] = Field(default_factory=dict)
     higher_is_better: dict[str, dict[str, bool | None]] = Field(default_factory=dict)
-
-
-@dataclass
-class Overview:
-    """What must be known of a file before its first row.
-
-    `shared`: hashes that several samples of one filter have. `sums`: of each `NAME,FILTER` the sum
-    of the values and that of their weights.
-    """
-
-    shared: set[str | None] = field(default_factory=set)
-    sums: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def read(source: Source) -> Records:
     """A metric is `NAME,FILTER`; its value is a number at the top of the line.
 
-    The id is doc_hash, or doc_id where that is absent or several samples share it. A pair of
-    numbers is numerator and denominator; other values are left out with a warning. From the results
-    beside the file, where they are there: the direction of each metric and the model's name as the
-    condition.
+    The id is doc_hash, or doc_id where that is absent or several samples share it. What is no
+    number is left out with a warning. From the results beside the file, where they are there: the
+    direction of each metric and the model's name as the condition. lm-eval declares the direction
+    of its own number: the perplexity is exp(-mean) of log-likelihoods, of which more is better.
     """
-    overview = _overview(source.first_look(_lines))
+    times: Counter[tuple[str, str | None]] = Counter()
+    for line in source.first_look(_lines):
+        times[line.filter, line.doc_hash] += 1
+    shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
     results = Results()
-    task = ""
+    declared: dict[str, bool | None] = {}
     name = NAME.fullmatch(source.path.name)
     if name:
         results = source.beside(f"results_{name['date']}.json", Results) or Results()
-        task = name["task"]
-    directions = {}
-    for metric in overview.sums:
-        directions[metric] = _direction(metric, overview, results, task, source)
+        declared = results.higher_is_better.get(name["task"], {})
 
     def scored(_: int, line: Line) -> Scored:
         id_ = line.doc_hash
-        if not id_ or id_ in overview.shared:
+        if not id_ or id_ in shared:
             id_ = str(line.doc_id)
         scores = []
         for metric, value in line.values.items():
             name = f"{metric},{line.filter}"
-            measured = _measured(value, metric)
-            if measured is None:
+            is_higher = declared.get(metric)
+            if metric in LOG_LIKELIHOODS:
+                is_higher = True
+                source.warn_once("log-likelihood", LOG_LIKELIHOOD, metric=name, field=metric)
+                if isinstance(value, list):
+                    scores.append(_ratio(name, value, metric))
+                    continue
+            elif is_higher is None:
+                is_higher = higher_is_better("lm-eval", metric)
+            if isinstance(value, int | float | None):
+                scores.append(Score(name, number(value, metric), is_higher))
+            else:
                 text = "{metric} is no number and left out"
                 source.warn_once("no-number", text, metric=name, field=metric, id=id_)
-                continue
-            total, weight = measured
-            scores.append(Score(name, total, directions.get(name), weight))
         return Scored(
             id=id_,
             scores=scores,
@@ -150,73 +145,13 @@ def _lines(source: Source) -> Records:
     return source.json_lines(Line)
 
 
-def _measured(value: Any, field: str) -> tuple[float | None, float | None] | None:
-    """A value without a denominator, or a pair of both; None for what is neither."""
-    if isinstance(value, int | float | None):
-        return number(value, field), None
-    if isinstance(value, list) and all(isinstance(part, int | float) for part in value):
-        parts = [number(part, field) for part in value]
-        if len(parts) == 2 and parts[1] is not None and parts[1] > 0:
-            return parts[0], parts[1]
-    return None
-
-
-def _overview(lines: Iterable[Line]) -> Overview:
-    times: Counter[tuple[str, str | None]] = Counter()
-    overview = Overview()
-    for line in lines:
-        times[line.filter, line.doc_hash] += 1
-        for metric, value in line.values.items():
-            name = f"{metric},{line.filter}"
-            total, total_weight = overview.sums.get(name, (0.0, 0.0))
-            with suppress(Unfit):  # reported when it is read as a score
-                part, weight = _measured(value, metric) or (None, None)
-                if part is not None:
-                    overview.sums[name] = (total + part, total_weight + (weight or 1.0))
-    for (_, doc_hash), n in times.items():
-        if n > 1:
-            overview.shared.add(doc_hash)
-    return overview
-
-
-def _direction(
+def _ratio(
     name: str,
-    overview: Overview,
-    results: Results,
-    task: str,
-    source: Source,
-) -> bool | None:
-    """Whether higher is better of the values of the samples; None where that is not known.
-
-    lm-eval declares it of its own number, which may be another thing than the mean of the samples:
-    the perplexity is exp(-mean) of log-likelihoods, of which more is better.
-    """
-    metric = name.partition(",")[0]
-    declared = results.higher_is_better.get(task, {}).get(metric)
-    if declared is None:
-        declared = higher_is_better("lm-eval", metric)
-    reported = results.results.get(task, {}).get(name)
-    total, weight = overview.sums[name]
-    mean = total / weight if weight else math.nan
-    if isinstance(reported, int | float) and math.isfinite(reported) and math.isfinite(mean):
-        if _is_equal(reported, mean):
-            return declared
-        perplexity = math.exp(min(-mean, 700))
-        bits = -mean / math.log(2)
-        if not (_is_equal(reported, perplexity) or _is_equal(reported, bits)):
-            text = "lm-eval's {metric} is {reported:g}, not the mean of its samples ({mean:g})"
-            values = {"metric": name, "reported": reported, "mean": mean}
-            source.warn("not-the-mean", text, **values, field=metric)
-            return None
-    elif metric not in LOG_LIKELIHOODS:
-        return declared
-    text = (
-        "{metric}: its samples hold log-likelihoods, of which more is better; "
-        "lm-eval's own number grows as their mean falls"
-    )
-    source.warn("log-likelihood", text, metric=name, field=metric)
-    return True
-
-
-def _is_equal(reported: float, value: float) -> bool:
-    return math.isclose(reported, value, rel_tol=1e-6, abs_tol=1e-9)
+    pair: list[Any],
+    field: str,
+) -> Score:
+    """A log-likelihood and the number of tokens that it is of."""
+    if len(pair) != 2 or not all(isinstance(part, int | float) for part in pair):
+        raise Unfit(field, "expected a log-likelihood and a number of tokens", got=pair)
+    total, n_tokens = pair
+    return Score(name, number(total, field), True, number(n_tokens, field))

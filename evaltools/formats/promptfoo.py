@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import Field
 
+from ..core.files import bytes_hash
 from ..core.language import Message
 from .rows import Row, Score, Scored, but_got, further_columns, number
 from .source import Records, Source
@@ -49,18 +49,11 @@ class Prompt(Row):
     label: str | None = None
 
 
-class Assertion(Row):
-    """What is held against an output, under the name of a metric."""
-
-    metric: str | None = None
-
-
 class Case(Row):
     """A test as the config describes it."""
 
     description: str | None = None
     metadata: dict[str, Any] | None = None
-    asserts: list[Assertion] = Field(default_factory=list, alias="assert")
 
 
 class Response(Row):
@@ -98,17 +91,9 @@ class Outcome(Row):
         return self.provider.name, self.promptId, self.label
 
     @property
-    def named_metrics(self) -> list[str]:
-        """The named scores that the test has, or would have without an error."""
-        declared = [entry.metric for entry in self.testCase.asserts if entry.metric]
-        return list(dict.fromkeys([*self.namedScores, *declared]))
-
-    @property
-    def test(self) -> bytes:
-        """A digest of what repeats of a test have in common."""
-        metrics = [entry.metric for entry in self.testCase.asserts]
-        common = repr([self.vars, self.testCase.description, metrics])
-        return hashlib.sha256(common.encode()).digest()
+    def test(self) -> str:
+        """What repeats of a test have in common, as a hash."""
+        return bytes_hash(repr(self.vars).encode())
 
     @property
     def further(self) -> dict[str, Any]:
@@ -140,21 +125,22 @@ def read(source: Source) -> Records:
         )
         source.warn("errors", text, n=overview.n_errors, of=overview.n_results)
     conditions = _conditions(overview.columns)
+    repeats: Counter[tuple[Column, str]] = Counter()
 
     def scored(_: int, outcome: Outcome) -> Scored:
-        test, trial = overview.sample(outcome)
-        values: dict[str, Any] = {"success": outcome.success, "score": outcome.score}
-        for metric in outcome.named_metrics:
-            values[metric] = outcome.namedScores.get(metric)
+        column, test = outcome.column, outcome.test
+        repeats[column, test] += 1
+        trial = str(repeats[column, test]) if overview.is_repeated else None
+        values = {"success": outcome.success, "score": outcome.score, **outcome.namedScores}
         scores = []
         for metric, value in values.items():
             if outcome.failureReason == ERROR and metric != "success":
                 value = None
             scores.append(Score(metric, number(value, metric), True))
         return Scored(
-            id=test,
+            id=str(overview.names[test]),
             scores=scores,
-            condition=conditions[outcome.column],
+            condition=conditions[column],
             trial=trial,
             text=_text(outcome.vars),
             further=outcome.further,
@@ -190,46 +176,27 @@ class Overview:
     """What must be known of all results before the first row.
 
     `columns`: those of promptfoo's table, in order. `names`: test -> its least testIdx, by which it
-    is named. `repeats`: (column, test) -> the testIdx of each of its results, but None for one that has its trial.
+    is named. `is_repeated`: whether a test has several results in a column.
     """
 
     n_results: int = 0
     n_errors: int = 0
     columns: dict[Column, None] = field(default_factory=dict)
-    names: dict[bytes, int] = field(default_factory=dict)
-    repeats: defaultdict[tuple[Column, bytes], list[int | None]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-
-    @property
-    def is_repeated(self) -> bool:
-        return self.n_results > len(self.repeats)
-
-    def sample(self, outcome: Outcome) -> tuple[str, str | None]:
-        """(test, trial) of a result; the trial is None where nothing is repeated.
-
-        Each repeat has a testIdx of its own; in older versions it has that of its test.
-        """
-        test = str(self.names[outcome.test])
-        if not self.is_repeated:
-            return test, None
-        indices = self.repeats[outcome.column, outcome.test]
-        trial = indices.index(outcome.testIdx)
-        indices[trial] = None
-        return test, str(trial + 1)
+    names: dict[str, int] = field(default_factory=dict)
+    is_repeated: bool = False
 
 
 def _overview(outcomes: Iterable[Outcome]) -> Overview:
     overview = Overview()
+    cells = set()
     for outcome in outcomes:
         test, index = outcome.test, outcome.testIdx
         overview.n_results += 1
         overview.n_errors += outcome.failureReason == ERROR
         overview.columns[outcome.column] = None
         overview.names[test] = min(index, overview.names.get(test, index))
-        overview.repeats[outcome.column, test].append(index)
-    for indices in overview.repeats.values():
-        indices.sort()
+        cells.add((outcome.column, test))
+    overview.is_repeated = overview.n_results > len(cells)
     return overview
 
 

@@ -78,14 +78,6 @@ def test_the_direction_of_a_perplexity_is_not_that_of_its_log_likelihoods(tmp_pa
     assert [(row["num"], row["den"]) for row in words] == [(-2.0, 1.0), (-4.0, 2.0)]
 
 
-def test_a_number_that_is_not_the_mean_of_its_samples_has_no_direction(tmp_path: Path) -> None:
-    path = lm_eval(tmp_path, {"median": [0.0, 0.0, 9.0]}, {"median": 0.0})
-    done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl")
-    assert "lm-eval's median,none is 0, not the mean of its samples (3)" in done.output
-    assert "whether higher is better is not known of median,none" in done.output
-    assert directions(rows(tmp_path / "x.jsonl")) == {"median,none": None}
-
-
 def test_logs_of_2024_name_no_metrics_and_no_filter(tmp_path: Path) -> None:
     old = {"doc_id": 0, "doc": {"question": "2+2?", "topic": "sums"}, "target": "4", "acc": 1.0}
     old |= {"resps": [["4"]], "filtered_resps": ["4"], "arguments": [["Q: 2+2?", {}]]}
@@ -194,16 +186,6 @@ def test_two_prompts_of_one_label_stay_apart(tmp_path: Path) -> None:
 def test_errors_of_promptfoo_are_counted_as_it_counts_them(tmp_path: Path) -> None:
     done = call("convert", "promptfoo", put(tmp_path, "promptfoo"), "-o", tmp_path / "x.jsonl")
     assert "1 of 6 results are errors: no success, as promptfoo counts them" in done.output
-
-
-def test_a_named_score_that_an_error_prevented_is_null(tmp_path: Path) -> None:
-    test = {"assert": [{"type": "contains", "metric": "polite"}]}
-    failed = {"success": False, "score": 0, "namedScores": {}, "failureReason": 2}
-    first = {**PROMPTFOO["results"]["results"][0], "testCase": test, **failed}
-    content = {"results": {"version": 3, "results": [first]}}
-    converted = written(tmp_path, "promptfoo", put(tmp_path, "promptfoo", content))
-    values = {row["metric"]: row["value"] for row in converted}
-    assert values == {"success": 0.0, "score": None, "polite": None}
 
 
 def test_other_exports_of_promptfoo(tmp_path: Path) -> None:
@@ -433,7 +415,7 @@ def test_a_second_metric_of_a_sample_is_found_wherever_the_first_is(tmp_path: Pa
     lines = [LM_EVAL[0], LM_EVAL[1], LM_EVAL[1]]
     path = put(tmp_path, "lm-eval", [{**line, "doc_hash": None} for line in lines])
     done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl", status=3)
-    assert f"a second exact_match,flexible of this id; the first is {path}:2" in done.output
+    assert f"{path}:3: 0: a second exact_match,flexible of this id" in done.output
 
 
 def test_every_eval_ever_says_the_direction_in_the_file_beside(tmp_path: Path) -> None:

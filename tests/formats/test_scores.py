@@ -62,8 +62,8 @@ LM_EVAL = [
         "doc_id": 1,
         "doc_hash": "bb",
         "exact_match": 0,
-        "metrics": ["exact_match", "ppl", "bleu"],
-        "ppl": [-3, 4],
+        "metrics": ["exact_match", "word_perplexity", "bleu"],
+        "word_perplexity": [-3, 4],
         "bleu": ["a", "b"],
     },
     {
@@ -243,7 +243,7 @@ EXPECTED: dict[str, dict[Any, dict[str, Any]]] = {
     "lm-eval": {
         (None, None, "exact_match,strict"): {"aa": 1.0, "1": 0.0, "2": 1.0, "3": 0.0},
         (None, None, "exact_match,flexible"): {"aa": 1.0},
-        (None, None, "ppl,strict"): {"1": (-3.0, 4.0)},
+        (None, None, "word_perplexity,strict"): {"1": (-3.0, 4.0)},
         (None, None, "nll,strict"): {"2": None, "3": 2.5},
     },
     # repeats are trials; an error (failureReason 2) is no success, its scores are not measured
@@ -301,8 +301,8 @@ def test_csv_is_written_for_a_target_named_so(tmp_path: Path) -> None:
         "convert", "helm", put(tmp_path, "helm"), "-o", tmp_path / "scores.csv", "--condition", "m"
     )
     found = list(csv.DictReader((tmp_path / "scores.csv").read_text(encoding="utf-8").splitlines()))
-    assert [found[1][k] for k in ("id", "metric", "value", "num", "den", "condition", "seed")] == [
-        "id2", "bits", "", "1.0", "6.0", "m", "0",
+    assert [found[1][k] for k in ("id", "metric", "num", "den", "condition", "seed")] == [
+        "id2", "bits", "1.0", "6.0", "m", "0",
     ]  # fmt: skip
 
 
@@ -319,7 +319,7 @@ def test_lm_eval_takes_direction_and_model_from_the_results_beside(tmp_path: Pat
     assert {(row["metric"], row["higher_is_better"]) for row in found} == {
         ("exact_match,strict", True),
         ("exact_match,flexible", True),
-        ("ppl,strict", None),
+        ("word_perplexity,strict", True),
         ("nll,strict", False),
     }
     assert {row["condition"] for row in found} == {"org/model"}
@@ -373,7 +373,7 @@ def test_names_of_several_files(tmp_path: Path) -> None:
     found = converted(tmp_path, "ragas", a, str(b), *more)
     assert set(found) == {(c, "7", m) for c in "AB" for m in ("faithfulness", "correct")}
     done = call("convert", "ragas", a, b, "-o", tmp_path / "x.jsonl", status=3)
-    assert f"a second faithfulness of this id; the first is {a}:1" in done.output
+    assert f"{b}:1: 1: a second faithfulness of this id" in done.output
 
 
 def test_helm_without_a_trial_is_its_first(tmp_path: Path) -> None:
