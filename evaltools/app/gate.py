@@ -74,7 +74,11 @@ def gate(
 
     bounds = [parse_bound(text, "min") for text in minima]
     bounds += [parse_bound(text, "max") for text in maxima]
-    allowed = _read_margins(margins, baseline)
+    allowed = parse_margins(margins)
+    if allowed and baseline is None:
+        raise UsageError(
+            "--margin says how much worse than a baseline a metric may be: give --baseline RESULT"
+        )
     if decision is not None and (baseline is None or margins):
         raise UsageError(
             "--decision FILE tests what it declares against --baseline RESULT, without --margin"
@@ -99,18 +103,6 @@ def gate(
     return rows
 
 
-def _read_margins(texts: Sequence[str], baseline: Path | None) -> dict[str, float]:
-    margins = parse_margins(texts)
-    if margins and baseline is None:
-        raise UsageError(
-            "--margin says how much worse than a baseline a metric may be: give --baseline RESULT"
-        )
-    for name, margin in margins.items():
-        if margin < 0:
-            raise UsageError("--margin {name}: expected a number of 0 or more", name=name)
-    return margins
-
-
 def _refuse_result(file: Path, results: Sequence[Path]) -> None:
     """UsageError where a file cannot be written, or would change what it speaks of."""
     is_result = file.resolve() in [path.resolve() for path in results]
@@ -128,7 +120,7 @@ def read(path: Path) -> StoredMetrics:
     put_back(path.parent if path.name == METRICS else path)
     file = path / METRICS if path.is_dir() else path
     if path.is_dir() and not file.is_file():
-        refuse_parent(path, _holds_metrics)
+        refuse_parent(path, lambda folder: (folder / METRICS).is_file())
     content = read_model(file, StoredMetrics)
     _require_unspoilt(file)
     names = [row.name for row in content.metrics]
@@ -148,10 +140,6 @@ def _require_unspoilt(file: Path) -> None:
         text = "is not as it was written: make the result again"
         problems.error("spoilt-result", text, file=file.with_name(name))
     problems.raise_if_failed()
-
-
-def _holds_metrics(folder: Path) -> bool:
-    return (folder / METRICS).is_file()
 
 
 # --- bounds and verdicts
@@ -187,12 +175,8 @@ def check_bounds(
     return rows
 
 
-def _keeps(
-    number: float,
-    kind: str,
-    limit: float,
-) -> bool:
-    return number >= limit if kind == "min" else number <= limit
+def _keeps(number: float, kind: str, limit: float) -> bool:
+    return bool(number >= limit if kind == "min" else number <= limit)
 
 
 def check_verdicts(
@@ -257,7 +241,7 @@ def check_baseline(
             names=tuple(names),
         )
     rows = table.loc[names].to_dict("records")
-    return [_against(study, row, margins.get(row["metric"])) for row in rows]
+    return [_against(row, margins.get(row["metric"])) for row in rows]
 
 
 def _compared(path: Path, baseline: Path) -> Study:
@@ -292,87 +276,42 @@ def _is_comparable(row: Any) -> bool:
     return not pd.isna(row["delta"]) and row["n_units"] >= MIN_UNITS
 
 
-def _against(
-    study: Study,
-    row: Mapping[Any, Any],
-    margin: float | None,
-) -> Checked:
-    """What a comparison says of one metric."""
-    name, title, verdict = (
-        row["metric"],
-        say(metric_title(row["metric"], row["title"])),
-        verdict_text(row),
-    )
+def _against(row: Mapping[Any, Any], margin: float | None) -> Checked:
+    """What a comparison says of one metric.
+
+    What a side lacks that the other has counts as the worst for the candidate: the interval is moved there.
+    """
+    name = row["metric"]
+    title = say(metric_title(name, row["title"]))
+    verdict = f"{verdict_text(row)} ({title})"
     if not _is_comparable(row):
-        if _is_lost(study, row):
+        if row["missing_candidate"] and not row["n_units"]:
             lost = say("not measured, but it is in the baseline")
             return Checked(name, False, f"{lost} ({title})")
-        return Checked(name, None if margin is None else False, f"{verdict} ({title})")
+        return Checked(name, None if margin is None else False, verdict)
     change = say(
         "{candidate} against {baseline}, difference {delta}",
         candidate=f"{row['value_candidate']:.3f}",
         baseline=f"{row['value_baseline']:.3f}",
         delta=f"{row['delta']:+.3f}",
     )
-    if row["missing_baseline"] or row["missing_candidate"]:
-        return _with_missing(row, change, margin)
-    if margin is None:
-        return Checked(name, row["verdict"] != "worse", f"{change}: {verdict} ({title})")
-    harm, kind, limit = _side_of_harm(row, margin)
-    if pd.isna(row[harm]):
-        # without spread there is no interval: what stands is whether the units differ at all, and to which side
-        met = not row["n_differ"] or row["verdict"] == "better"
-        return Checked(name, met, f"{change}, {say('no interval')}: {verdict} ({title})")
-    reason = f"{change}: {harm} {row[harm]:+.4f} {SIGNS[kind]} {limit:+g} ({title})"
-    return Checked(name, _keeps(row[harm], kind, limit), reason)
-
-
-def _side_of_harm(row: Mapping[Any, Any], margin: float) -> tuple[str, str, float]:
-    """The end of the interval on the side of harm, and the bound that it must keep: "min" or "max", and where."""
-    if row["better"] == "higher":
-        return "ci_low", "min", 0 - margin
-    return "ci_high", "max", margin
-
-
-def _with_missing(
-    row: Mapping[Any, Any],
-    change: str,
-    margin: float | None,
-) -> Checked:
-    """What a comparison says of a metric of which a side lacks values that the other has.
-
-    It passes where it would pass if all of them were the worst for the candidate: the interval is moved there.
-    """
-    title = say(metric_title(row["metric"], row["title"]))
-    lacking = say(
-        "{change}; the baseline lacks {baseline} values and the result {candidate} that the other has",
-        change=change,
-        baseline=row["missing_baseline"],
-        candidate=row["missing_candidate"],
-    )
-    moved = row["delta_worst"] - row["delta"]
-    if pd.isna(moved):
-        text = "{lacking}, which could change it by any amount ({title})"
-        return Checked(row["metric"], False, say(text, lacking=lacking, title=title))
-    end, kind, limit = _side_of_harm(row, margin or 0.0)
-    if margin is None:  # then the far end of the interval must reach no difference
-        end = "ci_high" if end == "ci_low" else "ci_low"
+    is_lacking = row["missing_baseline"] or row["missing_candidate"]
+    if margin is None and not is_lacking:
+        return Checked(name, row["verdict"] != "worse", f"{change}: {verdict}")
+    if is_lacking:
+        text = (
+            "{change}; the baseline lacks {baseline} values and the result {candidate} that the "
+            "other has; if all were the worst"
+        )
+        missing = {side: row[f"missing_{side}"] for side in ("baseline", "candidate")}
+        change = say(text, change=change, **missing)
+    higher = row["better"] == "higher"
+    # the end of the interval on the side of harm; without a margin the other one must reach no difference
+    end = "ci_low" if higher == (margin is not None) else "ci_high"
+    kind, limit = ("min", 0 - (margin or 0)) if higher else ("max", margin or 0)
     bound = row["delta"] if pd.isna(row[end]) else row[end]
-    worst = bound + moved
-    reason = say(
-        "{lacking}: if all were the worst, {bound} ({title})",
-        lacking=lacking,
-        bound=f"{end} {worst:+.4f} {SIGNS[kind]} {limit:+g}",
-        title=title,
-    )
-    return Checked(row["metric"], _keeps(worst, kind, limit), reason)
-
-
-def _is_lost(study: Study, row: Mapping[Any, Any]) -> bool:
-    """Whether only the baseline has measured the metric."""
-
-    def is_measured(side: str) -> bool:
-        runs = study.conditions[row[side]].values()
-        return any(not pd.isna(run.value(row["metric"])) for run in runs)
-
-    return is_measured("baseline") and not is_measured("candidate")
+    bound += row["delta_worst"] - row["delta"] if is_lacking else 0
+    is_shown = pd.notna(row[end]) or not row["n_differ"] or row["verdict"] == "better"
+    number = say("no interval") if pd.isna(bound) else f"{bound:+.4f}"
+    reason = f"{change}: {end} {number} {SIGNS[kind]} {limit:+g} ({title})"
+    return Checked(name, is_shown and _keeps(bound, kind, limit), reason)

@@ -259,6 +259,8 @@ def parse_margins(texts: Sequence[str]) -> dict[str, float]:
         name, _, margin = parse_bound(text, "margin")
         if name in margins:
             raise UsageError("--margin: a metric can have one margin only")
+        if margin < 0:
+            raise UsageError("--margin {name}: expected a number of 0 or more", name=name)
         margins[name] = margin
     return margins
 

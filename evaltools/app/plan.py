@@ -90,8 +90,6 @@ def _require_decision(
     looks: int,
 ) -> None:
     """UsageError where what a decision says makes no sense, or its file is there already."""
-    if margin < 0:
-        raise UsageError("--margin: expected a number of 0 or more, got {margin:g}", margin=margin)
     if register is None and (margin or looks != 1):
         raise UsageError("--margin and --looks belong to a decision: give --register FILE")
     if register is not None and register.exists():

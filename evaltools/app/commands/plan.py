@@ -69,7 +69,7 @@ from ..suite_commands import RunsCommand
 )
 @click.option(
     "--margin",
-    type=float,
+    type=click.FloatRange(0),
     default=0.0,
     show_default=True,
     help="With --register: how much worse the candidate may be, in the metric's own unit; 0: it must be better.",
