@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import BAD_INPUT, FAILED, InputError, UsageError, tell
-from ..core.evaluate import make_options
 from ..core.folders import remove_leftovers, require_out
 from ..core.language import say
 from ..core.names import natural
-from ..core.plugins import with_metrics
 from ..core.progress import bar
 from ..core.suite import Suite
 from ..core.terminal import echo
@@ -26,9 +24,8 @@ from ..report.make_study import study
 from ..report.notebook import HTML, ReportJob, is_current, prepare, run
 from ..report.study import Study
 from ..stats.compare import NothingPaired
-from ..stats.declared import require_declared
 from .inputs import expand_runs, find_inputs
-from .reports import report_of_run, report_of_study
+from .reports import report_job
 from .scoring import Scored, score_run
 from .settings import Settings
 from .workers import Workers
@@ -158,7 +155,9 @@ class Batch:
             title = one.name
             if len(scored) == 1 and self.settings.name:
                 title = self.settings.name
-            self.reports[title] = report_of_run(suite, title, one, options, self.settings)
+            self.reports[title] = report_job(
+                suite, suite.notebook, title, [one], options, self.settings
+            )
 
     def report_seeds(
         self,
@@ -172,7 +171,6 @@ class Batch:
         `declared`: baseline, primary and margin as `study` takes them.
         """
         runs = expand_runs(runs)
-        self._require_declared(suite, options, declared)
         settings = replace(self.settings, name=None)  # it names the study
         scored = self._score_runs(suite, runs, options, settings, seeds=True, stored=True)
         if not self.status:
@@ -189,20 +187,6 @@ class Batch:
         return self.status
 
     # --- steps
-
-    def _require_declared(
-        self,
-        suite: Suite,
-        options: Options,
-        declared: Mapping[str, Any],
-    ) -> None:
-        """UsageError for a primary metric or margin that cannot be tested, before anything is scored."""
-        if self.settings.metrics is not None:
-            suite = with_metrics(suite, self.settings.metrics)
-        table = suite.metrics(make_options(suite, options))
-        if table:  # metrics that follow from the input are not known yet
-            primary, margin = declared.get("primary"), declared.get("margin") or {}
-            require_declared(table, primary, margin, self.settings.confidence)
 
     def _score_runs(
         self,
@@ -268,8 +252,8 @@ class Batch:
             self.fail(name or "study", e)
             return
         self.lines += ["", made.name, *_verdict_lines(made)]
-        self.reports[made.name] = report_of_study(
-            suite, notebook, made, scored, options, self.settings
+        self.reports[made.name] = report_job(
+            suite, notebook, made.name, scored, options, self.settings, made
         )
         if is_named:
             self.done.append(made.name)

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ..core.errors import Told, UsageError, WorkFailed
+from ..core.errors import UsageError, WorkFailed
 from ..core.manifest import versions
 from .workers import Ended, Task, failed, or_lost
 
@@ -21,8 +21,8 @@ GIVEN_UP = "the cluster gave it up: its scheduler does not answer any more, or h
 
 
 @contextmanager
-def _client(address: str, error: type[Told]) -> Iterator[Any]:
-    """A client of the cluster; `error` where it does not answer or has no workers."""
+def _client(address: str) -> Iterator[Any]:
+    """A client of the cluster. WorkFailed where it does not answer or has no workers."""
     try:
         from distributed import Client
     except ImportError as e:
@@ -33,10 +33,12 @@ def _client(address: str, error: type[Told]) -> Iterator[Any]:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as e:
         text = "no dask scheduler answers at {address}: {reason}"
-        raise error(text, address=repr(address), reason=e) from e
+        raise WorkFailed(text, address=repr(address), reason=e) from e
     with client:
         if not _has_workers(client):
-            raise error("the dask scheduler at {address} has no workers", address=repr(address))
+            raise WorkFailed(
+                "the dask scheduler at {address} has no workers", address=repr(address)
+            )
         yield client
 
 
@@ -49,19 +51,13 @@ def _has_workers(client: Any) -> bool:
     return True
 
 
-def cluster_size(address: str) -> int:
-    """How many tasks the cluster works on at once. UsageError where it does not answer or has no workers."""
-    with _client(address, UsageError) as client:
-        return sum(client.nthreads().values())
-
-
 def on_cluster(
     address: str,
     call: Callable[..., Any],
     tasks: Sequence[Task],
 ) -> Ended:
     """As `Workers.ended`, on a cluster. WorkFailed where it does not answer or has no workers."""
-    with _client(address, WorkFailed) as client:
+    with _client(address) as client:
         from distributed import KilledWorker
 
         pool = client.get_executor(pure=False)

@@ -16,59 +16,29 @@ from .scoring import Scored
 from .settings import Settings
 
 
-def report_of_run(
-    suite: Suite,
-    title: str,
-    scored: Scored,
-    options: Mapping[str, Any],
-    settings: Settings,
-) -> ReportJob:
-    """The report of one run that is scored."""
-    folder = str(scored.folder)
-    if suite.together:  # its notebook takes several runs
-        inputs: dict[str, Any] = {"runs": [scored.path], "scored": [folder]}
-        depends_on: dict[str, Any] = {"runs": [scored.depends_on]}
-    else:
-        inputs = {"run": scored.path, "scored": folder}
-        depends_on = dict(scored.depends_on)
-    depends_on["name"] = settings.name
-    parameters = _parameters(suite, options, settings, inputs)
-    source = scored.folder if settings.paper else None
-    return _job(suite, suite.notebook, title, parameters, depends_on, settings, source)
-
-
-def report_of_study(
+def report_job(
     suite: Suite,
     notebook: str | Path,
-    study: Study,
+    title: str,
     scored: Sequence[Scored],
     options: Mapping[str, Any],
     settings: Settings,
+    study: Study | None = None,
 ) -> ReportJob:
-    """The report of a study: what it declares is declared in the notebook, and its paper is made from it."""
+    """The report of a run that is scored, or of several as a study: its paper is made from that."""
+    folders = [str(one.folder) for one in scored]
     paths = list(dict.fromkeys(one.path for one in scored))
-    declared = {
-        "baseline": study.baseline,
-        "primary": study.declared,
-        "margin": dict(study.margin),
-    }
-    inputs = {"runs": paths, "scored": [str(one.folder) for one in scored], **declared}
-    depends_on = {
-        "runs": [one.depends_on for one in scored],
-        "name": settings.name,
-        **declared,
-    }
-    parameters = _parameters(suite, options, settings, inputs)
-    return _job(suite, notebook, study.name, parameters, depends_on, settings, study)
-
-
-def _parameters(
-    suite: Suite,
-    options: Mapping[str, Any],
-    settings: Settings,
-    inputs: Mapping[str, Any],
-) -> ReportParameters:
-    return ReportParameters(
+    inputs: dict[str, Any] = {"runs": paths, "scored": folders}
+    paper: Study | Path | None = study
+    if study is not None:
+        inputs["baseline"] = study.baseline
+        inputs["primary"] = study.declared
+        inputs["margin"] = dict(study.margin)
+    elif settings.paper:
+        paper = scored[0].folder
+    if study is None and not suite.together:  # a notebook of one run
+        inputs = {"run": paths[0], "scored": folders[0]}
+    parameters = ReportParameters(
         suite=suite.name,
         options=dict(options),
         out=settings.out,
@@ -82,26 +52,12 @@ def _parameters(
         lang=settings.lang,
         **inputs,
     )
-
-
-def _job(
-    suite: Suite,
-    notebook: str | Path,
-    title: str,
-    parameters: ReportParameters,
-    depends_on: dict[str, Any],
-    settings: Settings,
-    paper: Study | Path | None,
-) -> ReportJob:
-    depends_on["lang"] = settings.lang
-    if paper is not None:
-        depends_on["paper_files"] = True
     return ReportJob(
         name=safe_name(title),
         notebook=notebook,
         title=f"{say(suite.title)}: {title}",
         folder=settings.out / "reports" / title,
         parameters=parameters.named(parameters_of(notebook)),
-        depends_on=depends_on,
+        results={str(one.folder): one.result for one in scored},
         paper=paper,
     )

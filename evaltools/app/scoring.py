@@ -13,6 +13,7 @@ from ..core.check import check_lines
 from ..core.language import say, speak
 from ..core.metric import metric_title
 from ..core.plugins import load_suite_file
+from ..core.results import result_hash
 from ..report.estimate_tables import plain_estimates
 from ..report.evaluate import evaluate
 from ..report.markdown import titled
@@ -30,14 +31,14 @@ class Scored:
     """What a worker sends back of one run.
 
     `name`, `path`: of its input. `folder`: where its result stands. `lines`: what the terminal says of it.
-    `depends_on`: what a report on it depends on, for `--resume`.
+    `result`: a hash of its files, by which a report of it is current.
     """
 
     name: str
     path: str
     folder: Path
     lines: list[str]
-    depends_on: dict[str, Any]
+    result: str
 
 
 def score_run(
@@ -73,18 +74,7 @@ def score_run(
     else:
         result = evaluate(suite_name, run.path, **arguments)
     lines = list(headline_lines(result))
-    return Scored(result.name, run.path, folder, lines, _depends_on(result))
-
-
-def _depends_on(result: Run) -> dict[str, Any]:
-    manifest = result.manifest
-    return {
-        "run": result.name,
-        "signature": result.signature,
-        "files": manifest.files,
-        "inputs": [[entry.role, entry.sha256] for entry in manifest.inputs],
-        "versions": manifest.versions,
-    }
+    return Scored(result.name, run.path, folder, lines, result_hash(folder))
 
 
 def headline_lines(result: Run) -> Iterator[str]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from ..core.errors import OnError
 from ..core.language import language
 from ..core.resampling import Method, Resampling
-from .cluster import cluster_size
 from .workers import Workers
 
 
@@ -33,8 +32,7 @@ class Settings:
 
     def workers(self) -> Workers:
         """Where the work is done."""
-        jobs = self.jobs if self.scheduler is None else cluster_size(self.scheduler)
-        return Workers(jobs, self.scheduler, label="" if self.quiet else "scoring")
+        return Workers(self.jobs, self.scheduler, label="" if self.quiet else "scoring")
 
     @property
     def resampling(self) -> Resampling:

@@ -15,7 +15,7 @@ from .. import BUILT_IN
 from .check import Check
 from .errors import InputError, UsageError
 from .estimates import from_public, plain_rows
-from .files import atomic, file_hashes, sha256
+from .files import atomic, bytes_hash, dumps, file_hashes, sha256
 from .folders import put_back
 from .language import remember, stored_messages
 from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, StoredMessage
@@ -61,6 +61,12 @@ def read_manifest(folder: Path) -> Manifest | None:
         return Manifest.model_validate_json(path.read_bytes())
     except (OSError, ValueError):
         return None
+
+
+def result_hash(folder: Path) -> str:
+    """A hash of all files of a result, as its manifest has them; "" where there is none."""
+    manifest = read_manifest(folder)
+    return "" if manifest is None else bytes_hash(dumps(manifest.files).encode())
 
 
 def manifest_of_run(folder: Path) -> Manifest | None:

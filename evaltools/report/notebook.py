@@ -16,7 +16,7 @@ from ..core.errors import WorkFailed
 from ..core.files import asset_dir, atomic, bytes_hash, dumps, sha256, write_text
 from ..core.folders import LOCK
 from ..core.language import say, speak
-from ..core.results import read_manifest
+from ..core.results import result_hash
 from ..core.terminal import echo
 from . import page, paper
 from .kernels import (
@@ -41,9 +41,10 @@ EDITED = "metric_report.edited-{}.ipynb"
 class ReportJob:
     """One report to make.
 
-    `notebook`: a file of `notebooks/`, or a path. `parameters`: those that the notebook names. `depends_on`: input
-    hashes, policy, versions; a finished report that carries the same is not made again by `--resume`. `paper`: the
-    study that the files for a paper are made from (`report.paper`), or the results folder of a run; None: no files.
+    `notebook`: a file of `notebooks/`, or a path. `parameters`: those that the notebook names. `results`: folder of
+    a result -> hash of its files; a finished report of the same ones, with the same parameters, is not made again
+    by `--resume`. `paper`: the study that the files for a paper are made from (`report.paper`), or the results folder
+    of a run; None: no files.
     """
 
     name: str
@@ -51,7 +52,7 @@ class ReportJob:
     title: str
     folder: Path
     parameters: Mapping[str, Any]
-    depends_on: Mapping[str, Any]
+    results: Mapping[str, str]
     paper: Study | Path | None = None
 
 
@@ -123,7 +124,9 @@ def _cells_hash(nb: Any) -> str:
 def stamp(job: ReportJob) -> dict[str, Any]:
     """What a finished report records of its job."""
     return {
-        **job.depends_on,
+        "parameters": job.parameters,
+        "results": job.results,
+        "paper_files": job.paper is not None,
         "notebook": str(job.notebook),
         "notebook_sha256": sha256(asset_dir("notebooks") / job.notebook),
     }
@@ -155,12 +158,8 @@ def run(job: ReportJob) -> Path:
 
 def _require_unchanged(job: ReportJob) -> None:
     """WorkFailed where a result is no longer the one that this report is to be of: its notebook may have read either."""
-    runs = job.depends_on.get("runs", [job.depends_on])
-    scored = job.parameters.get("scored", [])
-    folders = [scored] if isinstance(scored, str) else scored
-    for folder, depends_on in zip(folders, runs):
-        manifest = read_manifest(Path(folder))
-        if manifest is None or manifest.files != depends_on["files"]:
+    for folder, digest in job.results.items():
+        if result_hash(Path(folder)) != digest:
             raise WorkFailed(
                 "{folder} was replaced while its report was made: make the report again",
                 folder=folder,

@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 
 from evaltools.app import cluster as clusters
-from evaltools.app.cluster import cluster_size
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, UsageError, WorkFailed
 from evaltools.report.evaluate import evaluate
@@ -73,10 +72,10 @@ def cluster(one_for_all: Clusters) -> str:
 
 def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clusters, "CONNECT_SECONDS", 0.5)
-    with pytest.raises(UsageError, match=r"no dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
-        cluster_size("tcp://127.0.0.1:9")
-    with pytest.raises(UsageError, match="no dask scheduler answers at"):
-        cluster_size("what is this")
+    with pytest.raises(WorkFailed, match=r"no dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
+        Workers(2, "tcp://127.0.0.1:9").map(double, [1, 2])
+    with pytest.raises(WorkFailed, match="no dask scheduler answers at"):
+        Workers(2, "what is this").map(double, [1, 2])
     gc.collect()  # dask does not survive that its lost client is collected while it makes the next
 
 
@@ -85,14 +84,13 @@ def test_a_cluster_without_workers(cluster: str, monkeypatch: pytest.MonkeyPatch
         raise TimeoutError
 
     monkeypatch.setattr(distributed.Client, "wait_for_workers", wait)
-    with pytest.raises(UsageError, match=r"the dask scheduler at 'tcp://.*' has no workers"):
-        cluster_size(cluster)
+    with pytest.raises(WorkFailed, match=r"the dask scheduler at 'tcp://.*' has no workers"):
+        Workers(2, cluster).map(double, [1, 2])
 
 
 def test_cluster_maps_in_order_in_the_folder_of_the_caller(
     cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cluster_size(cluster) == 2
     assert Workers(2, cluster).map(double, [4, 0, 2, 1, 9]) == [8, 0, 4, 2, 18]
     monkeypatch.chdir(tmp_path)
     assert Workers(2, cluster).map(here, [1, 2, 3]) == [str(tmp_path)] * 3

@@ -30,8 +30,6 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             "language": "python",
         }
         nbformat.write(nb, tmp_path / "notebooks" / "n.ipynb")
-        return ReportJob(
-            name, "n.ipynb", "Title", tmp_path / "reports" / name, parameters, {"inputs": ["abc"]}
-        )
+        return ReportJob(name, "n.ipynb", "Title", tmp_path / "reports" / name, parameters, {})
 
     return make

@@ -21,7 +21,8 @@ from PIL import Image
 
 import evaltools as et
 from evaltools.core.errors import WorkFailed
-from evaltools.report.notebook import HTML, NOTEBOOK, ReportFailed, ReportJob, is_current, run
+from evaltools.core.results import result_hash
+from evaltools.report.notebook import HTML, NOTEBOOK, ReportFailed, is_current, run
 from tests.app.calling import written
 
 HOSTILE = (
@@ -87,10 +88,8 @@ def test_a_report_is_current_until_something_of_it_changes(job: Any) -> None:
     assert not is_current(made)
     run(made)
     assert is_current(made)
-    other = ReportJob(
-        made.name, made.notebook, made.title, made.folder, made.parameters, {"inputs": ["other"]}
-    )
-    assert not is_current(other)
+    assert not is_current(replace(made, results={"results/a": "another"}))
+    assert not is_current(replace(made, parameters={"seed": 7}))
     html, notebook = made.folder / HTML, made.folder / NOTEBOOK
     whole = html.read_bytes(), notebook.read_bytes()
     html.write_bytes(whole[0][:-10])
@@ -256,19 +255,21 @@ def test_a_page_of_a_result_that_was_replaced_meanwhile_is_no_page(
 ) -> None:
     """Its notebook may have read what another process wrote, which is not what it would vouch for."""
 
-    def scored(seed: int) -> et.Run:
-        return et.evaluate(
+    folder = tmp_path / "results" / "cases"
+
+    def scored(seed: int) -> dict[str, str]:
+        et.evaluate(
             "summary", "example:summary/cases.jsonl", out=tmp_path, n_resamples=100, seed=seed
         )
+        return {str(folder): result_hash(folder)}
 
-    first = scored(1)
-    made = job("print(scored)", scored=str(tmp_path / "results" / "cases"))
-    made = replace(made, depends_on={"files": first.manifest.files})
+    made = job("print(scored)", scored=str(folder))
+    made = replace(made, results=scored(1))
     run(made)
     scored(2)
     with pytest.raises(WorkFailed, match="results/cases was replaced while its report was made"):
         run(made)
-    made = replace(made, depends_on={"runs": [{"files": scored(2).manifest.files}]})
+    made = replace(made, results=scored(2))
     run(made)
     assert is_current(made)
 

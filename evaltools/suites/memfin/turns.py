@@ -13,13 +13,17 @@ from typing import Any
 from ...core.errors import InputError, Problems
 from ...core.records import fitted
 from . import rules
+from .columns import TURN_EVAL
 from .keys import SOURCES, History, align, hit_sources, memories, resolve_key
 from .lexicon import Lexicon, load_lexicon
 from .problems import report_errors
-from .schema import Dialog, Turn, TurnTags, Violation
+from .schema import Dialog, Turn, TurnTags
 
 IDENTITY = ("trace_version", "run_id", "dialog_id")
 """Fields of the dialogue that each of its rows repeats."""
+
+CONTEXT_LIMIT = 1_000
+"""Characters of each memory that the units keep for display."""
 
 
 def score_dialog(
@@ -76,11 +80,8 @@ def score_dialog(
         return []
     if not isinstance(lexicon, Lexicon):
         lexicon = load_lexicon(lexicon)
-    history = align(dialog.raw_turns or ())
-    rows = []
-    for turn in dialog.turns or ():
-        rows.append(score_turn(dialog, turn, history, lexicon, ignore_memory_keys))
-    return rows
+    rows = scored_turns(dialog, lexicon, ignore_memory_keys)
+    return [{name: row[name] for name in TURN_EVAL} for row in rows]
 
 
 def read_dialog(record: Mapping[str, Any]) -> Dialog:
@@ -95,14 +96,26 @@ def read_dialog(record: Mapping[str, Any]) -> Dialog:
     return dialog
 
 
-def score_turn(
+def scored_turns(
+    dialog: Dialog,
+    lexicon: Lexicon,
+    ignore_memory_keys: bool,
+) -> list[dict[str, Any]]:
+    """The columns TURN_EVAL of every turn, and what a reader needs to see why it falls short."""
+    history = align(dialog.raw_turns or ())
+    rows = []
+    for turn in dialog.turns or ():
+        rows.append(_score_turn(dialog, turn, history, lexicon, ignore_memory_keys))
+    return rows
+
+
+def _score_turn(
     dialog: Dialog,
     turn: Turn,
     history: History,
     lexicon: Lexicon,
     ignore_memory_keys: bool,
 ) -> dict[str, Any]:
-    """One row of turn_eval.jsonl."""
     memory = _memory_fields(dialog, turn, history, lexicon, ignore_memory_keys)
     risk = _risk_fields(turn, lexicon)
     compliance = _compliance_fields(dialog, turn, lexicon)
@@ -127,26 +140,16 @@ def score_turn(
         **compliance,
         **rubric,
         "judge_score_1_5": score,
+        "turn_status": turn.turn_status,
+        "user_text": turn.user_text or "",
+        "reply": turn.pred_assistant_text or "",
+        "error": turn.error,
     }
 
 
 def identity(dialog: Dialog) -> dict[str, Any]:
     """The fields of the dialogue that each of its rows repeats."""
     return {name: getattr(dialog, name) for name in IDENTITY}
-
-
-def constraints_of(dialog: Dialog) -> list[str]:
-    """The true constraints of the user."""
-    if dialog.profile_gt is None:
-        return []
-    return dialog.profile_gt.constraints_gt or []
-
-
-def violations_of(turn: Turn) -> list[Violation]:
-    """The violations that are recorded for a turn."""
-    if turn.compliance is None:
-        return []
-    return turn.compliance.violations or []
 
 
 def _memory_fields(
@@ -180,7 +183,8 @@ def _memory_fields(
         all_sources.append(sources)
 
     reply = turn.pred_assistant_text or ""
-    broken = rules.contradictions(reply, constraints_of(dialog), lexicon.contradiction)
+    constraints = (dialog.profile_gt.constraints_gt if dialog.profile_gt else None) or []
+    broken = rules.contradictions(reply, constraints, lexicon.contradiction)
     return {
         "required_keys_raw": raw_keys,
         "resolved_keys": resolved_keys,
@@ -188,7 +192,21 @@ def _memory_fields(
         "key_hit_sources": all_sources,
         "m1_source_hits": source_hits,
         "constraint_contradiction": int(bool(broken)),
+        "contradicted_constraints": broken,
+        "context": _context(memory),
     }
+
+
+def _context(memory: Mapping[str, str]) -> str:
+    """What the system remembered, one part a source; a long one is cut to its end and says so."""
+    parts = []
+    for source, text in memory.items():
+        n_cut = len(text) - CONTEXT_LIMIT
+        if n_cut > 0:
+            text = f"({n_cut} characters before) … {text[-CONTEXT_LIMIT:]}"
+        if text:
+            parts.append(f"[{source}] {text}")
+    return "\n\n".join(parts)
 
 
 def _risk_fields(turn: Turn, lexicon: Lexicon) -> dict[str, Any]:
@@ -202,6 +220,7 @@ def _risk_fields(turn: Turn, lexicon: Lexicon) -> dict[str, Any]:
         "risk_required_tags": required,
         "risk_pred_tags": predicted,
         "risk_tag_hits": len(covered),
+        "missed_tags": [tag for tag in required if tag not in covered],
     }
 
 
@@ -215,15 +234,15 @@ def _compliance_fields(
     reply = turn.pred_assistant_text or ""
     forbidden_list = (dialog.blueprint.forbidden_list if dialog.blueprint else None) or []
     forbidden = rules.forbidden_hits(reply, forbidden_list)
+    violations = (turn.compliance.violations if turn.compliance else None) or []
     truth = tags.compliance_label_gt
     if truth not in rules.LABELS:
         truth = rules.LABELS[0]
     return {
         "forbidden_hits": forbidden,
-        "pred_compliance_label": rules.compliance_label(
-            forbidden, violations_of(turn), lexicon.compliance
-        ),
+        "pred_compliance_label": rules.compliance_label(forbidden, violations, lexicon.compliance),
         "gt_compliance_label": truth,
+        "violations": [violation.model_dump() for violation in violations],
     }
 
 
@@ -233,7 +252,9 @@ def _rubric_fields(turn: Turn, lexicon: Lexicon) -> dict[str, Any]:
     reply = turn.pred_assistant_text or ""
     elements = tags.explainability_rubric_gt or ()
     required = list(dict.fromkeys(element for element in elements if element))
+    present = rules.rubric_hits(reply, required, lexicon.explainability)
     return {
         "rubric_required": required,
-        "rubric_hit_items": rules.rubric_hits(reply, required, lexicon.explainability),
+        "rubric_hit_items": present,
+        "missed_elements": [element for element in required if element not in present],
     }

@@ -1,4 +1,4 @@
-"""A dialogue as rows of the units: what score_dialog finds, the evidence for it, and the sums.
+"""A dialogue as rows of the units: its scored turns, their sums, and its profile.
 
 Source: memfin_metrics 3 and 4.
 """
@@ -8,15 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import rules
-from .keys import SOURCES, memories
+from .keys import SOURCES
 from .lexicon import Lexicon
 from .profile import score_profile
-from .schema import Dialog, Turn
-from .turns import constraints_of, identity, score_dialog, violations_of
-
-CONTEXT_LIMIT = 1_000
-"""Characters of each memory that the units keep for display."""
+from .schema import Dialog
+from .turns import identity, scored_turns
 
 
 def dialog_units(
@@ -29,9 +25,8 @@ def dialog_units(
     The values of the dialogue (M2) stand in its first row. A dialogue without turns has one row,
     whose `turn_pair_id` is null, so that its profile counts.
     """
-    rows = score_dialog(dialog, lexicon, ignore_memory_keys)
-    for turn, row in zip(dialog.turns or (), rows):
-        row.update(_evidence(dialog, turn, row, lexicon))
+    rows = scored_turns(dialog, lexicon, ignore_memory_keys)
+    for row in rows:
         row.update(_sums(row))
     if not rows:
         rows = [identity(dialog)]
@@ -40,45 +35,6 @@ def dialog_units(
         row["difficulty"] = dialog.difficulty
     rows[0].update(_profile_columns(dialog, lexicon))
     return rows
-
-
-def _evidence(
-    dialog: Dialog,
-    turn: Turn,
-    row: Mapping[str, Any],
-    lexicon: Lexicon,
-) -> dict[str, Any]:
-    """What a reader needs to see why a turn falls short."""
-    reply = turn.pred_assistant_text or ""
-    broken: list[str] = []
-    if row["constraint_contradiction"]:
-        broken = rules.contradictions(reply, constraints_of(dialog), lexicon.contradiction)
-    required_tags = row["risk_required_tags"]
-    covered = rules.covered_tags(required_tags, row["risk_pred_tags"], lexicon.risk)
-    present = row["rubric_hit_items"]
-    return {
-        "turn_status": turn.turn_status,
-        "user_text": turn.user_text or "",
-        "context": _context(memories(turn.recall)),
-        "reply": reply,
-        "error": turn.error,
-        "violations": [violation.model_dump() for violation in violations_of(turn)],
-        "contradicted_constraints": broken,
-        "missed_tags": [tag for tag in required_tags if tag not in covered],
-        "missed_elements": [e for e in row["rubric_required"] if e not in present],
-    }
-
-
-def _context(memory: Mapping[str, str]) -> str:
-    """What the system remembered, one part a source; a long one is cut to its end and says so."""
-    parts = []
-    for source, text in memory.items():
-        n_cut = len(text) - CONTEXT_LIMIT
-        if n_cut > 0:
-            text = f"({n_cut} characters before) … {text[-CONTEXT_LIMIT:]}"
-        if text:
-            parts.append(f"[{source}] {text}")
-    return "\n\n".join(parts)
 
 
 def _sums(row: Mapping[str, Any]) -> dict[str, float]:

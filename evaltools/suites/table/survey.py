@@ -19,9 +19,11 @@ from .read import RunKey, blocks, has_direction_column
 MOST = 1_000
 """More metrics or runs than this: a column was taken for another."""
 
+ONE_A_METRIC = ["higher_is_better", "low", "high"]
+"""Columns that say the same in all rows of a metric, or nothing; a direction is 1 or 0."""
+
 TOO_MANY = "more than {most} {what}; expected one metric on one sample, a row"
-TWO_DIRECTIONS = "both true and false for {metric}; expected one direction a metric"
-TWO_LIMITS = "both {least} and {greatest} for {metric}; expected one a metric"
+TWO_VALUES = "both {least} and {greatest} for {metric}; expected one a metric"
 SAME_NAME = "{one} and {other} (condition, seed) would both be named {name}"
 
 
@@ -58,26 +60,32 @@ def _survey(
 ) -> Survey:
     problems = Problems("skip")
     keys: dict[RunKey, None] = {}
-    facts = pd.DataFrame()
+    least = greatest = pd.DataFrame()
     n_rows = 0
     for rows in blocks(path, problems):
         n_rows += len(rows)
         pairs = rows[["condition", "seed"]].drop_duplicates()
         for condition, seed in pairs.itertuples(index=False):
             keys[none_for_null(condition), none_for_null(seed)] = None
-        facts = _merged(pd.concat([facts, _facts(rows)]))
-        for what, n in (("metrics", len(facts)), ("runs", len(keys))):
+        facts = _facts(rows).groupby("metric", sort=False)
+        least = pd.concat([least, facts.min()]).groupby(level=0, sort=False).min()
+        greatest = pd.concat([greatest, facts.max()]).groupby(level=0, sort=False).max()
+        for what, n in (("metrics", len(least)), ("runs", len(keys))):
             if n > MOST:
                 values = {"most": f"{MOST:,}", "what": Message(what)}
                 raise problems.fatal("wrong-columns", TOO_MANY, **values, file=path)
-    if facts.empty:
+    if least.empty:
         raise problems.fatal("no-rows", "no row of the file can be used", file=path)
-    _refuse_contradictions(facts, path, problems)
-    is_said = facts["is_higher_better"].any() or facts["is_lower_better"].any()
+    for field in ONE_A_METRIC:
+        for name in least.index[least[field] < greatest[field]]:
+            ends = {"least": f"{least[field][name]:g}", "greatest": f"{greatest[field][name]:g}"}
+            metric = repr(str(name)[:80])
+            problems.error("bad-field", TWO_VALUES, **ends, metric=metric, file=path, field=field)
+    is_said = least["higher_is_better"].notna().any()
     has_directions = is_said or has_direction_column(path, problems)
     return Survey(
         runs=_run_names(keys, path, problems),
-        metrics=_metrics(facts, has_directions),
+        metrics=_metrics(least, greatest, has_directions),
         n_rows=n_rows,
         problems=problems,
     )
@@ -88,80 +96,33 @@ def none_for_null(value: Any) -> str | None:
 
 
 def _facts(rows: pd.DataFrame) -> pd.DataFrame:
-    """What each row says of its metric."""
+    """What each row says of its metric, as numbers; null where it says nothing."""
     is_measured = rows["den"] > 0
     is_zero_or_one = rows["num"].isin([0, 1]) & (rows["den"] == 1)
-    direction = rows["higher_is_better"]
-    return pd.DataFrame(
-        {
-            "metric": rows["metric"],
-            "is_binary": ~is_measured | is_zero_or_one,
-            "is_higher_better": direction.eq(True),
-            "is_lower_better": direction.eq(False),
-            "least_low": rows["low"],
-            "greatest_low": rows["low"],
-            "least_high": rows["high"],
-            "greatest_high": rows["high"],
-        }
-    )
+    facts = rows[["metric", *ONE_A_METRIC]].astype(dict.fromkeys(ONE_A_METRIC, float))
+    return facts.assign(is_binary=~is_measured | is_zero_or_one)
 
 
-def _merged(facts: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric, in the order in which they appear."""
-    by_metric = facts.groupby("metric", sort=False, as_index=False)
-    return by_metric.agg(
-        {
-            "is_binary": "all",
-            "is_higher_better": "any",
-            "is_lower_better": "any",
-            "least_low": "min",
-            "greatest_low": "max",
-            "least_high": "min",
-            "greatest_high": "max",
-        }
-    )
-
-
-def _refuse_contradictions(
-    facts: pd.DataFrame,
-    path: Path,
-    problems: Problems,
-) -> None:
-    """Report the metrics of which rows say different things."""
-    for row in facts.itertuples():
-        name = repr(str(row.metric)[:80])
-        if row.is_higher_better and row.is_lower_better:
-            field = "higher_is_better"
-            problems.error("bad-field", TWO_DIRECTIONS, metric=name, file=path, field=field)
-        for field, least, greatest in (
-            ("low", row.least_low, row.greatest_low),
-            ("high", row.least_high, row.greatest_high),
-        ):
-            if least < greatest:
-                values = {"least": f"{least:g}", "greatest": f"{greatest:g}", "metric": name}
-                problems.error("bad-field", TWO_LIMITS, **values, file=path, field=field)
-
-
-def _metrics(facts: pd.DataFrame, has_directions: bool) -> tuple[Metric, ...]:
-    """The metrics of a file: the columns num_KEY and den_KEY of the units.
+def _metrics(
+    least: pd.DataFrame,
+    greatest: pd.DataFrame,
+    has_directions: bool,
+) -> tuple[Metric, ...]:
+    """The metrics of a file, from the least and the greatest that its rows say: num_KEY and den_KEY of the units.
 
     A metric whose values are all 0 or 1 is a proportion; others have the limits that the file says,
     and none if it says none. Without the column of directions higher is better for all; with it a
     metric whose cells are empty has no direction.
     """
+    directions: dict[float, Better] = {1.0: "higher", 0.0: "lower"}
     default: Better = "none" if has_directions else "higher"
     keys: set[str] = set()
     metrics = []
-    for row in facts.itertuples():
-        name = str(row.metric)
+    for index, row in least.iterrows():
+        name = str(index)
         key = _free_key(re.sub(r"\W", "_", name), keys)
         keys.add(key)
-        better = default
-        if row.is_higher_better:
-            better = "higher"
-        elif row.is_lower_better:
-            better = "lower"
-        has_limits = pd.notna(row.least_low)
+        has_limits = pd.notna(row["low"])
         metrics.append(
             Metric(
                 name=name,
@@ -171,9 +132,9 @@ def _metrics(facts: pd.DataFrame, has_directions: bool) -> tuple[Metric, ...]:
                 numerator=f"num_{key}",
                 denominator=f"den_{key}",
                 group="Scores",
-                better=better,
-                proportion=bool(row.is_binary) and not has_limits,
-                bounds=(float(row.least_low), float(row.least_high)) if has_limits else None,
+                better=directions.get(row["higher_is_better"], default),
+                proportion=bool(row["is_binary"]) and not has_limits,
+                bounds=(float(row["low"]), float(row["high"])) if has_limits else None,
             )
         )
     return tuple(metrics)

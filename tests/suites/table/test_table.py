@@ -450,7 +450,7 @@ def test_bad_rows_are_named_with_their_line(
         ("id,metric,value,higher_is_better\na,acc,1,maybe\n", "expected true or false, got 'maybe'"),
         (
             "id,metric,value,higher_is_better\na,acc,1,true\nb,acc,1,false\n",
-            "higher_is_better: both true and false for 'acc'",
+            "higher_is_better: both 0 and 1 for 'acc'",
         ),
         ("id,metric,value,low,high\na,acc,1,0,1\nb,acc,1,0,2\n", "high: both 1 and 2 for 'acc'"),
         ("id,metric,value,low,high\na,acc,1,1,0\n", "low: expected low below high, both or neither"),
