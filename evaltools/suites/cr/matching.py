@@ -18,8 +18,8 @@ from .tuples import (
     Key,
     MatchPolicy,
     attribute_of,
-    eval_tuple,
     match_policy,
+    read_tuple,
     term_key,
 )
 
@@ -247,7 +247,7 @@ def _read(value: Any, *, gold: bool = False) -> EvalTuple:
     if not isinstance(value, Mapping):
         ref, term, polarity = value
         value = {"aspect_ref": ref, "aspect_term": term, "polarity": polarity}
-    return eval_tuple(TupleRow.model_validate(value), gold=gold)
+    return read_tuple(TupleRow.model_validate(value), gold=gold).normal
 
 
 def representatives(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from unicodedata import is_normalized
 
 from pydantic_core import from_json
 
@@ -18,7 +16,6 @@ from ...core.text_files import first_line, require_file
 from .options import CrOptions
 from .schema import Gold, Output, TupleRow
 from .sources import gold_rows, text_id
-from .tuples import KNOWN, given_polarity, polarity_of, ref_of, term_of
 
 FILES = {
     "scorecards": "scorecards.jsonl",
@@ -34,11 +31,6 @@ MAIN = ("scorecards", "outputs")
 """The roles of a run's main file, the preferred one first."""
 
 NO_MAIN_FILE = "holds neither {scorecards} nor {outputs}"
-UNKNOWN_POLARITY = "polarity {polarity} of tuple {i} counts as neutral; expected one of {known}"
-SPAN_OUTSIDE_TEXT = "span [{start}, {end}] of tuple {i} is not within the text's {n} characters"
-NO_REF = "tuple {i} has no aspect_ref; it takes no part in the metrics by ref"
-DECOMPOSED = "the text is in decomposed Unicode; spans are taken in it as it came, and texts are compared composed (NFC)"
-DECOMPOSED_TERM = "the term of tuple {i} is in decomposed Unicode; it is compared composed (NFC)"
 
 
 def locate(
@@ -146,42 +138,3 @@ def read_override(path: Path, problems: Problems) -> dict[str, float]:
             continue
         numbers[f"override_{name.removeprefix('override_')}"] = value
     return numbers
-
-
-def warn_of_doubts(
-    text: str,
-    gold: Sequence[TupleRow],
-    final: Sequence[TupleRow],
-    warn: Callable[..., None],
-) -> None:
-    """Warn of decomposed text, unknown polarities, tuples without ref, and spans outside the text.
-
-    A tuple without ref is one where the gold of the sample has refs, so that it is left out by ref-pol. `warn` is
-    `Problems.warn` with the place of the sample.
-    """
-    if not is_normalized("NFC", text):
-        warn("decomposed-text", DECOMPOSED, field="meta.input_text")
-    has_refs = any(ref_of(row) for row in gold)
-    for field, rows in (("gold_tuples", gold), ("final_tuples", final)):
-        for i, row in enumerate(rows):
-            polarity = polarity_of(row)
-            if polarity and polarity not in KNOWN and given_polarity(polarity) not in KNOWN:
-                known = tuple(sorted(KNOWN))
-                shown = repr(polarity)
-                warn(
-                    "unknown-polarity",
-                    UNKNOWN_POLARITY,
-                    polarity=shown,
-                    i=i,
-                    known=known,
-                    field=field,
-                )
-            if has_refs and not ref_of(row):
-                warn("invalid-refs", NO_REF, i=i, field=field)
-            if not is_normalized("NFC", term_of(row) or ""):
-                warn("decomposed-text", DECOMPOSED_TERM, i=i, field=field)
-    for i, row in enumerate(gold):
-        span = row.span
-        if span is not None and not 0 <= span.start <= span.end <= len(text):
-            place = {"start": span.start, "end": span.end, "i": i, "n": len(text)}
-            warn("span-outside-text", SPAN_OUTSIDE_TEXT, **place, field="gold_tuples")

@@ -1,80 +1,73 @@
-"""A record with its tuples in normal form, before anything is counted.
+"""A record with its tuples in normal form, before anything is counted; and what is doubtful about it.
 
 Sources: seed cr_metrics_spec sections 1-4; decisions D1, D7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
+from unicodedata import is_normalized
 
 from .matching import Rank
-from .schema import Meta, ParsedOutput, Scorecard, TupleRow
-from .sources import Final, output_of, stage1_rows
-from .tuples import EvalTuple, eval_tuple
+from .schema import ParsedOutput, Scorecard, TupleRow
+from .sources import Final, final_rows, output_of, stage1_rows
+from .tuples import KNOWN, EvalTuple, ReadTuple, read_tuple
 
 PREDICTIONS = "predictions"
 """The `protocol_mode` of tuples that no review has seen: of any system, not of a run of the protocol (D25)."""
 
+UNKNOWN_POLARITY = "polarity {polarity} of tuple {i} counts as neutral; expected one of {known}"
+SPAN_OUTSIDE_TEXT = "span [{start}, {end}] of tuple {i} is not within the text's {n} characters"
+NO_REF = "tuple {i} has no aspect_ref; it takes no part in the metrics by ref"
+DECOMPOSED = "the text is in decomposed Unicode; spans are taken in it as it came, and texts are compared composed (NFC)"
+DECOMPOSED_TERM = "the term of tuple {i} is in decomposed Unicode; it is compared composed (NFC)"
+
 
 class Sample(NamedTuple):
-    """A record with its tuples in normal form.
+    """A record with its tuples.
 
-    `gold`, `stage1` and `final` are without duplicates, in order of appearance. `final_read` are the tuples of the
-    final result one by one, as `final_rows.rows` has them, and `ranks` says how well each represents its aspect.
-    `protocol` is False for predictions that no review has seen.
+    `gold`, `stage1` and `final` are in normal form, without duplicates, in order of appearance. `gold_read` and
+    `final_read` are the tuples one by one, as `gold_rows` and `final_rows.rows` have them. `protocol` is False for
+    predictions that no review has seen.
     """
 
-    line: int
-    text_id: str
     card: Scorecard
     output: ParsedOutput
     protocol: bool
     text: str
     gold_rows: Sequence[TupleRow]
-    final_rows: Final
+    gold_read: list[ReadTuple]
     gold: tuple[EvalTuple, ...]
     stage1: tuple[EvalTuple, ...]
+    final_rows: Final
+    final_read: list[ReadTuple]
     final: tuple[EvalTuple, ...]
-    final_read: list[EvalTuple]
-    ranks: list[Rank]
 
 
-def make_sample(
-    line: int,
-    text_id: str,
-    card: Scorecard,
-    gold_rows: Sequence[TupleRow],
-    final: Final,
-) -> Sample:
-    """The Sample of a scorecard with these gold tuples and the final tuples that count."""
-    output = output_of(card)
-    metas = [card.meta, output.meta or Meta()]
-    modes = {meta.protocol_mode for meta in metas}
-    texts = [meta.input_text for meta in metas if meta.input_text]
-    gold = [eval_tuple(row, gold=True) for row in gold_rows]
-    stage1 = [eval_tuple(row) for row in stage1_rows(card, final)]
-    final_read = [eval_tuple(row) for row in final.rows]
-    ranks = [rank(row, read.term) for row, read in zip(final.rows, final_read)]
+def make_sample(card: Scorecard, gold_rows: Sequence[TupleRow]) -> Sample:
+    """The Sample of a scorecard with these gold tuples."""
+    final = final_rows(card)
+    gold_read = [read_tuple(row, gold=True) for row in gold_rows]
+    stage1_read = [read_tuple(row) for row in stage1_rows(card, final)]
+    final_read = [read_tuple(row) for row in final.rows]
     return Sample(
-        line=line,
-        text_id=text_id,
         card=card,
-        output=output,
-        protocol=PREDICTIONS not in modes,
-        text=texts[0] if texts else "",
+        output=output_of(card),
+        protocol=card.meta.protocol_mode != PREDICTIONS,
+        text=card.meta.input_text or "",
         gold_rows=gold_rows,
+        gold_read=gold_read,
+        gold=_distinct(gold_read),
+        stage1=_distinct(stage1_read),
         final_rows=final,
-        gold=_distinct(gold),
-        stage1=_distinct(stage1),
-        final=_distinct(final_read),
         final_read=final_read,
-        ranks=ranks,
+        final=_distinct(final_read),
     )
 
 
-def _distinct(tuples: Iterable[EvalTuple]) -> tuple[EvalTuple, ...]:
-    return tuple(dict.fromkeys(tuples))
+def _distinct(tuples: Iterable[ReadTuple]) -> tuple[EvalTuple, ...]:
+    return tuple(dict.fromkeys([read.normal for read in tuples]))
 
 
 def rank(row: TupleRow, term: str) -> Rank:
@@ -88,3 +81,36 @@ def rank(row: TupleRow, term: str) -> Rank:
         explicit = term != ""
     confidence = -1.0 if row.confidence is None else row.confidence
     return explicit, confidence, not row.drop_reason
+
+
+def warn_of_doubts(sample: Sample, warn: Callable[..., None]) -> None:
+    """Warn of decomposed text, unknown polarities, tuples without ref, and spans outside the text.
+
+    A tuple without ref is one where the gold of the sample has refs, so that it is left out by ref-pol. `warn` is
+    `Problems.warn` with the place of the sample.
+    """
+    text = sample.text
+    if not is_normalized("NFC", text):
+        warn("decomposed-text", DECOMPOSED, field="meta.input_text")
+    has_refs = any(gold.ref for gold in sample.gold)
+    for field, tuples in (("gold_tuples", sample.gold_read), ("final_tuples", sample.final_read)):
+        for i, read in enumerate(tuples):
+            if read.polarity and read.polarity not in KNOWN:
+                known, polarity = tuple(sorted(KNOWN)), repr(read.polarity)
+                warn(
+                    "unknown-polarity",
+                    UNKNOWN_POLARITY,
+                    polarity=polarity,
+                    i=i,
+                    known=known,
+                    field=field,
+                )
+            if has_refs and not read.normal.ref:
+                warn("invalid-refs", NO_REF, i=i, field=field)
+            if not read.is_composed:
+                warn("decomposed-text", DECOMPOSED_TERM, i=i, field=field)
+    for i, row in enumerate(sample.gold_rows):
+        span = row.span
+        if span is not None and not 0 <= span.start <= span.end <= len(text):
+            place = {"start": span.start, "end": span.end, "i": i, "n": len(text)}
+            warn("span-outside-text", SPAN_OUTSIDE_TEXT, **place, field="gold_tuples")

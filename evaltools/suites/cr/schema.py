@@ -148,9 +148,8 @@ class Inputs(WithGold):
 
 
 class ParsedOutput(WithGold):
-    """A runner output as it stands inside a scorecard; its `meta` may stand at the scorecard's top instead."""
+    """A runner output as it stands inside a scorecard, whose `meta` stands at the scorecard's top."""
 
-    meta: Meta | None = None
     final_result: FinalResult | None = None
     analysis_flags: AnalysisFlags | None = None
     process_trace: list[TraceEntry] | None = None
@@ -204,8 +203,6 @@ class Scorecard(WithGold):
     validator: list[ValidatorStage] | None = None
     stage_delta: StageDelta | None = None
     flags: Flags | None = None
-    stage1_ate: StageAte | None = None
-    stage2_ate: StageAte | None = None
     runtime: Runtime | None = None
 
 

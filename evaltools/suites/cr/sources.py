@@ -48,22 +48,9 @@ def text_id(row: Scorecard | Output) -> str:
 
 
 def gold_rows(row: Scorecard | ParsedOutput | Gold) -> list[TupleRow]:
-    """gold_tuples, else gold_triplets, at top level or under inputs; empty where there are none.
-
-    Of a scorecard, those of the output that it wraps come last.
-    """
-    runtime = getattr(row, "runtime", None)
-    output = runtime.parsed_output if runtime else None
-    holders: list[Any] = [
-        row,
-        getattr(row, "inputs", None),
-        output,
-        getattr(output, "inputs", None),
-    ]
-    for holder in holders:
-        if holder is None:
-            continue
-        rows = holder.gold_tuples or holder.gold_triplets
+    """gold_tuples, else gold_triplets, at top level or under inputs; empty where there are none."""
+    for holder in (row, getattr(row, "inputs", None)):
+        rows = holder and (holder.gold_tuples or holder.gold_triplets)
         if rows:
             return rows
     return []
@@ -112,16 +99,14 @@ def stage1_rows(card: Scorecard, final: Final) -> list[TupleRow]:
     return final.rows
 
 
-def labels(card: Scorecard) -> tuple[str | None, str | None]:
+def labels(output: ParsedOutput) -> tuple[str | None, str | None]:
     """Sentence labels of stage 1 and of the final result; None where a stage gave none.
 
     stage1_ate.label against final_result.label, else stage2_ate.label.
     """
-    output = output_of(card)
-    stage1 = output.stage1_ate or card.stage1_ate
-    stage2 = output.stage2_ate or card.stage2_ate
-    final_label = result_of(card).label
+    stage1, stage2, result = output.stage1_ate, output.stage2_ate, output.final_result
+    stage1_label = stage1.label if stage1 is not None else None
+    final_label = result.label if result is not None else None
     if not final_label and stage2 is not None:
         final_label = stage2.label
-    stage1_label = stage1.label if stage1 is not None else None
     return stage1_label or None, final_label or None

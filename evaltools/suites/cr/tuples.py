@@ -23,7 +23,10 @@ _LONG_FORMS = {"pos": "positive", "neg": "negative", "neu": "neutral"}
 
 
 class EvalTuple(NamedTuple):
-    """(aspect_ref, aspect_term, polarity) in normal form; a tuple with an empty term is implicit."""
+    """(aspect_ref, aspect_term, polarity) in normal form; a tuple with an empty term is implicit.
+
+    A polarity is one of KNOWN: a missing and an unknown one count as neutral.
+    """
 
     ref: str
     term: str
@@ -132,32 +135,22 @@ def attribute_of(ref: str) -> str:
 
 
 @lru_cache(maxsize=1 << 10)
-def normalize_polarity(text: str | None) -> str:
-    """positive, negative, neutral or mixed; missing and unknown ones count as neutral.
+def given_polarity(text: str) -> str:
+    """The polarity as given, in its long form; "" where it is missing.
 
-    >>> normalize_polarity("NEG"), normalize_polarity(None)
-    ('negative', 'neutral')
+    >>> given_polarity("NEG")
+    'negative'
     """
-    polarity = given_polarity(text)
-    return polarity if polarity in KNOWN else "neutral"
-
-
-@lru_cache(maxsize=1 << 10)
-def given_polarity(text: str | None) -> str:
-    """The polarity as given, in its long form; "" where it is missing."""
-    polarity = collapse(text or "")
+    polarity = collapse(text)
     return _LONG_FORMS.get(polarity, polarity)
 
 
-def polarity_of(row: TupleRow) -> str | None:
-    """The polarity as written: `polarity`, else `label`; None is missing."""
-    return row.polarity if row.polarity is not None else row.label
+class ReadTuple(NamedTuple):
+    """One tuple of a file: its normal form, its polarity as given ("" is missing), and whether its term is NFC."""
 
-
-def ref_of(row: TupleRow) -> str:
-    """The ref as written, `aspect_ref`, else `term`; "" where it is missing."""
-    ref = row.aspect_ref if row.aspect_ref is not None else row.term
-    return ref or ""
+    normal: EvalTuple
+    polarity: str
+    is_composed: bool
 
 
 def term_of(row: TupleRow) -> str | None:
@@ -171,22 +164,30 @@ def term_of(row: TupleRow) -> str | None:
     return None
 
 
-def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
-    """The normal form of one tuple. A missing term of a gold tuple falls back to its ref."""
-    ref, term = ref_of(row), term_of(row)
-    if term is None:
-        term = ref if gold else ""
-    return _normal_form(ref, term, polarity_of(row))
+def read_tuple(row: TupleRow, *, gold: bool = False) -> ReadTuple:
+    """What a row of a file says: `aspect_ref`, else `term`; `polarity`, else `label`; and its term.
+
+    A missing term of a gold tuple falls back to its ref.
+    """
+    ref = row.aspect_ref if row.aspect_ref is not None else row.term
+    polarity = row.polarity if row.polarity is not None else row.label
+    term = term_of(row)
+    if term is None and gold:
+        term = ref
+    return _read_texts(ref or "", term or "", polarity or "")
 
 
 @lru_cache(maxsize=1 << 14)
-def _normal_form(
+def _read_texts(
     ref: str,
     term: str,
-    polarity: str | None,
-) -> EvalTuple:
+    polarity: str,
+) -> ReadTuple:
     # a tuple comes back in stage 1, in the final result and often in the gold of its sample
-    return EvalTuple(normalize_ref(ref), normalize_term(term), normalize_polarity(polarity))
+    given = given_polarity(polarity)
+    known = given if given in KNOWN else "neutral"
+    normal = EvalTuple(normalize_ref(ref), normalize_term(term), known)
+    return ReadTuple(normal, given, unicodedata.is_normalized("NFC", term))
 
 
 def term_key(term: str, policy: MatchPolicy) -> str:

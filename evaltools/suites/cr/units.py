@@ -5,7 +5,7 @@ What a metric sums, and the section that defines it, stand in metrics.toml and m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +13,13 @@ import pandas as pd
 import pyarrow as pa
 from msgspec import json
 
+from .sources import FINAL_SOURCES
 from .tuples import KEYS, EvalTuple, Key, MatchPolicy
-from .unit_columns import COUNTS
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+COUNTS = ("tp", "fp", "fn")
 
 TEXTS = {
     "text_id",
@@ -50,51 +52,62 @@ class Action(NamedTuple):
     reason_code: str | None
 
 
-def units_frame(rows: Iterable[dict[str, Any]], policy: MatchPolicy) -> pd.DataFrame:
+def units_frame(rows: Sequence[Mapping[str, Any]], policy: MatchPolicy) -> pd.DataFrame:
     """The frame of these rows of `unit_row`, with the same types of columns whatever values are null.
 
-    Added are the columns that follow from the counts of a row: F1 and outcomes.
+    Added are the columns that follow from those of a row, F1 and outcomes among them.
     """
-    lists: dict[str, list[Any]] = {}
-    for row in rows:
-        if not lists:
-            lists = {name: [] for name in row}
-        for values, value in zip(lists.values(), row.values()):
-            values.append(value)
-    if not lists:
+    if not rows:
         return pd.DataFrame()
     columns: dict[str, Any] = {}
-    for name, values in lists.items():
+    for name, values in zip(rows[0], zip(*[row.values() for row in rows])):
         columns[name] = _texts(values) if name in TEXTS else np.array(values)
     columns["latency_ms"] = columns["latency_ms"].astype(float)  # None becomes NaN
-    for key in KEYS:
-        before = [columns.pop(f"{count}_s1_{key}") for count in COUNTS]
-        after = [columns[f"{count}_{key}"] for count in COUNTS]
-        columns |= _correction(key, before, after, columns, policy)
-    return pd.DataFrame(columns)
+    counts = columns.pop("counts").reshape(len(rows), len(KEYS), 2, len(COUNTS))
+    source, unsupported = columns.pop("source"), columns.pop("unsupported")
+    units = pd.DataFrame(columns)
+    units["n"] = True
+    units["has_gold"] = units["n_gold_tuples"] > 0
+    units["reviewable"] = units["has_gold"] & units["protocol"]
+    for name in FINAL_SOURCES:
+        units[f"from_{name}"] = source == name
+    units["has_explicit_gold"] = units["f1_explicit_gold_otepol"].notna()
+    units["has_explicit_gold_refpol"] = units["f1_explicit_gold_refpol"].notna()
+    units["has_valid_implicit_gold"] = units["f1_implicit"].notna()
+    units["has_latency"] = units["latency_ms"].notna()
+    units["guided"] = units["change_type"] == "guided_by_review"
+    units["change_type"] = units["change_type"].where(units["protocol"])
+    units["risk_cleared"] = units["risk_s1"] & ~units["risk_s2"]
+    risks = ["risk_s2", "negation_contrast", "conflict"]
+    units["residual_risk"] = units[risks].any(axis=1) | unsupported
+    corrections = []
+    for index, key in enumerate(KEYS):
+        before, after = counts[:, index, 0].T, counts[:, index, 1].T
+        corrections.append(pd.DataFrame(_correction(key, before, after, units, policy)))
+    return pd.concat([units, *corrections], axis=1)
 
 
-def _texts(values: Iterable[str | bytes | None]) -> Any:
+def _texts(values: Sequence[str | bytes | None]) -> Any:
     # one type, whether or not a shard holds a null, or nothing else
-    return pd.array(pa.array(list(values), pa.large_string()), dtype="str")
+    return pd.array(pa.array(values, pa.large_string()), dtype="str")
 
 
 def _correction(
     key: Key,
-    before: list[Ints],
-    after: list[Ints],
-    columns: dict[str, Any],
+    before: Ints,
+    after: Ints,
+    units: pd.DataFrame,
     policy: MatchPolicy,
 ) -> dict[str, Any]:
     """F1 before and after review under a key, and what review did to the samples that it has seen.
 
-    `before` and `after` are true positives, false positives and false negatives of each sample. A sample without gold
-    has no F1 and counts nothing; neither does, by the policy, one whose gold has no pair under the key (D26). Seed
-    cr_metrics_spec 3.1, 3.3, 4.1.
+    `before` and `after` are true positives, false positives and false negatives, each of every sample. A sample
+    without gold has no F1 and counts nothing; neither does, by the policy, one whose gold has no pair under the key
+    (D26). Seed cr_metrics_spec 3.1, 3.3, 4.1.
     """
-    reviewable = columns["reviewable"]
-    changed = columns["changed"]
-    takes_part = columns["has_gold"]
+    reviewable = units["reviewable"].to_numpy()
+    changed = units["changed"].to_numpy()
+    takes_part = units["has_gold"].to_numpy()
     if policy.pairless == "out":
         takes_part = after[0] + after[2] > 0  # the gold has a pair
     right_before = (before[1] == 0) & (before[2] == 0)
@@ -116,7 +129,7 @@ def _correction(
         f"f1_s1_{key}": f1_before,
         f"f1_s2_{key}": f1_after,
         **{f"{count}_{key}": np.where(takes_part, n, 0) for count, n in zip(COUNTS, after)},
-        f"outcome_{key}": _texts(outcome),
+        f"outcome_{key}": _texts(outcome.tolist()),
         **{f"{name}_{key}": happened for name, happened in outcomes.items()},
         f"improved_{key}": changed & (f1_after > f1_before),
         f"degraded_{key}": changed & (f1_after < f1_before),

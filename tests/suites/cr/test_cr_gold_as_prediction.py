@@ -17,7 +17,6 @@ from evaltools.suites.cr.options import CrOptions
 from evaltools.suites.cr.sample import make_sample
 from evaltools.suites.cr.schema import Output, Scorecard
 from evaltools.suites.cr.scorecard import scorecard
-from evaltools.suites.cr.sources import final_rows
 from evaltools.suites.cr.tuples import KEYS
 from evaltools.suites.cr.unit_columns import unit_row
 from evaltools.suites.cr.units import units_frame
@@ -42,8 +41,7 @@ def units_of(samples: list[list[dict[str, Any]]], options: CrOptions) -> pd.Data
         record = output(str(i), stage1=tuples, final=tuples, gold_tuples=tuples)
         parsed = Output.model_validate(record)
         card = Scorecard.model_validate(scorecard(record, parsed, None, options, {}))
-        sample = make_sample(i, str(i), card, parsed.gold_tuples or [], final_rows(card))
-        made.append(unit_row(sample, options))
+        made.append(unit_row(make_sample(card, parsed.gold_tuples or []), i, options))
     return units_frame(made, options.match_policy)
 
 

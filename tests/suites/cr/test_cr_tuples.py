@@ -10,13 +10,17 @@ from hypothesis import strategies as st
 
 from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.tuples import (
-    eval_tuple,
-    normalize_polarity,
+    EvalTuple,
     normalize_ref,
     normalize_term,
+    read_tuple,
 )
 
 from .cards import t
+
+
+def normal_form(row: TupleRow, *, gold: bool = False) -> EvalTuple:
+    return read_tuple(row, gold=gold).normal
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,7 @@ def test_refs_in_normal_form(given: str, normal: str) -> None:
     ],
 )
 def test_polarities(given: str | None, normal: str) -> None:
-    assert normalize_polarity(given) == normal
+    assert normal_form(TupleRow(polarity=given)).polarity == normal
 
 
 def test_decomposed_hangul_is_the_same_term() -> None:
@@ -98,7 +102,7 @@ def test_decomposed_hangul_is_the_same_term() -> None:
     ],
 )
 def test_spellings_of_a_tuple(row: dict, expected: tuple) -> None:
-    assert eval_tuple(TupleRow.model_validate(row)) == expected
+    assert normal_form(TupleRow.model_validate(row)) == expected
 
 
 def test_missing_gold_term_falls_back_to_the_ref_and_an_empty_one_stays_implicit() -> None:
@@ -106,9 +110,9 @@ def test_missing_gold_term_falls_back_to_the_ref_and_an_empty_one_stays_implicit
         TupleRow(aspect_ref="본품#품질"),
         TupleRow(aspect_ref="본품#품질", aspect_term=""),
     )
-    assert eval_tuple(missing, gold=True).term == "본품#품질"
-    assert eval_tuple(empty, gold=True).term == ""
-    assert eval_tuple(missing).term == ""
+    assert normal_form(missing, gold=True).term == "본품#품질"
+    assert normal_form(empty, gold=True).term == ""
+    assert normal_form(missing).term == ""
 
 
 words = st.sampled_from(["향", "레몬 향", "레몬향", "사이즈", "", "A"])
@@ -123,7 +127,7 @@ tuples = st.builds(
 @given(st.lists(tuples, max_size=6, unique=True))
 def test_normal_forms_are_stable(rows) -> None:
     again = [TupleRow(aspect_ref=r.ref, aspect_term=r.term, polarity=r.polarity) for r in rows]
-    assert [eval_tuple(row) for row in again] == rows
+    assert [normal_form(row) for row in again] == rows
 
 
 @given(st.text(max_size=30))
