@@ -49,22 +49,7 @@ def _sentence(frames: Iterable[pd.DataFrame]) -> str:
     total = sum(counts.values())
     if not total:
         return ""
-    drawn = {name: n for name, n in counts.items() if name in BOOTSTRAPS}
-    others = {name: n for name, n in counts.items() if name not in BOOTSTRAPS}
-    values = {
-        "n": sum(drawn.values()),
-        "total": total,
-        "drawn": _listed(drawn),
-        "others": _listed(others),
-    }
-    if total == 1:
-        return say("The only interval: {method}.", method=next(iter(counts)))
-    if not others:
-        return say("All {total} intervals are bootstraps ({drawn}).", **values)
-    if not drawn:
-        return say("None of {total} intervals is a bootstrap: {others}.", **values)
-    return say("{n} of {total} intervals are bootstraps ({drawn}); the others: {others}.", **values)
-
-
-def _listed(counts: dict[str, int]) -> str:
-    return listed(f"{name} {n}" for name, n in counts.items())
+    n_drawn = sum(n for name, n in counts.items() if name in BOOTSTRAPS)
+    methods = listed(f"{name} {n}" for name, n in counts.items())
+    text = "Bootstrap intervals: {n} of {total} ({methods})."
+    return say(text, n=n_drawn, total=total, methods=methods)

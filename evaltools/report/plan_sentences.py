@@ -9,36 +9,16 @@ import pandas as pd
 from ..core.language import listed, say
 from ..stats.detectable import POWER
 from ..stats.larger_studies import LargerStudy, larger_studies
-from ..stats.within_units import CLUSTER_SIZE, TRIALS
 from .sentences import Row, mde_text, on_metric
 
 if TYPE_CHECKING:
     from .study import Study
 
-HARDLY = 0.95
-"""A larger study whose smallest difference is more than this share of today's hardly changes it."""
-
 HELPS = {
     "more-seeds": "two more seeds would bring that to {then}",
     "more-samples": "twice the samples would bring that to {then}",
 }
-"""Code of a larger study -> what is said where it helps."""
-
-HARDLY_HELPS = {
-    "more-seeds": "two more seeds would hardly change that",
-    "more-samples": "twice the samples would hardly change that",
-}
-
-OF_SIZE = {
-    TRIALS: "samples counts units ({unit}); each sample is drawn as often as trials says.",
-    CLUSTER_SIZE: "samples counts units ({unit}): clusters of as many samples as cluster_size says.",
-}
-"""Column of a plan -> what its numbers are."""
-
-CHEAPEST_SIZE = {
-    TRIALS: "Each sample has {n} trials there.",
-    CLUSTER_SIZE: "Each cluster has {n} samples there.",
-}
+"""Code of a larger study -> what it would do."""
 
 ALONE = (
     "One condition only: another one is assumed to differ from it, sample by sample, as its own seeds do from each "
@@ -63,18 +43,13 @@ def settle(
         on=on_metric(row),
         now=mde_text(row),
         power=POWER,
-        ways=listed(_way(study, row) for study in studies),
+        ways=listed(say(HELPS[larger.code], then=_mde(larger, row)) for larger in studies),
     )
 
 
-def _way(
-    study: LargerStudy,
-    row: Row,
-) -> str:
-    """What a larger study would do to the smallest difference, part of a sentence."""
-    if study.share > HARDLY:
-        return say(HARDLY_HELPS[study.code])
-    return say(HELPS[study.code], then=mde_text({"mde": study.mde, "df": row["df"]}))
+def _mde(larger: LargerStudy, row: Row) -> str:
+    """The smallest difference that a larger study could show."""
+    return mde_text({"mde": larger.mde, "df": row["df"]})
 
 
 def plan_title(
@@ -106,33 +81,15 @@ def plan_notes(
     notes = [cheapest(planned), *unreached(planned)]
     if not study.comparisons:
         notes.append(say(ALONE))
-    notes.append(_rows_of_samples(planned, study.suite.unit))
     if planned["samples"].notna().any():
-        note = say(
-            "calls: seeds x samples x rows of a sample, for one condition. samples_low to samples_high: what these runs "
-            "leave open (in simulations more than 80% of such ranges held the truth); no samples_high: they do not "
-            "rule out that no number is enough."
+        text = (
+            "samples: units ({unit}), each of as many rows as these runs have or trials or cluster_size says. calls: "
+            "seeds x samples x rows, for one condition. samples_low to samples_high: what these runs leave open (in "
+            "simulations more than 80% of such ranges held the truth); no samples_high: they do not rule out that no "
+            "number is enough. One seed speaks for these systems, not for their other seeds."
         )
-        notes.append(note)
+        notes.append(say(text, unit=study.suite.unit))
     return [note for note in notes if note]
-
-
-def _rows_of_samples(
-    planned: pd.DataFrame,
-    unit: str,
-) -> str:
-    """What a sample of a plan is where units have several rows, a sentence; "" where each has one."""
-    for kind, text in OF_SIZE.items():
-        if planned[kind].notna().any():
-            return say(text, unit=unit)
-    rows = float(planned["rows_per_sample"].iloc[0])
-    if rows == 1:
-        return ""
-    text = (
-        "samples counts units ({unit}): each has {rows} rows here on average (repeats, turns, or items of a cluster), "
-        "and as many in what is planned."
-    )
-    return say(text, unit=unit, rows=f"{rows:.3g}")
 
 
 def cheapest(planned: pd.DataFrame) -> str:
@@ -140,24 +97,12 @@ def cheapest(planned: pd.DataFrame) -> str:
     best = cheapest_row(planned)
     if pd.isna(best["samples"]):
         return ""
-    text = "Cheapest: {n} seeds of {samples} samples, {calls} calls for each condition."
-    if best["seeds"] == 1:
-        text = (
-            "Cheapest: 1 seed of {samples} samples, {calls} calls for each condition, whose verdict speaks for these "
-            "systems and not for their other seeds."
-        )
-    sentences = [
-        say(
-            text,
-            n=int(best["seeds"]),
-            samples=int(best["samples"]),
-            calls=int(best["calls"]),
-        )
-    ]
-    for kind, of_size in CHEAPEST_SIZE.items():
-        if pd.notna(best[kind]):
-            sentences.append(say(of_size, n=int(best[kind])))
-    return " ".join(sentences)
+    return say(
+        "Cheapest (seeds: {n}): {samples} samples, {calls} calls for each condition.",
+        n=int(best["seeds"]),
+        samples=int(best["samples"]),
+        calls=int(best["calls"]),
+    )
 
 
 def cheapest_row(planned: pd.DataFrame) -> pd.Series:
@@ -178,13 +123,11 @@ def unreached(planned: pd.DataFrame) -> list[str]:
         )
         sentences.append(say(text, seeds=listed(unknown["seeds"].unique())))
     tried = lacking[lacking["power"].notna()]
-    for seeds, power in tried.groupby("seeds", sort=False)["power"].max().items():
-        text = "No number of samples finds it (seeds: {n}): the differences between seeds keep the power at {power}."
-        sentences.append(
-            say(
-                text,
-                n=seeds,
-                power=f"{power:.0%}",
-            )
+    if len(tried):
+        text = (
+            "No number of samples finds it (seeds: {seeds}): the differences between seeds keep the power at {power} "
+            "or below."
         )
+        power = f"{tried['power'].max():.0%}"
+        sentences.append(say(text, seeds=listed(tried["seeds"].unique()), power=power))
     return sentences

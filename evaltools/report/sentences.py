@@ -83,14 +83,8 @@ def verdict_text(row: Row) -> str:
     verdict, n, differ = row["verdict"], int(row["n_units"]), int(row["n_differ"])
     if verdict == "too few":
         if n < MIN_UNITS:
-            return say("too few: 1 pair") if n == 1 else say("too few: {n} pairs", n=n)
-        if not differ:
-            return say("too few: none of {n} differ", n=n)
-        return say(
-            "too few: {differ} of {n} differ",
-            n=n,
-            differ=differ,
-        )
+            return say("too few pairs: {n}", n=n)
+        return say("too few: {differ} of {n} differ", n=n, differ=differ)
     text = say(verdict_word(verdict))
     if verdict in ("tied", "not measured"):
         return text
@@ -108,9 +102,8 @@ FINDINGS = {
     "equivalent": "{b} is equivalent{beside} to {a} {on} within {margin}",
     "tied": "{b} is not shown to differ from {a} {on}",
     "too few": "Too few units to judge {b} against {a} {on}",
-    "same": "{b} and {a} have the same value {on} ({value})",
 }
-"""What a row says, by its verdict ("same": too few, because no unit differs)."""
+"""What a row says, by its verdict."""
 
 DETAILS = {
     "not measured": "it is not measured on both sides.",
@@ -119,7 +112,6 @@ DETAILS = {
     "equivalent": "{numbers}, {difference}.",
     "tied": "{numbers}, {difference}, {p}.{also}",
     "too few": "{numbers}, {difference}; {why}.",
-    "same": "none of {units} differs.",
 }
 """The numbers behind it."""
 
@@ -135,15 +127,12 @@ def verdict_parts(
 ) -> tuple[str, str]:
     """The finding of a row, which is the title of its page, and the numbers behind it."""
     verdict = row["verdict"]
-    if verdict == "too few" and row["n_units"] >= MIN_UNITS and not row["n_differ"]:
-        verdict = "same"
     finding = say(
         FINDINGS[verdict],
         a=row["baseline"],
         b=row["candidate"],
         on=on_metric(row),
         beside="" if row["family"] else " " + say("(exploratory: outside the headline)"),
-        value=number(row["value_baseline"]),
         margin=_margin(row),
     )
     numbers = say(
@@ -157,8 +146,7 @@ def verdict_parts(
         difference=_difference(row, confidence),
         p=_tested_p(row),
         also=_on_interval(row, confidence) + _on_margin(row),
-        units=_paired_units(row),
-        why=_why_too_few(row, confidence),
+        why=_why_too_few(row),
     )
     return finding, details
 
@@ -214,9 +202,7 @@ def _on_interval(row: Row, confidence: float) -> str:
     is_small = _decisive_p(row) <= 1 - confidence
     if row["verdict"] != "tied" or not is_small:
         return ""
-    if pd.isna(row["ci_low"]):
-        return say(" There is no interval, and a verdict needs one beside p.")
-    return say(" The interval holds 0, and a verdict needs both, p and the interval.")
+    return say(" A verdict needs an interval that leaves out 0, too.")
 
 
 def _margin(row: Row) -> str:
@@ -234,35 +220,13 @@ def _on_margin(row: Row) -> str:
     return ""
 
 
-def _paired_units(row: Row) -> str:
-    n = int(row["n_units"])
-    return say("1 paired unit") if n == 1 else say("{n} paired units", n=n)
-
-
-def _why_too_few(
-    row: Row,
-    confidence: float,
-) -> str:
-    """Why there is no verdict, part of a sentence; "" where it is not for too few units."""
-    if row["verdict"] != "too few":
-        return ""
-    units = _paired_units(row)
-    if row["n_units"] < MIN_UNITS:
-        return say(
-            "{units}, and a verdict needs {least}",
-            units=units,
-            least=MIN_UNITS,
-        )
-    differ = int(row["n_differ"])
-    why = say(
-        "{differ} of {units} differ, too few to be told from chance",
-        differ=differ,
-        units=units,
-    )
-    least_p = 2.0 ** (1 - differ)
-    if row["level"] < least_p <= 1 - confidence:
-        why += say(" once p is adjusted for the headline metrics")
-    return why
+def _why_too_few(row: Row) -> str:
+    """Why there are too few units for a verdict, part of a sentence."""
+    n, differ = int(row["n_units"]), int(row["n_differ"])
+    if n < MIN_UNITS:
+        return say("{n} paired units, and a verdict needs {least}", n=n, least=MIN_UNITS)
+    text = "{differ} of {n} paired units differ, too few to be told from chance"
+    return say(text, differ=differ, n=n)
 
 
 NOTES = {
@@ -284,24 +248,9 @@ NOTES = {
     "shared-samples": "{shared} of {total} samples occur in every seed; values of a seed rest on its own samples.",
     "not-in-seeds": "{name} is not measured in seed {seeds}; it rests on the other seeds.",
     "seed-pool": "The spread of seeds is that of both conditions together (in comparisons, of sides whose seeds go "
-    "apart).",
+    "apart) wherever the two do not differ too much (Bartlett's test, p > {level}).",
 }
-"""Code of a note -> its sentence; codes that are not here have a function of their own."""
-
-LEFT_WITH_PARTS = (
-    "{left} of {total} cells (a sample under a seed) of {name} have no counterpart on the other side and take no part, "
-    "among them {parts}."
-)
-
-POOL_BUT_FOR = (
-    "The spread of seeds is that of both conditions together (in comparisons, of sides whose seeds go apart); each has "
-    "its own for {named}, where they differ too much (Bartlett's test, p ≤ {level})."
-)
-
-POOL_BUT_FOR_MORE = (
-    "The spread of seeds is that of both conditions together (in comparisons, of sides whose seeds go apart); each has "
-    "its own for {named} and {n} more, where they differ too much (Bartlett's test, p ≤ {level})."
-)
+"""Code of a note -> its sentence."""
 
 OF_METRICS = {
     "few-pairs": Message(
@@ -314,19 +263,6 @@ OF_METRICS = {
     "some-seeds": Message("a value on both sides in some seeds only, which count alone"),
 }
 """Code of a note on some metrics -> what these metrics have."""
-
-ONE_HAS = {
-    "none": "{subject} has {what}.",
-    "all": "{subject} has {what}: {titles}.",
-    "some": "{subject} has {what}, among them {titles}.",
-}
-"""Which of the metrics are named -> what is said of one."""
-
-SEVERAL_HAVE = {
-    "none": "{subject} have {what}.",
-    "all": "{subject} have {what}: {titles}.",
-    "some": "{subject} have {what}, among them {titles}.",
-}
 
 OF_LABELS = {
     "labels-of-passes": "{metric}: labels are of passes only (mean score {mean}, of all cases {all}): they say nothing "
@@ -347,13 +283,17 @@ def note_message(note: Note) -> Message:
     >>> str(note_message(Note("short-seed", {"seed": 3, "n": 34, "total": 40})))
     'Seed 3 has 34 of the 40 samples that any seed has.'
     """
-    if note.code in OF_METRICS:
-        return _metrics_have(note)
-    if note.code == "unpaired-cells":
-        return _left_over(note)
-    if note.code == "seed-pool":
-        return _seed_pool(note)
-    return Message(NOTES[note.code], note.values)
+    if note.code not in OF_METRICS:
+        return Message(NOTES[note.code], note.values)
+    values = {
+        "what": OF_METRICS[note.code],
+        "n": note.values["n"],
+        "total": note.values["total"],
+        "titles": tuple(quoted(title) for title in note.values["titles"]),
+    }
+    if not values["titles"]:
+        return Message("Metrics with {what}: {n} of {total}.", values)
+    return Message("Metrics with {what}: {n} of {total} ({titles}).", values)
 
 
 def label_message(
@@ -368,58 +308,3 @@ def label_message(
 def quoted(title: Message) -> Message:
     """The title of a metric in quotes."""
     return Message("“{title}”", {"title": title})
-
-
-def _metrics_have(note: Note) -> Message:
-    """ "3 of 8 metrics have ...": how many they are, and the titles of a few."""
-    n, total = note.values["n"], note.values["total"]
-    subject = Message("{n} of {total} metrics", {"n": n, "total": total})
-    if n == total > 1:
-        subject = Message("All {n} metrics", {"n": n})
-    titles = tuple(quoted(title) for title in note.values["titles"])
-    named = "none"
-    if titles:
-        named = "all" if len(titles) == n else "some"
-    template = ONE_HAS[named] if n == 1 else SEVERAL_HAVE[named]
-    values = {
-        "subject": subject,
-        "what": OF_METRICS[note.code],
-        "titles": titles,
-    }
-    return Message(template, values)
-
-
-def _left_over(note: Note) -> Message:
-    """Cells without a counterpart, and among them whole samples and seeds."""
-    samples, seeds = note.values["samples"], note.values["seeds"]
-    parts = None
-    if samples:
-        words = "{n} whole sample" if samples == 1 else "{n} whole samples"
-        parts = Message(words, {"n": samples})
-    if seeds:
-        words = "{n} whole seed" if seeds == 1 else "{n} whole seeds"
-        values: dict[str, Any] = {"n": seeds}
-        if parts is not None:
-            words = "{what} and " + words
-            values["what"] = parts
-        parts = Message(words, values)
-    if parts is None:
-        return Message(NOTES[note.code], note.values)
-    return Message(LEFT_WITH_PARTS, {**note.values, "parts": parts})
-
-
-def _seed_pool(note: Note) -> Message:
-    """For which metrics the seeds of all conditions count together."""
-    titles, more = note.values["titles"], note.values["more"]
-    if not titles:
-        return Message(NOTES[note.code])
-    template = POOL_BUT_FOR_MORE if more else POOL_BUT_FOR
-    named = tuple(quoted(title) for title in titles)
-    return Message(
-        template,
-        {
-            "named": named,
-            "n": more,
-            "level": note.values["level"],
-        },
-    )

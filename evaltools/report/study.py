@@ -234,7 +234,7 @@ class Study(Numbers):
                 values = {"condition": condition, "note": note_message(note)}
                 messages.append(Message("{condition}: {note}", values))
         pools = [self._pool] if self._pool else []
-        messages += [note_message(note) for note in pool_notes(self.metrics, pools)]
+        messages += [note_message(note) for note in pool_notes(pools)]
         for candidate, comparison in self.comparisons.items():
             names = {"baseline": self.baseline, "candidate": candidate}
             for note in comparison.notes:

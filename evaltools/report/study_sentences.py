@@ -190,11 +190,10 @@ def family(
         )
     if len(others):
         n = int(others.groupby("candidate").size().max())
-        what = say("1 other headline metric")
-        if n > 1:
-            what = say("{n} other headline metrics", n=n)
-        text = "p of {what} adjusted by Westfall and Young's step-down min-P"
-        parts.append(say(text, what=what))
+        text = (
+            "p of the other headline metrics ({n}) adjusted by Westfall and Young's step-down min-P"
+        )
+        parts.append(say(text, n=n))
     if not parts:
         return ""
     return say("{said}; all else is exploratory", said=say(", ").join(parts))
@@ -336,13 +335,8 @@ def ranking(study: Study) -> list[str]:
     measured = study.rank().dropna(subset=["group"])
     first = measured[measured["rank_low"] == 1]["condition"].tolist()
     title = study.metric(study.primary).shown_title
-    text = "The best of {n} conditions on “{title}” is one of these: {first}."
-    if len(first) == 1:
-        text = "{first} is the best of {n} conditions on “{title}”."
-    elif len(first) == len(measured):
-        text = "No condition is shown to be the best on “{title}”: each of {n} may be."
     lead = say(
-        text,
+        "The best of {n} conditions on “{title}” is one of these: {first}.",
         n=len(measured),
         first=listed(first),
         title=say(title),

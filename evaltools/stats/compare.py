@@ -169,7 +169,7 @@ def compare(
     rows = with_trials(rows, [*baseline.values(), *candidate.values()], unit)
     notes = comparison_notes(wholes, pairing, rows, names, measured.identical)
     if pool is None:
-        notes += pool_notes([table[metric] for metric in measured.pooled], measured.pools)
+        notes += pool_notes(measured.pools)
     return Comparison(
         table=rows,
         unpaired=pairing.unpaired,
@@ -199,13 +199,12 @@ class _Measured:
     """Every metric by itself.
 
     `rows` are those of `differences`, with what `one_sided` says. `of_family`: metric -> its
-    differences, (units,). `pools` are those of the metrics `pooled`.
+    differences, (units,). `pools`: what the seeds of the sides differ by.
     """
 
     rows: pd.DataFrame
     of_family: dict[int, Array]
     pools: list[SeedPool]
-    pooled: list[int]
     identical: bool
 
 
@@ -229,7 +228,6 @@ def _measured(
     order: list[int] = []
     of_family: dict[int, Array] = {}
     pools = []
-    pooled: list[int] = []
     identical = True
     frames = [frame for side in runs for frame in side.values()]
     for group in measured_groups(table, frames):
@@ -252,13 +250,12 @@ def _measured(
             identical &= paired.identical and not nothing_pairs
             if shown.pool is not None:
                 pools.append(shown.pool)
-                pooled += metrics
             for column, metric in enumerate(metrics):
                 if metric in declared.family:
                     of_family[metric] = np.zeros(len(units))
                     of_family[metric][where] = shown.differences[:, column]
     in_order = pd.concat(rows, ignore_index=True).iloc[np.argsort(order)]
-    return _Measured(in_order.reset_index(drop=True), of_family, pools, pooled, identical)
+    return _Measured(in_order.reset_index(drop=True), of_family, pools, identical)
 
 
 def _rows(

@@ -15,7 +15,7 @@ from .intervals import MIN_UNITS
 from .notes import Note
 
 NAMED = 5
-"""At most so many metrics are named in a note; of more, only those of the headline."""
+"""So many metrics are named in a note; of more, none is."""
 
 
 def comparison_notes(
@@ -61,8 +61,6 @@ def _left_over(
                 "left": left,
                 "total": int(whole.present.sum()),
                 "name": name,
-                "samples": unpaired[f"units_{side}"],
-                "seeds": unpaired[f"seeds_{side}"],
             }
             yield Note(code, values)
 
@@ -110,9 +108,7 @@ def _about_metrics(
     for code, condition in cases.items():
         found = rows[condition]
         if len(found):
-            named = found
-            if len(found) > NAMED:
-                named = found[found["headline"]][:NAMED]
+            named = found if len(found) <= NAMED else found[:0]
             values = {
                 "n": len(found),
                 "total": len(rows),

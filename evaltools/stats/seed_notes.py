@@ -10,9 +10,6 @@ from .notes import Note
 from .seed_variance import ALIKE, SeedPool
 from .seeds import seed_values
 
-NAMED = 3
-"""At most so many metrics are named whose seeds count apart."""
-
 
 def completeness(
     runs: Runs,
@@ -49,24 +46,14 @@ def completeness(
     return notes
 
 
-def pool_notes(
-    table: MetricTable,
-    pools: Sequence[SeedPool],
-) -> list[Note]:
-    """For which metrics the seeds of several conditions count together; [] for none.
+def pool_notes(pools: Sequence[SeedPool]) -> list[Note]:
+    """That the seeds of several conditions count together; [] where none do.
 
-    `pools`: those of the metrics of the table, some after others. The note names a few titles of
-    the metrics whose seeds count apart.
+    `pools`: those of the metrics of a table, some after others.
     """
     if not pools:
         return []
     pool = SeedPool.join(pools)
     if not (pool.alike | pool.unlike).any():
         return []
-    apart = []
-    for metric, unlike in zip(table, pool.unlike):
-        if unlike and metric.better != "none" and not metric.alias_of:
-            apart.append(metric.shown_title)
-    named = tuple(apart[:NAMED])
-    values = {"titles": named, "more": len(apart) - len(named), "level": ALIKE}
-    return [Note("seed-pool", values)]
+    return [Note("seed-pool", {"level": ALIKE})]

@@ -80,7 +80,7 @@ def test_a_plan_from_one_condition_says_what_it_assumes() -> None:
     how = ("--metric", F1, "--difference", "0.1", "--seeds", "3")
     assert ALONE[:60] in call("plan", PAIR[0], *how, *QUICK).stdout
     of_two = call("plan", *PAIR, *how, *QUICK).stdout
-    assert ALONE[:60] not in of_two and "samples counts units" not in of_two
+    assert ALONE[:60] not in of_two
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_plan_says_how_many_rows_a_unit_has(tmp_path: Path) -> None:
     write_trials(tmp_path / "t.csv")
     how = ("--suite", "table", "--metric", "right", "--difference", "0.1", "--seeds", "1", *QUICK)
     text = call("plan", tmp_path / "t.csv", *how, "--csv", tmp_path / "plan.csv").stdout
-    assert "samples counts units (id): each has 4 rows here on average" in " ".join(text.split())
+    assert "samples: units (id), each of as many rows as these runs have" in " ".join(text.split())
     assert pd.read_csv(tmp_path / "plan.csv")["rows_per_sample"].tolist() == [4.0]
 
 
@@ -137,7 +137,6 @@ def test_a_plan_of_other_numbers_of_trials_and_its_decision(tmp_path: Path) -> N
     how = ("--suite", "table", "--metric", "right", "--difference", "0.1", "--seeds", "1", *QUICK)
     asked = ("--trials", "1,2", "--csv", tmp_path / "plan.csv", "--register", tmp_path / "d.toml")
     text = " ".join(call("plan", file, *how, *asked).stdout.split())
-    assert "each sample is drawn as often as trials says" in text
     found = pd.read_csv(tmp_path / "plan.csv")
     assert found["trials"].tolist() == [1, 2]
     assert found["samples"].is_monotonic_decreasing

@@ -238,7 +238,7 @@ def test_one_unit_is_one_unit(tmp_path: Path) -> None:
     pair = et.study(
         [long_table(tmp_path, {"a": [1.0], "b": [0.0]}, "pair")], suite="table", resampling=FAST
     )
-    assert "too few: 1 pair<" in pair._repr_html_()
+    assert "too few pairs: 1<" in pair._repr_html_()
 
 
 def test_long_names_leave_the_verdict_in_sight(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_bold_is_for_better_and_the_dagger_for_an_adjusted_p(clear: Study) -> No
     assert [isinstance(v, plain.Strong) for v in rows["value"]] == [False, True, False, False]
     assert [d.endswith("†") for d in rows["difference"]] == [False, True, False, True]
     note = paper.note(clear, rows)
-    tested = "“Accuracy” is tested alone, p of 1 other headline metric adjusted"
+    tested = "“Accuracy” is tested alone, p of the other headline metrics (1) adjusted"
     for said in (
         "Bold: better than old.",
         f"† p ≤ 0.05 ({tested}",
@@ -140,7 +140,7 @@ def test_methods_name_what_was_done_and_nothing_else(
         "(mid-p)" in words
         and "Bartlett's test" in words
         and "paired sign-flip" in words
-        and "p of 9 other headline metrics adjusted by Westfall and Young's" in words
+        and "p of the other headline metrics (9) adjusted by Westfall and Young's" in words
     )
     assert "resamples" not in words and "BCa" not in words
     words = paper.methods(clear)
@@ -148,7 +148,7 @@ def test_methods_name_what_was_done_and_nothing_else(
     assert (
         "BCa) bootstrap" in words
         and "(10,000 resamples)" in words
-        and "“Accuracy” is tested alone, p of 1 other" in words
+        and "“Accuracy” is tested alone, p of the other headline metrics (1)" in words
     )
     assert "seed" not in words and "variance components" not in words
     words = paper.methods(bare)

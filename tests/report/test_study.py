@@ -213,7 +213,7 @@ def test_words_name_claim_and_verdicts(study: et.Study) -> None:
     assert text.startswith(study_sentences.verdicts(study)[0])
     assert "95% intervals speak for new seeds and new samples." in text
     assert (
-        "“Tuple F1 after review (ref-pol)” is tested alone, p of 9 other headline metrics adjusted by "
+        "“Tuple F1 after review (ref-pol)” is tested alone, p of the other headline metrics (9) adjusted by "
         in text
     )
     assert "; all else is exploratory." in text
@@ -233,7 +233,7 @@ def test_a_declared_primary_metric_leads_the_page_and_is_tested_alone(study: et.
     assert other.headline == ("polarity_conflict_rate_raw", *study.headline)
     (said,) = study_sentences.verdicts(other)
     assert "“Polarity conflict rate (raw)”" in said and "exploratory" not in said
-    assert "tested alone, p of 10 other" in study_sentences.how(other)
+    assert "tested alone, p of the other headline metrics (10)" in study_sentences.how(other)
     assert [
         c.table.loc[c.table["primary"], "metric"].iloc[0] for c in other.comparisons.values()
     ] == [other.primary]
@@ -267,7 +267,7 @@ def test_one_function_counts_the_family(study: et.Study) -> None:
     lead = found.table[found.table["headline"] & ~found.table["primary"]]
     assert len(lead) == 10 and lead["p_adjusted"].notna().sum() == 9
     said = study_sentences.family(found.table)
-    assert "p of 9 other headline metrics adjusted" in said
+    assert "p of the other headline metrics (9) adjusted" in said
     for text in (study_sentences.how(study), study.paragraph()):
         assert said in text
     assert study_sentences.family(found.table.iloc[:0]) == ""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import evaltools as et
-from evaltools.report.gallery import collect, metric_rows, scales_of
+from evaltools.report.gallery import collect, metric_row, scales_of
 from evaltools.report.parameters import unknown_parameters
 from tests.suites.cr.test_cr_checks import FOREIGN, GOLD
 from tests.suites.cr.test_cr_checks import scored as reviewed
@@ -60,7 +60,7 @@ def verdicts_everywhere(tmp: Path) -> str:
     said = call("score", "summary", SUMMARY, "-o", tmp, *QUICK).stdout
     run = et.load(tmp / "results" / "cases")
     (card,) = collect(tmp).cards
-    judged = [f"{v.title}, {v.verdict}, {v.said}" for v in card.judged]
+    judged = [f"{v.title}, {v.verdict}, {v.said}" for v in card.metrics.verdicts]
     gate = call("gate", tmp / "results" / "cases", status=1).stdout
     return "\n".join([run.verdicts.to_string(), said, *judged, gate])
 
@@ -150,9 +150,9 @@ WORDS: dict[Callable[[Path], str], tuple[list[str], list[str]]] = {
         ['"met"', "is met", "not met"],
     ),
     different_by_little: (["not shown to differ"], NO_VERDICTS),
-    few_dialogues: (["verdict needs 10", "too few: 5 pairs"], NO_VERDICTS),
+    few_dialogues: (["verdict needs 10", "too few pairs: 5"], NO_VERDICTS),
     the_same_twice: (
-        ["are identical: there is nothing to compare", "none of 40 differ"],
+        ["are identical: there is nothing to compare", "0 of 40 differ"],
         [*NO_VERDICTS, "better", "worse", "not shown to differ"],
     ),
     nothing_shared: (["share no case_id", "nothing to compare"], ["0.0000", "0.000", "tied"]),
@@ -194,8 +194,9 @@ def test_one_metric_is_said_in_the_same_words_and_digits_everywhere(tmp_path: Pa
     run = et.load(tmp_path / "results" / "with_memory__seed1_proposed")
     cards, table = run.page().text, run.table().text
     results = collect(tmp_path).cards
-    for row in metric_rows(results[0], scales_of(results)):
-        [line] = [line for line in said.splitlines() if line.endswith(f" {row.name}")]
-        assert line.split("  ")[1].startswith(f"{row.title} {row.arrow}".strip()[:20])
+    for estimate in results[0].estimates:
+        row = metric_row(results[0], estimate, scales_of(results))
+        [line] = [line for line in said.splitlines() if line.endswith(f" {row['metric']}")]
+        assert line.split("  ")[1].startswith(f"{row['title']} {row['arrow']}".strip()[:20])
         for text in (line, cards.replace("\\", ""), table.replace("\\", "")):
-            assert row.interval in text and row.value in text, (row.name, row.interval)
+            assert row["interval"] in text and row["value"] in text, row

@@ -527,11 +527,9 @@ def test_seeds_of_several_conditions_count_together_where_they_are_alike() -> No
     level = stats.bartlett([0.5, 0.5, 0.6], [0.1, 0.5, 0.9]).pvalue
     assert level < 0.1 and apart.alike.tolist() == [False] and apart.unlike.tolist() == [True]
     assert aggregate(a, [MEAN], "id", R, apart).iloc[0].equals(alone)
-    (note,) = pool_notes([MEAN], [pool])
-    assert (note.code, note.values["titles"]) == ("seed-pool", ())
-    (note,) = pool_notes([MEAN], [apart])
-    assert [str(title) for title in note.values["titles"]] == ["Mean"] and note.values["more"] == 0
-    assert pool_notes([MEAN], []) == pool_notes([MEAN], [replace(pool, alike=~pool.alike)]) == []
+    assert [note.code for note in pool_notes([pool])] == ["seed-pool"]
+    assert [note.code for note in pool_notes([apart])] == ["seed-pool"]
+    assert pool_notes([]) == pool_notes([replace(pool, alike=~pool.alike)]) == []
 
 
 @pytest.mark.parametrize("scale", [0.03, 0.05, 0.2])
