@@ -175,7 +175,7 @@ class Problems:
         **values: Any,
     ) -> None:
         """Note an error: a sentence whose places the values fill. `file`, `line`, `field` and `id` say where it is."""
-        self.add(_problem("error", code, template, **values))
+        self._note("error", code, template, **values)
 
     def warn(
         self,
@@ -185,7 +185,20 @@ class Problems:
         **values: Any,
     ) -> None:
         """Note what can be used all the same; the parameters are those of `error`."""
-        self.add(_problem("warning", code, template, **values))
+        self._note("warning", code, template, **values)
+
+    def _note(
+        self,
+        severity: Severity,
+        code: str,
+        template: str | Message,
+        /,
+        **values: Any,
+    ) -> None:
+        # a large file may hold a warning a line: only those that are kept are made
+        self.counts[severity, code] += 1
+        if self.counts[severity, code] <= KEPT_PER_CODE:
+            self.kept.append(_problem(severity, code, template, **values))
 
     def fatal(
         self,

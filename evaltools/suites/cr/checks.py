@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from msgspec import json
 
 from ...core.check import AnyCheck
 from ...core.common_checks import duplicate_texts
@@ -22,7 +23,6 @@ from .check_kinds import (
 )
 from .schema import STAND_IN
 from .tuples import KEYS, attribute_of
-from .units import read_tuples
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -155,10 +155,10 @@ def ref_outside_gold(run: Run) -> Iterator[AnyCheck]:
 
 def _refs(column: pd.Series) -> list[str]:
     """The refs of all tuples of a column of the units."""
-    refs = []
-    for text in column.tolist():
-        refs += [t.ref for t in read_tuples(text)]
-    return refs
+    cells = json.decode(
+        f"[{','.join(column)}]"
+    )  # all at once: one by one they take several times as long
+    return [ref for tuples in cells for ref, _, _ in tuples]
 
 
 def _attributes(refs: Iterable[str]) -> set[str]:

@@ -176,7 +176,7 @@ def score(
         raise problems.fatal("no-rows", "no line of the file can be used", file=run.path)
     every_row = pd.concat(frames, ignore_index=True)
     units = _of_profiles(every_row, run, problems)
-    units = units[_is_first(units, run.path, problems)]
+    units = _first_of_each_id(units, run.path, problems)
     _refuse_mixed_modes(units, run.path, problems)
     if folder is not None:
         parts = [task.part for task in tasks if task.part]
@@ -243,18 +243,18 @@ def _of_profiles(
     return units[units["profile"].isin(wanted)]
 
 
-def _is_first(
+def _first_of_each_id(
     units: pd.DataFrame,
     path: Path,
     problems: Problems,
-) -> list[bool]:
-    """For each row, whether it is the first of its text_id; the others are errors."""
+) -> pd.DataFrame:
+    """The first row of each text_id; the others are errors."""
     first_lines = FirstLines(path, problems)
-    is_first = []
-    for uid, line in zip(units["text_id"].tolist(), units["line"].tolist()):
-        is_first.append(first_lines.is_first(uid, line, id=uid, what="row with this text_id"))
+    repeated = units[units["text_id"].duplicated(keep=False)]
+    for uid, line in zip(repeated["text_id"], repeated["line"].tolist()):
+        first_lines.is_first(uid, line, id=uid, what="row with this text_id")
     problems.raise_if_failed()
-    return is_first
+    return units.drop_duplicates("text_id")
 
 
 def _refuse_mixed_modes(
