@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -61,49 +61,44 @@ def compare_values(
     if len(baseline) == 0 or len(candidate) == 0:
         raise UsageError("no numbers: expected two lists of numbers that pair")
     sides = []
+    values: set[float] = set()
     for name, side in (("baseline", baseline), ("candidate", candidate)):
-        index = side.index if by_index else range(len(side))
-        sides.append(_records(name, index, side, bounds))
-    values = [r["value"] for records in sides for r in records if r["value"] is not None]
-    suite = _suite(bounds, better, proportion=bounds is None and set(values) <= {0.0, 1.0})
+        numbers = _numbers(name, side if by_index else pd.Series(list(side), dtype=object), bounds)
+        values.update(numbers.dropna())
+        or_null = numbers.astype(object).where(numbers.notna(), None)
+        sides.append([{"id": str(key), "value": value} for key, value in or_null.items()])
+    suite = _suite(bounds, better, proportion=bounds is None and values <= {0.0, 1.0})
     first = evaluate(suite, sides[0], name="baseline", resampling=resampling, **settings)
     second = evaluate(suite, sides[1], name="candidate", resampling=resampling, **settings)
     return first, second
 
 
-def _records(
-    name: str,
-    index: Sequence[Any],
-    values: Any,
+FAULTS = {
+    "double": "{side}: the index {key} comes twice",
+    "other": "{side}: {value} at {key} is no number",
+    "outside": "{side}: {value} at {key} lies outside of {low} to {high}",
+}
+"""What may be wrong with a value."""
+
+
+def _numbers(
+    side: str,
+    values: pd.Series,
     bounds: tuple[float, float] | None,
-) -> list[dict[str, Any]]:
+) -> pd.Series:
+    """The values as numbers, nan for a null. UsageError for the first that cannot be used."""
+    is_number = values.map(lambda value: isinstance(value, Real | np.bool_)).astype(bool)
+    numbers = values.where(is_number, np.nan).astype(float)
     low, high = bounds or (-math.inf, math.inf)
-    records = []
-    seen = set()
-    for key, value in zip(index, values):
-        if str(key) in seen:
-            raise UsageError("{side}: the index {key} comes twice", side=name, key=repr(key))
-        seen.add(str(key))
-        is_missing = value is None or value is pd.NA
-        if not is_missing and not isinstance(value, Real | np.bool_):
-            raise UsageError(
-                "{side}: {value} at {key} is no number",
-                side=name,
-                value=repr(value),
-                key=repr(key),
-            )
-        number = None if is_missing or math.isnan(value) else float(value)
-        if number is not None and not low <= number <= high:
-            raise UsageError(
-                "{side}: {value} at {key} lies outside of {low} to {high}",
-                side=name,
-                value=f"{number:g}",
-                key=repr(key),
-                low=f"{low:g}",
-                high=f"{high:g}",
-            )
-        records.append({"id": str(key), "value": number})
-    return records
+    wrong = {
+        "double": values.index.astype(str).duplicated(),
+        "other": ~is_number & values.notna(),
+        "outside": (numbers < low) | (numbers > high),
+    }
+    for fault, places in wrong.items():
+        for key, value in values[places].items():
+            raise UsageError(FAULTS[fault], side=side, key=key, value=value, low=low, high=high)
+    return numbers
 
 
 def _suite(

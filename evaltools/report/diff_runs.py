@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..core.estimates import is_null
 from ..stats.unit_changes import differing, unit_changes
 
 if TYPE_CHECKING:
@@ -31,18 +30,11 @@ def diff_runs(
     ids = differences[unit]
     units = run.units.drop_duplicates(unit).set_index(unit).reindex(ids)
     others = other.units.drop_duplicates(unit).set_index(unit).reindex(ids)
-    for column in units.columns:
-        if column not in others or pd.api.types.is_numeric_dtype(units[column]):
+    for column in units.columns.intersection(others.columns):
+        if pd.api.types.is_numeric_dtype(units[column]):
             continue
-        mine, theirs = units[column].tolist(), others[column].tolist()
-        differences[column] = mine
-        if not all(_is_same(a, b) for a, b in zip(mine, theirs)):
-            differences[f"{column} (other)"] = theirs
+        mine, theirs = units[column].map(str).tolist(), others[column].map(str).tolist()
+        differences[column] = units[column].tolist()
+        if mine != theirs:
+            differences[f"{column} (other)"] = others[column].tolist()
     return differences
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    """Whether two cells are equal, or both empty."""
-    if is_null(a) or is_null(b):
-        return is_null(a) and is_null(b)
-    return bool(a == b)

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +32,6 @@ GOOD, BAD, WARN, GREY = "#D5E8D4", "#F8CECC", "#FFF2CC", "#E8E8E8"
 
 COLOURS = {"pass": "good", "ok": "good", "look": "warn", "fail": "bad"}
 """The colour of a word of a verdict; all others are grey."""
-
-LINE = 15
-"""Height of a line of text, in points."""
-
-TALLEST = 20
-"""Lines of the highest row; Excel itself allows 27."""
 
 PAGE_WIDTH = 220
 """Characters across a page that are still readable."""
@@ -64,20 +57,13 @@ class Sheet:
     below: Sequence[tuple[str, str]] = ()
 
 
-def write_workbook(
-    path: Path,
-    sheets: Sequence[Sheet],
-    *,
-    notes_on: str,
-) -> list[str]:
-    """Write the sheets; returns the notes on changed cells, which also stand below the table of `notes_on`.
+def write_workbook(path: Path, sheets: Sequence[Sheet]) -> list[str]:
+    """Write the sheets; returns the notes on changed cells, which also stand at the end of the first sheet.
 
-    UsageError for a frame with more rows than a sheet can hold; ValueError where no sheet is `notes_on`.
+    UsageError for a frame with more rows than a sheet can hold.
     """
     import xlsxwriter
 
-    if notes_on not in [sheet.name for sheet in sheets]:
-        raise ValueError(f"notes_on: no sheet is named {notes_on!r}")
     for sheet in sheets:
         if len(sheet.frame) + len(sheet.head) + 2 > ROW_LIMIT:
             raise UsageError(
@@ -86,17 +72,19 @@ def write_workbook(
                 most=ROW_LIMIT,
             )
     notes: list[str] = []
+    # no text is taken for a formula or a link
+    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with atomic(path, "wb") as f:
-        # every cell is written by its type, so that no text is taken for a formula or a link
-        book = xlsxwriter.Workbook(f, {"in_memory": True})
+        book = xlsxwriter.Workbook(f, options)
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
         formats = _formats(book)
-        writers = [_SheetWriter(book, sheet, formats, notes) for sheet in sheets]
-        for writer in writers:
-            writer.write()
-        for writer in writers:
-            if writer.sheet.name == notes_on:
-                writer.write_notes()
+        pages = [book.add_worksheet(sheet.name) for sheet in sheets]
+        ends = [_write_sheet(*sides, formats, notes) for sides in zip(pages, sheets)]
+        shown = notes[:_KEPT_NOTES]
+        if len(notes) > _KEPT_NOTES:
+            shown.append(say("and {n} more", n=len(notes) - _KEPT_NOTES))
+        pages[0].write(ends[0], 0, say("Changed cells"), formats["bold"])
+        pages[0].write_column(ends[0] + 1, 0, shown or [say("none")])
         book.close()
     return notes
 
@@ -117,111 +105,70 @@ def _formats(book: Any) -> dict[str, Any]:
     }
 
 
-class _SheetWriter:
-    """Writes one sheet: lines, table, colours, and lines below."""
-
-    def __init__(
-        self,
-        book: Any,
-        sheet: Sheet,
-        formats: Mapping[str, Any],
-        notes: list[str],
-    ) -> None:
-        self.sheet = sheet
-        self.page = book.add_worksheet(sheet.name)
-        self.formats = formats
-        self.notes = notes
-        self.columns = [str(column) for column in sheet.frame.columns]
-        self.widths = [_width(sheet.frame.iloc[:, i], name) for i, name in enumerate(self.columns)]
-        self.header_row = len(sheet.head) + 1 if sheet.head else 0
-        self.last_row = self.header_row + len(sheet.frame)
-        """The last row of the table."""
-
-    def write(self) -> None:
-        """Write everything but the notes."""
-        for row, (name, value) in enumerate(self.sheet.head):
-            self._write_text(row, 0, name, self.formats["bold"])
-            self._write_text(row, 1, str(value))
-        self._write_table()
-        first = self.header_row + 1
-        last = max(self.last_row, first)
-        for column, rule in _color_rules(self.sheet, self.formats):
-            index = self.columns.index(column)
-            self.page.conditional_format(first, index, last, index, rule)
-        if self.sheet.below:
-            self._write_meanings()
-        self._set_up_print()
-
-    def _set_up_print(self) -> None:
-        """Landscape on A4, readable: as many pages wide as it takes, head and first column on each, numbered."""
-        self.page.set_landscape()
-        self.page.set_paper(A4)
-        self.page.fit_to_pages(1 + sum(self.widths) // PAGE_WIDTH, 0)
-        self.page.repeat_rows(self.header_row)
-        self.page.repeat_columns(0)
-        self.page.set_footer("&L&A&R&P / &N")
-
-    def write_notes(self) -> None:
-        """Write the notes on changed cells below everything else."""
-        lines = self.notes[:_KEPT_NOTES]
-        if len(self.notes) > _KEPT_NOTES:
-            lines.append(say("and {n} more", n=len(self.notes) - _KEPT_NOTES))
-        row = self.last_row + 2
-        if self.sheet.below:
-            row += len(self.sheet.below) + 2
-        self.page.write_string(row, 0, say("Changed cells"), self.formats["bold"])
-        for index, line in enumerate(lines or [say("none")], 1):
-            self.page.write_string(row + index, 0, line)
-
-    def _write_table(self) -> None:
-        for index, column in enumerate(self.columns):
-            self._write_text(self.header_row, index, column, self.formats["header"])
-            self.page.set_column(index, index, self.widths[index])
-        rows = self.sheet.frame.itertuples(index=False)
-        for row, values in enumerate(rows, self.header_row + 1):
-            self.page.set_row(row, LINE * _lines(values, self.widths))
-            for index, value in enumerate(values):
-                self._write_cell(row, index, value)
-        self.page.freeze_panes(self.header_row + 1, 1)
-        if self.columns:
-            last = max(self.last_row, self.header_row + 1)
-            self.page.autofilter(self.header_row, 0, last, len(self.columns) - 1)
-
-    def _write_cell(
-        self,
-        row: int,
-        column: int,
-        value: Any,
-    ) -> None:
-        if is_null(value):
-            self.page.write_blank(row, column, None, self.formats["top"])
-        elif isinstance(value, bool):
-            self.page.write_boolean(row, column, value, self.formats["top"])
-        elif isinstance(value, Integral):
-            self.page.write_number(row, column, value, self.formats["top"])
-        elif isinstance(value, float):
-            self.page.write_number(row, column, value, self.formats["decimal"])
-        else:
-            self._write_text(row, column, str(value), self.formats["wrap"])
-
-    def _write_text(
-        self,
-        row: int,
-        column: int,
-        text: str,
-        form: Any = None,
-    ) -> None:
-        clean = _text(text, self.sheet.name, row, column, self.notes)
-        self.page.write_string(row, column, clean, form)
-
-    def _write_meanings(self) -> None:
-        """Write below the table what its columns mean."""
-        row = self.last_row + 2
-        self.page.write_string(row, 0, say("What the columns mean"), self.formats["bold"])
-        for name, meaning in self.sheet.below:
+def _write_sheet(
+    page: Any,
+    sheet: Sheet,
+    formats: Mapping[str, Any],
+    notes: list[str],
+) -> int:
+    """Write lines, table, colours, and the lines below; gives the row after them."""
+    columns = [str(column) for column in sheet.frame.columns]
+    header = len(sheet.head) + 1 if sheet.head else 0
+    last = header + max(len(sheet.frame), 1)
+    for row, (name, value) in enumerate(sheet.head):
+        _write(page, row, 0, name, formats["bold"], notes)
+        _write(page, row, 1, str(value), None, notes)
+    total_width = 0
+    for index, column in enumerate(columns):
+        width = _width(sheet.frame.iloc[:, index], column)
+        total_width += width
+        page.set_column(index, index, width)
+        _write(page, header, index, column, formats["header"], notes)
+    for row, values in enumerate(sheet.frame.itertuples(index=False), header + 1):
+        for index, value in enumerate(values):
+            _write(page, row, index, value, formats[_format_of(value)], notes)
+    for column, rule in _color_rules(sheet, formats):
+        index = columns.index(column)
+        page.conditional_format(header + 1, index, last, index, rule)
+    page.freeze_panes(header + 1, 1)
+    page.autofilter(header, 0, last, len(columns) - 1)
+    # landscape on A4, as many pages wide as it takes, head and first column on each, numbered
+    page.set_landscape()
+    page.set_paper(A4)
+    page.fit_to_pages(1 + total_width // PAGE_WIDTH, 0)
+    page.repeat_rows(header)
+    page.repeat_columns(0)
+    page.set_footer("&L&A&R&P / &N")
+    row = last + 2
+    if sheet.below:
+        page.write(row, 0, say("What the columns mean"), formats["bold"])
+        for name, meaning in sheet.below:
             row += 1
-            self._write_text(row, 0, name)
-            self._write_text(row, 1, meaning)
+            _write(page, row, 0, name, None, notes)
+            _write(page, row, 1, meaning, None, notes)
+        row += 2
+    return row
+
+
+def _format_of(value: Any) -> str:
+    """The name of the format of a cell of a table."""
+    if isinstance(value, str):
+        return "wrap"
+    return "decimal" if isinstance(value, float) else "top"
+
+
+def _write(
+    page: Any,
+    row: int,
+    column: int,
+    value: Any,
+    form: Any,
+    notes: list[str],
+) -> None:
+    """Write a cell by its type; a null is left empty."""
+    if isinstance(value, str):
+        value = _text(value, page.get_name(), row, column, notes)
+    page.write(row, column, None if is_null(value) else value, form)
 
 
 def _color_rules(
@@ -260,16 +207,6 @@ def _cell_rule(
 def _width(column: pd.Series, name: str) -> int:
     longest = max((width_of(str(value)) for value in column.head(200)), default=0)
     return min(max(longest, width_of(name), 8) + 2, 60)
-
-
-def _lines(values: Sequence[Any], widths: Sequence[int]) -> int:
-    """How many lines a row needs to show its texts whole, up to TALLEST."""
-    most = 1
-    for value, width in zip(values, widths):
-        if isinstance(value, str):
-            lines = sum(1 + width_of(line) // (width - 1) for line in value.split("\n"))
-            most = max(most, lines)
-    return min(most, TALLEST)
 
 
 def _text(

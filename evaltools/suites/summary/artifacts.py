@@ -88,13 +88,12 @@ def write_artifacts(run: Run, folder: Path) -> None:
         scores.to_csv(file, index=False, lineterminator="\n")
     titles = metric_titles(run)
     limits = {titles[metric]: threshold for metric, threshold in rules.thresholds.items()}
-    first = overview(run)
     sheets = [
-        first,
+        overview(run),
         Sheet(say("Cases"), cases_frame(run), scores=limits, verdicts=say("verdict")),
         Sheet(say("Rules in force"), rules_frame(rules)),
     ]
-    write_workbook(folder / "summary_scores.xlsx", sheets, notes_on=first.name)
+    write_workbook(folder / "summary_scores.xlsx", sheets)
 
 
 def scores_frame(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.DataFrame:

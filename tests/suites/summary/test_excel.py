@@ -124,7 +124,7 @@ def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
 )
 def test_a_text_is_never_a_formula_or_a_link(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.xlsx"
-    write_workbook(path, [Sheet("S", pd.DataFrame({text: [text]}))], notes_on="S")
+    write_workbook(path, [Sheet("S", pd.DataFrame({text: [text]}))])
     for cell in (
         c for row in openpyxl.load_workbook(path)["S"].iter_rows(max_row=2, max_col=1) for c in row
     ):
@@ -140,7 +140,7 @@ def test_what_a_cell_cannot_hold_is_changed_and_reported(tmp_path: Path) -> None
     )  # an emoji counts twice
     texts = ["a\x00b\x1fc\ud800", fits, long, wide, "line\nbreak\ttab"]
     frame = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
-    notes = write_workbook(path, [Sheet("S", frame)], notes_on="S")
+    notes = write_workbook(path, [Sheet("S", frame)])
     got = [row[0] for row in cells(path, "S")]
     assert got[1] == "a\ufffdb\ufffdc\ufffd"
     assert got[2] == fits and got[5] == "line\nbreak\ttab"
@@ -148,7 +148,7 @@ def test_what_a_cell_cannot_hold_is_changed_and_reported(tmp_path: Path) -> None
     assert str(got[4]).endswith("[cut: 20000 characters]")
     assert [n.split(":")[0] for n in notes] == ["S!A2", "S!A4", "S!A5"]
     assert got[-3:] == notes
-    notes = write_workbook(path, [Sheet("S", pd.DataFrame({"text": ["\x00"] * 23}))], notes_on="S")
+    notes = write_workbook(path, [Sheet("S", pd.DataFrame({"text": ["\x00"] * 23}))])
     below = [row[0] for row in cells(path, "S")][25:]
     assert len(notes) == 23 and below == ["Changed cells", *notes[:20], "and 3 more"]
 
@@ -156,7 +156,7 @@ def test_what_a_cell_cannot_hold_is_changed_and_reported(tmp_path: Path) -> None
 def test_values_keep_their_type(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     frame = pd.DataFrame({"a": [1, 2], "b": [0.25, np.nan], "c": [True, False], "d": ["x", None]})
-    write_workbook(path, [Sheet("S", frame, head=[("name", "=1")])], notes_on="S")
+    write_workbook(path, [Sheet("S", frame, head=[("name", "=1")])])
     rows = cells(path, "S")
     assert rows[0][:2] == ["name", "=1"]
     assert rows[3][:4] == [1, 0.25, True, "x"] and rows[4][:4] == [2, None, False, None]
@@ -165,7 +165,7 @@ def test_values_keep_their_type(tmp_path: Path) -> None:
 def test_whole_numbers_with_gaps_are_numbers_that_can_be_added_up(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     frame = pd.DataFrame({"name": ["x", "y"], "n": pd.array([7, None], dtype="Int64")})
-    write_workbook(path, [Sheet("S", frame)], notes_on="S")
+    write_workbook(path, [Sheet("S", frame)])
     assert [row[1] for row in cells(path, "S")[1:3]] == [7, None]
 
 
@@ -173,7 +173,7 @@ def test_a_wide_sheet_is_printed_on_several_pages_across(tmp_path: Path) -> None
     path = tmp_path / "a.xlsx"
     narrow = pd.DataFrame({"case": ["a"], "n": [1]})
     wide = pd.DataFrame({f"column {i}": ["word " * 20] for i in range(9)})
-    write_workbook(path, [Sheet("N", narrow), Sheet("W", wide)], notes_on="N")
+    write_workbook(path, [Sheet("N", narrow), Sheet("W", wide)])
     book = openpyxl.load_workbook(path)
     across = [book[name].page_setup.fitToWidth or 1 for name in ("N", "W")]
     assert across == [1, 3]
@@ -182,9 +182,7 @@ def test_a_wide_sheet_is_printed_on_several_pages_across(tmp_path: Path) -> None
 
 def test_an_empty_score_has_no_colour(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
-    write_workbook(
-        path, [Sheet("S", pd.DataFrame({"a": [0.5, np.nan]}), scores={"a": 0.9})], notes_on="S"
-    )
+    write_workbook(path, [Sheet("S", pd.DataFrame({"a": [0.5, np.nan]}), scores={"a": 0.9})])
     (found,) = openpyxl.load_workbook(path)["S"].conditional_formatting
     rules = sorted(found.rules, key=lambda rule: rule.priority)
     assert [r.type for r in rules] == ["containsBlanks", "cellIs", "cellIs"] and rules[0].stopIfTrue
@@ -193,17 +191,9 @@ def test_an_empty_score_has_no_colour(tmp_path: Path) -> None:
 def test_an_empty_frame_and_one_that_is_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_workbook(tmp_path / "a.xlsx", [Sheet("S", pd.DataFrame({"a": []}))], notes_on="S")
+    write_workbook(tmp_path / "a.xlsx", [Sheet("S", pd.DataFrame({"a": []}))])
     assert cells(tmp_path / "a.xlsx", "S")[0] == ["a"]
     monkeypatch.setattr(excel, "ROW_LIMIT", 5)
     with pytest.raises(UsageError, match="too many"):
-        write_workbook(
-            tmp_path / "b.xlsx", [Sheet("S", pd.DataFrame({"a": range(9)}))], notes_on="S"
-        )
+        write_workbook(tmp_path / "b.xlsx", [Sheet("S", pd.DataFrame({"a": range(9)}))])
     assert not (tmp_path / "b.xlsx").exists()
-
-
-def test_notes_need_a_sheet_to_stand_on(tmp_path):
-    with pytest.raises(ValueError, match="no sheet is named 'T'"):
-        write_workbook(tmp_path / "a.xlsx", [Sheet("S", pd.DataFrame({"a": []}))], notes_on="T")
-    assert not (tmp_path / "a.xlsx").exists()
