@@ -22,22 +22,6 @@ FAULTS = {
 }
 """In what a stage is wrong -> how that is counted."""
 
-WORSE = {
-    "missing": "A right tuple was dropped.",
-    "extra": "A wrong tuple was added.",
-    "polarity": "A right polarity was turned wrong.",
-    "aspect": "A right aspect was turned wrong.",
-}
-"""What happened where the second of two stages has more of this fault."""
-
-BETTER = {
-    "missing": "A missing tuple was found.",
-    "extra": "A wrong tuple was removed.",
-    "polarity": "A wrong polarity was corrected.",
-    "aspect": "A wrong aspect was corrected.",
-}
-"""What happened where the second of two stages is right and the first had this fault."""
-
 
 @dataclass
 class StageSays:
@@ -62,10 +46,6 @@ class StageSays:
                 counts["aspect"] += 1
         counts["missing"] += len(missed)
         return counts
-
-    def has_two_polarities(self) -> bool:
-        """Whether the stage contradicts itself here."""
-        return len({predicted.polarity for predicted, _ in self.predicted}) > 1
 
 
 @dataclass
@@ -203,24 +183,3 @@ def _another_aspect(predicted: EvalTuple, aspect: Aspect) -> str:
     if predicted.term != term:
         differences.append(say("term {term}", term=predicted.term or say("implicit")))
     return f"({', '.join(differences)})" if differences else ""
-
-
-def changes(
-    rows: Sequence[AspectRow],
-    before: str,
-    after: str,
-) -> list[str]:
-    """What the second stage did to the tuples of the first, in sentences, each once."""
-    sentences = []
-    for row in rows:
-        faults_before = row.stages[before].faults()
-        faults_after = row.stages[after].faults()
-        for fault, sentence in WORSE.items():
-            if faults_after[fault] > faults_before[fault]:
-                sentences.append(say(sentence))
-        for fault, sentence in BETTER.items():
-            if faults_before[fault] > faults_after[fault] and not faults_after.total():
-                sentences.append(say(sentence))
-        if row.stages[after].has_two_polarities():
-            sentences.append(say("One aspect carries two polarities."))
-    return list(dict.fromkeys(sentences))

@@ -12,7 +12,7 @@ import pandas as pd
 from ...core.language import Message, listed, say
 from ...report.samples import Place, Row, Tag
 from ...report.view import SampleView
-from .card_rows import FAULTS, AspectRow, aspect_rows, card_rows, changes
+from .card_rows import FAULTS, AspectRow, aspect_rows, card_rows
 from .tuples import KEYS, Key
 from .units import Action
 
@@ -155,7 +155,7 @@ def cards(
         text_id, text, gold, stage1, final, is_reviewed, reviews, arbiter, *scores = sample
         stages = {"stage1": stage1, "final": final}
         rows = aspect_rows(gold, stages, key, policy)
-        review = _review(reviews, arbiter, rows) if is_reviewed else ""
+        review = _review(reviews, arbiter) if is_reviewed else ""
         shown_rows = card_rows(rows, list(stages), "final")
         shown.append(
             {
@@ -207,19 +207,14 @@ def _places(text: str, rows: Sequence[Row]) -> list[Place]:
     return places
 
 
-def _review(
-    reviews: Actions,
-    arbiter: Actions,
-    rows: Sequence[AspectRow],
-) -> str:
-    """Who did what in review, and what it did to the tuples, in words."""
+def _review(reviews: Actions, arbiter: Actions) -> str:
+    """Who did what in review, in words."""
     steps = [" · ".join(_in_words(reviews, with_actor=True))]
     decision = " · ".join(_in_words(arbiter))
     if decision:
         steps.append(say("arbiter: {decision}", decision=decision))
     acted = " → ".join(filter(None, steps))
-    sentences = [say("Review: {actions}.", actions=acted) if acted else say("No reviewer acted.")]
-    return " ".join([*sentences, *changes(rows, "stage1", "final")])
+    return say("Review: {actions}.", actions=acted) if acted else say("No reviewer acted.")
 
 
 def _in_words(actions: Actions, *, with_actor: bool = False) -> list[str]:
