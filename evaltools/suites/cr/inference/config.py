@@ -63,7 +63,6 @@ class Data(Section):
     gold: ConfigPath | None = None
     limit: Positive | None = None
     shuffle: bool = False
-    split: str | None = None
     level: Literal["term", "category"] | None = None
 
     @model_validator(mode="after")
@@ -73,10 +72,9 @@ class Data(Section):
         if self.format not in known:
             raise ValueError(f"no format {self.format!r}; there are {', '.join(known)}")
         needs_level = self.format in FORMATS and "level" in FORMATS[self.format].needs
-        if needs_level and self.level is None:
-            raise ValueError(f"level: needed by the format {self.format}")
-        if self.level is not None and not needs_level:
-            raise ValueError(f"level: not taken by the format {self.format}")
+        if needs_level != (self.level is not None):
+            taken = "needed" if needs_level else "not taken"
+            raise ValueError(f"level: {taken} by the format {self.format}")
         return self
 
 

@@ -35,7 +35,7 @@ class Text:
     id: str
     text: str
     gold: tuple[dict[str, Any], ...]
-    split: str = ""
+    split: str | None
 
 
 def read_texts(
@@ -57,11 +57,7 @@ def read_texts(
         name = str(line.id)
         tuples = line.gold_tuples if gold is None else gold.get(name)
         line_number = place if isinstance(place, int) else None
-        where: dict[str, Any] = {
-            "file": str(data.file),
-            "line": line_number,
-            "id": name,
-        }
+        where: dict[str, Any] = {"file": data.file, "line": line_number, "id": name}
         if not line.text.strip():
             problems.error("empty-text", "the text is empty", **where)
         elif name in texts:
@@ -71,8 +67,7 @@ def read_texts(
             problems.error("missing-gold", message, **where)
         else:
             rows = [row.model_dump(mode="json", exclude_none=True) for row in tuples]
-            split = line.split or data.split or ""
-            texts[name] = Text(name, line.text, tuple(rows), split)
+            texts[name] = Text(name, line.text, tuple(rows), line.split)
     problems.raise_if_failed()
     if not texts:
         raise problems.fatal("no-samples", "no sample in it can be used", file=data.file)
@@ -98,21 +93,9 @@ def _read_lines(config: Config, problems: Problems) -> Iterator[tuple[int | str,
     source = Source(data.file, problems)
     for place, sample in FORMATS[data.format].read(source, **options):
         tuples = []
-        for opinion in sample.opinions:
-            row = TupleRow(
-                aspect_ref=opinion.ref,
-                aspect_term=opinion.term,
-                polarity=opinion.polarity,
-            )
-            tuples.append(row)
-        yield (
-            place,
-            TextLine(
-                id=sample.id,
-                text=sample.text,
-                gold_tuples=tuples,
-            ),
-        )
+        for ref, term, polarity, _ in sample.opinions:
+            tuples.append(TupleRow(aspect_ref=ref, aspect_term=term, polarity=polarity))
+        yield place, TextLine(id=sample.id, text=sample.text, gold_tuples=tuples)
 
 
 def taxonomy(

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from filecmp import cmpfiles
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -135,8 +135,8 @@ class Writer:
         if sample.failure:
             stage, reason = sample.failure
             stage1, final, error = [], [], f"{stage}: {reason}"
-        stage1_rows = [candidate.row for candidate in stage1]
-        final_rows = [candidate.row for candidate in final]
+        stage1_rows = [asdict(candidate) for candidate in stage1]
+        final_rows = [asdict(candidate) for candidate in final]
         aspects = []
         for row in stage1_rows:
             if row["aspect_term"]:
@@ -145,7 +145,7 @@ class Writer:
             "meta": {
                 "text_id": sample.text.id,
                 "input_text": sample.text.text,
-                "split": sample.text.split or None,
+                "split": sample.text.split,
                 "profile": "paper_main",
                 "latency_ms": _latency_ms(sample),
                 "memory": [episode.source for episode in sample.shown],
@@ -250,7 +250,7 @@ def _flags(sample: SampleRun) -> dict[str, Any]:
         for actor, what, why in sample.refused
     ]
     return {
-        "conflict_flags": [conflict.row for conflict in sample.conflicts],
+        "conflict_flags": [asdict(conflict) for conflict in sample.conflicts],
         "review_actions": [] if sample.failure else reviews,
         "arb_actions": [] if sample.failure else decisions,
         "refused": refused,

@@ -83,60 +83,36 @@ class Actions(Reply):
     review_actions: list[Action]
 
 
+Span = dict[str, int]
+"""Where a term stands in the text: its `start` and `end`."""
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """A tuple under review.
+    """A tuple under review, with the fields that outputs and prompts show.
 
-    `span`: of the term in the text, (start, end); `origin`: the lenses that gave it.
+    `span`: of the term in the text, None where it is implied; `origin`: the lenses that gave it.
     """
 
-    id: str
-    ref: str
-    term: str
+    tuple_id: str
+    aspect_ref: str
+    aspect_term: str
     polarity: str
     evidence: str
     confidence: float
     origin: tuple[str, ...]
-    span: tuple[int, int] | None = None
+    span: Span | None = None
     flags: tuple[str, ...] = ()
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """The fields as outputs and prompts name them; `span` is null where the term is implied."""
-        span = None
-        if self.span is not None:
-            span = {"start": self.span[0], "end": self.span[1]}
-        return {
-            "tuple_id": self.id,
-            "aspect_ref": self.ref,
-            "aspect_term": self.term,
-            "polarity": self.polarity,
-            "evidence": self.evidence,
-            "confidence": self.confidence,
-            "origin": self.origin,
-            "span": span,
-            "flags": self.flags,
-        }
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """What the reviewers are asked about: candidates (by their ids) that do not go together."""
+    """What the reviewers are asked about: candidates that do not go together."""
 
-    kind: str
-    ref: str
-    term: str
-    ids: tuple[str, ...]
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """The fields as outputs and prompts name them."""
-        return {
-            "conflict_type": self.kind,
-            "aspect_ref": self.ref,
-            "aspect_term": self.term,
-            "tuple_ids": self.ids,
-        }
+    conflict_type: str
+    aspect_ref: str
+    aspect_term: str
+    tuple_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -187,13 +163,13 @@ def merge(
                 usable.append(candidate)
     if policy == "original":
         halved = [replace(c, confidence=c.confidence / 2 ** len(c.flags)) for c in usable]
-        return [replace(c, id=f"t{number}") for number, c in enumerate(halved)]
+        return [replace(c, tuple_id=f"t{number}") for number, c in enumerate(halved)]
     merged = []
-    same = grouped(usable, lambda c: (c.ref, c.term, c.polarity))
+    same = grouped(usable, lambda c: (c.aspect_ref, c.aspect_term, c.polarity))
     for number, group in enumerate(same.values()):
         candidate = replace(
             group[0],
-            id=f"t{number}",
+            tuple_id=f"t{number}",
             origin=_distinct(lens for c in group for lens in c.origin),
             flags=_distinct(flag for c in group for flag in c.flags),
             confidence=max(c.confidence for c in group),
@@ -232,9 +208,9 @@ def _candidate(
     if term and span is None:
         flags.append("term_not_in_text")
     return Candidate(
-        id="",
-        ref=ref,
-        term=text[span[0] : span[1]] if span else "",
+        tuple_id="",
+        aspect_ref=ref,
+        aspect_term=text[span["start"] : span["end"]] if span else "",
         polarity=triplet.polarity,
         evidence=triplet.evidence or "",
         confidence=triplet.confidence,
@@ -244,38 +220,34 @@ def _candidate(
     )
 
 
-def find_term(term: str, text: str) -> tuple[int, int] | None:
-    """Where a term stands in a text, (start, end); failing that, whatever its case and spacing.
+def find_term(term: str, text: str) -> Span | None:
+    """Where a term stands in a text, whatever its case and spacing; as it is written, if it does.
 
     >>> find_term("spf", "The SPF is low.")
-    (4, 7)
+    {'start': 4, 'end': 7}
     """
-    start = text.find(term)
-    if start >= 0:
-        return start, start + len(term)
-    letters = "".join(term.split())
-    pattern = r"\s*".join(re.escape(letter) for letter in letters)
-    match = re.search(pattern, text, re.IGNORECASE)
-    return match.span() if match else None
+    loosely = r"\s*".join(re.escape(letter) for letter in "".join(term.split()))
+    match = re.search(re.escape(term), text) or re.search(loosely, text, re.IGNORECASE)
+    return {"start": match.start(), "end": match.end()} if match else None
 
 
 def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
     """What the reviewers are asked about."""
     flagged = []
-    with_ref = [c for c in candidates if c.ref]
-    for ref, group in grouped(with_ref, lambda c: c.ref).items():
+    with_ref = [c for c in candidates if c.aspect_ref]
+    for ref, group in grouped(with_ref, lambda c: c.aspect_ref).items():
         if _disagree(group):
             flagged.append(Conflict("ref_polarity_mismatch", ref, "", _ids(group)))
-    without_ref = [c for c in candidates if not c.ref and c.term]
-    for term, group in grouped(without_ref, lambda c: c.term).items():
+    without_ref = [c for c in candidates if not c.aspect_ref and c.aspect_term]
+    for term, group in grouped(without_ref, lambda c: c.aspect_term).items():
         if _disagree(group):
             flagged.append(Conflict("term_polarity_mismatch", "", term, _ids(group)))
-    with_attribute = [c for c in candidates if "#" in c.ref]
-    same_attribute = grouped(with_attribute, lambda c: (c.ref.partition("#")[2], c.polarity))
+    with_attribute = [c for c in candidates if "#" in c.aspect_ref]
+    same_attribute = grouped(with_attribute, lambda c: (c.aspect_ref.partition("#")[2], c.polarity))
     for group in same_attribute.values():
-        whole = [c for c in group if c.ref.partition("#")[0] == RULES["upper"]]
+        whole = [c for c in group if c.aspect_ref.partition("#")[0] == RULES["upper"]]
         if whole and len(whole) < len(group):
-            flagged.append(Conflict(GRANULARITY, whole[0].ref, "", _ids(group)))
+            flagged.append(Conflict(GRANULARITY, whole[0].aspect_ref, "", _ids(group)))
     return flagged
 
 
@@ -284,15 +256,15 @@ def _disagree(group: Sequence[Candidate]) -> bool:
 
 
 def _ids(group: Sequence[Candidate]) -> tuple[str, ...]:
-    return tuple(candidate.id for candidate in group)
+    return tuple(candidate.tuple_id for candidate in group)
 
 
 def ids_in(flagged: Iterable[Conflict], kind: str = "") -> set[str]:
     """The ids of the candidates in conflicts, of one kind or of all."""
     ids: set[str] = set()
     for conflict in flagged:
-        if kind in ("", conflict.kind):
-            ids.update(conflict.ids)
+        if kind in ("", conflict.conflict_type):
+            ids.update(conflict.tuple_ids)
     return ids
 
 
@@ -320,7 +292,7 @@ def votes(
     strict: an action on an unknown or unflagged candidate, of another reason than REASONS, or a
     FLIP to nowhere is refused; silence abstains. original: silence is KEEP. MERGE counts as KEEP.
     """
-    ballots: dict[str, list[Vote]] = {candidate.id: [] for candidate in candidates}
+    ballots: dict[str, list[Vote]] = {candidate.tuple_id: [] for candidate in candidates}
     open_ids = ids_in(flagged) if policy == "strict" else set(ballots)
     for actor, actions in replies.items():
         voted: set[str] = set()
@@ -406,7 +378,7 @@ def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> l
     """The candidates after the decisions: DROP removes, FLIP sets the polarity, the order stays."""
     final = []
     for candidate in candidates:
-        decision = decisions.get(candidate.id)
+        decision = decisions.get(candidate.tuple_id)
         if decision is not None and decision.action == "DROP":
             continue
         if decision is not None and decision.action == "FLIP":

@@ -94,7 +94,9 @@ class Protocol:
         undecided = {name for name, vote in sample.decisions.items() if not vote.settled}
         if not (config.recheck and undecided):
             return
-        disputed = [conflict for conflict in sample.conflicts if undecided & set(conflict.ids)]
+        disputed = [
+            conflict for conflict in sample.conflicts if undecided & set(conflict.tuple_ids)
+        ]
         replies = await self._ask(sample, RECHECK, disputed, memory)
         ballots = protocol.votes(
             _actions(replies),
@@ -146,7 +148,7 @@ def learnt(sample: SampleRun, episodes: Sequence[Episode]) -> Episode | None:
     for vote in sample.decisions.values():
         if vote.action in ("DROP", "FLIP"):
             corrected.append((vote.action, vote.reason))
-    kinds = tuple(sorted({conflict.kind for conflict in sample.conflicts}))
+    kinds = tuple(sorted({conflict.conflict_type for conflict in sample.conflicts}))
     recent = {episode.conflicts for episode in episodes[-RECENT:]}
     is_new = bool(kinds) and kinds not in recent
     if sample.failure or not (corrected or is_new):
@@ -163,5 +165,5 @@ def learnt(sample: SampleRun, episodes: Sequence[Episode]) -> Episode | None:
 
 def _polarities(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
     """Term -> the polarities of its candidates."""
-    by_term = protocol.grouped(candidates, lambda candidate: candidate.term)
+    by_term = protocol.grouped(candidates, lambda candidate: candidate.aspect_term)
     return {term: [c.polarity for c in group] for term, group in by_term.items()}

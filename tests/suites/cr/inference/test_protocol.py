@@ -56,11 +56,14 @@ def test_strict_merges_equal_tuples_and_keeps_where_they_came_from() -> None:
         P_NEG=[triplet(confidence=0.5), triplet("향", polarity="negative")],
         P_LIT=[triplet(confidence=0.9)],
     )
-    assert [(c.id, c.term, c.polarity, c.origin, c.confidence) for c in found] == [
+    assert [(c.tuple_id, c.aspect_term, c.polarity, c.origin, c.confidence) for c in found] == [
         ("t0", "보습", "positive", ("P_NEG", "P_LIT"), 0.9),
         ("t1", "향", "negative", ("P_NEG",), 0.8),
     ]
-    assert [c.span for c in found] == [(0, 2), (8, 9)]  # found in the text: "보습은 좋은데 향"
+    assert [(c.span["start"], c.span["end"]) for c in found] == [
+        (0, 2),
+        (8, 9),
+    ]  # found in the text: "보습은 좋은데 향"
 
 
 def test_original_merges_nothing_and_halves_the_confidence_for_each_flag() -> None:
@@ -69,7 +72,7 @@ def test_original_merges_nothing_and_halves_the_confidence_for_each_flag() -> No
         P_NEG=[triplet(), triplet("SPF", "없는#것", opinion_term="SPF")],
         P_LIT=[triplet()],
     )
-    assert [c.id for c in found] == ["t0", "t1", "t2"]
+    assert [c.tuple_id for c in found] == ["t0", "t1", "t2"]
     assert found[1].flags == ("invalid_ref", "invalid_language", "invalid_target")
     assert [c.confidence for c in found] == [0.8, 0.8 / 8, 0.8]
 
@@ -78,9 +81,9 @@ def test_a_term_stands_in_the_text_as_the_text_writes_it() -> None:
     found, refused = merged(
         P_NEG=[triplet("spf"), triplet("보 습"), triplet("없는 말"), triplet("없는 말", None)]
     )
-    assert [(c.term, c.span, c.flags) for c in found] == [
-        ("SPF", (17, 20), ("invalid_language",)),
-        ("보습", (0, 2), ()),
+    assert [(c.aspect_term, c.span, c.flags) for c in found] == [
+        ("SPF", {"start": 17, "end": 20}, ("invalid_language",)),
+        ("보습", {"start": 0, "end": 2}, ()),
         ("", None, ("term_not_in_text",)),
     ]
     assert refused == [("P_NEG", "없는 말", "the term is not in the text, and there is no ref")]
@@ -89,7 +92,8 @@ def test_a_term_stands_in_the_text_as_the_text_writes_it() -> None:
 
 def test_no_kind_of_space_keeps_a_term_from_its_place() -> None:
     found, _ = merged(P_NEG=[triplet("보습은\t좋은데\n향이")])
-    assert (found[0].term, found[0].span) == ("보습은 좋은데 향이", (0, 10))
+    assert found[0].aspect_term == "보습은 좋은데 향이"
+    assert found[0].span == {"start": 0, "end": 10}
 
 
 def test_conflict_flags() -> None:
@@ -226,11 +230,11 @@ def test_what_is_final_follows_from_the_stored_votes(cast: list[Any]) -> None:
     after = applied(before, decisions)
     assert before[1] in after
     for c in before:
-        kept = [a for a in after if a.id == c.id]
+        kept = [a for a in after if a.tuple_id == c.tuple_id]
         if not kept:
-            assert decisions[c.id].action == "DROP"
+            assert decisions[c.tuple_id].action == "DROP"
         elif kept[0].polarity != c.polarity:
-            assert decisions[c.id].action == "FLIP"
+            assert decisions[c.tuple_id].action == "FLIP"
 
 
 @pytest.mark.parametrize(

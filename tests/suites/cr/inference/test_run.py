@@ -506,7 +506,7 @@ def test_texts_of_csv_have_their_gold_beside(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text('split,id,text\ntest,a,"one\ntwo"\n,2,three\n')
     assert [(t.id, t.text, t.split) for t in plan(config, None, Problems()).texts] == [
         ("a", "one\ntwo", "test"),
-        ("2", "three", ""),
+        ("2", "three", None),
     ]
     (tmp_path / "data.csv").write_text("id,text\na,one\n2,\n")
     with pytest.raises(InputError, match=r"data.csv:3: 2: text: "):
