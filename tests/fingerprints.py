@@ -21,11 +21,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pandas as pd
 
-from tests.app.calling import call
+from tests.app.calling import call, without_pages
 
 STORED = Path(__file__).with_name("data") / "fingerprints.json.gz"
 REFERENCE = Path(
@@ -265,7 +264,7 @@ def measure(folder: Path, scenario: str, reference: Path = REFERENCE) -> Files:
         words += ["--out", str(folder)]
     if "--ci" not in words:
         words += ["--ci", "bca"]
-    with patch("evaltools.app.batch.run", lambda job: None):  # a report has no numbers of its own
+    with without_pages():  # which have no numbers of their own
         call(*words)
     files: Files = {}
     for path in sorted(folder.rglob("*")):

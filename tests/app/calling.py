@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from click.testing import CliRunner, Result
 
 from evaltools.app.cli import main
 from evaltools.core.language import language, speaking
+from evaltools.report.notebook import HTML, ReportJob
 
 QUICK = ("--n-resamples", "100")
 
@@ -27,3 +31,17 @@ def written(folder: Path) -> set[str]:
     """The files below a folder, but the one by which processes wait for one another."""
     found = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
     return found - {f for f in found if f.endswith(".lock")}
+
+
+@contextmanager
+def without_pages() -> Iterator[None]:
+    """Commands run no notebook: an empty file stands for the page of a report. For tests of all else they write."""
+    with patch("evaltools.app.batch.run", empty_page):
+        yield
+
+
+def empty_page(job: ReportJob) -> Path:
+    job.folder.mkdir(parents=True, exist_ok=True)
+    page = job.folder / HTML
+    page.touch()
+    return page

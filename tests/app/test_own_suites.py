@@ -16,7 +16,7 @@ from evaltools.core.plugins import get_suite
 from evaltools.report.make_study import study
 from evaltools.report.study_sentences import verdicts
 
-from .calling import QUICK, call, written
+from .calling import QUICK, call, without_pages, written
 
 DATA = Path(__file__).parents[1] / "data"
 SUITE = ("--suite-file", "labels.py")
@@ -149,7 +149,7 @@ def test_compare_by_prefix_by_file_and_by_results_folder(made: Path) -> None:
 
 def test_results_folders_make_the_report_without_the_suite(made: Path, tmp_path: Path) -> None:
     results = made / "outputs/results"
-    with chdir(tmp_path):
+    with chdir(tmp_path), without_pages():
         said = call("report", "seeds", *(results / name for name in RUNS)).stdout
     files = {"aggregated_mean_std.csv", "comparison.csv", "metrics.json"}
     for file in files:
@@ -158,8 +158,10 @@ def test_results_folders_make_the_report_without_the_suite(made: Path, tmp_path:
     folders = {p.name for p in (tmp_path / "outputs/results").glob("[!.]*")}
     assert folders == {"a_aggregated", "b_aggregated"}, "the runs stay where they are"
     (sentence,) = verdicts(study([results / name for name in RUNS]))
-    page = (tmp_path / "outputs/reports/a_vs_b/metric_report.html").read_text(encoding="utf-8")
-    assert sentence in said and sentence in page and (tmp_path / "outputs/index.html").is_file()
+    page = (made / "outputs/reports/a_vs_b/metric_report.html").read_text(encoding="utf-8")
+    assert sentence in said and sentence in page
+    assert (tmp_path / "outputs/reports/a_vs_b/metric_report.html").is_file()
+    assert (tmp_path / "outputs/index.html").is_file()
     sides = (tmp_path / "outputs/results/b_aggregated", "--baseline", results / "a_aggregated")
     assert "FAIL accuracy" in call("gate", *sides, "--margin", "accuracy=0.01", status=1).stdout
 

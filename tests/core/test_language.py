@@ -215,6 +215,24 @@ def test_the_languages_have_the_same_entries() -> None:
     assert keys["ko"] == keys["zh"]
 
 
+WORD = re.compile(r"[A-Za-z][A-Za-z_.-]{2,}")
+CODE = re.compile(r"`[^`]*`")
+
+
+def english(text: str) -> set[str]:
+    """The Latin words of a text, but for its places and what is code."""
+    return set(WORD.findall(CODE.sub("", PLACE.sub("", text))))
+
+
+def test_a_chinese_text_keeps_no_word_of_english_that_the_korean_does_not() -> None:
+    """So that a look at Korean pages (test_no_english_left.py) is one at both."""
+    korean = translations("ko")
+    left = set()
+    for key, text in translations("zh").items():
+        left |= english(text) - english(korean[key])
+    assert left <= {"kappa", "Kappa", "Spearman", "Unicode", "Python", "profile", "run_id"}
+
+
 @pytest.mark.parametrize("lang", OTHERS)
 def test_a_translation_has_the_places_of_its_key(lang: str) -> None:
     assert {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import evaltools as et
-from tests.app.calling import QUICK, call
+from tests.app.calling import QUICK, call, without_pages
 
 SYSTEMS = {"dialog_trace": "memory_agent", "dialog_trace_llm": "plain_llm"}
 
@@ -73,7 +73,8 @@ def test_traces_without_a_common_dialogue_are_reported_each_by_itself(
         dialog["dialog_id"] = f"other {dialog['dialog_id']}"
     lines = [json.dumps(dialog, ensure_ascii=False) + "\n" for dialog in dialogs]
     path.write_text("".join(lines), encoding="utf-8")
-    done = call("report", "memfin", folder, "-o", tmp_path / "out", *QUICK)
+    with without_pages():
+        done = call("report", "memfin", folder, "-o", tmp_path / "out", *QUICK)
     assert "Not compared: " in done.stdout and "share no dialog_id" in done.stdout
     reports = tmp_path / "out" / "reports"
     pages = {page.parent.name for page in reports.glob("*/metric_report.html")}
@@ -86,7 +87,8 @@ def test_results_folders_are_reported_without_their_traces(folder: Path, tmp_pat
     call("score", "memfin", folder, "-o", out, *QUICK)
     shutil.rmtree(folder)
     stored = [out / "results" / stem for stem in SYSTEMS]
-    done = call("report", "memfin", *stored, "-o", tmp_path / "out", *QUICK)
+    with without_pages():
+        done = call("report", "memfin", *stored, "-o", tmp_path / "out", *QUICK)
     assert "dialog_trace_llm against dialog_trace" in done.stdout
     names = {path.name for path in (tmp_path / "out" / "results").glob("[!.]*")}
     assert names == {f"{stem}_aggregated" for stem in SYSTEMS}

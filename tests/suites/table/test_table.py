@@ -21,7 +21,7 @@ from evaltools.core.language import translations
 from evaltools.suites.table import read
 from evaltools.suites.table.options import TableOptions
 from evaltools.suites.table.suite import sniff
-from tests.app.calling import QUICK, call, written
+from tests.app.calling import QUICK, call, without_pages, written
 
 KINDS = ("csv", "jsonl", "parquet")
 FEW = et.Resampling(n_resamples=100)
@@ -268,7 +268,8 @@ def test_results_are_read_without_the_file(tmp_path: Path) -> None:
 def test_a_file_of_several_runs(tmp_path: Path) -> None:
     path = put(tmp_path, grid())
     out = tmp_path / "out"
-    done = call("report", "seeds", "--suite", "table", path, "-o", out, "-q", *QUICK)
+    with without_pages():
+        done = call("report", "seeds", "--suite", "table", path, "-o", out, "-q", *QUICK)
     names = {f"{c}__seed{s}_scores" for c in "AB" for s in (1, 2, 3)}
     assert {p.name for p in (out / "results").iterdir() if p.is_dir()} == {
         *names,
@@ -349,7 +350,8 @@ def test_seeds_without_a_condition_are_seeds_of_the_file(tmp_path: Path) -> None
 
 def test_report_on_conditions_without_seeds_compares_them(tmp_path: Path) -> None:
     rows = [{k: v for k, v in row.items() if k != "seed"} for row in grid(seeds=1)]
-    call("report", "table", put(tmp_path, rows), "-o", tmp_path / "out", "-q", *QUICK)
+    with without_pages():
+        call("report", "table", put(tmp_path, rows), "-o", tmp_path / "out", "-q", *QUICK)
     reports = {p.name for p in (tmp_path / "out" / "reports").glob("[!.]*")}
     assert reports == {"A_scores_vs_B_scores"}
 
