@@ -6,13 +6,13 @@ Table and paragraphs are English whatever the language of the report; its figure
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..core.language import speaking
+from ..core.language import listed, speaking
 from ..core.metric import metric_title
 from ..core.names import natural
 from ..core.resampling import COMPONENTS, CONSTANT, Resampling
@@ -56,13 +56,6 @@ MARK = "†"
 def alpha(study: Study) -> float:
     """The level of the tests."""
     return round(1 - study.resampling.confidence, 9)
-
-
-def listed(items: Sequence[str]) -> str:
-    """ "a", "a and b", or "a, b and c"."""
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def metrics_of_table(study: Study) -> list[str]:
@@ -158,17 +151,10 @@ def note(study: Study, rows: pd.DataFrame) -> str:
         sentences.append(f"n = {int(estimates['n_units'].max()):,}.")
     if study.seeded and "seeds" not in rows:
         sentences.append(f"{_seeds_text(int(estimates['n_seeds'].max()))}.")
-    if _has_unpaired(study):
-        sentences.append(
-            "Differences rest on what both conditions have, means on all of their own."
-        )
+    if study.candidates:
+        sentences.append("Differences rest on what both conditions have.")
     sentences.append(f"Signature: {study.signature}")
     return " ".join(sentences)
-
-
-def _has_unpaired(study: Study) -> bool:
-    """Whether a comparison leaves out units that only one of its conditions has."""
-    return any(any(comparison.unpaired.values()) for comparison in study.comparisons.values())
 
 
 def caption(study: Study) -> str:
@@ -190,52 +176,26 @@ def methods(study: Study) -> str:
     sentences += _intervals(pd.concat(aggregates), what, study.resampling)
     compared = views.comparison(study)
     if not compared.empty:
-        sentences.append(_pairing(study))
+        pairings = {comparison.paired_by for comparison in study.comparisons.values()}
+        paired_by = listed(sorted(pairings)) if study.seeded else study.suite.unit
+        sentences.append(f"Differences are to {study.baseline}, paired by {paired_by}.")
         sentences += _intervals(compared, "the differences", study.resampling)
         sentences += _tests(study, compared)
     return " ".join(sentences)
 
 
 def _scored(study: Study) -> str:
-    """What was scored: conditions, samples, seeds."""
-    seeds = {name: sorted(runs, key=natural) for name, runs in study.conditions.items()}
-    same_seeds = all(names == seeds[study.baseline] for names in seeds.values())
-    conditions = list(seeds)
-    if study.seeded and not same_seeds:
-        conditions = [f"{name} ({_seeds(names)})" for name, names in seeds.items()]
-    each = " each" if len(conditions) > 1 else ""
-    times = f", one run{each}"
-    if study.seeded:
-        times = f" under {_seeds(seeds[study.baseline])}{each}" if same_seeds else ""
-    fewer = _fewer_samples(study, len(study.unit_names))
-    return f"We scored {listed(conditions)} on {len(study.unit_names):,} samples ({study.suite.unit}){times}{fewer}."
-
-
-def _fewer_samples(study: Study, total: int) -> str:
-    """Which runs were scored on fewer samples than there are, part of a sentence; "" where none was."""
-    fewer = []
-    for condition, of_seed in study.conditions.items():
-        for seed, run in of_seed.items():
-            if run.n_units < total:
-                name = f"{condition}, seed {seed}," if seed else condition
-                fewer.append(f"{name} on {run.n_units:,} of them")
-    return f"; {listed(fewer)}" if fewer else ""
-
-
-def _pairing(study: Study) -> str:
-    """What the differences are to, and what pairs the units."""
-    paired_by = {name: comparison.paired_by for name, comparison in study.comparisons.items()}
-    pairings = sorted(set(paired_by.values()))
-    how = pairings[0]
-    if len(pairings) > 1:
-        how = listed([f"{name} by {pairing}" for name, pairing in paired_by.items()])
-    if not study.seeded:
-        how = study.suite.unit
-    return f"Differences are to {study.baseline}, paired by {how}."
-
-
-def _seeds(seeds: Sequence[str]) -> str:
-    return f"{_seeds_text(len(seeds))} ({', '.join(seeds)})"
+    """What was scored: the samples and seeds of every condition."""
+    conditions = []
+    for condition, runs in study.conditions.items():
+        seeds = sorted(runs, key=natural)
+        what = f"n = {listed(f'{runs[seed].n_units:,}' for seed in seeds)}"
+        if study.seeded:
+            what = f"{_seeds_text(len(seeds))} {listed(seeds)}; {what}"
+        conditions.append(f"{condition} ({what})")
+    return (
+        f"We scored {listed(conditions)} on {len(study.unit_names):,} samples ({study.suite.unit})."
+    )
 
 
 def _seeds_text(n: int) -> str:
@@ -254,7 +214,7 @@ def _intervals(
     names = [METHODS.get(method, method) for method in measured["ci_method"].unique()]
     is_drawn = measured["ci_method"].isin(DRAWN) & (measured["n_units"] <= LARGE)
     drawn = f" ({resampling.n_resamples:,} resamples)" if is_drawn.any() else ""
-    claims = listed(list(measured["claim"].unique()))
+    claims = listed(measured["claim"].unique())
     yield (
         f"{resampling.percent} intervals of {what}: {listed(names)}{drawn}; "
         f"they speak for {claims}."
@@ -274,7 +234,7 @@ def _tests(study: Study, compared: pd.DataFrame) -> Iterator[str]:
         "p values are of two-sided paired sign-flip permutation tests over samples: the share of sign patterns "
         f"({signs}) under which the sum of the samples' differences is at least as large in size as observed."
     )
-    yield from _mid_p(study, tested)
+    yield "Of proportions (units are 0 or 1) patterns that are exactly as large count half (mid-p)."
     if (tested["n_seeds"] > 1).any():
         yield from _seeds_in_p(study)
     family = study_sentences.family(tested, len(study.conditions))
@@ -288,15 +248,6 @@ def _tests(study: Study, compared: pd.DataFrame) -> Iterator[str]:
     margins = study_sentences.margins(tested, study.resampling.confidence)
     if margins:
         yield margins.strip()
-
-
-def _mid_p(study: Study, tested: pd.DataFrame) -> Iterator[str]:
-    """Which of the tested metrics have mid-p; none where none is a proportion."""
-    proportions = {m.name for m in study.metrics if getattr(m, "proportion", False)}
-    titles = tested.loc[tested["metric"].isin(proportions), "title"].drop_duplicates()
-    if len(titles):
-        named = listed([f"“{title}”" for title in titles])
-        yield f"Of proportions ({named}) patterns that are exactly as large count half (mid-p)."
 
 
 def _seeds_in_p(study: Study) -> Iterator[str]:
@@ -315,15 +266,8 @@ def _seeds_in_p(study: Study) -> Iterator[str]:
 
 
 def results(study: Study) -> str:
-    """What came out: the verdicts as every page words them; of one condition its lead, and what is not measured."""
-    narrative = study_sentences.narrative(study)
-    narrative = narrative.removesuffix(study_sentences.how(study)).strip()
-    sentences = [narrative] if narrative else []
-    if not study.comparisons:
-        estimates = views.estimates(study)
-        for title in estimates.loc[estimates["value"].isna(), "title"]:
-            sentences.append(f"“{title}” is not measured.")
-    return " ".join(sentences)
+    """What came out: the verdicts as every page words them; of conditions that are not compared their values."""
+    return " ".join(study_sentences.outcomes(study))
 
 
 def limits(study: Study) -> str:

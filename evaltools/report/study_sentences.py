@@ -229,13 +229,18 @@ def margins(
 
 
 def narrative(study: Study) -> str:
-    """What came out in plain words, ready to be adapted for a paper.
+    """What came out in plain words and by which rules; paragraphs are split at empty lines."""
+    paragraphs = [*outcomes(study), how(study)]
+    return "\n\n".join(text for text in paragraphs if text)
 
-    Paragraphs are split at empty lines. The verdicts with the other headline metrics; of one
-    condition its values of the primary metric.
+
+def outcomes(study: Study) -> list[str]:
+    """What came out, a paragraph a candidate: the verdict, with the other headline metrics.
+
+    Of conditions that are not compared the values of the primary metric.
     """
-    if not study.comparisons:
-        return "\n\n".join(_values(study))
+    if not study.candidates:
+        return _values(study)
     paragraphs = []
     for candidate, compared in study.comparisons.items():
         sentences = _verdict(study, candidate)
@@ -243,8 +248,7 @@ def narrative(study: Study) -> str:
         if others:
             sentences.append(say("Other headline metrics: {others}.", others=others))
         paragraphs.append(" ".join(sentences))
-    paragraphs.append(how(study))
-    return "\n\n".join(text for text in paragraphs if text)
+    return paragraphs
 
 
 def _values(study: Study) -> list[str]:
