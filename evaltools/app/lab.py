@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -10,55 +9,22 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..core.errors import UsageError
-from ..core.files import asset_dir, examples, require_writable, write_text
+from ..core.files import asset_dir, require_writable, write_text
 from ..core.terminal import echo
-
-README = """# Notebooks of evaltools
-
-A copy: change what you like, `evaltools lab` never overwrites it. `evaltools lab --dir FOLDER` makes a fresh one.
-
-Open a notebook, set the parameters in its first code cell, and run all cells. Every run parameter takes a path
-or the name of a bundled example.
-
-| notebook | for |
-| --- | --- |
-{notebooks}
-
-Examples that come with the package:
-
-{examples}
-"""
 
 
 def prepare(folder: Path) -> None:
-    """Copy the notebooks and a README.md into `folder`; what is there already stays as it is.
+    """Copy the notebooks into `folder`; what is there already stays as it is.
 
     UsageError where `folder` is a file.
     """
     if folder.is_file():
         text = "{target} is a file; name a folder for the notebooks with --dir"
         raise UsageError(text, target=folder)
-    for name, content in contents().items():
-        if not (folder / name).exists():
-            require_writable(folder)
-            write_text(folder / name, content)
-
-
-def contents() -> dict[str, str]:
-    """File name -> text of everything in a fresh copy."""
-    notebooks = {}
-    for path in sorted(asset_dir("notebooks").glob("*.ipynb")):
-        notebooks[path.name] = path.read_text(encoding="utf-8")
-    rows = [f"| [{name}]({name}) | {_heading(text)} |" for name, text in notebooks.items()]
-    bundled = [f"- `example:{name}`" for name in examples()]
-    readme = README.format(notebooks="\n".join(rows), examples="\n".join(bundled))
-    return {"README.md": readme, **notebooks}
-
-
-def _heading(notebook: str) -> str:
-    """The heading that a notebook begins with."""
-    source = "".join(json.loads(notebook)["cells"][0]["source"])
-    return source.partition("\n")[0].lstrip("# ")
+    require_writable(folder)
+    for path in asset_dir("notebooks").glob("*.ipynb"):
+        if not (folder / path.name).exists():
+            write_text(folder / path.name, path.read_text(encoding="utf-8"))
 
 
 def command(folder: Path, options: Sequence[str]) -> list[str]:

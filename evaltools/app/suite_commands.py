@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -86,30 +86,19 @@ class RunsCommand(click.Command):
         from ..core.names import find_runs
         from ..core.plugins import get_suite
 
-        # the options of the suite are not known yet: what follows one is taken for an argument
         parser = self.make_parser(ctx)
-        parser.ignore_unknown_options = True
-        values, rest, _ = parser.parse_args(list(args))
+        parser.ignore_unknown_options = True  # those of the suite are not known yet
+        values, _, _ = parser.parse_args(list(args))
         suite_file = values.get("suite_file")
         read_suite(Path(suite_file) if suite_file else None)
         if values.get("suite"):
             return get_suite(values["suite"])
-        for text in [*self._argument_texts(values), *rest]:
-            from ..report.run_groups import suite_of_run
+        from ..report.run_groups import suite_of_run
 
+        for text in args:  # what an option is given is seldom a run
             with suppress(UsageError, OSError, ValueError):
                 return suite_of_run(find_runs(text)[0])
         return None
-
-    def _argument_texts(self, values: dict[str, Any]) -> Iterator[str]:
-        for param in self.params:
-            value = values.get(str(param.name))
-            if not isinstance(param, click.Argument):
-                continue
-            if isinstance(value, str):
-                yield value
-            elif isinstance(value, tuple):
-                yield from value
 
     def _options_of(self, suite: Any) -> list[click.Parameter]:
         if suite is None:

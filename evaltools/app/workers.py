@@ -91,12 +91,10 @@ def in_processes(
 ) -> Ended:
     """As `Workers.ended`, in `jobs` processes. A task whose process dies is lost alone."""
     waiting = dict(enumerate(tasks))
-    while waiting:
-        yield from _in_one_pool(jobs, call, waiting)
-        # a process that dies takes its pool along: what may have run then (one more is queued) is tried again one
-        # by one, so that only the task at fault is lost, and the rest goes on in a new pool
-        for index in list(waiting)[: jobs + 1]:
-            yield index, _alone(call, waiting.pop(index))
+    yield from _in_one_pool(jobs, call, waiting)
+    # a process that dies takes its pool along: what is left is tried one by one, so that only the task at fault is lost
+    for index, task in waiting.items():
+        yield index, _alone(call, task)
 
 
 def _in_one_pool(

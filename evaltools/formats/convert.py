@@ -211,10 +211,7 @@ def _score_rows(samples: Iterable[Scored], problems: Problems) -> Iterator[dict[
             further = {}
     unknown = [metric for metric, known in has_direction.items() if not known]
     if unknown:
-        listed: list[str | Message] = [*unknown[:5]]
-        if len(unknown) > 5:
-            listed.append(Message("{n} more", {"n": len(unknown) - 5}))
-        problems.warn("no-direction", NO_DIRECTION, metrics=listed)
+        problems.warn("no-direction", NO_DIRECTION, metrics=tuple(unknown))
 
 
 def _score_row(sample: Scored, score: Score) -> dict[str, Any]:

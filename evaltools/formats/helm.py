@@ -175,22 +175,11 @@ def _higher_is_better(metric: str, main_metrics: list[str]) -> bool | None:
 
 
 def _requests(source: Source) -> dict[tuple[str, int], Request]:
-    """(id, trial) -> what was asked of an instance that is not perturbed.
-
-    From scenario_state.json, which HELM writes beside the statistics, else from the instances.json
-    of its summaries, which has no answers and says nothing of trials: they count as trial 0.
-    """
+    """(id, trial) -> what was asked of an instance that is not perturbed, as scenario_state.json beside it says."""
     state = source.path.with_name("scenario_state.json")
-    instances = source.path.with_name("instances.json")
-    asked: list[Request] = []
+    requests: dict[tuple[str, int], Request] = {}
     if state.is_file():
-        records = Source(state, source.problems).records(Request, "request_states")
-        asked = [request for _, request in records]
-    elif instances.is_file():
-        questions = Source(instances, source.problems).records(Question)
-        asked = [Request(instance=question) for _, question in questions]
-    requests = {}
-    for request in asked:
-        if not request.instance.perturbation:
-            requests[request.instance.id, request.train_trial_index] = request
+        for _, request in Source(state, source.problems).records(Request, "request_states"):
+            if not request.instance.perturbation:
+                requests[request.instance.id, request.train_trial_index] = request
     return requests

@@ -137,9 +137,8 @@ def read(source: Source) -> Records:
     if is_zip:
         yield from _read_zip(source)
         return
-    content = source.json()
-    header = _header(content, source)
-    yield from _scores(header, source.listed(content, "samples"), source)
+    content = {name: source.value(name) for name in Header.model_fields}
+    yield from _scores(_header(content, source), source.items("samples"), source)
 
 
 def _read_zip(source: Source) -> Records:
@@ -186,7 +185,7 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
 
 def _fields_in_use(data: bytes) -> Any:
     """A JSON object without the fields that no model here has: events and messages are most of it."""
-    fields = unread(data, dict[str, msgspec.Raw])
+    fields = unread(msgspec.Raw(data), dict[str, msgspec.Raw])
     if fields is None:
         return from_json(data)  # JSON with NaN, or none
     in_use = {**LogSample.model_fields, **Header.model_fields}

@@ -158,27 +158,32 @@ class Source:
         return read_json(self.path, self.problems)
 
     @cached_property
-    def _document(self) -> msgspec.Raw:
-        """The file as JSON that is unread so far; of one that is too large nothing."""
-        if self.path.stat().st_size > text_files.FILE_BYTES:
-            return msgspec.Raw()
-        return msgspec.Raw(self.path.read_bytes().removeprefix(BOM))
+    def _document(self) -> Any:
+        """The file as JSON that is unread so far; one with NaN, or with something wrong, is read."""
+        if self.path.stat().st_size <= text_files.FILE_BYTES:
+            with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+                content = self.path.read_bytes().removeprefix(BOM)
+                return msgspec.json.decode(content, type=msgspec.Raw)
+        return self.json()
 
-    def part(self, key: str) -> msgspec.Raw | None:
-        """What stands under a dotted key of the file's JSON value, unread; None where nothing does."""
-        part: msgspec.Raw | None = self._document
+    def part(self, key: str) -> Any:
+        """What stands under a dotted key of the file's JSON value, read or unread; None where nothing does."""
+        part = self._document
         for name in key.split(".") if key else []:
-            fields = unread(part, dict[str, msgspec.Raw]) or {}
-            part = fields.get(name)
+            fields = unread(part, dict[str, msgspec.Raw])
+            part = fields.get(name) if isinstance(fields, dict) else None
         return part
 
     def value(self, key: str) -> Any:
         """What stands under a dotted key of the file's JSON value; None where nothing does."""
         part = self.part(key)
-        if part is not None:
-            with suppress(ValueError):  # what is wrong is told of the whole file
-                return from_json(bytes(part))
-        return under(self.json(), key)
+        if not isinstance(part, msgspec.Raw):
+            return part
+        try:
+            return from_json(bytes(part))
+        except ValueError as error:
+            text = "not JSON: {reason}"
+            raise self.fatal("bad-json", text, reason=str(error), field=key) from None
 
     def items(self, key: str = "") -> list[Any]:
         """The list under a dotted key of the file's JSON value, or the value itself.
@@ -187,18 +192,13 @@ class Source:
         are read. InputError where there is no list.
         """
         items = unread(self.part(key), list[msgspec.Raw])
-        return self.listed(self.json(), key) if items is None else items
+        if isinstance(items, list):
+            return items
+        raise self.fatal("wrong-format", "expected a list", field=key)
 
     def records(self, model: type[Any], key: str = "") -> Records:
         """(place, record) of the items of a list; see `items`."""
         return self.fitting(self.items(key), model, key)
-
-    def listed(self, content: Any, key: str) -> list[Any]:
-        """The list that stands under a dotted key. InputError where there is none."""
-        items = under(content, key)
-        if isinstance(items, list):
-            return items
-        raise self.fatal("wrong-format", "expected a list", field=key)
 
     def fitting(
         self,
@@ -220,26 +220,14 @@ class Source:
                 yield place, record
 
 
-def unread(content: bytes | msgspec.Raw | None, kind: Any) -> Any:
-    """JSON as a list or dict of this kind, whose items are unread; None for other JSON, for NaN in it, and for no JSON."""
-    if content is None:
-        return None
+def unread(content: Any, kind: Any) -> Any:
+    """JSON as a list or dict of this kind, whose items are unread; what is read already as it is.
+
+    None for JSON of another kind.
+    """
+    if not isinstance(content, msgspec.Raw):
+        return content
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-
-
-def under(content: Any, key: str) -> Any:
-    """What stands under a dotted key of nested objects; None where nothing does.
-
-    >>> under({"results": {"version": 3}}, "results.version")
-    3
-    """
-    if not key:
-        return content
-    for part in key.split("."):
-        if not isinstance(content, dict):
-            return None
-        content = content.get(part)
-    return content

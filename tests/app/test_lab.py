@@ -18,23 +18,20 @@ from typing import Any
 
 import pytest
 
-from evaltools.app.lab import command, contents, prepare
+from evaltools.app.lab import command, prepare
 from evaltools.core.errors import UsageError
-from evaltools.core.files import example
+from evaltools.core.files import asset_dir
 from evaltools.report.text import visible
 
 from ..hostile import TEXTS
 
 
-def test_a_fresh_copy_lists_notebooks_and_examples(tmp_path: Path) -> None:
+def test_a_fresh_copy_holds_the_notebooks(tmp_path: Path) -> None:
     folder = tmp_path / "lab"
     prepare(folder)
-    assert sorted(p.name for p in folder.iterdir()) == sorted(contents())
-    readme = (folder / "README.md").read_text(encoding="utf-8")
-    for name in ("cr_run.ipynb", "cr_seeds.ipynb", "memfin.ipynb", "summary.ipynb"):
-        assert f"[{name}]({name})" in readme
-    named = re.findall(r"`example:([^`]+)`", readme)
-    assert len(named) >= 5 and all(example(n).exists() for n in named)
+    names = sorted(path.name for path in asset_dir("notebooks").glob("*.ipynb"))
+    assert sorted(p.name for p in folder.iterdir()) == names
+    assert {"cr_run.ipynb", "cr_seeds.ipynb", "memfin.ipynb", "summary.ipynb"} <= set(names)
 
 
 def test_a_changed_copy_is_never_overwritten(tmp_path: Path) -> None:
@@ -44,7 +41,8 @@ def test_a_changed_copy_is_never_overwritten(tmp_path: Path) -> None:
     (folder / "memfin.ipynb").unlink()
     prepare(folder)
     assert (folder / "cr_run.ipynb").read_text() == "mine"
-    assert (folder / "memfin.ipynb").read_text(encoding="utf-8") == contents()["memfin.ipynb"]
+    whole = (asset_dir("notebooks") / "memfin.ipynb").read_bytes()
+    assert (folder / "memfin.ipynb").read_bytes() == whole
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:

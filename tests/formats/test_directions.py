@@ -284,7 +284,8 @@ def helm_folder(folder: Path, model: str) -> Path:
     folder.mkdir()
     (folder / "per_instance_stats.json").write_text(json.dumps(instances))
     (folder / "run_spec.json").write_text(json.dumps(spec))
-    (folder / "instances.json").write_text(json.dumps([question]))
+    state = {"request_states": [{"instance": question}]}
+    (folder / "scenario_state.json").write_text(json.dumps(state))
     return folder
 
 
