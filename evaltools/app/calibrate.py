@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -18,6 +16,21 @@ from ..report.text import visible
 from ..stats.calibration import Calibration, calibrate
 from ..stats.labels import only_measured, read_labels, read_scores
 from .text import columns, wrapped
+
+COUNTS = ("n", "n_labelled")
+
+NUMBERS = (
+    "judge_mean",
+    "labels_mean",
+    "corrected_mean",
+    "corrected_low",
+    "corrected_high",
+    "tpr",
+    "tnr",
+    "judge_kappa",
+    "rater_kappa",
+)
+"""The columns of calibration.csv that the terminal shows, too."""
 
 
 def calibrate_command(
@@ -51,15 +64,15 @@ def calibrate_command(
         write_text(next_file, csv(calibration.next))
     lines = [
         *calibration_lines(calibration, confidence),
-        *(wrapped(f"{say('note')}: {text}") for text in _left_out(scored, labelled)),
+        *(wrapped(f"{say('note')}: {text}") for text in _unmeasured(scored, labelled)),
     ]
     for path in targets:
         lines.append(str(path))
     return "\n".join(lines)
 
 
-def _left_out(scored: pd.DataFrame, labelled: pd.DataFrame) -> list[str]:
-    """What takes no part, or not in everything: scores that were not measured, labels between 0 and 1."""
+def _unmeasured(scored: pd.DataFrame, labelled: pd.DataFrame) -> list[str]:
+    """How many scores of each metric were not measured."""
     texts = []
     for metric, of_metric in labelled.groupby("metric", sort=False):
         scores = scored[scored["metric"] == metric]
@@ -72,14 +85,6 @@ def _left_out(scored: pd.DataFrame, labelled: pd.DataFrame) -> list[str]:
             n_labels = int(of_metric["case_id"].isin(unmeasured).sum())
             values = {"n": len(unmeasured), "of": len(scores), "labels": n_labels}
             texts.append(say(template, metric=visible(str(metric)), **values))
-        is_partly = of_metric["label"].between(0, 1, inclusive="neither")
-        n_partly = int(is_partly.sum())
-        if n_partly:
-            template = (
-                "{n} labels of {metric} lie between 0 and 1 (partly): tpr, tnr and kappa, which ask "
-                "for yes or no, are not given"
-            )
-            texts.append(say(template, metric=visible(str(metric)), n=n_partly))
     return texts
 
 
@@ -88,8 +93,9 @@ def calibration_lines(
     confidence: float,
 ) -> list[str]:
     """The means of each metric, its agreement, what to know of it, and what to label next."""
-    rows = [_row(row) for row in calibration.frame.to_dict("records")]
-    table = columns(pd.DataFrame(rows))
+    shown = calibration.frame[["metric", *COUNTS, *NUMBERS]]
+    shown = shown.assign(metric=shown["metric"].map(visible))
+    table = columns(shown, dict.fromkeys(NUMBERS, number))
     lead = say("Intervals of {level:.0%}, for new cases of the same kind.", level=confidence)
     lines = [wrapped(lead), "", table, ""]
     for metric, note in calibration.notes.items():
@@ -99,38 +105,6 @@ def calibration_lines(
         text = visible(_to_label_next(str(metric), cases))
         lines += [wrapped(text), ""]
     return lines
-
-
-def _row(row: Mapping[Any, Any]) -> dict[str, str]:
-    """The texts of a metric's row, by the header of their column."""
-    texts = {
-        "metric": visible(row["metric"]),
-        "labelled": say("{n} of {total}", n=row["n_labelled"], total=row["n"]),
-    }
-    for mean in ("judge", "labels", "corrected"):
-        texts[mean] = _with_interval(row, f"{mean}_mean", mean)
-    for rate in ("tpr", "tnr"):
-        texts[rate] = _with_interval(row, rate, rate)
-    texts["judge kappa"] = _number_text(row.get("judge_kappa"))
-    texts["rater kappa"] = _number_text(row.get("rater_kappa"))
-    return {say(head): text for head, text in texts.items()}
-
-
-def _number_text(value: Any) -> str:
-    """A number; "" for null."""
-    return "" if pd.isna(value) else number(float(value))
-
-
-def _with_interval(
-    row: Mapping[Any, Any],
-    field: str,
-    interval: str,
-) -> str:
-    """A number with its interval, which stands in `<interval>_low` and `<interval>_high`."""
-    text = _number_text(row.get(field))
-    low = _number_text(row.get(f"{interval}_low"))
-    high = _number_text(row.get(f"{interval}_high"))
-    return f"{text} [{low}, {high}]" if text and low and high else text
 
 
 def _to_label_next(

@@ -81,7 +81,7 @@ def plan_command(
 def _table(plan: pd.DataFrame) -> str:
     """The plan as columns, without those of sizes that were not asked for."""
     not_asked = [kind for kind in SIZES if plan[kind].isna().all()]
-    return columns(plan.drop(columns=["rows_per_sample", *not_asked]), power="{:.0%}".format)
+    return columns(plan.drop(columns=["rows_per_sample", *not_asked]), {"power": "{:.0%}".format})
 
 
 def _require_decision(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -21,14 +21,14 @@ def wrapped(text: str) -> str:
 
 def columns(
     frame: pd.DataFrame,
+    formats: Mapping[str, Callable[[Any], str]] = {},
     header: bool = True,
-    **formats: Callable[[Any], str],
 ) -> str:
     """A frame as columns of text, without its index; nulls are empty. `formats`: column -> text of a value.
 
     The first column begins at its left, the others end at their right. Letters of Korean take two places.
 
-    >>> print(columns(pd.DataFrame({"name": ["apple", "b"], "share": [0.5, None]}), share="{:.0%}".format))
+    >>> print(columns(pd.DataFrame({"name": ["apple", "b"], "share": [0.5, None]}), {"share": "{:.0%}".format}))
     name  share
     apple   50%
     b

@@ -32,11 +32,10 @@ def test_calibrate_writes_what_it_prints(files: Path) -> None:
     assert list(found) == list(COLUMNS)
     pd.testing.assert_frame_equal(found, made.frame, check_dtype=False)
     row = found.iloc[0]
-    assert (
-        f"{row['corrected_mean']:.3f} [{row['corrected_low']:.3f}, {row['corrected_high']:.3f}]"
-        in said
-    )
-    assert "60 of 200" in said and "warning" not in said and "nan" not in said
+    (line,) = [line.split() for line in said.splitlines() if line.startswith("m ")]
+    assert line[:3] == ["m", "200", "60"]
+    assert f"{row['corrected_low']:.3f}" in line and f"{row['corrected_high']:.3f}" in line
+    assert "warning" not in said and "nan" not in said
     proposed = pd.read_csv(following)
     assert len(proposed) == NEXT and all(c in said for c in proposed["case_id"])
 
@@ -139,11 +138,9 @@ def test_what_was_not_measured_takes_no_part_and_is_said(tmp_path: Path) -> None
     assert (
         "20 of 60 cases of m were not measured: they take no part, and neither do 20 labels" in said
     )
-    assert "(partly)" not in said
     labels.loc[0, "label"] = 0.5
     labels.to_csv(tmp_path / "labels.csv", index=False)
-    said = " ".join(call(*how).stdout.split())
-    assert "1 labels of m lie between 0 and 1 (partly): tpr, tnr and kappa" in said
+    call(*how)
     assert pd.isna(pd.read_csv(tmp_path / "c.csv").iloc[0]["judge_kappa"])
     korean = call(*how, "--lang", "ko").stdout
-    assert "측정되지 않아" in korean and "보정" in korean and "labelled" not in korean
+    assert "측정되지 않아" in korean

@@ -47,8 +47,7 @@ def rank(
     study = ranked_study(runs, metric, out, **study_settings(values))
     ranks = study.rank()
     ranks["condition"] = ranks["condition"].map(visible)
-    decimals = "{:.4f}".format
-    table = columns(ranks, value=decimals, ci_low=decimals, ci_high=decimals)
+    table = columns(ranks, dict.fromkeys(("value", "ci_low", "ci_high"), "{:.4f}".format))
     sentences = [wrapped(sentence) for sentence in study_sentences.ranking(study)]
     path = aggregate_folder(out, study.baseline) / "ranks.csv"
     for line in (*sentences, "", table, "", path):
