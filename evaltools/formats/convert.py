@@ -52,17 +52,22 @@ def convert(
             "no format {name}; {known}", name=repr(name), known=nearest(name, list(FORMATS))
         )
     form = FORMATS[name]
-    settings = {key: value for key, value in options.items() if value not in (None, ())}
-    files = [file for path in files for file in _files_at(path, form, problems)]
-    _check_options(name, form, settings, len(files))
+    settings = {}
+    for key, value in options.items():
+        if value not in (None, ()):
+            settings[key] = value
+    paths: list[Path] = []
+    for path in files:
+        paths += _files_at(path, form, problems)
+    _check_options(name, form, settings, len(paths))
     if as_ == "predictions" and form.kind != "sentiment":
         text = "{format} holds scores: --as predictions is for aspect-based sentiment"
         raise UsageError(text, format=name)
-    refuse_input(target, files)
-    rows = _rows(form, files, settings, problems)
+    refuse_input(target, paths)
+    rows = _rows(form, paths, settings, problems)
     if form.kind == "sentiment":
         if as_ == "gold":
-            return write_jsonl(target, _gold_rows(rows, files, problems))
+            return write_jsonl(target, _gold_rows(rows, paths, problems))
         return write_jsonl(target, map(_prediction_row, rows))
     scores = _score_rows(rows, problems)
     if target.suffix.lower() == ".csv":
@@ -106,7 +111,8 @@ def _check_options(
         if option not in settings:
             raise UsageError("{format} needs --{option}", format=name, option=option)
     for option in PER_FILE:
-        if len(settings.get(option, ())) not in (0, 1, n_files):
+        n_given = len(settings.get(option, ()))
+        if n_given not in (0, 1, n_files):
             text = "give --{option} once, or once for each of the {n} files"
             raise UsageError(text, option=option, n=n_files)
 
@@ -134,10 +140,15 @@ def _rows(
             keys = _keys(row)
             repeated = [key for key in keys if key in seen or keys.count(key) > 1]
             if repeated:
-                name = repeated[0][0]
+                name, _ = repeated[0]
                 what = Message(name) if isinstance(row, Sample) else name
-                text = "a second {what} of this id"
-                source.error("duplicate-id", text, what=what, id=row.id, **where(place))
+                source.error(
+                    "duplicate-id",
+                    "a second {what} of this id",
+                    what=what,
+                    id=row.id,
+                    **where(place),
+                )
                 continue
             seen.update(keys)
             is_empty = False
@@ -191,12 +202,16 @@ def _tuples(sample: Sample) -> list[dict[str, Any]]:
             "polarity": opinion.polarity,
         }
         if opinion.span is not None:
-            row["span"] = {"start": opinion.span[0], "end": opinion.span[1]}
+            start, end = opinion.span
+            row["span"] = {"start": start, "end": end}
         tuples.append(row)
     return tuples
 
 
-def _score_rows(samples: Iterable[Scored], problems: Problems) -> Iterator[dict[str, Any]]:
+def _score_rows(
+    samples: Iterable[Scored],
+    problems: Problems,
+) -> Iterator[dict[str, Any]]:
     """The rows of a long table. What describes a sample stands in the first of its rows.
 
     A warning names the metrics of which no file says the direction.
@@ -219,7 +234,10 @@ def _score_row(sample: Scored, score: Score) -> dict[str, Any]:
 
     A direction that is not known is null, too: without the column, higher would be better.
     """
-    row: dict[str, Any] = {"id": sample.id, "metric": score.metric}
+    row: dict[str, Any] = {
+        "id": sample.id,
+        "metric": score.metric,
+    }
     if score.den is None or score.value is None:
         row["value"] = score.value
     else:

@@ -83,8 +83,10 @@ def read(source: Source) -> Records:
             if measured.error:
                 score = success = None
             value = number(score, f"metricsData.{index}.score")
-            scores.append(Score(metric, value, overview.higher_is_better(metric)))
-            scores.append(Score(f"{metric} passed", number(success, "success"), True))
+            is_higher = overview.higher_is_better(metric)
+            passed = number(success, "success")
+            scores.append(Score(metric, value, is_higher))
+            scores.append(Score(f"{metric} passed", passed, True))
         name = case.name if overview.names[case.name] == 1 else None
         return Scored(
             id=name or str(count),
@@ -109,7 +111,9 @@ def _overview(cases: Iterable[Case]) -> Overview:
         overview.names[case.name] += 1
         for metric, measured in case.measured:
             score, threshold = measured.score, measured.threshold
-            if measured.error or measured.success is None or score is None or threshold is None:
+            if measured.error or measured.success is None:
+                continue
+            if score is None or threshold is None:
                 continue
             if score != threshold:
                 passes_above = (score > threshold) == measured.success

@@ -14,7 +14,8 @@ HIGHER_IS_BETTER = {"unknown": None, "lower": False, "higher": True}
 @cache
 def directions() -> dict[str, dict[str, list[str]]]:
     """Tool -> direction -> names and patterns of metrics."""
-    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    file = Path(__file__).with_suffix(".toml")
+    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=4096)

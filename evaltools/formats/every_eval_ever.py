@@ -99,7 +99,10 @@ def read(source: Source) -> Records:
         }
         return Scored(
             id=line.sample_id,
-            scores=[Score(metric, score, is_higher), Score(f"{metric} correct", is_correct, True)],
+            scores=[
+                Score(metric, score, is_higher),
+                Score(f"{metric} correct", is_correct, True),
+            ],
             condition=line.model_id,
             trial=None if epoch is None else str(epoch),
             text=line.input.raw,

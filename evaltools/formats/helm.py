@@ -103,19 +103,22 @@ class Request(Row):
     def further(self) -> dict[str, Any]:
         """Output and target."""
         completions = self.result.completions if self.result else []
-        right = [entry for entry in self.instance.references if "correct" in entry.tags]
-        return further_columns(
-            {
-                "output": [completion.text for completion in completions[:1]],
-                "target": [reference.output.text for reference in right],
-            }
-        )
+        right = []
+        for reference in self.instance.references:
+            if "correct" in reference.tags:
+                right.append(reference.output.text)
+        output = [completion.text for completion in completions[:1]]
+        return further_columns({"output": output, "target": right})
 
 
 NO_REQUEST = Request(instance=Question(id=""))
 
 
-def read(source: Source, *, split: str | None = None) -> Records:
+def read(
+    source: Source,
+    *,
+    split: str | None = None,
+) -> Records:
     """Sum and count are numerator and denominator, the trial is the seed.
 
     A perturbed instance has metrics of its own, `NAME (PERTURBATION)`. Of several splits one must
@@ -151,8 +154,9 @@ def read(source: Source, *, split: str | None = None) -> Records:
             is_higher = _higher_is_better(name.name, main_metrics)
             scores.append(Score(name.name + perturbation, total, is_higher, count))
         trial = instance.train_trial_index
-        first = requests.get((instance.instance_id, 0), NO_REQUEST)
-        request = requests.get((instance.instance_id, trial), first)
+        id_ = instance.instance_id
+        first = requests.get((id_, 0), NO_REQUEST)
+        request = requests.get((id_, trial), first)
         if instance.perturbation:
             request = NO_REQUEST
         return Scored(
@@ -179,7 +183,9 @@ def _requests(source: Source) -> dict[tuple[str, int], Request]:
     state = source.path.with_name("scenario_state.json")
     requests: dict[tuple[str, int], Request] = {}
     if state.is_file():
-        for _, request in Source(state, source.problems).records(Request, "request_states"):
+        records = Source(state, source.problems).records(Request, "request_states")
+        for _, request in records:
             if not request.instance.perturbation:
-                requests[request.instance.id, request.train_trial_index] = request
+                key = request.instance.id, request.train_trial_index
+                requests[key] = request
     return requests

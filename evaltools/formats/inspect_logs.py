@@ -133,8 +133,8 @@ def read(source: Source) -> Records:
     truth values, scores with an accuracy, and Inspect's own scorers; of other numbers the log does
     not say it.
     """
-    is_zip = source.path.suffix.lower() == ".eval" or zipfile.is_zipfile(source.path)
-    if is_zip:
+    is_log = source.path.suffix.lower() == ".eval"
+    if is_log or zipfile.is_zipfile(source.path):
         yield from _read_zip(source)
         return
     content = {name: source.value(name) for name in Header.model_fields}
@@ -185,11 +185,16 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
 
 def _fields_in_use(data: bytes) -> Any:
     """A JSON object without the fields that no model here has: events and messages are most of it."""
-    fields = unread(msgspec.Raw(data), dict[str, msgspec.Raw])
+    raw = msgspec.Raw(data)
+    fields = unread(raw, dict[str, msgspec.Raw])
     if fields is None:
         return from_json(data)  # JSON with NaN, or none
     in_use = {**LogSample.model_fields, **Header.model_fields}
-    return {name: from_json(bytes(fields[name])) for name in in_use if name in fields}
+    content: dict[str, Any] = {}
+    for name in in_use:
+        if name in fields:
+            content[name] = from_json(bytes(fields[name]))
+    return content
 
 
 def _unpacked(log: zipfile.ZipFile, name: str) -> bytes:
@@ -258,7 +263,9 @@ def _scores(
 
     yield from source.rows(source.fitting(samples, LogSample, "samples"), scored)
     # by no metric measured, rather than left out of every mean
-    unmeasured = [Score(metric, None, is_higher) for metric, is_higher in directions.items()]
+    unmeasured = []
+    for metric, is_higher in directions.items():
+        unmeasured.append(Score(metric, None, is_higher))
     for row in failed:
         yield "samples", replace(row, scores=unmeasured)
 

@@ -51,7 +51,11 @@ class Line(Row):
         fields = self.model_extra or {}
         if self.metrics is not None:
             return {metric: fields.get(metric) for metric in self.metrics}
-        return {name: value for name, value in fields.items() if isinstance(value, int | float)}
+        numbers = {}
+        for name, value in fields.items():
+            if isinstance(value, int | float):
+                numbers[name] = value
+        return numbers
 
     @property
     def question(self) -> str | None:
@@ -151,7 +155,13 @@ def _ratio(
     field: str,
 ) -> Score:
     """A log-likelihood and the number of tokens that it is of."""
-    if len(pair) != 2 or not all(isinstance(part, int | float) for part in pair):
+    are_numbers = all(isinstance(part, int | float) for part in pair)
+    if len(pair) != 2 or not are_numbers:
         raise Unfit(field, "expected a log-likelihood and a number of tokens", got=pair)
     total, n_tokens = pair
-    return Score(name, number(total, field), True, number(n_tokens, field))
+    return Score(
+        metric=name,
+        value=number(total, field),
+        higher_is_better=True,
+        den=number(n_tokens, field),
+    )

@@ -194,7 +194,8 @@ def _overview(outcomes: Iterable[Outcome]) -> Overview:
         overview.n_results += 1
         overview.n_errors += outcome.failureReason == ERROR
         overview.columns[outcome.column] = None
-        overview.names[test] = min(index, overview.names.get(test, index))
+        least = overview.names.get(test, index)
+        overview.names[test] = min(index, least)
         cells.add((outcome.column, test))
     overview.is_repeated = overview.n_results > len(cells)
     return overview

@@ -33,17 +33,20 @@ def read(source: Source) -> Records:
         columns = line.model_extra or {}
         further = {"output": line.response, "target": line.reference}
         for name, value in columns.items():
-            if name and name not in metrics:
-                if isinstance(value, int | float):
-                    raise Unfit(name, "expected a text as in the rows before", got=value)
-                further[name] = value
+            if not name or name in metrics:
+                continue
+            if isinstance(value, int | float):
+                expected = "expected a text as in the rows before"
+                raise Unfit(name, expected, got=value)
+            further[name] = value
         scores = []
         for name in metrics:
             value = columns.get(name)
             if value == "":
                 value = None
             if isinstance(value, str | list | dict):
-                raise Unfit(name, "expected a number as in the rows before", got=value)
+                expected = "expected a number as in the rows before"
+                raise Unfit(name, expected, got=value)
             # factual_correctness(mode=f1)
             is_higher = higher_is_better("ragas", name.partition("(")[0])
             scores.append(Score(name, number(value, name), is_higher))
@@ -64,7 +67,11 @@ def _metrics(source: Source) -> list[str]:
         for name, value in (line.model_extra or {}).items():
             if name and value is not None and value != "":
                 is_number.setdefault(name, not isinstance(value, str | list | dict))
-    return [name for name, is_metric in is_number.items() if is_metric]
+    metrics = []
+    for name, is_metric in is_number.items():
+        if is_metric:
+            metrics.append(name)
+    return metrics
 
 
 def _lines(source: Source) -> Records:
@@ -80,11 +87,16 @@ def _read_csv(source: Source) -> Records:
         raise source.fatal("wrong-format", "expected a column user_input", line=1)
     for name in header:
         if name and header.count(name) > 1:
-            text = "expected the column {column} once"
-            raise source.fatal("wrong-columns", text, column=name[:80], line=1)
+            raise source.fatal(
+                "wrong-columns",
+                "expected the column {column} once",
+                column=name[:80],
+                line=1,
+            )
     for line, cells in rows:
         values = [_value(cell) for cell in cells]
-        yield line, Line(**dict(zip(header, values)))
+        record = dict(zip(header, values))
+        yield line, Line(**record)
 
 
 def _value(cell: str) -> float | str:

@@ -164,7 +164,8 @@ def chosen(
     """
     if isinstance(value, str | int) and value in names:
         return names[value]
-    raise Unfit(field, "expected one of {names}", got=str(value), names=tuple(names))
+    expected = "expected one of {names}"
+    raise Unfit(field, expected, got=str(value), names=tuple(names))
 
 
 def tokens(
@@ -182,8 +183,12 @@ def tokens(
     spans = [match.span() for match in TOKEN.finditer(sentence)]
     for number in numbers:
         if not isinstance(number, int) or not 0 <= number < len(spans):
-            expected = "expected numbers of the {n} tokens"
-            raise Unfit(field, expected, got=list(numbers[:20]), n=len(spans))
+            raise Unfit(
+                field,
+                "expected numbers of the {n} tokens",
+                got=list(numbers[:20]),
+                n=len(spans),
+            )
     if not numbers:
         return "", None
     first, last = numbers[0], numbers[-1]
@@ -208,7 +213,8 @@ def further_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     """
     columns: dict[str, Any] = {}
     for name, value in fields.items():
-        if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        is_list = isinstance(value, list)
+        if is_list and all(isinstance(item, str | int | float) for item in value):
             value = "; ".join(str(item) for item in value)
         if value == "" or not isinstance(value, str | int | float):
             continue

@@ -51,7 +51,8 @@ def _read(
         if not texts:
             raise Unfit("text", "expected an element with the text of the sentence")
         opinions = [_opinion(element) for element in record.iter(tag)]
-        id_ = record.get("id") or record.get("rid") or str(number)
+        name = record.get("id") or record.get("rid")
+        id_ = name or str(number)
         return Sample(id_, " ".join(texts), tuple(opinions))
 
     return source.rows(_records(source, root), sample)
@@ -72,7 +73,8 @@ def _opinion(element: Element) -> Opinion:
     try:
         span = int(fields["from"]), int(fields["to"])
     except (KeyError, ValueError):
-        raise Unfit(f"{tag}@from", "expected whole numbers from and to", got=fields) from None
+        expected = "expected whole numbers from and to"
+        raise Unfit(f"{tag}@from", expected, got=fields) from None
     return Opinion(ref, term, polarity, span)
 
 
@@ -116,8 +118,9 @@ def _records(source: Source, root: str) -> Records:
                 if top is None:
                     top = element
                     if top.tag != root:
-                        message = Message("expected XML with the root {root}", {"root": root})
-                        raise source.fatal("wrong-format", but_got(message, top.tag))
+                        expected = "expected XML with the root {root}"
+                        message = but_got(Message(expected, {"root": root}), top.tag)
+                        raise source.fatal("wrong-format", message)
                 is_whole = event == "end" and element in top
                 if not is_whole:
                     continue
@@ -131,6 +134,11 @@ def _records(source: Source, root: str) -> Records:
             text = "entities and references are refused: {what}"
             raise source.fatal("xml-entities", text, what=str(error)) from None
         except (ParseError, ValueError, LookupError) as error:  # the last two: of encodings
-            text = "not XML: {reason} (after {n} sentences)"
-            line = getattr(error, "position", (None,))[0]
-            raise source.fatal("bad-xml", text, reason=str(error), n=number, line=line) from None
+            line, *_ = getattr(error, "position", (None,))
+            raise source.fatal(
+                "bad-xml",
+                "not XML: {reason} (after {n} sentences)",
+                reason=str(error),
+                n=number,
+                line=line,
+            ) from None

@@ -72,7 +72,8 @@ class Source:
         file = self.path.with_name(name)
         if not file.is_file():
             return None
-        return fitted(model, read_json(file, self.problems), self.problems, file=file)
+        content = read_json(file, self.problems)
+        return fitted(model, content, self.problems, file=file)
 
     def error(
         self,
@@ -149,7 +150,11 @@ class Source:
                 if text.strip():
                     yield line, text
 
-    def json_lines(self, model: type[Any], id_field: str | None = None) -> Records:
+    def json_lines(
+        self,
+        model: type[Any],
+        id_field: str | None = None,
+    ) -> Records:
         """(line number, record) of a JSON Lines file."""
         return read_jsonl(self.path, model, self.problems, id_field=id_field)
 
@@ -182,8 +187,12 @@ class Source:
         try:
             return from_json(bytes(part))
         except ValueError as error:
-            text = "not JSON: {reason}"
-            raise self.fatal("bad-json", text, reason=str(error), field=key) from None
+            raise self.fatal(
+                "bad-json",
+                "not JSON: {reason}",
+                reason=str(error),
+                field=key,
+            ) from None
 
     def items(self, key: str = "") -> list[Any]:
         """The list under a dotted key of the file's JSON value, or the value itself.
@@ -215,7 +224,13 @@ class Source:
                 except ValueError as error:
                     self.error("bad-json", "not JSON: {reason}", reason=str(error), field=place)
                     continue
-            record = fitted(model, item, self.problems, under=place, file=self.path)
+            record = fitted(
+                model,
+                item,
+                self.problems,
+                under=place,
+                file=self.path,
+            )
             if record is not None:
                 yield place, record
 
