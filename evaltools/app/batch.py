@@ -22,7 +22,6 @@ from ..report.export import write_exports
 from ..report.gallery import build, replaceable
 from ..report.make_study import study
 from ..report.notebook import HTML, ReportJob, is_current, prepare, run
-from ..report.study import Study
 from ..stats.compare import NothingPaired
 from .inputs import expand_runs, find_inputs
 from .reports import report_job
@@ -182,7 +181,10 @@ class Batch:
         """Make the planned reports that are not there yet, rebuild the gallery, say what became of it all."""
         if self.reports:
             self._make_reports()
-            self._build_gallery()
+            try:
+                build(self.settings.out)
+            except OSError as e:
+                self.fail("index.html", e)
         self._say()
         return self.status
 
@@ -251,7 +253,9 @@ class Batch:
         except (InputError, OSError) as e:
             self.fail(name or "study", e)
             return
-        self.lines += ["", made.name, *_verdict_lines(made)]
+        verdicts = study_sentences.verdicts(made)
+        lines = verdicts or study_sentences.narrative(made).split("\n\n")
+        self.lines += ["", made.name, *lines]
         self.reports[made.name] = report_job(
             suite, notebook, made.name, scored, options, self.settings, made
         )
@@ -279,12 +283,6 @@ class Batch:
         if settings.scheduler is None and len(todo) > 1:
             prepare()  # once, before the processes fork
         self.run_all(run, todo, settings.workers(), "reports")
-
-    def _build_gallery(self) -> None:
-        try:
-            build(self.settings.out)
-        except OSError as e:
-            self.fail("index.html", e)
 
     # --- what the terminal says
 
@@ -326,8 +324,3 @@ def make_batch(suite: Suite, values: Mapping[str, Any]) -> tuple[Batch, dict[str
         name: options.pop(name) for name in values if name not in suite.options.model_fields
     }
     return Batch(Settings(**settings)), options
-
-
-def _verdict_lines(made: Study) -> list[str]:
-    verdicts = study_sentences.verdicts(made)
-    return verdicts or study_sentences.narrative(made).split("\n\n")

@@ -123,10 +123,6 @@ def read(path: Path) -> StoredMetrics:
         refuse_parent(path, lambda folder: (folder / METRICS).is_file())
     content = read_model(file, StoredMetrics)
     _require_unspoilt(file)
-    names = [row.name for row in content.metrics]
-    if len(set(names)) < len(names):
-        text = "two metrics have one name"
-        raise Problems().fatal("bad-metrics", text, file=file, field="metrics")
     return content
 
 

@@ -71,7 +71,12 @@ def find_inputs(
                 # on some file systems capitals are not told from small letters
                 other = by_name.setdefault(run.name.casefold(), run)
                 if other is not run:
-                    raise _same_name(other, run)
+                    raise UsageError(
+                        "{first} and {second} would both be named {name}; give them names with --name",
+                        first=other.path,
+                        second=run.path,
+                        name=repr(run.name),
+                    )
         except InputError as e:
             errors.append(e)
     inputs = list(by_name.values())
@@ -81,7 +86,9 @@ def find_inputs(
             n=len(inputs),
             names=tuple(run.name for run in inputs[:10]),
         )
-    _refuse_several(suite, options, len(inputs))
+    for name in suite.options.single_run:
+        if len(inputs) > 1 and options.get(name) is not None:
+            raise UsageError("--{name} goes with one run only", name=name)
     return inputs, errors
 
 
@@ -117,26 +124,6 @@ def _runs_at(
         require_target(target, suite, source, not settings.resume)
         runs.append(RunInput(name, path, located_as))
     return runs
-
-
-def _same_name(first: RunInput, second: RunInput) -> UsageError:
-    return UsageError(
-        "{first} and {second} would both be named {name}; give them names with --name",
-        first=first.path,
-        second=second.path,
-        name=repr(second.name),
-    )
-
-
-def _refuse_several(
-    suite: Suite,
-    options: Mapping[str, Any],
-    n_runs: int,
-) -> None:
-    """UsageError where an option that goes with one run is given for several."""
-    for name in suite.options.single_run:
-        if n_runs > 1 and options.get(name) is not None:
-            raise UsageError("--{name} goes with one run only", name=name)
 
 
 def expand_runs(texts: Sequence[str]) -> list[str]:

@@ -39,12 +39,10 @@ class History:
     """The texts of `raw_turns`.
 
     user: the user's texts of the aligned user/assistant pairs. all: every text.
-    unpaired: the number of user turns without a pair.
     """
 
     user: tuple[str, ...]
     all: tuple[str, ...]
-    unpaired: int
 
 
 def align(raw_turns: Sequence[RawTurn]) -> History:
@@ -58,19 +56,15 @@ def align(raw_turns: Sequence[RawTurn]) -> History:
     """
     paired = []
     waiting: str | None = None
-    n_user_turns = 0
     for turn in raw_turns:
-        if turn.role == "user":
-            n_user_turns += 1
-            if waiting is None:
-                waiting = turn.text or ""
+        if turn.role == "user" and waiting is None:
+            waiting = turn.text or ""
         elif turn.role == "assistant" and waiting is not None:
             paired.append(waiting)
             waiting = None
     return History(
         user=tuple(paired),
         all=tuple(turn.text or "" for turn in raw_turns),
-        unpaired=n_user_turns - len(paired),
     )
 
 
@@ -85,7 +79,7 @@ def resolve_key(
     turn (from 1) of the aligned pairs, else the n-th turn of all. An empty text is no target,
     since it would stand in every memory.
 
-    >>> history = History(user=("想买基金",), all=("想买基金", "好的"), unpaired=0)
+    >>> history = History(user=("想买基金",), all=("想买基金", "好的"))
     >>> resolve_key("history_turn_index:1", None, history).target_text
     '想买基金'
     >>> resolve_key("profile_gt.constraints_gt[2]", None, history).resolver

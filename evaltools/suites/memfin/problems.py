@@ -23,9 +23,6 @@ Report = Callable[..., None]
 UNKNOWN_STATUS = "turn_status {status} is none of {known}"
 DUPLICATE_TURN = "turn_pair_id is not unique in this dialogue"
 UNKNOWN_DIALOG_STATUS = "{status} is none of {known}"
-NO_TURNS = "a valid dialogue without turns; only its profile (M2) counts"
-NO_PROFILE = "no profile_gt; M2 is not measured for this dialogue"
-UNPAIRED_TURN = "{n} user turn(s) without an assistant turn of their own"
 TURN_COUNT = "{n} turn(s) for {pairs} user/assistant pairs of raw_turns"
 NO_REPLY = "turn_status is ok but there is no reply; it is scored as an empty one"
 NO_TAGS = "no gt_turn_tags; nothing is required of this turn and its true label counts as compliant"
@@ -70,18 +67,9 @@ def report_gaps(
     if status is not None and status not in DIALOG_STATUSES:
         values = {"status": repr(status), "known": DIALOG_STATUSES, "field": "dialog_status"}
         warn("unknown-dialog-status", UNKNOWN_DIALOG_STATUS, **values)
-    if not rows:
-        return
     turns = dialog.turns or ()
-    if not turns:
-        warn("no-turns", NO_TURNS)
-    if dialog.profile_gt is None or not dialog.profile_gt.available:
-        warn("no-profile", NO_PROFILE)
-    if dialog.raw_turns is not None:
-        history = align(dialog.raw_turns)
-        n_pairs = len(history.user)
-        if history.unpaired:
-            warn("unpaired-turn", UNPAIRED_TURN, n=history.unpaired, field="raw_turns")
+    if rows and dialog.raw_turns is not None:
+        n_pairs = len(align(dialog.raw_turns).user)
         if n_pairs != len(turns):
             warn("turn-count", TURN_COUNT, n=len(turns), pairs=n_pairs, field="turns")
     for turn, row in zip(turns, rows):

@@ -17,7 +17,7 @@ from ...core.fast_json import decoder
 from ...core.jsonl import read_jsonl
 from ...core.language import Message
 from ...core.score_rows import COLUMNS
-from ...core.text_files import FILE_BYTES, require_file
+from ...core.text_files import FILE_BYTES, first_line, require_file
 from .rows import as_text, usable_rows
 
 BLOCK = 1 << 17
@@ -117,13 +117,17 @@ def _raw_blocks(
 
 
 def columns(path: Path, problems: Problems) -> list[str]:
-    """The columns of COLUMNS that a file has; for JSON Lines all, as a line may have any of them.
+    """The columns of COLUMNS that a file has; of JSON Lines those of its first line.
 
     InputError where the file is damaged or not in the long form.
     """
     require_file(path, problems)
     if is_json_lines(path):
-        return list(COLUMNS)
+        try:
+            line = Line.model_validate_json(first_line(path))
+        except ValueError:  # reported when all lines are read
+            return []
+        return [column for column in COLUMNS if column in line.model_fields_set]
     if path.suffix.lower() == ".parquet":
         header = _parquet_file(path, problems).schema_arrow.names
     else:
@@ -132,15 +136,6 @@ def columns(path: Path, problems: Problems) -> list[str]:
     if message:
         raise problems.fatal("wrong-columns", message, file=path)
     return [column for column in COLUMNS if column in header]
-
-
-def has_direction_column(path: Path, problems: Problems) -> bool:
-    """Whether a file has the column of directions, be it empty; for JSON Lines the first line tells."""
-    if not is_json_lines(path):
-        return "higher_is_better" in columns(path, problems)
-    for _, line in read_jsonl(path, Line, Problems("skip"), id_field="id"):
-        return "higher_is_better" in line.model_fields_set
-    return False
 
 
 def _wrong_header(header: list[str]) -> Message | None:

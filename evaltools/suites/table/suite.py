@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...core.check import AnyCheck
 from ...core.check_kinds import DUPLICATE_TEXTS
@@ -15,9 +15,8 @@ from ...core.common_checks import duplicate_texts
 from ...core.errors import InputError, Problems, UsageError
 from ...core.metric import MetricTable
 from ...core.suite import Source, Suite
-from ...core.text_files import first_line
 from .options import TableOptions
-from .read import Line, columns, is_json_lines
+from .read import columns
 from .score import score
 from .survey import survey
 
@@ -76,15 +75,13 @@ def headline(options: TableOptions, blocked: frozenset[str]) -> tuple[str, ...]:
 
 def sniff(path: Path) -> bool:
     """Whether a file is in the long form."""
+    if path.suffix.lower() not in (".jsonl", ".ndjson", ".csv", ".parquet"):
+        return False
     try:
-        if is_json_lines(path):
-            line: Any = Line.model_validate_json(first_line(path))
-            return "value" in line.model_fields_set or "num" in line.model_fields_set
-        if path.suffix.lower() not in (".csv", ".parquet"):
-            return False
-        return bool(columns(path, Problems()))
+        names = columns(path, Problems())
     except (OSError, ValueError, InputError):
         return False
+    return "value" in names or "num" in names
 
 
 def checks(run: Run) -> Iterator[AnyCheck]:

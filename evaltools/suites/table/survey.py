@@ -14,7 +14,7 @@ from ...core.errors import InputError, Problems
 from ...core.language import Message
 from ...core.metric import Better, Metric
 from ...core.text_files import require_file
-from .read import RunKey, blocks, has_direction_column
+from .read import RunKey, blocks, columns
 
 MOST = 1_000
 """More metrics or runs than this: a column was taken for another."""
@@ -82,7 +82,7 @@ def _survey(
             metric = repr(str(name)[:80])
             problems.error("bad-field", TWO_VALUES, **ends, metric=metric, file=path, field=field)
     is_said = least["higher_is_better"].notna().any()
-    has_directions = is_said or has_direction_column(path, problems)
+    has_directions = is_said or "higher_is_better" in columns(path, problems)
     return Survey(
         runs=_run_names(keys, path, problems),
         metrics=_metrics(least, greatest, has_directions),

