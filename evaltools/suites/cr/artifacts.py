@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,11 +39,8 @@ def structural_metrics(run: Run) -> dict[str, Any]:
         if isinstance(metric, Metric) and not metric.denominator:
             counts.add(metric.name)
     row: dict[str, Any] = {"run": run.name, "protocol": run.options.protocol}
-    for name, value in zip(run.frame["name"], run.frame["value"]):
-        if pd.isna(value):
-            row[name] = None
-        else:
-            row[name] = int(value) if name in counts else value
+    for name, value in run.to_dict().items():
+        row[name] = int(value) if value is not None and name in counts else value
     row |= override_numbers(run)
     row["eval_semver"] = run.policy["eval_semver"]
     row["eval_policy_hash"] = run.policy["eval_policy_hash"]
@@ -71,9 +67,7 @@ def artifacts(run: Run, folder: Path) -> None:
     metrics_folder = folder / "derived" / "metrics"
     row = structural_metrics(run)
     with atomic(metrics_folder / "structural_metrics.csv") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(row.keys())
-        writer.writerow(row.values())
+        pd.DataFrame([row]).to_csv(file, index=False, lineterminator="\n")
     table = markdown_table(structural_table(run, row))
     page = f"# Structural metrics of {markdown(run.name)}\n\n{table}\n`{run.signature}`\n"
     write_text(metrics_folder / "structural_metrics_table.md", page)

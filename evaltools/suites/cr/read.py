@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic_core import from_json
@@ -14,7 +15,7 @@ from ...core.records import FirstLines
 from ...core.suite import Source
 from ...core.text_files import first_line, require_file
 from .options import CrOptions
-from .schema import Gold, Output, TupleRow
+from .schema import Gold, Output, TupleRow, first_id
 from .sources import gold_rows, text_id
 
 FILES = {
@@ -68,17 +69,13 @@ def locate(
 
 def _role_of_file(path: Path) -> str:
     """Whether a file holds outputs or scorecards: by its first line, and by its name where that does not tell."""
-    try:
-        row = from_json(first_line(path))
-    except (OSError, ValueError):
-        row = {}
-    if not isinstance(row, dict):
-        row = {}
-    if "final_result" in row and "runtime" not in row:
-        return "outputs"
-    if "runtime" in row:
+    keys = {}
+    with suppress(OSError, ValueError, TypeError):
+        keys = dict.fromkeys(from_json(first_line(path)))
+    if "runtime" in keys:
         return "scorecards"
-    return "outputs" if "output" in path.name.lower() else "scorecards"
+    is_output = "final_result" in keys or "output" in path.name.lower()
+    return "outputs" if is_output else "scorecards"
 
 
 def _main_role(folder: Path, problems: Problems) -> str:
@@ -112,7 +109,7 @@ def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
     gold: dict[str, list[TupleRow]] = {}
     first_lines = FirstLines(path, problems, code="duplicate-gold")
     for line, row in read_jsonl(path, Gold, problems):
-        uid = row.key
+        uid = first_id(row.uid, row.text_id, row.id)
         if not uid:
             message = "expected uid, text_id or id"
             problems.error("missing-id", message, file=path, line=line)

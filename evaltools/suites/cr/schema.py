@@ -212,8 +212,3 @@ class Gold(WithGold):
     uid: str | int | None = None
     text_id: str | int | None = None
     id: str | int | None = None
-
-    @property
-    def key(self) -> str:
-        """The sample's id; "" where the line has none."""
-        return first_id(self.uid, self.text_id, self.id)

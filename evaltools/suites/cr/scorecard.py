@@ -14,8 +14,6 @@ from .options import CrOptions
 from .schema import Aspect, Output, Span, TupleRow
 from .tuples import EvalTuple, MatchPolicy, term_key
 
-LATENCY_GATE_MS = 15_000
-
 DROP_REASONS = ("out_of_text", "span_mismatch", "invalid_target")
 
 
@@ -141,7 +139,6 @@ def scorecard(
         },
         "ate": {
             "hallucination_flag": any(aspect.action == "drop" for aspect in filtered),
-            "valid_aspect_rate": _valid_rate(filtered),
         },
         "atsa": {"sentiment_judgements": []},
         "validator": _validator_verdicts(raw),
@@ -152,7 +149,7 @@ def scorecard(
             "generate_failed": bool(flags.get("generate_failed")),
             "fallback_used": bool(flags.get("fallback_used")),
         },
-        "latency": _latency(output.meta.latency_ms),
+        "latency": {"total_ms": output.meta.latency_ms},
         "runtime": {
             "parsed_output": raw,
             "process_trace": raw.get("process_trace") or [],
@@ -187,22 +184,4 @@ def _ate_debug(filtered: Sequence[Aspect]) -> dict[str, Any]:
         "filtered": [aspect.model_dump() for aspect in filtered],
         "kept_terms": [aspect.term for aspect in filtered if aspect.action == "keep"],
         "dropped_terms": [aspect.term for aspect in filtered if aspect.action == "drop"],
-    }
-
-
-def _valid_rate(filtered: Sequence[Aspect]) -> float | None:
-    """The share of aspects that were kept; None without any."""
-    if not filtered:
-        return None
-    return sum(aspect.action == "keep" for aspect in filtered) / len(filtered)
-
-
-def _latency(milliseconds: float | None) -> dict[str, Any]:
-    status = None
-    if milliseconds is not None:
-        status = "WARN" if milliseconds > LATENCY_GATE_MS else "PASS"
-    return {
-        "total_ms": milliseconds,
-        "gate_threshold_ms": LATENCY_GATE_MS,
-        "gate_status": status,
     }

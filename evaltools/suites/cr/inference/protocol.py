@@ -297,6 +297,8 @@ def votes(
     for actor, actions in replies.items():
         voted: set[str] = set()
         for action in actions:
+            kind = "KEEP" if action.action_type == "MERGE" else action.action_type
+            polarity = action.polarity if kind == "FLIP" else ""
             for target in action.target_tuple_ids:
                 why = _why_not(action, target, ballots, open_ids, voted)
                 if not why and policy == "strict" and action.reason_code not in REASONS:
@@ -305,7 +307,7 @@ def votes(
                     refused.append((actor, f"{action.action_type} {target}"[:80], why))
                 else:
                     voted.add(target)
-                    ballots[target].append(_vote(actor, action))
+                    ballots[target].append(Vote(actor, kind, action.reason_code, polarity))
         if policy == "original":
             for target in ballots.keys() - voted:
                 ballots[target].append(Vote(actor, "KEEP", "KEEP_BEST_SUPPORTED"))
@@ -329,13 +331,6 @@ def _why_not(
     if action.action_type == "FLIP" and not action.polarity:
         return "a FLIP without a polarity"
     return ""
-
-
-def _vote(actor: str, action: Action) -> Vote:
-    if action.action_type == "FLIP":
-        return Vote(actor, "FLIP", action.reason_code, action.polarity)
-    kind = "KEEP" if action.action_type == "MERGE" else action.action_type
-    return Vote(actor, kind, action.reason_code)
 
 
 def arbitrate(
