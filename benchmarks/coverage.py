@@ -50,7 +50,7 @@ from evaltools.core.resampling import Resampling
 from evaltools.stats import run_bounds, score_intervals
 from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
-from evaltools.stats.seeds import aggregate, pooled_seeds
+from evaltools.stats.seeds import aggregate
 
 SIZES = (20, 50, 200, 600)
 BLOCK = 50
@@ -275,10 +275,7 @@ def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]
     ]
     if setting.task == "pooled":
         metrics = table(kind)
-        pool = pooled_seeds(runs, metrics, "unit")
-        found = compare(
-            *runs[:2], metrics, "unit", resampling, n_permutations=RESAMPLES, pool=pool
-        ).table
+        found = compare(*runs[:2], metrics, "unit", resampling, n_permutations=RESAMPLES).table
         return (found["p_value"] <= 0.05).to_numpy(float), (
             found["ci_high"] - found["ci_low"]
         ).to_numpy(float)
@@ -290,7 +287,7 @@ def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]
     if setting.task == "single":
         return inside(estimate(runs[0][0], table(kind), "unit", resampling), kind.truth(0.0))
     truth = kind.truth(SEED_VARIANCES[setting.seed_variance])
-    return inside(aggregate(runs[0], table(kind), "unit", resampling), truth)
+    return inside(aggregate({"": runs[0]}, table(kind), "unit", resampling)[""], truth)
 
 
 def inside(e: pd.DataFrame, truth: float) -> tuple[np.ndarray, np.ndarray]:
@@ -466,10 +463,9 @@ def tried(kind: str, seeds: int, block: int) -> dict[str, np.ndarray]:
     z, total, gold = latent(rng, setting, 1)
     num, den = KINDS[kind].make(z, total, gold, rng)
     runs = {k: frame(num[0, k], den[0, k]) for k in range(seeds)}
-    now = aggregate(runs, table(KINDS[kind]), "unit", Resampling())
-    plain = aggregate(
-        runs, table(replace(KINDS[kind], proportion=False)), "unit", Resampling(method="bca")
-    )
+    now = aggregate({"": runs}, table(KINDS[kind]), "unit", Resampling())[""]
+    no_rate = table(replace(KINDS[kind], proportion=False))
+    plain = aggregate({"": runs}, no_rate, "unit", Resampling(method="bca"))[""]
     mean, df = now["value"].to_numpy(float), plain["df"].to_numpy(float)
     half = np.where(mean > 0.5, mean - plain["ci_low"], plain["ci_high"] - mean)
     trials = mean * (1 - mean) / (half / stdtrit(df, 0.975)) ** 2

@@ -34,7 +34,8 @@ from evaltools.core.metric_matrix import Compiled, column_values, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats import influence
 from evaltools.stats.compare import compare
-from evaltools.stats.evidence import decide, evidence
+from evaltools.stats.evidence import evidence, judged_together
+from evaltools.stats.intervals import MIN_UNITS
 from evaltools.stats.sign_flips import sign_flip
 
 LEVEL = 0.05
@@ -56,6 +57,18 @@ class Cells:
 
 
 @cache
+def shown(pair: influence.Paired, how: Resampling, family: Sequence[int]) -> np.ndarray:
+    """(metrics,): whether a difference is shown, each metric alone, but those of a family together."""
+    tested = evidence(pair, PATTERNS, how)
+    enough = (pair.n_units >= MIN_UNITS) & ~np.isnan(tested.p_value)
+    p = tested.p_value.copy()
+    members = [metric for metric in family if enough[metric]]
+    if members:
+        parts, differences = tested.parts().iloc[members], tested.differences[:, members]
+        p[members] = judged_together(parts, differences, PATTERNS, how)["p_adjusted"]
+    return enough & (p <= how.level)
+
+
 def real(which: str, reference: str) -> Cells:
     """Real runs of two conditions, on the samples that all of their seeds have."""
     names = [
@@ -141,7 +154,7 @@ def family(
                 *(influence.Cells(compiled, side, there) for side in sums), by_seed=True
             )
 
-        now = decide(paired(cells.compiled), how, PATTERNS, cells.others)[lead] != 0
+        now = shown(paired(cells.compiled), how, cells.others)[lead]
         before = evidence(
             pair := paired(replace(cells.compiled, metrics=tuple(plain))), PATTERNS, how
         )

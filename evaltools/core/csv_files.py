@@ -69,7 +69,9 @@ def csv_rows(
     """
     csv.field_size_limit(text_files.LINE_BYTES)  # a long text is no error
     with path.open("rb") as file:
-        rows = _rows_or_damage(_CsvLines(file), path, problems)
+        if file.read(len(BOM)) != BOM:
+            file.seek(0)
+        rows = _rows_or_damage(file, path, problems)
         line, header = next(rows, (0, []))
         if header is None:
             raise InputError(problems.errors)
@@ -89,58 +91,36 @@ def csv_rows(
                 problems.error("bad-row", text, **n_cells, file=path, line=line)
 
 
-class _CsvLines:
-    """The lines of a CSV file as text, from the row on that comes next.
-
-    `n_lines` lines of `n_bytes` were read so far, of which `row_line` lines of `row_start` bytes stand before that row.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-        self.n_lines = self.n_bytes = 0
-        self.row_line = self.row_start = 0
-
-    def texts(self) -> Iterator[str]:
-        """The lines from here on, each when it is asked for. csv.Error for one that is not UTF-8."""
-        for raw in iter(partial(self.file.readline, text_files.LINE_BYTES), b""):
-            self.n_lines += 1
-            self.n_bytes += len(raw)
-            text = raw.removeprefix(BOM) if self.n_lines == 1 else raw
-            try:
-                yield text.decode("utf-8")
-            except UnicodeDecodeError as e:
-                raise csv.Error(str(not_utf8(raw, e, "line"))) from None
-
-    def end_row(self) -> None:
-        """What was read so far is no part of the row that comes next."""
-        self.row_line = self.n_lines
-        self.row_start = self.n_bytes
-
-    def give_up_line(self) -> None:
-        """Go back to the row that came next, and leave out the line on which it begins."""
-        self.file.seek(self.row_start)
-        self.n_bytes = self.row_start + pass_line(self.file)
-        self.n_lines = self.row_line + 1
-        self.end_row()
-
-
 def _rows_or_damage(
-    lines: _CsvLines,
+    file: IO[bytes],
     path: Path,
     problems: Problems,
 ) -> Iterator[tuple[int, list[str] | None]]:
     """(line on which it ends, cells) of every row; None where a damaged one was, which is reported."""
+    line = 0
     is_damaged = True
     while is_damaged:
         is_damaged = False
+        lines_before, row_start = line, file.tell()
+        reader = csv.reader(_texts(file), strict=True)
         try:
-            for cells in csv.reader(lines.texts(), strict=True):
-                lines.end_row()
-                yield lines.row_line, cells
+            for cells in reader:
+                line, row_start = lines_before + reader.line_num, file.tell()
+                yield line, cells
         except csv.Error as e:
             is_damaged = True
             # an open quote takes in all that follows: given up is the line on which its row begins
-            lines.give_up_line()
-            line = lines.row_line
+            file.seek(row_start)
+            pass_line(file)
+            line += 1
             problems.error("bad-csv", "not CSV: {reason}", reason=str(e), file=path, line=line)
             yield line, None
+
+
+def _texts(file: IO[bytes]) -> Iterator[str]:
+    """The lines from here on, each when it is asked for. csv.Error for one that is not UTF-8."""
+    for raw in iter(partial(file.readline, text_files.LINE_BYTES), b""):
+        try:
+            yield raw.decode("utf-8")
+        except UnicodeDecodeError as e:
+            raise csv.Error(str(not_utf8(raw, e, "line"))) from None

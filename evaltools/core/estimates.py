@@ -106,9 +106,4 @@ def plain_value(value: Any) -> Any:
 
 def is_null(value: Any) -> bool:
     """Whether a cell of a frame holds nothing: None, NaN, NA or NaT. A list is something, also where it is empty."""
-    return (
-        value is None
-        or value is pd.NA
-        or value is pd.NaT
-        or (isinstance(value, float) and value != value)
-    )
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from .language import Message
@@ -201,10 +201,6 @@ def make_metric(row: Mapping[str, Any]) -> AnyMetric:
         kind = Difference
     elif "of" in row:
         kind = Mean
-    name = row.get("name")
-    unknown = set(row) - {field.name for field in fields(kind)}
-    if unknown:
-        raise ValueError(f"metric {name!r}: unknown fields {sorted(unknown)}")
     values = dict(row)
     for field, value in row.items():
         if isinstance(value, list):
@@ -212,4 +208,4 @@ def make_metric(row: Mapping[str, Any]) -> AnyMetric:
     try:
         return kind(**values)
     except TypeError as error:
-        raise ValueError(f"metric {name!r}: {error}") from error
+        raise ValueError(f"metric {row.get('name')!r}: {error}") from error

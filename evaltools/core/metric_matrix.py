@@ -86,36 +86,25 @@ class Compiled:
         return (self.uses & self.is_count).any(axis=1)
 
     @cached_property
-    def sides(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        """What each metric adds, and what it takes off.
-
-        Each side is (weights (ratios, metrics), limits (2, metrics)). Weights are 0 or more. A
-        metric that takes nothing off has weights and limits of 0 on the second side.
-        """
-        sides = []
-        for sign in (1, -1):
-            weights = np.maximum(sign * self.weights, 0.0)
-            # a ratio of weight 0 takes no part, even if its limit is infinite
-            limits = np.where(weights > 0, self.limits[:, :, None], 0.0)
-            limits = (weights * limits).sum(axis=1)
-            sides.append((weights, limits))
-        return tuple(sides)
-
-    @cached_property
     def ends(self) -> np.ndarray:
-        """(2, metrics): the least and the greatest value that each metric can take.
+        """(2, metrics): the least and the greatest value that each metric can take."""
+        least, greatest = self.limits
+        return np.stack([self.combined(least, greatest), self.combined(greatest, least)])
 
-        What it adds is least where what it takes off is greatest.
+    def combined(
+        self,
+        ratios: np.ndarray,
+        taken: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Metrics from ratios, as weighted sums: (..., ratios) -> (..., metrics).
+
+        `taken`: what the ratios are where a metric takes them off, if that is not the same.
         """
-        (_, added), (_, taken) = self.sides
-        return added - taken[::-1]
-
-    def combined(self, ratios: np.ndarray) -> np.ndarray:
-        """Metrics from ratios, as weighted sums: (..., ratios) -> (..., metrics)."""
         metrics = np.zeros((*ratios.shape[:-1], len(self.parts)))
         for metric, parts in enumerate(self.parts):
             for ratio, weight in parts:
-                metrics[..., metric] += weight * ratios[..., ratio]
+                values = ratios if taken is None or weight > 0 else taken
+                metrics[..., metric] += weight * values[..., ratio]
         return metrics
 
     def values(self, sums: np.ndarray) -> np.ndarray:
@@ -261,7 +250,7 @@ def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
 def require_measured(
     units: pd.DataFrame,
     compiled: Compiled,
-    unit: str = "",
+    unit: str,
 ) -> None:
     """ValueError for a row that counts in the denominator of a ratio whose numerator is null there.
 
@@ -272,22 +261,20 @@ def require_measured(
     has_null = is_null.any(axis="index")
     if not has_null.any():
         return
-    values = column_values(units, compiled.columns)
     columns = np.array(compiled.columns)
     for numerator, denominator in zip(compiled.numerator.T, compiled.denominator.T):
-        is_counted = values @ denominator != 0
-        for name in columns[numerator != 0]:
-            if not has_null[name]:
-                continue
+        with_nulls = [name for name in columns[numerator != 0] if has_null[name]]
+        if not with_nulls:
+            continue
+        counting = columns[denominator != 0].tolist()
+        is_counted = column_values(units, counting) @ denominator[denominator != 0] != 0
+        for name in with_nulls:
             wrong_rows = np.flatnonzero(is_null[name] & is_counted)
             if not wrong_rows.size:
                 continue
             first = wrong_rows[0]
-            row = f"row {first + 1}"
-            if unit:
-                row += f" ({unit} {units[unit].iloc[first]})"
-            counting = " and ".join(columns[denominator != 0])
+            counts = " and ".join(counting)
             raise ValueError(
-                f"{row}: {name} is null where {counting} counts the row; "
-                f"leave {counting} null or 0 where {name} was not measured"
+                f"row {first + 1} ({unit} {units[unit].iloc[first]}): {name} is null where {counts} "
+                f"counts the row; leave {counts} null or 0 where {name} was not measured"
             )

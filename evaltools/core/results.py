@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,7 +17,7 @@ from .estimates import from_public, plain_rows
 from .files import atomic, bytes_hash, dumps, file_hashes, sha256
 from .folders import put_back
 from .language import remember, stored_messages
-from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, StoredMessage
+from .manifest import NAME, SCHEMA_VERSION, Manifest, StoredMessage
 from .metric_matrix import compile_table
 from .plugins import get_suite, stored_suite
 from .suite import Suite
@@ -163,19 +162,17 @@ def read_current(folder: Path, task: Task) -> StoredResult | None:
     stored, planned = read_manifest(folder), task.manifest
     if stored is None or any(getattr(stored, name) != getattr(planned, name) for name in CURRENT):
         return None
-    if stored.options.get("on_error") != planned.options["on_error"]:
-        return None
-    if stored.bootstrap.resampling != planned.bootstrap.resampling:
-        return None
-    if _contents(stored.inputs) != _contents(task.inputs):
-        return None
-    if not stored.files or stored.files != file_hashes(folder):
+    contents = {entry.role: entry.sha256 for entry in task.inputs}
+    is_current = (
+        stored.options.get("on_error") == planned.options["on_error"]
+        and stored.bootstrap.resampling == planned.bootstrap.resampling
+        and {entry.role: entry.sha256 for entry in stored.inputs} == contents
+        and METRICS in stored.files
+        and stored.files == file_hashes(folder)
+    )
+    if not is_current:
         return None
     return _read_files(folder, stored, task.suite, task.options)
-
-
-def _contents(inputs: Sequence[Input]) -> list[tuple[str, str]]:
-    return [(entry.role, entry.sha256) for entry in inputs]
 
 
 def _read_files(
@@ -186,13 +183,7 @@ def _read_files(
 ) -> StoredResult:
     stored = StoredMetrics.model_validate_json((folder / METRICS).read_bytes())
     frame = pd.DataFrame([row.model_dump() for row in stored.metrics])
-    titles = {}
-    with suppress(InputError):  # of rules that are no longer those of the result
-        titles = {metric.name: metric.title for metric in suite.metrics(options)}
-    untitled = frame["title"] == ""
-    frame["title"] = frame["title"].mask(
-        untitled, frame["name"].map(lambda name: titles.get(name, name))
-    )
+    frame["title"] = frame["title"].mask(frame["title"] == "", frame["name"])
     units = pd.read_parquet(folder / UNITS)
     if suite.unit not in units:
         raise ValueError(f"{UNITS} has no column {suite.unit!r}")

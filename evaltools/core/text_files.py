@@ -64,13 +64,11 @@ def first_line(path: Path) -> bytes:
     return b""
 
 
-def pass_line(f: IO[bytes]) -> int:
-    """Read to the end of a line, in pieces; the number of bytes."""
-    start = f.tell()
+def pass_line(f: IO[bytes]) -> None:
+    """Read to the end of a line, in pieces."""
     for piece in iter(partial(f.readline, READ_BYTES), b""):
         if piece.endswith(b"\n"):
             break
-    return f.tell() - start
 
 
 def read_utf8(path: Path, problems: Problems) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..core.language import listed, say
 from ..stats.detectable import POWER
-from ..stats.larger_studies import LargerStudy, larger_studies
+from ..stats.larger_studies import larger_studies
 from .sentences import Row, mde_text, on_metric
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def settle(
         on=on_metric(row),
         now=mde_text(row),
         power=POWER,
-        ways=listed(say(HELPS[larger.code], then=_mde(larger, row)) for larger in studies),
+        ways=listed(say(HELPS[code], then=_mde(row, share)) for code, share in studies.items()),
     )
 
 
-def _mde(larger: LargerStudy, row: Row) -> str:
-    """The smallest difference that a larger study could show."""
-    return mde_text({"mde": larger.mde, "df": row["df"]})
+def _mde(row: Row, share: float) -> str:
+    """The smallest difference that a larger study could show, a share of today's."""
+    return mde_text({"mde": row["mde"] * share, "df": row["df"]})
 
 
 def plan_title(

@@ -235,17 +235,9 @@ NOTES = {
     "unpaired-units": "{left} of {total} units of {name} have no counterpart on the other side and take no part.",
     "unpaired-cells": "{left} of {total} cells (a sample under a seed) of {name} have no counterpart on the other "
     "side and take no part.",
-    "no-common-seed": "No seed in common ({a}: {seeds_a}; {b}: {seeds_b}): paired by sample, each side averaged "
-    "over its own seeds.",
-    "unequal-seeds": "The sides have different numbers of seeds ({a}: {seeds_a}; {b}: {seeds_b}): paired by sample, "
-    "each side averaged over its own seeds.",
-    "one-seed-side": "One seed on a side: the comparison speaks for new samples, not for other seeds.",
     "two-seeds": "Two seeds only: intervals that speak for new seeds are very wide.",
     "one-seed": "One seed only: no standard deviation, and the intervals do not speak for another seed.",
-    "one-sample": "One sample only: no interval for new samples.",
-    "short-seed": "Seed {seed} has {n} of the {total} samples that any seed has.",
     "no-common-sample": "No sample occurs in two seeds: the spread of seeds and of samples cannot be told apart.",
-    "shared-samples": "{shared} of {total} samples occur in every seed; values of a seed rest on its own samples.",
     "not-in-seeds": "{name} is not measured in seed {seeds}; it rests on the other seeds.",
     "seed-pool": "The spread of seeds is that of both conditions together (in comparisons, of sides whose seeds go "
     "apart) wherever the two do not differ too much (Bartlett's test, p > {level}).",
@@ -280,8 +272,8 @@ OF_LABELS = {
 def note_message(note: Note) -> Message:
     """The sentence of a note of a comparison or of seeds. KeyError for an unknown code.
 
-    >>> str(note_message(Note("short-seed", {"seed": 3, "n": 34, "total": 40})))
-    'Seed 3 has 34 of the 40 samples that any seed has.'
+    >>> str(note_message(Note("not-in-seeds", {"name": "f1", "seeds": "3"})))
+    'f1 is not measured in seed 3; it rests on the other seeds.'
     """
     if note.code not in OF_METRICS:
         return Message(NOTES[note.code], note.values)

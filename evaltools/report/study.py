@@ -22,10 +22,11 @@ from ..stats.breakdown import by_parts, compare_parts
 from ..stats.compare import Comparison, compare
 from ..stats.design import Runs, Seed
 from ..stats.max_t import JointTests, joint_tests
+from ..stats.notes import Note
 from ..stats.power import plan
-from ..stats.seed_notes import completeness, pool_notes
-from ..stats.seed_variance import SeedPool
-from ..stats.seeds import aggregate, pooled_seeds
+from ..stats.seed_notes import completeness
+from ..stats.seed_variance import ALIKE
+from ..stats.seeds import aggregate
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .differences import differences
@@ -159,39 +160,23 @@ class Study(Numbers):
 
     # --- means over seeds, and comparisons
 
-    @cached_property
-    def _pool(self) -> SeedPool | None:
-        """What the seeds of two conditions differ by, where both have several.
-
-        Seeds of more conditions are pooled in each comparison by itself: one condition whose seeds differ more than
-        those of the others would look too sure.
-        """
-        have_seeds = all(len(of_seed) > 1 for of_seed in self.conditions.values())
-        if len(self.conditions) != 2 or not have_seeds or self.resampling.method != "auto":
-            return None
-        frames = [self.frames(condition) for condition in self.conditions]
-        return pooled_seeds(frames, self.metrics, self.suite.unit)
+    @property
+    def _all_frames(self) -> dict[str, Runs]:
+        """Condition -> seed -> units."""
+        return {condition: self.frames(condition) for condition in self.conditions}
 
     @cached_property
     def aggregates(self) -> dict[str, pd.DataFrame]:
         """Condition -> its estimates over the seeds, in the form of `core.estimates`."""
-        aggregates = {}
+        known: dict[str, dict[Seed, pd.DataFrame]] = {}
         for condition, of_seed in self.conditions.items():
-            estimates: dict[Seed, pd.DataFrame] = {}
+            known[condition] = {}
             for seed, run in of_seed.items():
                 # a suite may have put intervals of its own into the estimates of its runs
                 if self.suite.intervals is None and run.resampling == self.resampling:
-                    estimates[seed] = run.estimates
-            aggregates[condition] = aggregate(
-                self.frames(condition),
-                self.metrics,
-                self.suite.unit,
-                self.resampling,
-                self._pool,
-                condition,
-                estimates,
-            )
-        return aggregates
+                    known[condition][seed] = run.estimates
+        unit = self.suite.unit
+        return aggregate(self._all_frames, self.metrics, unit, self.resampling, known)
 
     @cached_property
     def joint(self) -> JointTests | None:
@@ -202,8 +187,7 @@ class Study(Numbers):
 
     def all_pairs(self, metric: str) -> JointTests:
         """Every pair of conditions tested on one metric."""
-        frames = {condition: self.frames(condition) for condition in self.conditions}
-        return joint_tests(frames, self.metrics, self.suite.unit, metric, self.resampling)
+        return joint_tests(self._all_frames, self.metrics, self.suite.unit, metric, self.resampling)
 
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
@@ -220,7 +204,6 @@ class Study(Numbers):
                 primary=self._tested_alone,
                 margin=self.margin,
                 names=(self.baseline, candidate),
-                pool=self._pool,
                 joint=self.joint,
             )
         return comparisons
@@ -233,8 +216,8 @@ class Study(Numbers):
             for note in completeness(self.frames(condition), self.metrics, self.suite.unit):
                 values = {"condition": condition, "note": note_message(note)}
                 messages.append(Message("{condition}: {note}", values))
-        pools = [self._pool] if self._pool else []
-        messages += [note_message(note) for note in pool_notes(pools)]
+        if self.aggregates[self.baseline]["pooled"].any():
+            messages.append(note_message(Note("seed-pool", {"level": ALIKE})))
         for candidate, comparison in self.comparisons.items():
             names = {"baseline": self.baseline, "candidate": candidate}
             for note in comparison.notes:

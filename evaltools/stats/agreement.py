@@ -167,7 +167,7 @@ def reviewer_agreement(
         both = sheet[[a, b]].dropna()
         kappa, reason = np.nan, "no subject in common"
         if len(both):
-            kappa = cohen_kappa(_table(both))
+            kappa = cohen_kappa(both[a], both[b])
             reason = _why(kappa)
         rows.append(("cohen_kappa", f"{a}, {b}", kappa, len(both), reason))
     return pd.DataFrame(rows, columns=["measure", "raters", "value", "n_subjects", "reason"])
@@ -187,7 +187,7 @@ def kappa_of(sheet: pd.DataFrame) -> float:
     if len(sheet.columns) < 2 or full.empty:
         return np.nan
     if len(sheet.columns) == 2:
-        return cohen_kappa(_table(full))
+        return cohen_kappa(full.iloc[:, 0], full.iloc[:, 1])
     return fleiss_kappa(_counts(full))
 
 
@@ -196,14 +196,6 @@ def _counts(full: pd.DataFrame) -> Array:
     votes = full.to_numpy(dtype=object).astype(str)
     of_each = [(votes == category).sum(axis=1) for category in np.unique(votes)]
     return np.stack(of_each, axis=1)
-
-
-def _table(both: pd.DataFrame) -> Array:
-    """Subjects by the category that one rater chose (row) and that the other chose (column)."""
-    one, other = both.iloc[:, 0], both.iloc[:, 1]
-    categories = sorted(set(one) | set(other))
-    counts = pd.crosstab(one, other)
-    return counts.reindex(index=categories, columns=categories, fill_value=0).to_numpy(float)
 
 
 def fleiss_kappa(counts: Array) -> float:
@@ -222,18 +214,21 @@ def fleiss_kappa(counts: Array) -> float:
     return _beyond_chance(agreed.mean(), (share * share).sum())
 
 
-def cohen_kappa(table: Array) -> float:
-    """Cohen's kappa, at most 1, of the table of two raters.
+def cohen_kappa(
+    one: pd.Series,
+    other: pd.Series,
+) -> float:
+    """Cohen's kappa, at most 1, of what two raters chose for the same subjects.
 
-    Subjects by the category that one chose (row) and that the other chose (column).     nan where
-    one category is all that was chosen.
+    nan where one category is all that was chosen.
 
-    >>> cohen_kappa(np.array([[2, 0], [0, 2]]))
-    1.0
+    >>> round(cohen_kappa(pd.Series(["x", "x", "y"]), pd.Series(["x", "y", "y"])), 3)
+    0.4
     """
-    n = table.sum()
-    first, second = table.sum(axis=1) / n, table.sum(axis=0) / n
-    return _beyond_chance(np.trace(table) / n, (first * second).sum())
+    of_one = one.value_counts(normalize=True)
+    of_other = other.value_counts(normalize=True)
+    by_chance = of_one.mul(of_other, fill_value=0.0).sum()
+    return _beyond_chance((one == other).mean(), by_chance)
 
 
 def _beyond_chance(

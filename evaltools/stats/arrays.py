@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 Array = np.ndarray
+
+HALVINGS = 60
+"""Steps by which `least` finds a number."""
 
 ROUNDING = 1e-12
 """Share of the summed sizes of the terms within which two sums of floats count as equal."""
@@ -72,6 +78,24 @@ def varies(
     rounding = 1e-13 * np.maximum(np.abs(centre), 1e-3)
     with np.errstate(invalid="ignore"):
         return highest - lowest > rounding
+
+
+def least(
+    enough: Callable[[Any], Array | bool],
+    low: Array | float,
+    high: Array | float,
+) -> Array:
+    """The least numbers between `low` and `high` that are enough, by halving; `high` where none is.
+
+    >>> float(least(lambda x: x**2 >= 2, 0.0, 2.0).round(6))
+    1.414214
+    """
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        is_enough = enough(middle)
+        low = np.where(is_enough, low, middle)
+        high = np.where(is_enough, middle, high)
+    return np.asarray(high)
 
 
 def rounded(differences: Array) -> Array:

@@ -132,20 +132,13 @@ def _drawn(
         return intervals
     replicates = _replicates(sides, metrics_of, wanted, resampling)
     for column, metric in enumerate(np.flatnonzero(wanted)):
-        value = values[metric]
-        left_out = jackknife[:, metric]
-        sign = 1.0
-        if len(sides) > 1:
-            sign = _orientation(value, left_out)
         low, high, method = bounds(
-            sign * replicates[:, column],
-            sign * value,
-            sign * left_out,
+            replicates[:, column],
+            values[metric],
+            jackknife[:, metric],
             float(tails[metric]),
             resampling.method == "percentile",
         )
-        if sign < 0:
-            low, high = -high, -low
         intervals.low[metric] = low
         intervals.high[metric] = high
         intervals.method[metric] = method
@@ -167,20 +160,6 @@ def _replicates(
         values = metrics_of(*totals)
         replicates.append(values[:, wanted])
     return np.concatenate(replicates)
-
-
-def _orientation(
-    value: float,
-    left_out: Array,
-) -> float:
-    """1 or -1, and the opposite for the negated values.
-
-    Both orders of two sides are so oriented alike, and swapping them mirrors the interval exactly.
-    """
-    moved = left_out[left_out != value]
-    if len(moved) and moved[0] < value:
-        return -1.0
-    return 1.0
 
 
 def bounds(

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.errors import InputError, Problem
+from ..core.errors import Problems
 from ..core.language import Message
-from .agreement import ballot, kappa_of
+from .agreement import ballot, cohen_kappa, kappa_of
 from .arrays import Array
 from .corrected import case_contributions, corrected_mean
 from .notes import Note
@@ -174,33 +174,14 @@ def _require_labels(
     file: str,
 ) -> None:
     """InputError unless there are labels, and those of every metric give a mean."""
+    problems = Problems()
     if not cases:
-        raise InputError(
-            [
-                Problem(
-                    "error",
-                    "few-labels",
-                    "no label",
-                    file=file,
-                    field="",
-                )
-            ]
-        )
-    problems = []
+        problems.error("few-labels", "no label", file=file)
     for metric, of_metric in cases.items():
         why = refused(of_metric, labels, metric)
         if why:
-            problems.append(
-                Problem(
-                    "error",
-                    "few-labels",
-                    why,
-                    file=file,
-                    field=metric,
-                )
-            )
-    if problems:
-        raise InputError(problems)
+            problems.error("few-labels", why, file=file, field=metric)
+    problems.raise_if_failed()
 
 
 def refused(
@@ -287,24 +268,9 @@ def _agreement(
         rate = _rate(right[truth].to_numpy(), weight[clear][truth].to_numpy(float), confidence)
         row[name], row[f"{name}_low"], row[f"{name}_high"] = rate
 
-    people = pd.DataFrame(
-        {
-            "case_id": good.index,
-            "rater": "",
-            "category": good,
-        }
-    )
-    judge = pd.DataFrame(
-        {
-            "case_id": good.index,
-            "rater": "j",
-            "category": passed,
-        }
-    )
-    row["judge_kappa"] = _kappa(pd.concat([people, judge]))
-    row["rater_kappa"] = np.nan
-    if row["raters"] > 1:
-        row["rater_kappa"] = _kappa(votes.rename(columns={"label": "category"}))
+    row["judge_kappa"] = cohen_kappa(good, passed)
+    sheet = votes.rename(columns={"label": "category"}).astype({"category": str})
+    row["rater_kappa"] = kappa_of(ballot(sheet, ["case_id"]))
     return row
 
 
@@ -321,11 +287,6 @@ def _rate(
     trials = float(total**2 / (weight @ weight))
     low, high = wilson(value * trials, trials, confidence)
     return value, low, high
-
-
-def _kappa(votes: pd.DataFrame) -> float:
-    """`kappa_of` the raters of votes: case_id, rater, category."""
-    return kappa_of(ballot(votes.astype({"category": str}), ["case_id"]))
 
 
 def next_cases(

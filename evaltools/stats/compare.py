@@ -2,7 +2,7 @@
 
 A comparison rests on the cells (sample, seed) that both sides have; what is left out is counted.
 All metrics go through one set of bootstrap weights and one set of signs. To swap the sides turns
-the sign of every difference and interval and keeps every p, to the last bit.
+the sign of every difference and interval and keeps every p.
 
 1. `design.pair`: the cells that both sides have.
 2. `evidence`: p and standard error of every difference.
@@ -23,14 +23,12 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
-from ..core.metric_matrix import require_measured
 from ..core.resampling import Resampling
 from .arrays import Array
 from .claims import with_trials
 from .compare_notes import comparison_notes
 from .declared import Declared, declare
 from .design import (
-    Grid,
     Runs,
     grid,
     pair,
@@ -45,8 +43,6 @@ from .large_samples import metric_groups
 from .max_t import JointTests
 from .measured import measured_groups, one_sided
 from .notes import Note
-from .seed_notes import pool_notes
-from .seed_variance import SeedPool
 
 CONTRACT = (
     "metric", "baseline", "candidate", "value_baseline", "value_candidate", "delta",
@@ -59,6 +55,7 @@ DETAILS = (
     "ci_method", "claim", "p_samples", "df", "level", "n_differ", "headline", "family", "better",
     "title", "group", "alias_of", "each", "var_seed", "var_sample", "var_residual",
     "n_cells", "missing_baseline", "missing_candidate", "delta_worst", "delta_best",
+    "pooled",
 )  # fmt: skip
 """The further columns of `Comparison.table`."""
 
@@ -89,7 +86,8 @@ class Comparison:
     `seeds.aggregate`. `ci_low`, `ci_high`: `differences.differences`. `n_differ`: paired units
     whose own numerator or denominator differs; `each`: the mean size of their differences, as a
     part of delta. `df` of the standard error; `var_seed`, `var_sample`, `var_residual`: the parts
-    of the variance of delta. `n_cells`: units under a seed (units, where seeds do not pair) that
+    of the variance of delta; `pooled`: whether the seeds of both sides count together in it.
+    `n_cells`: units under a seed (units, where seeds do not pair) that
     either side has; `missing_baseline`, `missing_candidate`: those that this side lacks;
     `delta_worst`, `delta_best`: delta if all of these were the worst, or the best, for the
     candidate (null without limits of the metric).
@@ -105,7 +103,7 @@ class Comparison:
     `margin` as declared, with the interval of the test of equivalence within it. An alias has the
     verdict and p of its metric.
 
-    `unpaired` counts the cells, units and seeds of each side that take no part. `identical`: every
+    `unpaired`: side -> its cells that take no part. `identical`: every
     paired cell is the same on both sides. `notes`: what a reader must know. With many units
     (`large_samples`) bootstrap and sign flips have closed forms.
     """
@@ -128,15 +126,13 @@ def compare(
     margin: Mapping[str, float] | None = None,
     n_permutations: int = 10_000,
     names: tuple[str, str] = ("baseline", "candidate"),
-    pool: SeedPool | None = None,
     joint: JointTests | None = None,
 ) -> Comparison:
     """Compare two conditions (seed -> units frame) over every metric of a table.
 
     `headline`: metrics that are tested together. `primary`: the one that is tested alone (default: the first headline
     metric with a direction). `margin`: metric -> largest difference that does not matter, in units of the metric.
-    `pool`: what the seeds of all conditions of a study differ by (default: what those of both sides do). `joint`: the
-    primary metric tested for every pair of several conditions, of which these are two, by their `names`.
+    `joint`: the primary metric tested for every pair of several conditions, of which these are two, by their `names`.
 
     Raises ValueError for a headline name that the table lacks, for no run, and for a null unit; UsageError for a primary
     metric or margin that cannot be tested; NothingPaired for sides without a unit in common.
@@ -154,7 +150,8 @@ def compare(
     wholes = grid(baseline, unit), grid(candidate, unit)
     pairing = pair(*wholes)
     if not len(pairing.baseline.units):
-        raise NothingPaired(_nothing_shared(wholes, names, unit, pairing.by_seed))
+        sides = [f"{name} ({len(whole.units)} units)" for name, whole in zip(names, wholes)]
+        raise NothingPaired(f"{' and '.join(sides)} share no {unit}: nothing to compare")
     measured = _measured(
         (baseline, candidate),
         unit,
@@ -163,13 +160,19 @@ def compare(
         declared,
         n_permutations,
         resampling,
-        pool,
     )
-    rows = _rows(measured, declared, names, joint, n_permutations, resampling)
+    adjusted = _adjusted(measured, declared, n_permutations, resampling)
+    if joint is not None:
+        # the primary metric judged together with all pairs of the conditions
+        together = np.fmax(adjusted["p_value"], joint.p_adjusted(*names))
+        primary_row = adjusted["primary"]
+        adjusted["p_adjusted"] = adjusted["p_adjusted"].mask(primary_row, together)
+        adjusted["level"] = adjusted["level"].mask(primary_row, joint.level)
+    judged = _judged(adjusted, declared, resampling.level)
+    judged = judged.assign(baseline=names[0], candidate=names[1], headline=declared.leading)
+    rows = judged.loc[declared.directed, [*CONTRACT, *DETAILS]].reset_index(drop=True)
     rows = with_trials(rows, [*baseline.values(), *candidate.values()], unit)
     notes = comparison_notes(wholes, pairing, rows, names, measured.identical)
-    if pool is None:
-        notes += pool_notes(measured.pools)
     return Comparison(
         table=rows,
         unpaired=pairing.unpaired,
@@ -179,32 +182,16 @@ def compare(
     )
 
 
-def _nothing_shared(
-    wholes: Sequence[Grid],
-    names: Sequence[str],
-    unit: str,
-    by_seed: bool,
-) -> str:
-    """The message for sides without a unit in common."""
-    sides = []
-    for name, whole in zip(names, wholes):
-        sides.append(f"{name} ({len(whole.units)} units)")
-    seeded = by_seed and any(seed for whole in wholes for seed in whole.seeds)
-    under = " under a common seed" if seeded else ""
-    return f"{' and '.join(sides)} share no {unit}{under}: nothing to compare"
-
-
 @dataclass(frozen=True)
 class _Measured:
     """Every metric by itself.
 
-    `rows` are those of `differences`, with what `one_sided` says. `of_family`: metric -> its
-    differences, (units,). `pools`: what the seeds of the sides differ by.
+    `rows` are those of `differences`, with what `one_sided` says. `of_family`: the differences of the
+    units, a column a metric of the family.
     """
 
     rows: pd.DataFrame
-    of_family: dict[int, Array]
-    pools: list[SeedPool]
+    of_family: pd.DataFrame
     identical: bool
 
 
@@ -216,7 +203,6 @@ def _measured(
     declared: Declared,
     n_permutations: int,
     resampling: Resampling,
-    pool: SeedPool | None,
 ) -> _Measured:
     """What is shown of every metric by itself, in the order of the table.
 
@@ -226,56 +212,29 @@ def _measured(
     """
     rows = []
     order: list[int] = []
-    of_family: dict[int, Array] = {}
-    pools = []
+    of_family: dict[int, pd.Series] = {}
     identical = True
     frames = [frame for side in runs for frame in side.values()]
-    for group in measured_groups(table, frames):
+    for group in measured_groups(table, frames, unit):
         whole_a, whole_b = (grid(group.runs(side), unit) for side in runs)
         pairing = pair(whole_a, whole_b)
         a, b = pairing.baseline, pairing.candidate
-        where = units.get_indexer(a.units)
         n_cells = len(a.units) * (len(a.seeds) + len(b.seeds))
         for metrics, compiled in metric_groups(table, group.metrics, len(a.units), n_cells):
-            for frame in frames:
-                require_measured(frame, compiled)
             paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), pairing.by_seed)
-            pool_of_group = None if pool is None else pool.take(metrics)
-            shown = evidence(paired, n_permutations, resampling, pool_of_group)
+            shown = evidence(paired, n_permutations, resampling)
             lacking = one_sided(whole_a, whole_b, compiled, pairing.by_seed, paired.delta)
             of_group = differences(shown, declared.margins[metrics], resampling)
             rows.append(of_group.assign(**vars(lacking)))
             order += metrics
             nothing_pairs = lacking.n_cells > 0 and not paired.n_units.any()
             identical &= paired.identical and not nothing_pairs
-            if shown.pool is not None:
-                pools.append(shown.pool)
             for column, metric in enumerate(metrics):
                 if metric in declared.family:
-                    of_family[metric] = np.zeros(len(units))
-                    of_family[metric][where] = shown.differences[:, column]
+                    of_family[metric] = pd.Series(shown.differences[:, column], a.units)
     in_order = pd.concat(rows, ignore_index=True).iloc[np.argsort(order)]
-    return _Measured(in_order.reset_index(drop=True), of_family, pools, identical)
-
-
-def _rows(
-    measured: _Measured,
-    declared: Declared,
-    names: tuple[str, str],
-    joint: JointTests | None,
-    n_permutations: int,
-    resampling: Resampling,
-) -> pd.DataFrame:
-    """The table of the comparison."""
-    adjusted = _adjusted(measured, declared, n_permutations, resampling)
-    if joint is not None:
-        adjusted = _jointly(adjusted, joint, names)
-    rows = _judged(adjusted, declared, resampling.level).assign(
-        baseline=names[0],
-        candidate=names[1],
-        headline=declared.leading,
-    )
-    return rows.loc[declared.directed, [*CONTRACT, *DETAILS]].reset_index(drop=True)
+    differences_of_family = pd.DataFrame(of_family, index=units).fillna(0.0)
+    return _Measured(in_order.reset_index(drop=True), differences_of_family, identical)
 
 
 def _adjusted(
@@ -302,29 +261,12 @@ def _adjusted(
     testable = rows["p_value"].notna() & (rows["n_units"] >= MIN_UNITS)
     others = [metric for metric in declared.family[1:] if testable[metric]]
     if others:
-        columns = [measured.of_family[metric] for metric in others]
+        differences_of_others = measured.of_family[others].to_numpy()
         judged = judged_together(
-            rows.loc[others],
-            np.stack(columns, axis=1),
-            n_permutations,
-            resampling,
+            rows.loc[others], differences_of_others, n_permutations, resampling
         )
         rows.loc[others, judged.columns] = judged
     return rows
-
-
-def _jointly(
-    rows: pd.DataFrame,
-    joint: JointTests,
-    names: tuple[str, str],
-) -> pd.DataFrame:
-    """The rows, the primary metric judged together with all pairs of the conditions."""
-    primary = rows["primary"]
-    together = np.fmax(rows["p_value"], joint.p_adjusted(*names))
-    return rows.assign(
-        p_adjusted=rows["p_adjusted"].mask(primary, together),
-        level=rows["level"].mask(primary, joint.level),
-    )
 
 
 def _judged(
@@ -372,20 +314,10 @@ def _smallest_shown(
     share = 1 - each * rows["n_differ"] / furthest
     more = share.clip(0, 1).where(rows["mid"]).to_numpy()
 
-    def smallest(
-        error: str,
-        df: str,
-    ) -> Array:
-        return smallest_difference(
-            rows[error].to_numpy(),
-            rows[df].to_numpy(),
-            level,
-            each,
-            units,
-            more,
-        )
-
-    mde = np.fmax(smallest("error", "df"), smallest("error_shared", "df_shared"))
+    mde = np.full(len(rows), np.nan)
+    for error, df in (("error", "df"), ("error_shared", "df_shared")):
+        errors, dfs = rows[error].to_numpy(), rows[df].to_numpy()
+        mde = np.fmax(mde, smallest_difference(errors, dfs, level, each, units, more))
     mde = np.where(rows["ci_low"].notna(), mde, np.nan)
     return [_known_digits(value, df) for value, df in zip(mde, rows["df"])]
 

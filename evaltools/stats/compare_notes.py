@@ -1,7 +1,4 @@
-"""What a reader must know of a comparison.
-
-What did not pair, that there are few seeds, and which metrics have no verdict.
-"""
+"""What a reader must know of a comparison: what did not pair, and which metrics have no verdict."""
 
 from __future__ import annotations
 
@@ -30,20 +27,14 @@ def comparison_notes(
     `wholes`: all cells of the baseline and of the candidate, `pairing` those that pair, `names` the
     names of both. `rows` and `identical` are those of `Comparison`.
     """
-    n_seeds = min(len(pairing.baseline.seeds), len(pairing.candidate.seeds))
-    own_names = rows[rows["alias_of"] == ""]
     notes = []
     if identical:
         notes.append(Note("identical", {"n": len(pairing.baseline.units)}))
     notes += _left_over(wholes, pairing, names)
-    notes += _about_seeds(wholes, pairing, names, n_seeds)
+    n_seeds = min(len(pairing.baseline.seeds), len(pairing.candidate.seeds))
+    own_names = rows[rows["alias_of"] == ""]
     notes += _about_metrics(own_names, n_seeds, identical)
     return notes
-
-
-def _seeded(wholes: Sequence[Grid]) -> bool:
-    """Whether the runs are told apart by seeds."""
-    return any(seed for whole in wholes for seed in whole.seeds)
 
 
 def _left_over(
@@ -52,40 +43,11 @@ def _left_over(
     names: Sequence[str],
 ) -> Iterator[Note]:
     """The cells of each side that have no counterpart."""
-    code = "unpaired-cells" if _seeded(wholes) else "unpaired-units"
-    unpaired = pairing.unpaired
-    for side, name, whole in zip(("baseline", "candidate"), names, wholes):
-        left = unpaired[f"cells_{side}"]
+    is_seeded = any(seed for whole in wholes for seed in whole.seeds)
+    code = "unpaired-cells" if is_seeded else "unpaired-units"
+    for name, whole, left in zip(names, wholes, pairing.unpaired.values()):
         if left:
-            values = {
-                "left": left,
-                "total": int(whole.present.sum()),
-                "name": name,
-            }
-            yield Note(code, values)
-
-
-def _about_seeds(
-    wholes: Sequence[Grid],
-    pairing: Pairing,
-    names: Sequence[str],
-    n_seeds: int,
-) -> Iterator[Note]:
-    """How seeds pair, and that there are few of them."""
-    if not pairing.by_seed:
-        labels = ["/".join(map(str, whole.seeds)) for whole in wholes]
-        values = {
-            "a": names[0],
-            "b": names[1],
-            "seeds_a": labels[0],
-            "seeds_b": labels[1],
-        }
-        is_shared = set(wholes[0].seeds) & set(wholes[1].seeds)
-        yield Note("unequal-seeds" if is_shared else "no-common-seed", values)
-    if n_seeds == 1 and _seeded(wholes):
-        yield Note("one-seed-side")
-    if n_seeds == 2:
-        yield Note("two-seeds")
+            yield Note(code, {"left": left, "total": int(whole.present.sum()), "name": name})
 
 
 def _about_metrics(
@@ -106,12 +68,8 @@ def _about_metrics(
         "some-seeds": measured & (rows["n_seeds"] < n_seeds),
     }
     for code, condition in cases.items():
-        found = rows[condition]
-        if len(found):
-            named = found if len(found) <= NAMED else found[:0]
-            values = {
-                "n": len(found),
-                "total": len(rows),
-                "titles": tuple(map(metric_title, named["metric"], named["title"])),
-            }
-            yield Note(code, values)
+        concerned = rows[condition]
+        if len(concerned):
+            named = concerned if len(concerned) <= NAMED else concerned[:0]
+            titles = tuple(map(metric_title, named["metric"], named["title"]))
+            yield Note(code, {"n": len(concerned), "total": len(rows), "titles": titles})

@@ -181,8 +181,7 @@ class Pairing(NamedTuple):
     """What two conditions have in common.
 
     `by_seed`: a cell pairs with the cell of the same seed and unit. Otherwise units pair, and each
-    side is averaged over its own seeds. `unpaired`: how many cells, units and seeds of each side
-    take no part (`cells_baseline`, `units_baseline`, ..., `seeds_candidate`).
+    side is averaged over its own seeds. `unpaired`: side -> how many of its cells take no part.
     """
 
     baseline: Grid
@@ -217,22 +216,7 @@ def pair(
     a = a.take(a.seeds, units)
     b = b.take(b.seeds, units)
     unpaired = {
-        **_left_over("baseline", baseline, a),
-        **_left_over("candidate", candidate, b),
+        "baseline": int(baseline.present.sum() - a.present.sum()),
+        "candidate": int(candidate.present.sum() - b.present.sum()),
     }
     return Pairing(a, b, by_seed, unpaired)
-
-
-def _left_over(
-    name: str,
-    whole: Grid,
-    paired: Grid,
-) -> dict[str, int]:
-    """How many cells, units and seeds of a side take no part."""
-    cells = whole.present.sum()
-    cells_paired = paired.present.sum()
-    return {
-        f"cells_{name}": int(cells - cells_paired),
-        f"units_{name}": len(whole.units) - len(paired.units),
-        f"seeds_{name}": len(whole.seeds) - len(paired.seeds),
-    }

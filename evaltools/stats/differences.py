@@ -73,6 +73,7 @@ def differences(
         "var_seed": tested.spread.from_seeds,
         "var_sample": tested.spread.from_samples,
         "var_residual": tested.spread.from_residual,
+        "pooled": tested.spread.pooled,
     }
     return tested.parts().assign(**columns)
 

@@ -7,7 +7,6 @@ the samples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ from .influence import Paired
 from .intervals import MIN_UNITS
 from .multiplicity import shared_seeds, step_down
 from .score_intervals import proportions
-from .seed_variance import SeedPool, seed_pool, seed_term
+from .seed_variance import seed_pool, seed_term
 from .sign_flips import flipped_p, sign_flip
 from .variance import (
     Spread,
@@ -37,8 +36,7 @@ class Evidence:
 
     `differences` (units, metrics) are `Paired.null_errors`, rounded. `p_samples` is the p of sign
     flips alone, `p_value` the p of the metric. `error` and `df` are the standard error of delta and
-    its degrees of freedom; `spread` says what they are made of. `pool` is what the seeds of several
-    conditions differ by, if there is one; `pooled` says of which metrics it was used.
+    its degrees of freedom; `spread` says what they are made of.
     """
 
     paired: Paired
@@ -48,8 +46,6 @@ class Evidence:
     error: Array
     df: Array
     spread: Spread
-    pool: SeedPool | None
-    pooled: Array
 
     @property
     def several(self) -> Array:
@@ -63,7 +59,7 @@ class Evidence:
         seed. `mid`: whether the metric is a proportion, whose p is mid-p.
         """
         from_seeds = self.spread.from_seeds
-        seeds_that_tell = np.where(self.pooled, 2, 1)
+        seeds_that_tell = np.where(self.spread.pooled, 2, 1)
         return pd.DataFrame(
             {
                 "p_value": self.p_value,
@@ -81,19 +77,17 @@ def evidence(
     paired: Paired,
     n_permutations: int,
     resampling: Resampling,
-    pool: SeedPool | None = None,
 ) -> Evidence:
     """The p of every metric by itself, and the standard error of its delta.
 
-    `pool` is what the seeds of all conditions of a study differ by; by default it is made from both
-    sides. It is used for metrics whose seeds differ equally much everywhere, and only by the method
-    "auto". Plain counts and metrics that a side lacks have no p (nan).
+    By the method "auto" the seeds of both sides count together for metrics in which they differ
+    equally much. Plain counts and metrics that a side lacks have no p (nan).
     """
     compiled = paired.baseline.compiled
     several = paired.n_seeds > 1
-    spread, pool, pooled = _spread(paired, resampling, pool)
+    spread = _spread(paired, resampling)
     error, _, df = spread.widest(resampling.confidence)
-    values = np.concatenate([paired.a.values, paired.b.values])
+    values = np.concatenate([paired.baseline.values, paired.candidate.values])
     error = np.where(negligible(error**2, values), 0.0, error)
 
     differences = rounded(paired.null_errors)
@@ -111,35 +105,22 @@ def evidence(
         error,
         df,
         spread,
-        pool,
-        pooled,
     )
 
 
 def _spread(
     paired: Paired,
     resampling: Resampling,
-    pool: SeedPool | None,
-) -> tuple[Spread, SeedPool | None, Array]:
-    """(spread of delta, pool of the seeds, for which metrics it was used).
-
-    Metrics of several seeds have variance components, all others the spread of their samples.
-    """
+) -> Spread:
+    """The spread of delta: of several seeds variance components, else the spread of the samples."""
     several = paired.n_seeds > 1
     samples = sample_term(paired.errors, paired.n_units)
     one_seed = spread_of_samples(samples)
     if not several.any():
-        return one_seed, None, np.zeros_like(several)
-    terms = [
-        seed_term(paired.a, paired.baseline),
-        seed_term(paired.b, paired.candidate),
-    ]
-    if resampling.method != "auto":
-        pool = None
-    elif pool is None:
-        pool = seed_pool(terms)
-    many_seeds, pooled = spread_of_pair(paired, samples, terms, pool)
-    return many_seeds.where(several, one_seed), pool, pooled
+        return one_seed
+    terms = [seed_term(paired.baseline), seed_term(paired.candidate)]
+    pool = seed_pool(terms) if resampling.method == "auto" else None
+    return spread_of_pair(paired, samples, terms, pool).where(several, one_seed)
 
 
 def judged_together(
@@ -185,22 +166,13 @@ def decide(
     paired: Paired,
     resampling: Resampling,
     n_permutations: int = 1_000,
-    family: Sequence[int] = (),
 ) -> Array:
     """(metrics,): 1 or -1 where delta is shown to lie above or below 0, else 0.
 
-    Every metric is judged as the primary one, but those at the positions in `family` are adjusted
-    together. This is the rule of `compare.verdicts` without the bootstrap of single seeds, whose
-    interval leaves out 0 where p is small. It is quick enough for simulations.
+    Every metric is judged as the primary one. This is the rule of `compare.verdicts` without the
+    bootstrap of single seeds, whose interval leaves out 0 where p is small. It is quick enough for
+    simulations.
     """
     tested = evidence(paired, n_permutations, resampling)
-    level = resampling.level
-    enough = (paired.n_units >= MIN_UNITS) & ~np.isnan(tested.p_value)
-    p = tested.p_value.copy()
-    members = [metric for metric in family if enough[metric]]
-    if members:
-        parts = tested.parts().iloc[members]
-        differences = tested.differences[:, members]
-        judged = judged_together(parts, differences, n_permutations, resampling)
-        p[members] = judged["p_adjusted"]
-    return np.where(enough & (p <= level), np.sign(paired.delta), 0.0)
+    shown = (paired.n_units >= MIN_UNITS) & (tested.p_value <= resampling.level)
+    return np.where(shown, np.sign(paired.delta), 0.0)

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..core.metric_matrix import Compiled, require_measured
+from ..core.metric_matrix import Compiled
 from .arrays import Array, divide
 from .design import Grid
 from .large_samples import over_units
@@ -23,7 +23,7 @@ from .mover import unit_differences, unit_shares
 
 @dataclass(frozen=True)
 class Cells:
-    """Column sums of every cell of a condition.
+    """Column sums of every cell of a condition, and what the cells bring into its metrics.
 
     `sums` (seeds, units, columns of `compiled`) are 0 where the cell is not `present` (seeds,
     units).
@@ -62,16 +62,11 @@ class Cells:
         All units take part in a count.
         """
         compiled = self.compiled
-        active = (self.den != 0).any(axis=0)
-        if (compiled.denominator < 0).any():
-            # terms of opposite sign can cancel
-            size = self.sums @ np.abs(compiled.denominator)
-            active |= (size != 0).any(axis=0)
-        columns = []
-        for uses in compiled.uses:
-            columns.append(active[:, uses].any(axis=1))
-        takes_part = np.stack(columns, axis=1)
-        return takes_part | compiled.counts
+        # sizes, because terms of opposite sign can cancel
+        size = np.abs(self.sums) @ np.abs(compiled.denominator)
+        in_ratio = (size != 0).any(axis=0)
+        in_metric = in_ratio.astype(float) @ compiled.uses.T > 0
+        return in_metric | compiled.counts
 
     def ratio_errors(self, ratios: Array) -> Array:
         """(num - ratio * den) / D of every cell, (seeds, units, ratios); 0 where D is 0.
@@ -83,15 +78,23 @@ class Cells:
         errors /= self._divisor
         return errors
 
-    def errors(self, ratios: Array) -> Array:
-        """`ratio_errors` put together to metrics, (seeds, units, metrics)."""
-        return self.compiled.combined(self.ratio_errors(ratios))
-
     @cached_property
     def own_errors(self) -> Array:
         """`ratio_errors` at each seed's own ratios; at 0 where it has none."""
         ratios = self.compiled.ratios(self.totals)
         return self.ratio_errors(np.nan_to_num(ratios))
+
+    @cached_property
+    def values(self) -> Array:
+        """Metrics of every seed, (seeds, metrics); nan where not measured in that seed."""
+        values = self.compiled.values(self.totals)
+        has_cells = np.any(self.present, axis=1, keepdims=True)
+        return np.where(has_cells | self.compiled.counts, values, np.nan)
+
+    @cached_property
+    def errors(self) -> Array:
+        """What every cell brings into a metric of its seed, (seeds, units, metrics); sums to 0 over the units."""
+        return self.compiled.combined(self.own_errors)
 
     @property
     def bias(self) -> Array:
@@ -113,38 +116,18 @@ def cell_sums(
     grid: Grid,
     compiled: Compiled,
 ) -> Cells:
-    """The cells of a grid with the columns that a metric table needs.
-
-    ValueError as `require_measured`.
-    """
-    for frame in grid.frames:
-        require_measured(frame, compiled)
+    """The cells of a grid with the columns that a metric table needs."""
     return Cells(compiled, grid.sums(compiled.columns), grid.present)
 
 
 @dataclass(frozen=True)
 class Influence:
-    """Metrics of every seed, and what every cell brings into them.
+    """Metrics of every seed, and what every cell brings into them: four of the fields of `Cells`."""
 
-    `values` (seeds, metrics), nan where not measured in that seed. `errors` (seeds, units, metrics)
-    sum to 0 over the units of a seed. `takes_part` (units, metrics) as in `Cells`.
-    """
-
+    present: Array
+    takes_part: Array
     values: Array
     errors: Array
-    takes_part: Array
-
-
-def influence(condition: Cells) -> Influence:
-    """Influence of every cell on every metric of its seed."""
-    compiled = condition.compiled
-    values = compiled.values(condition.totals)
-    has_cells = np.any(condition.present, axis=1, keepdims=True)
-    return Influence(
-        values=np.where(has_cells | compiled.counts, values, np.nan),
-        errors=compiled.combined(condition.own_errors),
-        takes_part=condition.takes_part,
-    )
 
 
 def seen(present: Array, measured: Array) -> Array:
@@ -190,21 +173,11 @@ class Paired:
     by_seed: bool
 
     @cached_property
-    def a(self) -> Influence:
-        """Influence of the baseline's cells."""
-        return influence(self.baseline)
-
-    @cached_property
-    def b(self) -> Influence:
-        """Influence of the candidate's cells."""
-        return influence(self.candidate)
-
-    @cached_property
     def in_a(self) -> Array:
         """(seeds, metrics): the baseline's seeds that count."""
-        measured = ~np.isnan(self.a.values)
+        measured = ~np.isnan(self.baseline.values)
         if self.by_seed:
-            return measured & ~np.isnan(self.b.values)
+            return measured & ~np.isnan(self.candidate.values)
         return measured
 
     @cached_property
@@ -212,17 +185,17 @@ class Paired:
         """(seeds, metrics): the candidate's seeds that count."""
         if self.by_seed:
             return self.in_a
-        return ~np.isnan(self.b.values)
+        return ~np.isnan(self.candidate.values)
 
     @cached_property
     def value_a(self) -> Array:
         """The baseline's metrics, means over seeds."""
-        return seed_mean(self.a.values, self.in_a)
+        return seed_mean(self.baseline.values, self.in_a)
 
     @cached_property
     def value_b(self) -> Array:
         """The candidate's metrics, means over seeds."""
-        return seed_mean(self.b.values, self.in_b)
+        return seed_mean(self.candidate.values, self.in_b)
 
     @cached_property
     def delta(self) -> Array:
@@ -232,14 +205,14 @@ class Paired:
     @cached_property
     def errors(self) -> Array:
         """What each unit brings into `delta`, (units, metrics)."""
-        errors_a = seed_mean(self.a.errors, self.in_a)
-        errors_b = seed_mean(self.b.errors, self.in_b)
+        errors_a = seed_mean(self.baseline.errors, self.in_a)
+        errors_b = seed_mean(self.candidate.errors, self.in_b)
         return errors_b - errors_a
 
     @cached_property
     def n_units(self) -> Array:
         """Units in a denominator of either side, and on both sides in a seed that counts."""
-        takes_part = self.a.takes_part | self.b.takes_part
+        takes_part = self.baseline.takes_part | self.candidate.takes_part
         takes_part &= seen(self.baseline.present, self.in_a)
         takes_part &= seen(self.candidate.present, self.in_b)
         return takes_part.sum(axis=0)

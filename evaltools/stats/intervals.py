@@ -13,21 +13,20 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from ..core.estimates import complete, public_frame
 from ..core.metric import Metric, MetricTable
-from ..core.metric_matrix import Compiled, column_values, compile_table, require_measured
+from ..core.metric_matrix import Compiled, column_values, compile_table
 from ..core.resampling import Resampling
 from .arrays import Array
 from .bootstrap import resampled
 from .bounds import Intervals
 from .design import add_rows
-from .influence import Cells, influence
+from .influence import Cells
 from .large_samples import metric_groups, over_units
 from .measured import measured_groups
 from .run_bounds import run_bounds
-from .score_intervals import first_ratio, proportions, score_interval
+from .score_intervals import first_ratio, normal_quantile, proportions, score_interval
 
 MIN_UNITS = 10
 """Fewer resampling units than this carry no bootstrap (coverage: docs/statistics.md)."""
@@ -98,14 +97,13 @@ def estimate_run(
     """The estimates of one run, as `estimate`, in the form of `core.estimates`."""
     estimates = []
     order: list[int] = []
-    groups = measured_groups(table, [units])
+    groups = measured_groups(table, [units], unit)
     # the texts of samples would be copied for every group
     units = units[[unit, *compile_table(table).columns]]
     for group in groups:
         rows = group.rows(units)
         index, names = pd.factorize(rows[unit], use_na_sentinel=False)
         for metrics, compiled in metric_groups(table, group.metrics, len(names), len(names)):
-            require_measured(units, compiled, unit)
             sums = unit_sums(rows, compiled.columns, index)
             estimates.append(_estimates(compiled, sums, resampling))
             order += metrics
@@ -154,17 +152,21 @@ def run_intervals(
     measured = ~np.isnan(values) & ~compiled.counts & (n_units > 0)
     carried = measured & (n_units >= MIN_UNITS)
     if resampling.method == "auto":
-        bounds = run_bounds(run, resampling.confidence)
-        score = bounds.intervals
-        carried &= np.isnan(score.low) | bounds.carries
+        score, carries = run_bounds(run, resampling.confidence)
+        carried &= np.isnan(score.low) | carries
         known = measured
     else:
         known = measured & proportions(compiled)
-        score = _wilson_of_units(values, n_units, known, resampling.confidence)
+        # each unit is one trial
+        trials = np.maximum(n_units, 1)
+        share = np.clip(np.where(known, values, 0.5), 0.0, 1.0)
+        score = Intervals.none(len(values))
+        z = normal_quantile(resampling.confidence)
+        score.fill(known, *score_interval(share, trials, z), "wilson")
     drawn = resampled(
         sides=[run.sums[0]],
         metrics_of=compiled.values,
-        errors=influence(run).errors[0],
+        errors=run.errors[0],
         bias=run.bias[0],
         n_units=n_units,
         unlimited=~np.isfinite(compiled.ends).all(axis=0),
@@ -181,19 +183,3 @@ def run_intervals(
     )
     intervals.fill(known, score.low, score.high, score.method)
     return intervals
-
-
-def _wilson_of_units(
-    values: Array,
-    n_units: Array,
-    known: Array,
-    confidence: float,
-) -> Intervals:
-    """Wilson's interval of the `known` proportions, each unit one trial."""
-    hits = values * n_units
-    is_whole = np.abs(hits - np.round(hits)) < 1e-9
-    hits = np.where(is_whole, np.round(hits), hits)
-    trials = np.maximum(n_units, 1)
-    share = np.where(known, hits / trials, 0.5)
-    low, high = score_interval(np.clip(share, 0.0, 1.0), trials, ndtri(0.5 + confidence / 2))
-    return Intervals(low, high, np.full(len(values), "wilson", dtype=object))

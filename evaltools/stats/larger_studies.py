@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,32 +12,25 @@ from .detectable import smallest_difference, units_needed
 from .variance import Components
 
 
-@dataclass(frozen=True)
-class LargerStudy:
-    """A study that is larger than one that was made, and the `mde` to expect of it.
-
-    `code`: "more-seeds" (two more) or "more-samples" (twice as many). `share`: the mde as a part of
-    today's.
-    """
-
-    code: str
-    mde: float
-    share: float
-
-
 def larger_studies(
     row: Mapping[Any, Any],
     confidence: float = 0.95,
-) -> list[LargerStudy]:
+) -> dict[str, float]:
     """What larger studies could show of a "tied" row of `Comparison.table`, the best first.
 
-    [] for every other verdict. Each mde is today's times the ratio of what the variance components
-    let expect then and now. Of a study of one seed, more seeds cannot be spoken of.
+    "more-seeds" (two more) and "more-samples" (twice as many) -> the mde to expect then, as a part
+    of today's, by the variance components. Empty for every other verdict; of a study of one seed,
+    more seeds cannot be spoken of.
     """
     if row["verdict"] != "tied" or pd.isna(row["mde"]):
-        return []
+        return {}
     n, seeds = int(row["n_units"]), int(row["n_seeds"])
-    components = _components_of(row, confidence)
+    components = Components(
+        seed=row["var_seed"] * seeds,
+        sample=row["var_sample"] * n,
+        residual=row["var_residual"] * n * seeds,
+        sides=1 + row["pooled"],
+    )
     level = np.array(row["level"])
     units = units_needed(level, np.array(False))
 
@@ -52,25 +44,4 @@ def larger_studies(
     shares = {"more-samples": expected(2, 0) / now}
     if seeds > 1:
         shares["more-seeds"] = expected(1, 2) / now
-    studies = []
-    for code, share in shares.items():
-        studies.append(LargerStudy(code, row["mde"] * share, share))
-    return sorted(studies, key=lambda study: study.share)
-
-
-def _components_of(
-    row: Mapping[Any, Any],
-    confidence: float,
-) -> Components:
-    """The variance components of the difference in a row.
-
-    Whether the seeds of both sides were pooled shows in the degrees of freedom.
-    """
-    n, seeds = int(row["n_units"]), int(row["n_seeds"])
-    parts = row["var_seed"] * seeds, row["var_sample"] * n, row["var_residual"] * n * seeds
-
-    def distance(components: Components) -> float:
-        df = components.spread(n, seeds).widest(confidence)[2]
-        return abs(float(df) - row["df"])
-
-    return min(Components(*parts), Components(*parts, sides=2), key=distance)
+    return dict(sorted(shares.items(), key=lambda study: study[1]))

@@ -18,7 +18,7 @@ Measured error: docs/benchmarks.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -30,7 +30,7 @@ from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
 from .arrays import ROUNDING, Array, divide, rounded
 from .design import Runs, add_rows, grid, in_order
-from .influence import Cells, cell_sums, influence
+from .influence import Cells, cell_sums
 from .intervals import MIN_UNITS
 from .large_samples import LARGE
 from .measured import measured_runs
@@ -41,9 +41,6 @@ from .sign_flips import sign_patterns
 from .variance import SampleTerm, spread
 
 PAIRS = ("baseline", "candidate", "delta", "n_units", "p_adjusted")
-
-AT_ONCE = 4_000_000
-"""Numbers that the columns of some pairs have, which are put together at a time."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ def joint_tests(
     compiled = compile_table(subset(table, [metric]))
     columns = _columns(list(conditions.values()), compiled, unit)
     first, second = np.triu_indices(len(names), 1)
-    differences, delta, n_units = _of_pairs(columns, first, second)
+    differences, delta, n_units = _of_pairs(columns)
     p = np.full(len(first), np.nan)
     level = resampling.level
     tested = (n_units >= MIN_UNITS) & ~np.isnan(delta)
@@ -172,7 +169,7 @@ def _columns(
     compiled: Compiled,
     unit: str,
 ) -> _Columns:
-    grids = [grid(measured_runs(runs, compiled), unit) for runs in conditions]
+    grids = [grid(measured_runs(runs, compiled.metrics, unit), unit) for runs in conditions]
     labels = set().union(*(side.units for side in grids))
     units = pd.Index(in_order(labels), dtype=object)
     sums = []
@@ -182,7 +179,7 @@ def _columns(
         cells = cell_sums(side.take(side.seeds, units), compiled)
         sums.append(_mean_over_seeds(cells))
         present.append(cells.present.any(axis=0))
-        terms.append(seed_term(influence(cells), cells).take([0]))
+        terms.append(seed_term(cells).take([0]))
     return _Columns(compiled, np.stack(sums), np.stack(present), SeedTerm.join(terms))
 
 
@@ -192,32 +189,23 @@ def _mean_over_seeds(cells: Cells) -> Array:
     return cells.sums.sum(axis=0) / n_seeds[:, None]
 
 
-def _of_pairs(
-    columns: _Columns,
-    first: Array,
-    second: Array,
-) -> tuple[Array, Array, Array]:
-    """(differences (units, pairs), delta (pairs), units in common (pairs)), some pairs at a time."""
-    of_pair = columns.sums.shape[1] * columns.sums.shape[2]
-    size = max(1, AT_ONCE // max(of_pair, 1))
-    parts = []
-    for start in range(0, len(first), size):
-        chosen = slice(start, start + size)
-        parts.append(_differences(columns, first[chosen], second[chosen]))
+def _of_pairs(columns: _Columns) -> tuple[Array, Array, Array]:
+    """(differences (units, pairs), delta (pairs), units in common (pairs)), each condition with all later ones."""
+    parts = [_differences(columns, first) for first in range(len(columns.sums) - 1)]
     differences, delta, n_units = zip(*parts)
     return np.concatenate(differences, axis=1), np.concatenate(delta), np.concatenate(n_units)
 
 
 def _differences(
     columns: _Columns,
-    first: Array,
-    second: Array,
+    first: int,
 ) -> tuple[Array, Array, Array]:
     """As `_of_pairs`, linearised where both sides of a pair have the mean of their ratios."""
     compiled = columns.compiled
-    both = columns.present[first] & columns.present[second]
+    later = slice(first + 1, None)
+    both = columns.present[first] & columns.present[later]
     a = np.where(both[:, :, None], columns.sums[first], 0.0)
-    b = np.where(both[:, :, None], columns.sums[second], 0.0)
+    b = np.where(both[:, :, None], columns.sums[later], 0.0)
     delta = compiled.values(b.sum(axis=1)) - compiled.values(a.sum(axis=1))
     differences = unit_differences(
         a @ compiled.numerator,
@@ -340,9 +328,7 @@ def _pools(
     differ by chance.
     """
     conditions = [terms.take([index]) for index in range(len(terms.plain))]
-    every = seed_pool(conditions)
-    every = replace(every, alike=every.alike | every.unlike)
-    return [seed_pool([a, b]), every]
+    return [seed_pool([a, b]), seed_pool(conditions, level=0.0)]
 
 
 def _t_of(

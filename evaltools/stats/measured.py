@@ -44,20 +44,24 @@ class MeasuredGroup:
 def measured_groups(
     table: MetricTable,
     frames: Sequence[pd.DataFrame],
+    unit: str,
 ) -> list[MeasuredGroup]:
     """The metrics of a table in groups that are measured in the same rows of all frames.
 
-    KeyError names the columns that a frame lacks.
+    KeyError names the columns that a frame lacks; ValueError as `require_measured`.
 
     >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
     >>> judge = Metric(name="judge", numerator="score", denominator="scored", better="higher")
-    >>> units = pd.DataFrame({"right": [1, 0], "n": 1, "score": [0.5, None], "scored": [1, None]})
-    >>> groups = measured_groups([accuracy, judge], [units])
+    >>> units = pd.DataFrame({"id": [1, 2], "right": 1, "n": 1, "score": [0.5, None], "scored": [1, None]})
+    >>> groups = measured_groups([accuracy, judge], [units], "id")
     >>> [(group.metrics, group.columns) for group in groups]
     [([0], ()), ([1], ('score', 'scored'))]
     """
     compiled = compile_table(table)
+    for frame in frames:
+        require_columns(frame, compiled.columns)
+        require_measured(frame, compiled, unit)
     nulls = _null_rows(compiled, frames)
     groups: dict[bytes, MeasuredGroup] = {}
     for metric in range(len(compiled.metrics)):
@@ -74,16 +78,15 @@ def measured_groups(
 
 def measured_runs(
     runs: Runs,
-    compiled: Compiled,
+    table: MetricTable,
+    unit: str,
 ) -> Runs:
     """A condition with the rows in which the first metric of a table is measured.
 
     ValueError as `require_measured`.
     """
-    for frame in runs.values():
-        require_measured(frame, compiled)
-    group = MeasuredGroup([0], _columns_of(compiled, 0))
-    return group.runs(runs)
+    first = measured_groups(table, list(runs.values()), unit)[0]
+    return first.runs(runs)
 
 
 def _columns_of(
@@ -105,8 +108,6 @@ def _null_rows(
     nulls: dict[str, Array] = {}
     if not frames:
         return nulls
-    for frame in frames:
-        require_columns(frame, compiled.columns)
     for column in compiled.columns:
         is_null = np.concatenate([frame[column].isna().to_numpy() for frame in frames])
         if is_null.any():
@@ -205,20 +206,6 @@ def _ends(
         with_added = np.where(np.isfinite(with_added), with_added, np.nan)
         ends.append(np.where(added > 0, with_added, as_measured))
     at_least, at_most = ends
-    low = _combined(compiled, at_least, at_most)
-    high = _combined(compiled, at_most, at_least)
+    low = compiled.combined(at_least, at_most)
+    high = compiled.combined(at_most, at_least)
     return seed_mean(low, ~np.isnan(low)), seed_mean(high, ~np.isnan(high))
-
-
-def _combined(
-    compiled: Compiled,
-    added: Array,
-    taken: Array,
-) -> Array:
-    """Metrics (seeds, metrics) from ratios (seeds, ratios): those that are added, those taken off."""
-    metrics = np.zeros((len(added), len(compiled.parts)))
-    for metric, parts in enumerate(compiled.parts):
-        for ratio, weight in parts:
-            values = added if weight > 0 else taken
-            metrics[:, metric] += weight * values[:, ratio]
-    return metrics

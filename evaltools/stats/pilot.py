@@ -24,7 +24,8 @@ from .evidence import evidence
 from .influence import Paired, cell_sums, seed_mean
 from .intervals import MIN_UNITS
 from .measured import measured_runs
-from .variance import Components, Spread, spread_of_runs
+from .seed_variance import seed_term
+from .variance import Components, sample_term, spread
 
 TAILS = 2.0
 """Least excess kurtosis of differences. A few units seldom show the tails that differences of scores
@@ -96,25 +97,16 @@ class Pilot:
                 room=f"{room:.3f}",
             )
         means = self.cells.mean(axis=0)
-        largest = float(means.max())
-        if difference >= largest:
+        smallest, largest = means.min(), means.max()
+        if not smallest < difference < largest:
             raise UsageError(
-                "a difference of {difference:g} in {metric} is beyond these runs: "
-                "no {unit} of theirs differs by more than {largest}",
-                difference=difference,
-                metric=name,
-                unit=unit,
-                largest=f"{largest:.3g}",
-            )
-        smallest = float(means.min())
-        if difference <= smallest:
-            raise UsageError(
-                "a difference of {difference:g} in {metric} is below these runs: "
-                "no {unit} of theirs differs by less than {smallest}",
+                "a difference of {difference:g} in {metric} lies outside these runs: "
+                "single units ({unit}) differ by {smallest} to {largest}",
                 difference=difference,
                 metric=name,
                 unit=unit,
                 smallest=f"{smallest:.3g}",
+                largest=f"{largest:.3g}",
             )
 
     def varying(self, components: Components) -> Pilot:
@@ -180,7 +172,7 @@ def pilot(
             "{metric} can be neither better nor worse: there is no difference in it to plan for",
             metric=metric,
         )
-    measured = [measured_runs(runs, compiled) for runs in conditions]
+    measured = [measured_runs(runs, compiled.metrics, unit) for runs in conditions]
     paired, units, cells = paired_cells(measured, compiled, unit)
     n = len(units)
     if n < MIN_UNITS:
@@ -200,16 +192,16 @@ def pilot(
         )
     deviations = cells.mean(axis=1, keepdims=True) - cells.mean()
     cells = moved_cells(cells, -deviations)
-    sides = 1
+    df_seeds = seeds - 1.0
     if len(conditions) == 1:
         cells = np.concatenate([cells, -cells]).reshape(1, -1)
         components = _of_one_condition(measured[0], unit, compiled, n, seeds, resampling)
     else:
         tested = evidence(paired, 1, resampling)
-        sides = 2 if seeds > 1 and tested.pooled[0] else 1
-        components = _first(tested.spread, n, seeds, sides)
+        components = Components.from_spread(tested.spread.take(0), n, seeds)
+        df_seeds *= components.sides
     value = float(paired.value_a[0])
-    return Pilot(planned, value, cells, components, n, seeds, df_seeds=sides * (seeds - 1.0))
+    return Pilot(planned, value, cells, components, n, seeds, df_seeds)
 
 
 def paired_cells(
@@ -283,7 +275,8 @@ def _differences(paired: Paired) -> Array:
         [compiled.ratios(paired.baseline.totals), compiled.ratios(paired.candidate.totals)]
     )
     middle = np.nan_to_num(seed_mean(ratios, ~np.isnan(ratios)))[None]
-    errors = (paired.candidate.errors(middle) - paired.baseline.errors(middle))[:, :, 0]
+    errors = paired.candidate.ratio_errors(middle) - paired.baseline.ratio_errors(middle)
+    errors = compiled.combined(errors)[:, :, 0]
     present = paired.baseline.present
     in_units = errors * present.sum(axis=1)[:, None]
     return np.where(present, in_units, np.nan)[paired.in_a[:, 0]]
@@ -310,17 +303,8 @@ def _of_one_condition(
 ) -> Components:
     """The components of a difference to a condition like this one: twice its own, none of samples."""
     cells = cell_sums(grid(runs, unit), compiled)
-    single = _first(spread_of_runs(cells, np.array([n])), n, seeds, 1)
+    errors = seed_mean(cells.errors, ~np.isnan(cells.values))
+    of_mean = spread(sample_term(errors, np.array([n])), seed_term(cells))
+    single = Components.from_spread(of_mean.take(0), n, seeds)
     sides = 2 if resampling.method == "auto" else 1
     return Components(2 * single.seed, 0.0, 2 * single.residual, sides)
-
-
-def _first(
-    spread: Spread,
-    n: int,
-    seeds: int,
-    sides: int,
-) -> Components:
-    """The components of the first metric, as numbers."""
-    c = Components.from_spread(spread, n, seeds)
-    return Components(float(c.seed[0]), float(c.sample[0]), float(c.residual[0]), sides)

@@ -22,7 +22,7 @@ from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
-from .arrays import Array
+from .arrays import Array, least
 from .design import Runs
 from .intervals import MIN_UNITS
 from .large_samples import LARGE
@@ -60,10 +60,6 @@ MOST_DOUBT = 1.5
 
 TRIES, NEAR = 6, 0.02
 """Numbers of samples that are tried, until the power of one is so near to the power wanted."""
-
-HALVINGS = 30
-"""Steps of the search for the least number of samples, each of which halves its logarithm's range.
-"""
 
 PILOTS = 400
 """Sets of variance components, as likely as the pilot's, that its uncertainty is made of."""
@@ -270,16 +266,14 @@ def needed(
     128.0
     """
     shape = np.shape(c.seed)
-    low = np.full(shape, float(MIN_UNITS))
-    high = np.full(shape, float(MOST))
-    # not "< power": the power of nan is never enough
-    never = ~(approximate(c, difference, high, seeds, confidence) >= power)
-    for _ in range(HALVINGS):
-        middle = np.sqrt(low * high)
-        enough = approximate(c, difference, middle, seeds, confidence) >= power
-        low = np.where(enough, low, middle)
-        high = np.where(enough, middle, high)
-    return np.where(never, np.inf, np.ceil(high - 0.01))
+
+    def is_enough(n: Array) -> Array:
+        # the power of nan is never enough
+        return approximate(c, difference, n, seeds, confidence) >= power
+
+    most = np.full(shape, float(MOST))
+    n = least(is_enough, np.full(shape, float(MIN_UNITS)), most)
+    return np.where(is_enough(most), np.ceil(n - 0.01), np.inf)
 
 
 @dataclass(frozen=True)
@@ -334,15 +328,13 @@ class _Wanted:
         if not np.isfinite(normal):
             return 1.0
         confidence = self.resampling.confidence
-        low, high = 1.0, MOST_DOUBT
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            power = approximate(others, self.difference, middle * normal, seeds, confidence)
-            if power.mean() >= self.power:
-                high = middle
-            else:
-                low = middle
-        return high
+
+        def is_enough(times: Array) -> bool:
+            n = times * normal
+            power = approximate(others, self.difference, n, seeds, confidence)
+            return bool(power.mean() >= self.power)
+
+        return float(least(is_enough, 1.0, MOST_DOUBT))
 
     def power_of(
         self,

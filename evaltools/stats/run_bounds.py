@@ -42,22 +42,11 @@ that are all at the limits, is smaller than 1 to CLOSEST. What was not drawn cou
 the spread."""
 
 
-@dataclass(frozen=True)
-class RunBounds:
-    """Score intervals of one run; arrays over metrics.
-
-    `carries`: whether the units carry a bootstrap of a metric within limits.
-    """
-
-    intervals: Intervals
-    carries: Array
-
-
 def run_bounds(
     run: Cells,
     confidence: float,
-) -> RunBounds:
-    """The interval of every metric without resampling.
+) -> tuple[Intervals, Array]:
+    """The interval of every metric without resampling, and whether the units carry a bootstrap.
 
     - A proportion of units that are one trial each: "mid-p".
     - Another ratio: "score-t" with n - 1 degrees of freedom; n, of units that weigh m in the
@@ -70,22 +59,50 @@ def run_bounds(
     has no limits.
     """
     compiled = run.compiled
-    values = np.nan_to_num(compiled.values(run.totals)[0])
-    errors = compiled.combined(run.own_errors)[0]
-    is_constant = ~varies(errors, values)
-    plain = _one_trial_each(run)
-    low, high, carries = _of_metrics(run, values, confidence)
-    has_limits = ~np.isnan(low)
-    is_single = np.array([len(parts) == 1 for parts in compiled.parts], dtype=bool)
-    is_difference = np.array([_is_difference(parts) for parts in compiled.parts], dtype=bool)
+    varying = varies(run.errors[0], np.nan_to_num(run.values[0]))
+    ratios = _ratio_bounds(run, confidence)
+    lowest, highest = compiled.ends
+    intervals = _mid_p(run, confidence)
+    carries = np.zeros(len(compiled.parts), dtype=bool)
+    for metric, parts in enumerate(compiled.parts):
+        indices = [ratio for ratio, _ in parts]
+        weights = np.array([weight for _, weight in parts])
+        is_difference = len(parts) == 2 and weights.sum() == 0
+        no_limits = np.isnan(ratios.below[indices]).any()
+        if no_limits or intervals.method[metric] != "none":
+            continue
+        if is_difference and not varying[metric]:
+            continue
+        method = "mover" if len(parts) > 1 else "score-t"
+        if is_difference:
+            below, above, carries[metric] = _gains_and_losses(run, parts, confidence)
+        else:
+            together = correlations(run.own_errors[0][:, indices])
+            below, above = mover(weights, ratios.below[indices], ratios.above[indices], together)
+            carries[metric] = ratios.carries[indices].all()
+        value = weights @ ratios.values[indices]
+        intervals.low[metric] = max(value - below, lowest[metric])
+        intervals.high[metric] = min(value + above, highest[metric])
+        intervals.method[metric] = method if varying[metric] else CONSTANT
+    return intervals, carries
 
-    intervals = Intervals.none(len(values))
-    intervals.fill(plain, *_mid_p(run, plain, confidence), "mid-p")
-    known = has_limits & ~(is_difference & is_constant)
-    intervals.fill(known & is_constant, low, high, CONSTANT)
-    intervals.fill(known & is_single, low, high, "score-t")
-    intervals.fill(known, low, high, "mover")
-    return RunBounds(intervals, carries & ~plain)
+
+def _mid_p(
+    run: Cells,
+    confidence: float,
+) -> Intervals:
+    """The intervals of the proportions of units that are one trial each."""
+    compiled = run.compiled
+    ratio = first_ratio(compiled)
+    den = run.den[0]
+    trials = over_units(den)
+    one_trial_each = sum_products(den, den) == trials
+    trials = np.maximum(trials[ratio], 1.0)
+    successes = np.clip(over_units(run.num[0])[ratio], 0.0, trials)
+    low, high = mid_p(successes, trials, confidence)
+    intervals = Intervals.none(len(ratio))
+    intervals.fill(one_trial_each[ratio] & proportions(compiled), low, high, "mid-p")
+    return intervals
 
 
 def carries_difference(
@@ -100,64 +117,6 @@ def carries_difference(
     mean_square = sum_products(differences, differences) * len(differences)
     is_large = mean_square >= (LEAST_SIZE * span) ** 2
     return is_large & (deciding(differences) >= CARRIES_DIFFERENCE)
-
-
-def _one_trial_each(run: Cells) -> Array:
-    """(metrics,): whether the metric is a proportion of units that are one trial each."""
-    den = run.den[0]
-    one_trial_each = sum_products(den, den) == over_units(den)
-    compiled = run.compiled
-    return one_trial_each[first_ratio(compiled)] & proportions(compiled)
-
-
-def _mid_p(
-    run: Cells,
-    plain: Array,
-    confidence: float,
-) -> tuple[Array, Array]:
-    """(low, high) of the `plain` proportions; of the others they mean nothing."""
-    ratio = first_ratio(run.compiled)
-    trials = over_units(run.den[0])[ratio]
-    successes = over_units(run.num[0])[ratio]
-    is_known = plain & (trials > 0)
-    trials = np.where(is_known, trials, 1.0)
-    successes = np.where(is_known, np.clip(successes, 0.0, trials), 0.0)
-    return mid_p(successes, trials, confidence)
-
-
-def _of_metrics(
-    run: Cells,
-    values: Array,
-    confidence: float,
-) -> tuple[Array, Array, Array]:
-    """(low, high, whether the units carry a bootstrap) of every metric; nan without limits."""
-    compiled = run.compiled
-    ratios = _ratio_bounds(run, confidence)
-    errors = run.own_errors[0]
-    low = np.full(len(values), np.nan)
-    high = np.full(len(values), np.nan)
-    carries = np.zeros(len(values), dtype=bool)
-    for metric, parts in enumerate(compiled.parts):
-        indices = [ratio for ratio, _ in parts]
-        weights = np.array([weight for _, weight in parts])
-        if np.isnan(ratios.below[indices]).any():
-            continue
-        if _is_difference(parts):
-            down, up, carries[metric] = _gains_and_losses(run, parts, confidence)
-        else:
-            together = correlations(errors[:, indices])
-            down, up = mover(weights, ratios.below[indices], ratios.above[indices], together)
-            carries[metric] = ratios.carries[indices].all()
-        value = weights @ ratios.values[indices]
-        low[metric] = value - down
-        high[metric] = value + up
-    least, most = compiled.ends
-    return np.maximum(low, least), np.minimum(high, most), carries
-
-
-def _is_difference(parts: tuple[Part, ...]) -> bool:
-    """Whether a metric is one ratio less another."""
-    return len(parts) == 2 and parts[0][1] == -parts[1][1]
 
 
 def _gains_and_losses(

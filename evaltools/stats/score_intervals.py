@@ -19,14 +19,11 @@ from scipy.special import betainc, ndtri, stdtrit
 
 from ..core.metric import Metric
 from ..core.metric_matrix import Compiled
-from .arrays import Array, divide, sum_products
+from .arrays import Array, divide, least, sum_products
 from .large_samples import over_units
 
 DOUBT = 0.1
 """Units of the greatest possible deviation that are added to find the number of trials."""
-
-HALVINGS = 60
-"""Steps of the bisection by which the mid-p interval is found."""
 
 WIDE = 1e9
 """Critical value that stands for an infinite one: the interval is all that the limits allow."""
@@ -100,31 +97,16 @@ def _mid_p_upper(
     trials: Array,
     tail: float,
 ) -> Array:
-    """The upper bound, by bisection: the probability falls as the proportion rises."""
-    low = np.clip(successes / trials, 0.0, 1.0)
-    high = np.ones_like(low)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        up_to = _at_most(successes, trials, middle)
-        below = _at_most(successes - 1, trials, middle)
-        is_likely = (up_to + below) / 2 > tail
-        low = np.where(is_likely, middle, low)
-        high = np.where(is_likely, high, middle)
-    return np.where(successes >= trials, 1.0, high)
+    """The upper bound: the probability falls as the proportion rises."""
+    failures = trials - successes
 
+    def is_unlikely(p: Array) -> Array:
+        up_to = betainc(failures, successes + 1, 1 - p)
+        below = betainc(failures + 1, successes, 1 - p)
+        return (up_to + below) / 2 <= tail
 
-def _at_most(
-    successes: Array,
-    trials: Array,
-    p: Array,
-) -> Array:
-    """Probability of at most so many successes among the trials."""
-    inside = (successes >= 0) & (successes < trials)
-    more = np.where(inside, successes + 1, 1.0)
-    failures = np.where(inside, trials - successes, 1.0)
-    probability = betainc(failures, more, 1 - p)
-    at_the_ends = np.where(successes < 0, 0.0, 1.0)
-    return np.where(inside, probability, at_the_ends)
+    upper = least(is_unlikely, successes / trials, np.ones_like(trials))
+    return np.where(successes >= trials, 1.0, upper)
 
 
 def effective_trials(
@@ -163,13 +145,13 @@ def t_wilson(
     (2, metrics); nan for limits that are not finite.
     """
     has_limits = np.isfinite(limits).all(axis=0)
-    least, most = np.where(has_limits, limits, np.nan)
-    width = np.where(most > least, most - least, 1.0)
-    p = (value - least) / width
+    lowest, highest = np.where(has_limits, limits, np.nan)
+    width = np.where(highest > lowest, highest - lowest, 1.0)
+    p = (value - lowest) / width
     p = np.clip(p, 0.0, 1.0)
     trials = effective_trials(p, variance / width**2, n, doubt)
     low, high = score_interval(p, trials, critical)
-    return least + width * low, least + width * high
+    return lowest + width * low, lowest + width * high
 
 
 def deciding(errors: Array) -> Array:

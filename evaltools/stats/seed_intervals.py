@@ -12,9 +12,10 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from ..core.resampling import COMPONENTS, CONSTANT
+from ..core.resampling import COMPONENTS, CONSTANT, Resampling
 from .arrays import Array, divide
 from .bounds import Intervals
+from .intervals import MIN_UNITS
 from .over_seeds import OverSeeds
 from .score_intervals import (
     first_ratio,
@@ -35,18 +36,23 @@ EstimatesOf = Callable[[int], pd.DataFrame]
 def seed_intervals(
     condition: OverSeeds,
     estimates_of: EstimatesOf,
+    resampling: Resampling,
 ) -> Intervals:
     """The intervals of `seeds.aggregate`."""
     intervals = Intervals.none(len(condition.mean))
     _fill_one_seed(intervals, condition, estimates_of)
-    if condition.resampling.method == "auto":
-        _fill_scored(intervals, condition)
+    if resampling.method == "auto":
+        _fill_scored(intervals, condition, resampling.confidence)
     else:
-        _fill_wilson(intervals, condition)
-    error, critical, _ = condition.widest
-    low, high = condition.clipped(error * critical)
-    intervals.fill(condition.has_components, low, high, COMPONENTS)
+        _fill_wilson(intervals, condition, resampling.confidence)
+    low, high = condition.around_mean(condition.error * condition.critical)
+    intervals.fill(_has_components(condition), low, high, COMPONENTS)
     return intervals
+
+
+def _has_components(condition: OverSeeds) -> Array:
+    """Whether variance components carry an interval: enough units and some variation."""
+    return condition.several & (condition.n_units >= MIN_UNITS) & (condition.error > 0)
 
 
 def _fill_one_seed(
@@ -56,9 +62,9 @@ def _fill_one_seed(
 ) -> None:
     """Metrics that are measured in one seed only have the interval of that run."""
     one_seed = condition.n_seeds == 1
-    first_seed = np.argmax(condition.measured, axis=0)
+    first_seed = np.argmax(~np.isnan(condition.cells.values), axis=0)
     for k in np.unique(first_seed[one_seed]):
-        of_run = estimates_of(k).set_index("metric").loc[condition.compiled.names]
+        of_run = estimates_of(k).set_index("metric").loc[condition.cells.compiled.names]
         intervals.fill(
             one_seed & (first_seed == k),
             of_run["ci_low"].to_numpy(),
@@ -70,76 +76,61 @@ def _fill_one_seed(
 def _fill_scored(
     intervals: Intervals,
     condition: OverSeeds,
+    confidence: float,
 ) -> None:
-    """Metrics within limits have Wilson's interval by the method "auto".
+    """Metrics within limits have Wilson's interval by the method "auto"; differences have none.
 
     It reaches at least as far as that of no event (or of nothing else) in every unit, which would
     otherwise be wider than that of a single one.
     """
-    compiled = condition.compiled
-    mean = condition.mean
-    n = condition.n_effective
-    error, critical, df = condition.widest
-    confidence = condition.resampling.confidence
+    compiled = condition.cells.compiled
+    mean, error, n = condition.mean, condition.error, condition.n_effective
     is_proportion = proportions(compiled)
-    limits = _limits(condition)
+    is_difference = (compiled.weights < 0).any(axis=0)
+    limits = np.where(is_difference, np.nan, compiled.ends)
 
     of_units = t_quantile(n - 1, confidence)
     of_units = np.where(is_proportion, normal_quantile(confidence), of_units)
-    quantile = np.where(error > 0, critical, of_units)
+    quantile = np.where(error > 0, condition.critical, of_units)
     low, high = t_wilson(mean, error**2, n, quantile, limits)
     no_variance = np.zeros_like(mean)
     least, most = limits
     low_of_all, _ = t_wilson(most, no_variance, n, of_units, limits)
     _, high_of_none = t_wilson(least, no_variance, n, of_units, limits)
 
-    has_limits = condition.several & ~np.isnan(low)
     # of hardly any degrees of freedom the interval would be all that is possible
-    few_df = has_limits & condition.has_components & (df < 2)
-    plain_low, plain_high = condition.clipped(error * critical)
-    intervals.fill(
-        few_df,
-        np.fmin(plain_low, low_of_all),
-        np.fmax(plain_high, high_of_none),
-        COMPONENTS,
-    )
+    few_df = _has_components(condition) & (condition.df < 2)
+    plain_low, plain_high = condition.around_mean(error * condition.critical)
     constant = np.where(is_proportion, "wilson", CONSTANT)
+    method = np.where(error > 0, "score-t", constant)
     intervals.fill(
-        has_limits,
-        np.fmin(low, low_of_all),
-        np.fmax(high, high_of_none),
-        np.where(error > 0, "score-t", constant),
+        condition.several & ~np.isnan(low),
+        np.fmin(np.where(few_df, plain_low, low), low_of_all),
+        np.fmax(np.where(few_df, plain_high, high), high_of_none),
+        np.where(few_df, COMPONENTS, method),
     )
-
-
-def _limits(condition: OverSeeds) -> Array:
-    """(2, metrics): limits of every metric; nan for a difference."""
-    (_, limits), (taken_weights, _) = condition.compiled.sides
-    is_difference = taken_weights.any(axis=0)
-    return np.where(is_difference, np.nan, limits)
 
 
 def _fill_wilson(
     intervals: Intervals,
     condition: OverSeeds,
+    confidence: float,
 ) -> None:
     """Proportions have Wilson's interval by the methods "bca" and "percentile"."""
-    mean = condition.mean
-    n = condition.n_units
-    error, critical, _ = condition.widest
-    compiled = condition.compiled
+    compiled = condition.cells.compiled
+    mean, n = condition.mean, condition.n_units
     is_proportion = condition.several & (n > 0) & proportions(compiled)
-    varies = (error > 0) & (mean > 0) & (mean < 1)
+    varies = (condition.error > 0) & (mean > 0) & (mean < 1)
 
     totals = condition.cells.totals.sum(axis=0)
     trials = (totals @ compiled.denominator)[first_ratio(compiled)]
-    effective = divide(mean * (1 - mean), error**2)
-    effective = np.fmin(effective, trials)
+    effective = np.fmin(divide(mean * (1 - mean), condition.error**2), trials)
     # without variation the units stand in, as if all seeds of a unit were one trial
     effective = np.where(varies, effective, n)
-    effective = np.where(is_proportion, effective, 1.0)
-    share = np.where(varies, mean, mean * n / np.maximum(n, 1))
-    share = np.where(is_proportion, share, 0.5)
-    z = normal_quantile(condition.resampling.confidence)
-    low, high = score_interval(share, effective, np.where(varies, critical, z))
+    quantile = np.where(varies, condition.critical, normal_quantile(confidence))
+    low, high = score_interval(
+        np.where(is_proportion, mean, 0.5),
+        np.where(is_proportion, effective, 1.0),
+        quantile,
+    )
     intervals.fill(is_proportion, low, high, "wilson")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
@@ -34,38 +34,32 @@ class MetricArrays:
         other: Self,
     ) -> Self:
         """The fields of this one for the metrics in `use`, those of `other` for the rest."""
-        columns = {}
-        for field in fields(self):
-            columns[field.name] = np.where(
-                use,
-                getattr(self, field.name),
-                getattr(other, field.name),
-            )
-        return type(self)(**columns)
+        return self._of_fields([self, other], lambda pair: np.where(use, *pair))
 
-    def take(self, metrics: Sequence[int] | Array) -> Self:
+    def take(self, metrics: int | Sequence[int] | Array) -> Self:
         """The record of the metrics at these indices."""
-        columns = {}
-        for field in fields(self):
-            columns[field.name] = getattr(self, field.name)[metrics]
-        return type(self)(**columns)
+        return self._of_fields([self], lambda arrays: arrays[0][metrics])
 
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
         """One record of the metrics of all parts, in order."""
-        return cls.stack(parts, np.concatenate)
+        return cls._of_fields(parts, np.concatenate)
 
     @classmethod
-    def stack(
+    def stack(cls, parts: Sequence[Self]) -> Self:
+        """One record whose fields are (parts, metrics)."""
+        return cls._of_fields(parts, np.stack)
+
+    @classmethod
+    def _of_fields(
         cls,
         parts: Sequence[Self],
-        combine: Callable[..., Array] = np.stack,
+        combine: Callable[[Any], Array],
     ) -> Self:
-        """One record whose fields are (parts, metrics)."""
+        """The record of which each field is made of that field of all parts."""
         columns = {}
         for field in fields(cls):
-            arrays = [getattr(part, field.name) for part in parts]
-            columns[field.name] = combine(arrays)
+            columns[field.name] = combine([getattr(part, field.name) for part in parts])
         return cls(**columns)
 
 
@@ -98,8 +92,7 @@ class SeedTerm(MetricArrays):
 
 
 def seed_term(
-    i: Influence,
-    condition: Cells,
+    i: Cells | Influence,
 ) -> SeedTerm:
     """Henderson's method III on an incomplete seeds x units table, for every metric at once.
 
@@ -110,7 +103,7 @@ def seed_term(
     """
     measured = ~np.isnan(i.values)
     n_seeds = measured.sum(axis=0)
-    taken = condition.present[:, :, None] & i.takes_part
+    taken = i.present[:, :, None] & i.takes_part
     taken = taken & measured[:, None, :]
     per_seed = taken.sum(axis=1, dtype=float)
     per_unit = taken.sum(axis=0, dtype=float)
@@ -213,8 +206,8 @@ class SeedPool(MetricArrays):
 
     between, plain: as in `SeedTerm`, of a seed's value; means over the conditions, weighted by
         their degrees of freedom, `df` and `plain_df` in sum.
-    alike, unlike: at least two conditions have several seeds, and Bartlett's test does not, or
-        does, tell their `plain` apart at the level ALIKE.
+    alike: at least two conditions have several seeds, and Bartlett's test does not tell their
+        `plain` apart.
     """
 
     between: Array
@@ -222,7 +215,6 @@ class SeedPool(MetricArrays):
     plain: Array
     plain_df: Array
     alike: Array
-    unlike: Array
 
     def term(
         self,
@@ -255,8 +247,14 @@ class SeedPool(MetricArrays):
         return pooled.where(self.alike & has_seeds, own)
 
 
-def seed_pool(terms: Sequence[SeedTerm]) -> SeedPool:
-    """The spread of the seeds of several conditions; a condition of one seed adds nothing."""
+def seed_pool(
+    terms: Sequence[SeedTerm],
+    level: float = ALIKE,
+) -> SeedPool:
+    """The spread of the seeds of several conditions; a condition of one seed adds nothing.
+
+    They are `alike` unless Bartlett's test tells them apart at the `level`; always at a level of 0.
+    """
     conditions = SeedTerm.stack(terms)
     # variance of the seeds' values, (conditions, metrics)
     variances = conditions.plain * (conditions.plain_df + 1)
@@ -265,14 +263,12 @@ def seed_pool(terms: Sequence[SeedTerm]) -> SeedPool:
     between, df = _weighted_mean(conditions.between, conditions.df)
     p = bartlett(variances, variances_df)
     n_with_seeds = (variances_df > 0).sum(axis=0)
-    several = n_with_seeds > 1
     return SeedPool(
         between=between,
         df=df,
         plain=plain,
         plain_df=plain_df,
-        alike=several & (p > ALIKE),
-        unlike=several & (p <= ALIKE),
+        alike=(n_with_seeds > 1) & (p >= level),
     )
 
 
@@ -311,8 +307,8 @@ def bartlett(
 
 
 def unrelated(
-    one: Influence,
-    other: Influence,
+    one: Cells,
+    other: Cells,
 ) -> Array:
     """(metrics,): whether what two sides bring into the cells of a seed goes apart.
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .arrays import Array
+from .arrays import Array, least
 
 POINTS = 2001
 """Points on which the density of the sums is held."""
@@ -101,14 +101,11 @@ def _bound(
     wanted: float,
 ) -> float:
     """The bound, in standard errors, that studies which went on cross with this probability."""
-    low, high = 0.0, FARTHEST
-    for _ in range(60):
-        bound = (low + high) / 2
+
+    def is_far(bound: Array) -> bool:
         above = ndtr((points - bound * error) / np.sqrt(growth))
         below = ndtr((-points - bound * error) / np.sqrt(growth))
-        crossed = float(np.trapezoid((above + below) * density, points))
-        if crossed > wanted:
-            low = bound
-        else:
-            high = bound
-    return high
+        crossed = np.trapezoid((above + below) * density, points)
+        return bool(crossed <= wanted)
+
+    return float(least(is_far, 0.0, FARTHEST))

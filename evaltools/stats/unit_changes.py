@@ -64,7 +64,9 @@ def unit_changes(
     if metric not in {m.name for m in table}:
         raise ValueError(f"no metric {metric!r} in the table")
     compiled = compile_table(subset(table, [metric]))
-    sides = [grid(measured_runs(runs, compiled), unit) for runs in (baseline, candidate)]
+    sides = [
+        grid(measured_runs(runs, compiled.metrics, unit), unit) for runs in (baseline, candidate)
+    ]
     a, b, by_seed, _ = pair(*sides)
     values = []
     for side in (a, b):
@@ -81,14 +83,14 @@ def unit_changes(
     cells = [cell_sums(side, compiled) for side in (a, b)]
     totals = sum(side.totals.sum(axis=0) for side in cells)
     ratios = np.nan_to_num(compiled.ratios(totals[None]))
-    brought = [side.errors(ratios).mean(axis=0)[:, 0] for side in cells]
+    before, after = (side.ratio_errors(ratios).mean(axis=0) for side in cells)
     frame = pd.DataFrame(
         {
             unit: a.units.astype(object),
             "baseline": mean_before,
             "candidate": mean_after,
             "change": mean_after - mean_before,
-            "influence": brought[1] - brought[0],
+            "influence": compiled.combined(after - before)[:, 0],
         }
     )
     return frame.dropna(subset=["change"]).reset_index(drop=True)

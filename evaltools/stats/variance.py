@@ -10,14 +10,14 @@ distribution of estimates of variance components", Biometrics Bulletin 2 (1946).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from .arrays import Array
-from .influence import Cells, Influence, Paired, influence, seed_mean
+from .influence import Influence, Paired
 from .seed_variance import MetricArrays, SeedPool, SeedTerm, seed_term, unrelated
 
 NEGLIGIBLE = 1e-10
@@ -32,7 +32,8 @@ class Spread(MetricArrays):
     """Uncertainty of an estimate, by two accounts that must both hold.
 
     `variance` with `df` degrees of freedom; and that by the seeds' values alone, `plain` with
-    `plain_df`. `from_seeds`, `from_samples` and `from_residual` add to `variance`.
+    `plain_df`. `from_seeds`, `from_samples` and `from_residual` add to `variance`. `pooled`: whether
+    the seeds of both sides of a difference count together.
     """
 
     variance: Array
@@ -42,6 +43,7 @@ class Spread(MetricArrays):
     from_seeds: Array
     from_samples: Array
     from_residual: Array
+    pooled: Array
 
     def widest(self, confidence: float) -> tuple[Array, Array, Array]:
         """(standard error, t quantile, degrees of freedom) of the account with the wider interval.
@@ -136,6 +138,7 @@ def spread(sample: SampleTerm, *seeds: SeedTerm) -> Spread:
         from_seeds=from_seeds,
         from_samples=variance - residual,
         from_residual=residual,
+        pooled=np.zeros(total.shape, dtype=bool),
     )
 
 
@@ -151,19 +154,8 @@ def spread_of_samples(sample: SampleTerm) -> Spread:
         from_seeds=nothing,
         from_samples=variance,
         from_residual=nothing,
+        pooled=nothing > 0,
     )
-
-
-def spread_of_runs(
-    condition: Cells,
-    n: Array,
-) -> Spread:
-    """Uncertainty of the mean over the seeds of one condition, of n units."""
-    i = influence(condition)
-    measured = ~np.isnan(i.values)
-    errors = seed_mean(i.errors, measured)
-    samples = sample_term(errors, n)
-    return spread(samples, seed_term(i, condition))
 
 
 def spread_of_pair(
@@ -171,26 +163,26 @@ def spread_of_pair(
     sample: SampleTerm,
     terms: Sequence[SeedTerm],
     pool: SeedPool | None,
-) -> tuple[Spread, Array]:
-    """(spread of the difference, whether the pool was used for the metric).
+) -> Spread:
+    """The spread of the difference.
 
     Where seeds pair, the components are those of the paired differences; else of each side's own
     seeds (`terms`). The `pool` knows of seeds that differ by themselves: it counts where equal
     labels do not mean like seeds.
     """
-    a, b = paired.a, paired.b
+    a, b = paired.baseline, paired.candidate
     if paired.by_seed:
-        differences = b.values - a.values
         difference = Influence(
-            values=np.where(paired.in_a, differences, np.nan),
-            errors=b.errors - a.errors,
+            present=a.present,
             takes_part=a.takes_part | b.takes_part,
+            values=np.where(paired.in_a, b.values - a.values, np.nan),
+            errors=b.errors - a.errors,
         )
-        alone = spread(sample, seed_term(difference, paired.baseline))
+        alone = spread(sample, seed_term(difference))
     else:
         alone = spread(sample, *terms)
     if pool is None:
-        return alone, np.zeros(alone.variance.shape, dtype=bool)
+        return alone
     has_seeds = ~np.isnan(SeedTerm.stack(terms).plain)
     use_pool = pool.alike & has_seeds.all(axis=0)
     if paired.by_seed:
@@ -199,8 +191,8 @@ def spread_of_pair(
     values = np.concatenate([a.values, b.values])
     use_pool &= ~negligible(alone.variance, values)
     pooled_terms = [pool.term(term, sides=2) for term in terms]
-    pooled = spread(sample, *pooled_terms)
-    return pooled.where(use_pool, alone), use_pool
+    pooled = replace(spread(sample, *pooled_terms), pooled=use_pool)
+    return pooled.where(use_pool, alone)
 
 
 def negligible(
@@ -223,7 +215,7 @@ class Components:
     seed: Any
     sample: Any
     residual: Any
-    sides: int = 1
+    sides: Any = 1
 
     @classmethod
     def from_spread(
@@ -237,6 +229,7 @@ class Components:
             seed=s.from_seeds * seeds,
             sample=s.from_samples * n,
             residual=s.from_residual * n * seeds,
+            sides=1 + s.pooled,
         )
 
     def spread(
@@ -271,4 +264,5 @@ class Components:
             from_seeds=seed,
             from_samples=sample,
             from_residual=residual,
+            pooled=np.full(np.shape(total), self.sides > 1),
         )

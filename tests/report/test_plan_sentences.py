@@ -24,6 +24,7 @@ def test_sentences_of_a_plan() -> None:
 ROW = {
     "verdict": "tied", "mde": 0.1, "df": 20.0, "level": 0.05, "each": 0.0, "n_units": 100, "n_seeds": 5,
     "metric": "f1", "title": "F1", "var_seed": 0.0, "var_sample": 0.0004, "var_residual": 0.0,
+    "pooled": False,
 }  # fmt: skip
 
 

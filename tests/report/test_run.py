@@ -192,7 +192,7 @@ def test_a_study_shows_its_verdicts_and_notes(study: et.Study) -> None:
     assert "with_memory" in text and study.signature in text and study.signature in html
     title = study.frame.set_index("metric")["title"]["tuple_f1_s2_refpol"]
     assert title in re.sub(r"<[^>]*>", "", html) and title in text
-    assert "Seed 3 has 34 of the 40 samples" in study.page().text
+    assert "with_memory__seed3_proposed lacks 6" in study.page().text
     assert not re.search(r"</?(?:div|table|span|td|style|p)\b", text)
 
 

@@ -127,7 +127,7 @@ def test_one_seed_has_no_standard_deviation(tmp_path: Path) -> None:
 
 
 def test_incomplete_seeds_are_named(study: et.Study) -> None:
-    assert any("Seed 3 has 34 of the 40 samples" in str(note) for note in study.notes)
+    assert any("with_memory__seed3_proposed lacks 6" in check.message for check in study.checks)
 
 
 def test_unknown_baseline_and_differing_policies() -> None:

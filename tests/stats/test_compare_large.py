@@ -16,7 +16,7 @@ from evaltools.stats import large_samples as many
 from evaltools.stats.compare import compare
 from evaltools.stats.large_samples import LARGE, normal_flips
 from evaltools.stats.seed_notes import completeness
-from evaltools.stats.seeds import aggregate, seed_values
+from evaltools.stats.seeds import aggregate
 from evaltools.stats.sign_flips import sign_flip
 from tests.stats.comparing import ERRORS, TABLE, Runs, two
 
@@ -197,13 +197,13 @@ def test_aggregates_of_some_metrics_at_a_time_are_the_same(name: str) -> None:
     for runs in case(name, 700):
         with one_at_a_time(100):
             apart = (
-                aggregate(runs, TABLE, "id", R),
-                seed_values(runs, TABLE, "id"),
+                aggregate({"": runs}, TABLE, "id", R)[""],
                 completeness(runs, TABLE, "id"),
             )
-        pd.testing.assert_frame_equal(apart[0], aggregate(runs, TABLE, "id", R), rtol=1e-9)
-        pd.testing.assert_frame_equal(apart[1], seed_values(runs, TABLE, "id"), rtol=1e-12)
-        assert apart[2] == completeness(runs, TABLE, "id")
+        pd.testing.assert_frame_equal(
+            apart[0], aggregate({"": runs}, TABLE, "id", R)[""], rtol=1e-9
+        )
+        assert apart[1] == completeness(runs, TABLE, "id")
 
 
 def test_clusters_are_summed_first() -> None:

@@ -105,7 +105,7 @@ def test_a_null_is_a_row_left_out_in_estimates_ranks_and_plans(seeds: int) -> No
         results.append(
             [
                 estimate(judge["a"], [JUDGE], "id", R),
-                aggregate(conditions["a"], [JUDGE], "id", R),
+                aggregate({"a": conditions["a"]}, [JUDGE], "id", R)["a"],
                 joint_tests(conditions, [JUDGE], "id", "judge", R, 499).pairs,
                 unit_changes(conditions["a"], conditions["b"], [JUDGE], "id", "judge"),
             ]

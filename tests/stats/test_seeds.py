@@ -20,12 +20,12 @@ from evaltools.core.resampling import Method, Resampling
 from evaltools.stats import seeds
 from evaltools.stats.claims import NEW_SEEDS, THIS_SYSTEM
 from evaltools.stats.design import grid, in_order
-from evaltools.stats.influence import cell_sums, influence
+from evaltools.stats.influence import cell_sums
 from evaltools.stats.intervals import estimate, estimate_run
 from evaltools.stats.notes import Note
-from evaltools.stats.seed_notes import completeness, pool_notes
-from evaltools.stats.seed_variance import seed_term
-from evaltools.stats.seeds import aggregate, pooled_seeds, seed_values
+from evaltools.stats.seed_notes import completeness
+from evaltools.stats.seed_variance import seed_pool, seed_term
+from evaltools.stats.seeds import aggregate
 from tests.stats.comparing import MEAN, MICRO
 
 RATE = Metric(
@@ -79,11 +79,12 @@ def condition(
 def of(
     runs: dict[int, pd.DataFrame], table: MetricTable = TABLE, method: Method = "auto"
 ) -> pd.DataFrame:
-    return aggregate(runs, table, "id", R.model_copy(update={"method": method})).set_index("metric")
+    resampling = R.model_copy(update={"method": method})
+    return aggregate({"a": runs}, table, "id", resampling)["a"].set_index("metric")
 
 
 def test_rows_are_estimates_from_which_the_csv_is_made() -> None:
-    got = aggregate(condition(), TABLE, "id", R, condition="a")
+    got = aggregate({"a": condition()}, TABLE, "id", R)["a"]
     assert tuple(got.columns[: len(COLUMNS)]) == COLUMNS
     assert set(got["condition"]) == {"a"}
     columns = ["metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max"]
@@ -119,7 +120,7 @@ def test_variance_components_by_hand() -> None:
     }
     compiled = compile_table([MEAN])
     c = cell_sums(grid(runs, "id"), compiled)
-    term = seed_term(influence(c), c)
+    term = seed_term(c)
     assert term.variance == pytest.approx([11 / 12])
     assert term.residual == pytest.approx([1 / 12])
     assert term.df.tolist() == [1]
@@ -161,7 +162,7 @@ def test_incomplete_components_equal_a_fit_by_least_squares() -> None:
     runs[456] = runs[456].iloc[:13]
     compiled = compile_table([MEAN])
     c = cell_sums(grid(runs, "id"), compiled)
-    term = seed_term(influence(c), c)
+    term = seed_term(c)
     k, i = np.nonzero(c.present)
     y = c.sums[k, i, 0]
     samples, seeds = np.eye(20)[i], np.eye(3)[k]
@@ -182,7 +183,6 @@ def test_equal_seeds_say_nothing_of_seeds_and_all_of_samples() -> None:
     assert row["std"] == 0
     assert row["var_share_seed"] == pytest.approx(0, abs=1e-12)
     assert row["var_share_sample"] == pytest.approx(1)
-    assert np.isnan(row["seeds_ci_low"])
     half = stats.t.ppf(0.975, 39) * one["y"].std() / np.sqrt(40)
     assert row["ci_high"] - row["ci_low"] == pytest.approx(2 * half)
 
@@ -196,7 +196,7 @@ def test_one_event_in_one_seed_shows_no_component_of_the_seeds() -> None:
         event[n // 2] = 1.0
         runs = {1: run(event, rng), 2: run(0 * event, rng), 3: run(0 * event, rng)}
         c = cell_sums(grid(runs, "id"), compiled)
-        assert seed_term(influence(c), c).variance.tolist() == [0.0], n
+        assert seed_term(c).variance.tolist() == [0.0], n
 
 
 def test_no_sample_shared_falls_back_to_the_seeds() -> None:
@@ -222,7 +222,6 @@ def test_one_seed_is_that_run() -> None:
     ):
         assert got[column].tolist() == pytest.approx(alone[of_run].tolist(), nan_ok=True)
     assert got["std"].isna().all()
-    assert got["seeds_ci_low"].isna().all()
     assert got.loc["mean", "claim"] == THIS_SYSTEM
     assert "one-seed" in codes(completeness(runs, TABLE, "id"))
 
@@ -231,7 +230,6 @@ def test_a_count_has_no_interval() -> None:
     row = of(condition()).loc["count"]
     assert row["ci_method"] == "none"
     assert np.isnan(row["ci_low"])
-    assert np.isnan(row["seeds_ci_low"])
     assert row["std"] > 0
 
 
@@ -250,7 +248,6 @@ def test_a_rate_stays_inside_its_limits() -> None:
     }
     row = of(runs).loc["rate"]
     assert 0 < row["ci_low"] < row["value"] < row["ci_high"] <= 1
-    assert row["seeds_ci_high"] <= 1
     assert row["ci_method"] == "score-t"
     assert of(runs, method="bca").loc["rate", "ci_method"] == "wilson"
 
@@ -274,8 +271,6 @@ def test_one_sample() -> None:
         np.mean([f["y"].iloc[0] for f in runs.values()])
     )
     assert got.loc["mean", "ci_method"] == "none"
-    assert got.loc["mean", "seeds_ci_low"] < got.loc["mean", "value"]
-    assert "one-sample" in codes(completeness(runs, TABLE, "id"))
 
 
 def test_a_metric_not_measured_in_some_seeds_rests_on_the_others() -> None:
@@ -305,15 +300,6 @@ def test_measured_in_no_seed_and_no_rows() -> None:
     empty = of({1: condition()[42].iloc[:0], 2: condition()[42].iloc[:0]})
     assert empty.loc["mean", "n_seeds"] == 0
     assert empty.loc["count", "value"] == 0
-
-
-def test_missing_samples_are_said() -> None:
-    runs = condition(n=50)
-    runs[456] = runs[456].iloc[:33]
-    notes = completeness(runs, TABLE, "id")
-    assert Note("short-seed", {"seed": 456, "n": 33, "total": 50}) in notes
-    assert Note("shared-samples", {"shared": 33, "total": 50}) in notes
-    assert completeness(condition(), TABLE, "id") == []
 
 
 def test_dialogue_turns_are_summed_first() -> None:
@@ -360,26 +346,17 @@ def test_anything_incomplete_is_defined(k: int, n: int, seed: int) -> None:
     assert isinstance(completeness(runs, TABLE, "id"), list)
 
 
-def test_seed_values_are_long() -> None:
-    runs = condition()
-    got = seed_values(runs, TABLE, "id")
-    row = got[(got["metric"] == "mean") & (got["seed"] == 123)].iloc[0]
-    assert row["value"] == pytest.approx(runs[123]["y"].mean())
-    assert row["n_units"] == 40
-    assert len(got) == len(TABLE) * 3
-
-
 def test_labels_sort_by_value_whatever_their_type() -> None:
     assert in_order({10, 9, None, "b", "a"}) == [None, 9, 10, "a", "b"]
 
 
 def test_errors_name_what_is_wrong() -> None:
     with pytest.raises(ValueError, match="at least one run"):
-        aggregate({}, TABLE, "id", R)
+        aggregate({"a": {}}, TABLE, "id", R)
     with pytest.raises(ValueError, match=r"null in the unit column 'id' \(seed 7\)"):
-        aggregate({7: condition()[42].assign(id=None)}, TABLE, "id", R)
+        aggregate({"a": {7: condition()[42].assign(id=None)}}, TABLE, "id", R)
     with pytest.raises(KeyError, match="lacks"):
-        aggregate({1: condition()[42].drop(columns="y")}, TABLE, "id", R)
+        aggregate({"a": {1: condition()[42].drop(columns="y")}}, TABLE, "id", R)
 
 
 @pytest.mark.reference
@@ -397,7 +374,8 @@ def test_reference_runs_give_the_independent_means(reference: Path) -> None:
             expected.append(
                 json.loads((folder / "expected_metrics.json").read_text(encoding="utf-8"))["spec"]
             )
-        got = aggregate(runs, suite.metrics(suite.options()), suite.unit, R).set_index("metric")
+        table = suite.metrics(suite.options())
+        got = aggregate({"a": runs}, table, suite.unit, R)["a"].set_index("metric")
         checked = 0
         for name in set(expected[0]) & set(got.index):
             values = [e[name] for e in expected if e[name] is not None]
@@ -453,7 +431,6 @@ def test_a_mean_of_metrics_has_the_components_of_the_mean_of_its_units() -> None
         "ci_high",
         "df",
         "var_share_seed",
-        "seeds_ci_low",
         "n_units",
     ]
     assert got[columns].tolist() == pytest.approx(expected[columns].tolist())
@@ -500,7 +477,7 @@ def test_a_metric_within_limits_has_t_wilson_over_seeds() -> None:
     )
 
 
-def test_seeds_of_several_conditions_count_together_where_they_are_alike() -> None:
+def test_seeds_of_two_conditions_count_together_where_they_are_alike() -> None:
     """Values .5 .5 .6 and .3 .4 .4: variances .01/3 each, so that the pool has as much with 4 degrees of freedom."""
     rng = np.random.default_rng(0)
     noise = rng.normal(0, 0.01, 30)
@@ -510,26 +487,16 @@ def test_seeds_of_several_conditions_count_together_where_they_are_alike() -> No
         return {s: run(m + noise, rng) for s, m in enumerate(means)}
 
     a, b, far = runs(0.5, 0.5, 0.6), runs(0.3, 0.4, 0.4), runs(0.1, 0.5, 0.9)
-    pool = pooled_seeds([a, b, runs(0.7)], [MEAN], "id")
-    assert pool.plain == pytest.approx([0.01 / 3]) and pool.plain_df == pytest.approx([4])
-    assert pool.alike.tolist() == [True] and pool.unlike.tolist() == [False]
-    alone, pooled = (aggregate(a, [MEAN], "id", R, p).iloc[0] for p in (None, pool))
+
+    def row(**others: dict[int, pd.DataFrame]) -> pd.Series:
+        return aggregate({"a": a, **others}, [MEAN], "id", R)["a"].iloc[0]
+
+    alone, pooled = row(), row(b=b)
     assert (alone["df"], pooled["df"]) == pytest.approx((2, 4), abs=0.1)
-    assert pooled["seeds_ci_low"] == alone["seeds_ci_low"], (
-        "that of these samples rests on its own seeds"
-    )
-    assert (
-        aggregate(a, [MEAN], "id", R.model_copy(update={"method": "bca"}), pool)
-        .iloc[0]
-        .equals(aggregate(a, [MEAN], "id", R.model_copy(update={"method": "bca"})).iloc[0])
-    )
-    apart = pooled_seeds([a, far], [MEAN], "id")
-    level = stats.bartlett([0.5, 0.5, 0.6], [0.1, 0.5, 0.9]).pvalue
-    assert level < 0.1 and apart.alike.tolist() == [False] and apart.unlike.tolist() == [True]
-    assert aggregate(a, [MEAN], "id", R, apart).iloc[0].equals(alone)
-    assert [note.code for note in pool_notes([pool])] == ["seed-pool"]
-    assert [note.code for note in pool_notes([apart])] == ["seed-pool"]
-    assert pool_notes([]) == pool_notes([replace(pool, alike=~pool.alike)]) == []
+    assert (alone["pooled"], pooled["pooled"]) == (False, True)
+    assert stats.bartlett([0.5, 0.5, 0.6], [0.1, 0.5, 0.9]).pvalue < 0.1
+    for others in ({"far": far}, {"one_seed": runs(0.7)}, {"b": b, "c": b}):
+        assert row(**others).equals(alone)
 
 
 @pytest.mark.parametrize("scale", [0.03, 0.05, 0.2])
@@ -537,9 +504,10 @@ def test_bartlett_is_that_of_scipy(scale: float) -> None:
     rng = np.random.default_rng(4)
     values = [rng.normal(0.5, s, 4) for s in (0.05, scale, 0.06)]
     noise = np.tile([-0.01, 0.01], 10)
-    pool = pooled_seeds(
-        [{s: run(m + noise, rng) for s, m in enumerate(v)} for v in values], [MEAN], "id"
-    )
+    compiled = compile_table([MEAN])
+    conditions = [{s: run(m + noise, rng) for s, m in enumerate(v)} for v in values]
+    terms = [seed_term(cell_sums(grid(runs, "id"), compiled)) for runs in conditions]
+    pool = seed_pool(terms)
     assert pool.alike[0] == (stats.bartlett(*values).pvalue > 0.1)
 
 
@@ -549,7 +517,7 @@ def test_the_estimates_of_a_run_are_not_made_again(monkeypatch: pytest.MonkeyPat
     accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
     resampling = Resampling(n_resamples=200)
     of_run = estimate_run(run, [accuracy], "id", resampling)
-    made = aggregate({7: run}, [accuracy], "id", resampling)
+    made = aggregate({"a": {7: run}}, [accuracy], "id", resampling)["a"]
     monkeypatch.setattr(seeds, "estimate_run", None)
-    known = aggregate({7: run}, [accuracy], "id", resampling, estimates_of_runs={7: of_run})
+    known = aggregate({"a": {7: run}}, [accuracy], "id", resampling, {"a": {7: of_run}})["a"]
     pd.testing.assert_frame_equal(known, made)
