@@ -68,15 +68,34 @@ def resampled(
     `unlimited` (metrics): whether a metric has no limits; `n_units` (metrics) take part in it.
     """
     if len(errors) > LARGE:
-        return _closed(sides, metrics_of, errors, bias, wanted, resampling)
+        return _closed(
+            sides,
+            metrics_of,
+            errors,
+            bias,
+            wanted,
+            resampling,
+        )
     alpha = (1 - resampling.confidence) / 2
     if resampling.method != "auto" or not (wanted & unlimited).any():
-        return _drawn(sides, metrics_of, wanted, np.full(len(wanted), alpha), resampling)
+        return _drawn(
+            sides,
+            metrics_of,
+            wanted,
+            np.full(len(wanted), alpha),
+            resampling,
+        )
     n = np.maximum(n_units, 2)
     t = stdtrit(n - 1, 1 - alpha)
     expanded = ndtr(-np.sqrt(n / (n - 1)) * t)
     tails = np.where(unlimited, expanded, alpha)
-    intervals = _drawn(sides, metrics_of, wanted, tails, resampling)
+    intervals = _drawn(
+        sides,
+        metrics_of,
+        wanted,
+        tails,
+        resampling,
+    )
     half = t * np.sqrt(sum_products(errors, errors) * n / (n - 1))
     values = metrics_of(*[sums.sum(axis=-2) for sums in sides])
     union = unlimited & (intervals.method != "none")
@@ -108,7 +127,12 @@ def _closed(
     intervals = Intervals.none(len(wanted))
     wanted = wanted & varies(errors, metrics_of(*totals))
     low, high = closed_bounds(errors, bias, curve, resampling)
-    intervals.fill(wanted, low, high, CLOSED[resampling.method])
+    intervals.fill(
+        wanted,
+        low,
+        high,
+        CLOSED[resampling.method],
+    )
     return intervals
 
 

@@ -153,7 +153,14 @@ def compare_parts(
         a = _runs_of_part(baseline, baseline_parts, part)
         b = _runs_of_part(candidate, candidate_parts, part)
         try:
-            compared = compare(a, b, metrics, unit, resampling, names=conditions)
+            compared = compare(
+                a,
+                b,
+                metrics,
+                unit,
+                resampling,
+                names=conditions,
+            )
         except NothingPaired:
             continue
         is_wanted = compared.table["metric"].isin(names)

@@ -146,7 +146,13 @@ def compare(
          metric  delta verdict
     0  accuracy   0.25  better
     """
-    declared = declare(table, headline, primary, margin or {}, resampling.confidence)
+    declared = declare(
+        table,
+        headline,
+        primary,
+        margin or {},
+        resampling.confidence,
+    )
     wholes = grid(baseline, unit), grid(candidate, unit)
     pairing = pair(*wholes)
     if not len(pairing.baseline.units):
@@ -161,7 +167,12 @@ def compare(
         n_permutations,
         resampling,
     )
-    adjusted = _adjusted(measured, declared, n_permutations, resampling)
+    adjusted = _adjusted(
+        measured,
+        declared,
+        n_permutations,
+        resampling,
+    )
     if joint is not None:
         # the primary metric judged together with all pairs of the conditions
         together = np.fmax(adjusted["p_value"], joint.p_adjusted(*names))
@@ -172,7 +183,13 @@ def compare(
     judged = judged.assign(baseline=names[0], candidate=names[1], headline=declared.leading)
     rows = judged.loc[declared.directed, [*CONTRACT, *DETAILS]].reset_index(drop=True)
     rows = with_trials(rows, [*baseline.values(), *candidate.values()], unit)
-    notes = comparison_notes(wholes, pairing, rows, names, measured.identical)
+    notes = comparison_notes(
+        wholes,
+        pairing,
+        rows,
+        names,
+        measured.identical,
+    )
     return Comparison(
         table=rows,
         unpaired=pairing.unpaired,
@@ -223,7 +240,13 @@ def _measured(
         for metrics, compiled in metric_groups(table, group.metrics, len(a.units), n_cells):
             paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), pairing.by_seed)
             shown = evidence(paired, n_permutations, resampling)
-            lacking = one_sided(whole_a, whole_b, compiled, pairing.by_seed, paired.delta)
+            lacking = one_sided(
+                whole_a,
+                whole_b,
+                compiled,
+                pairing.by_seed,
+                paired.delta,
+            )
             of_group = differences(shown, declared.margins[metrics], resampling)
             rows.append(of_group.assign(**vars(lacking)))
             order += metrics

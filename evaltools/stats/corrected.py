@@ -122,7 +122,13 @@ def corrected_mean(
     error += share @ (means - value) ** 2 / len(at)
     trials = 1 / (share**2 / n).sum()
     value = min(max(round(value, 12), 0.0), 1.0)
-    low, high = _interval(value, error, trials, trials - k, confidence)
+    low, high = _interval(
+        value,
+        error,
+        trials,
+        trials - k,
+        confidence,
+    )
     return Mean(
         value=value,
         low=low,

@@ -127,15 +127,35 @@ def _intervals(
             to_draw,
             resampling,
         )
-        intervals.fill(drawn.method != "none", drawn.low, drawn.high, drawn.method)
+        intervals.fill(
+            drawn.method != "none",
+            drawn.low,
+            drawn.high,
+            drawn.method,
+        )
     half = tested.error * tested.spread.widest(resampling.confidence)[1]
-    intervals.fill(varies, paired.delta - half, paired.delta + half, COMPONENTS)
+    intervals.fill(
+        varies,
+        paired.delta - half,
+        paired.delta + half,
+        COMPONENTS,
+    )
     if resampling.method == "auto":
         # those that have none yet: all units differ alike
-        intervals.fill(scored, paired.delta - below, paired.delta + above, "mover")
+        intervals.fill(
+            scored,
+            paired.delta - below,
+            paired.delta + above,
+            "mover",
+        )
         # without limits nothing is known of units that were not drawn: the interval has no width
         method = np.where(tested.several, COMPONENTS, "bca-t")
-        intervals.fill(differs & ~has_limits, paired.delta, paired.delta, method)
+        intervals.fill(
+            differs & ~has_limits,
+            paired.delta,
+            paired.delta,
+            method,
+        )
     return Intervals(
         low=np.maximum(intervals.low, -span),
         high=np.minimum(intervals.high, span),

@@ -91,7 +91,12 @@ def evidence(
     error = np.where(negligible(error**2, values), 0.0, error)
 
     differences = rounded(paired.null_errors)
-    flips = sign_flip(differences, n_permutations, resampling.seed, proportions(compiled))
+    flips = sign_flip(
+        differences,
+        n_permutations,
+        resampling.seed,
+        proportions(compiled),
+    )
     untested = np.isnan(paired.delta) | compiled.counts
     p_samples = np.where(untested, np.nan, flips)
     larger = np.fmax(p_samples, spread.p_value(paired.delta))
@@ -149,7 +154,12 @@ def judged_together(
         p_shared = 2 * stdtr(df, -size / error)
     p = np.fmax(parts["p_value"].to_numpy(float), p_shared)
     mid = parts["mid"].to_numpy(bool)
-    flipped = flipped_p(differences, n_permutations, resampling.seed, mid)
+    flipped = flipped_p(
+        differences,
+        n_permutations,
+        resampling.seed,
+        mid,
+    )
     steps = step_down(p, flipped, resampling.level)
     return pd.DataFrame(
         {

@@ -103,7 +103,12 @@ def estimate_run(
     for group in groups:
         rows = group.rows(units)
         index, names = pd.factorize(rows[unit], use_na_sentinel=False)
-        for metrics, compiled in metric_groups(table, group.metrics, len(names), len(names)):
+        for metrics, compiled in metric_groups(
+            table,
+            group.metrics,
+            len(names),
+            len(names),
+        ):
             sums = unit_sums(rows, compiled.columns, index)
             estimates.append(_estimates(compiled, sums, resampling))
             order += metrics

@@ -38,7 +38,16 @@ def larger_studies(
         spread = components.spread(times * n, seeds + more_seeds)
         error, _, df = spread.widest(confidence)
         each = row["each"] / times
-        return float(smallest_difference(error, df, level, each, units, np.array(np.nan)))
+        return float(
+            smallest_difference(
+                error,
+                df,
+                level,
+                each,
+                units,
+                np.array(np.nan),
+            )
+        )
 
     now = expected(1, 0)
     shares = {"more-samples": expected(2, 0) / now}

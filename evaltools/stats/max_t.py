@@ -139,7 +139,13 @@ def _tested(
     """(adjusted p of every pair, level that the p of a pair by itself must keep)."""
     t = np.fmin(_observed(differences), _t_of(p_seeds, n_units))
     scaled = _scaled(_of_blocks(differences, resampling.seed))
-    p = _step_down(scaled, t, mid, n_permutations, resampling.seed)
+    p = _step_down(
+        scaled,
+        t,
+        mid,
+        n_permutations,
+        resampling.seed,
+    )
     p = np.fmax(p, p_seeds)
     open_pairs = p > resampling.level
     if not open_pairs.any():
@@ -180,7 +186,12 @@ def _columns(
         sums.append(_mean_over_seeds(cells))
         present.append(cells.present.any(axis=0))
         terms.append(seed_term(cells).take([0]))
-    return _Columns(compiled, np.stack(sums), np.stack(present), SeedTerm.join(terms))
+    return _Columns(
+        compiled,
+        np.stack(sums),
+        np.stack(present),
+        SeedTerm.join(terms),
+    )
 
 
 def _mean_over_seeds(cells: Cells) -> Array:

@@ -143,5 +143,10 @@ def _quotient(
     """numerators / denominators, 0 where the denominator is 0."""
     denominators = np.broadcast_to(denominators, numerators.shape)
     quotients = np.zeros(numerators.shape)
-    np.divide(numerators, denominators, out=quotients, where=denominators != 0)
+    np.divide(
+        numerators,
+        denominators,
+        out=quotients,
+        where=denominators != 0,
+    )
     return quotients

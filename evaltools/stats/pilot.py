@@ -195,13 +195,28 @@ def pilot(
     df_seeds = seeds - 1.0
     if len(conditions) == 1:
         cells = np.concatenate([cells, -cells]).reshape(1, -1)
-        components = _of_one_condition(measured[0], unit, compiled, n, seeds, resampling)
+        components = _of_one_condition(
+            measured[0],
+            unit,
+            compiled,
+            n,
+            seeds,
+            resampling,
+        )
     else:
         tested = evidence(paired, 1, resampling)
         components = Components.from_spread(tested.spread.take(0), n, seeds)
         df_seeds *= components.sides
     value = float(paired.value_a[0])
-    return Pilot(planned, value, cells, components, n, seeds, df_seeds)
+    return Pilot(
+        planned,
+        value,
+        cells,
+        components,
+        n,
+        seeds,
+        df_seeds,
+    )
 
 
 def paired_cells(
@@ -307,4 +322,9 @@ def _of_one_condition(
     of_mean = spread(sample_term(errors, np.array([n])), seed_term(cells))
     single = Components.from_spread(of_mean.take(0), n, seeds)
     sides = 2 if resampling.method == "auto" else 1
-    return Components(2 * single.seed, 0.0, 2 * single.residual, sides)
+    return Components(
+        2 * single.seed,
+        0.0,
+        2 * single.residual,
+        sides,
+    )

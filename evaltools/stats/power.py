@@ -114,7 +114,13 @@ def plan(
     """
     resampling = resampling or Resampling()
     sizes = {TRIALS: trials, CLUSTER_SIZE: cluster_size}
-    _require_settings(difference, power, seeds, sizes, resampling.confidence)
+    _require_settings(
+        difference,
+        power,
+        seeds,
+        sizes,
+        resampling.confidence,
+    )
     first = pilot(conditions, table, unit, metric, resampling)
     first.require(difference, unit)
     wanted = _Wanted.of(first, difference, power, resampling)
@@ -301,9 +307,23 @@ class _Wanted:
     ) -> _Wanted:
         """With the samples of the pilot, whose seeds count if it tells their spread from chance."""
         rng = np.random.default_rng(resampling.seed)
-        others = likely(pilot.components, pilot.n, pilot.known, pilot.seeds, pilot.df_seeds, rng)
+        others = likely(
+            pilot.components,
+            pilot.n,
+            pilot.known,
+            pilot.seeds,
+            pilot.df_seeds,
+            rng,
+        )
         size = {"rows_per_sample": 1.0}
-        return cls(_with_known_seeds(pilot), others, difference, power, resampling, size)
+        return cls(
+            _with_known_seeds(pilot),
+            others,
+            difference,
+            power,
+            resampling,
+            size,
+        )
 
     def needed(
         self,
@@ -312,7 +332,13 @@ class _Wanted:
     ) -> Array:
         """`needed` for normal cells of these components."""
         confidence = self.resampling.confidence
-        return needed(components, self.difference, seeds, self.power, confidence)
+        return needed(
+            components,
+            self.difference,
+            seeds,
+            self.power,
+            confidence,
+        )
 
     def more_for_doubt(
         self,
@@ -331,7 +357,13 @@ class _Wanted:
 
         def is_enough(times: Array) -> bool:
             n = times * normal
-            power = approximate(others, self.difference, n, seeds, confidence)
+            power = approximate(
+                others,
+                self.difference,
+                n,
+                seeds,
+                confidence,
+            )
             return bool(power.mean() >= self.power)
 
         return float(least(is_enough, 1.0, MOST_DOUBT))
@@ -343,10 +375,24 @@ class _Wanted:
     ) -> float:
         """Power of n samples under each of so many seeds: simulated, of many samples approximate."""
         if n <= LARGE:
-            return simulated_power(self.pilot, self.difference, n, seeds, self.resampling)
+            return simulated_power(
+                self.pilot,
+                self.difference,
+                n,
+                seeds,
+                self.resampling,
+            )
         confidence = self.resampling.confidence
         components = self.pilot.components
-        return float(approximate(components, self.difference, n, seeds, confidence))
+        return float(
+            approximate(
+                components,
+                self.difference,
+                n,
+                seeds,
+                confidence,
+            )
+        )
 
 
 def _with_known_seeds(pilot: Pilot) -> Pilot:

@@ -78,7 +78,12 @@ def run_bounds(
             below, above, carries[metric] = _gains_and_losses(run, parts, confidence)
         else:
             together = correlations(run.own_errors[0][:, indices])
-            below, above = mover(weights, ratios.below[indices], ratios.above[indices], together)
+            below, above = mover(
+                weights,
+                ratios.below[indices],
+                ratios.above[indices],
+                together,
+            )
             carries[metric] = ratios.carries[indices].all()
         value = weights @ ratios.values[indices]
         intervals.low[metric] = max(value - below, lowest[metric])
@@ -101,7 +106,12 @@ def _mid_p(
     successes = np.clip(over_units(run.num[0])[ratio], 0.0, trials)
     low, high = mid_p(successes, trials, confidence)
     intervals = Intervals.none(len(ratio))
-    intervals.fill(one_trial_each[ratio] & proportions(compiled), low, high, "mid-p")
+    intervals.fill(
+        one_trial_each[ratio] & proportions(compiled),
+        low,
+        high,
+        "mid-p",
+    )
     return intervals
 
 
@@ -130,7 +140,12 @@ def _gains_and_losses(
     """
     (other, weight), (one, _) = sorted(parts, key=lambda part: -part[1])
     num, den = run.num[0], run.den[0]
-    differences = unit_differences(num[:, [one]], den[:, [one]], num[:, [other]], den[:, [other]])
+    differences = unit_differences(
+        num[:, [one]],
+        den[:, [one]],
+        num[:, [other]],
+        den[:, [other]],
+    )
     shares = unit_shares(den[:, [one]], den[:, [other]])
     least, most = run.compiled.limits[:, [one, other]]
     span = np.array([most.max() - least.min()])
@@ -167,7 +182,13 @@ def _ratio_bounds(
     variance = divide(squares * n, n - 1, otherwise=0.0)
     variance = np.where(varies(errors, values), variance, 0.0)
     critical = t_quantile(n - 1, confidence)
-    low, high = t_wilson(values, variance, n, critical, compiled.limits)
+    low, high = t_wilson(
+        values,
+        variance,
+        n,
+        critical,
+        compiled.limits,
+    )
 
     least, most = compiled.limits
     n_units = (run.den[0] != 0).sum(axis=0)
@@ -175,4 +196,9 @@ def _ratio_bounds(
         room = (values - least) * (most - values)
         apart = squares * n * CLOSEST >= room
     carries = (n_units >= BOOTSTRAP_UNITS) & (deciding(errors) >= CARRIES) & apart
-    return _RatioBounds(values, values - low, high - values, carries)
+    return _RatioBounds(
+        values,
+        values - low,
+        high - values,
+        carries,
+    )

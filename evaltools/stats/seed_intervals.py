@@ -46,7 +46,12 @@ def seed_intervals(
     else:
         _fill_wilson(intervals, condition, resampling.confidence)
     low, high = condition.around_mean(condition.error * condition.critical)
-    intervals.fill(_has_components(condition), low, high, COMPONENTS)
+    intervals.fill(
+        _has_components(condition),
+        low,
+        high,
+        COMPONENTS,
+    )
     return intervals
 
 

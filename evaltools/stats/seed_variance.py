@@ -182,7 +182,12 @@ def _explained(
     is_real = eigenvalues > 1e-9 * np.maximum(largest, 1.0)
     projected = np.einsum("mkr,km->mr", vectors, sums) ** 2
     explained = np.zeros_like(projected)
-    np.divide(projected, eigenvalues, out=explained, where=is_real)
+    np.divide(
+        projected,
+        eigenvalues,
+        out=explained,
+        where=is_real,
+    )
     rank = is_real.sum(axis=1).astype(float)
     return explained.sum(axis=1), rank
 

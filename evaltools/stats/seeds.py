@@ -68,7 +68,13 @@ def aggregate(
     known = estimates_of_runs or {}
     estimates_of = {}
     for name, runs in conditions.items():
-        estimates_of[name] = _estimates_of(runs, table, unit, resampling, known.get(name, {}))
+        estimates_of[name] = _estimates_of(
+            runs,
+            table,
+            unit,
+            resampling,
+            known.get(name, {}),
+        )
     rows: dict[str, list[pd.DataFrame]] = {name: [] for name in conditions}
     order: list[int] = []
     frames = [frame for runs in conditions.values() for frame in runs.values()]

@@ -112,7 +112,12 @@ def nulls(
         else:
             distributions.append(None)
             continue
-        null = _null(points, 1 / len(points), half[metric], slack[metric])
+        null = _null(
+            points,
+            1 / len(points),
+            half[metric],
+            slack[metric],
+        )
         distributions.append(null)
     return distributions
 
@@ -126,7 +131,12 @@ def _binomial_null(
     positive = np.arange(n + 1)
     points = np.abs(2 * positive - n) * sizes.mean()
     probabilities = np.diff(bdtr(positive, n, 0.5), prepend=0.0)
-    return _null(points, probabilities, mid, WHOLE * sizes.sum())
+    return _null(
+        points,
+        probabilities,
+        mid,
+        WHOLE * sizes.sum(),
+    )
 
 
 def sign_flip(
