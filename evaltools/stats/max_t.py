@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -61,12 +60,9 @@ class JointTests:
         other: str,
     ) -> float:
         """The adjusted p of two conditions, in either order."""
-        return self._p_of_pair[frozenset((one, other))]
-
-    @cached_property
-    def _p_of_pair(self) -> dict[frozenset[str], float]:
-        pairs = map(frozenset, zip(self.pairs["baseline"], self.pairs["candidate"]))
-        return dict(zip(pairs, self.pairs["p_adjusted"].tolist()))
+        sides = self.pairs[["baseline", "candidate"]]
+        is_pair = sides.isin([one, other]).all(axis=1)
+        return float(self.pairs.loc[is_pair, "p_adjusted"].iloc[0])
 
 
 def joint_tests(

@@ -54,27 +54,22 @@ def ranks(
         ascending=metric.better == "lower",
         kind="stable",
     )
-    measured = by_value["condition"].tolist()
-
     shown = tested[tested["p_adjusted"] <= level]
     improves = (shown["delta"] > 0) == (metric.better != "lower")
     better = shown["candidate"].where(improves, shown["baseline"])
     worse = shown["baseline"].where(improves, shown["candidate"])
-    n_beaten = better.value_counts()
-    n_better = worse.value_counts()
-    groups = letters(measured, list(zip(better, worse)))
+    groups = letters(by_value["condition"].tolist(), list(zip(better, worse)))
 
-    placed = pd.DataFrame({"condition": measured})
-    condition = placed["condition"]
-    rank_low = 1 + condition.map(n_better).fillna(0)
-    rank_high = len(measured) - condition.map(n_beaten).fillna(0)
-    placed["rank_low"] = rank_low.astype("Int64")
-    placed["rank_high"] = rank_high.astype("Int64")
-    placed["group"] = condition.map(groups)
-    in_order = [*measured, *estimates.loc[~is_measured, "condition"]]
-    rows = estimates.merge(placed, on="condition", how="left")
-    rows = rows.set_index("condition").loc[in_order]
-    return rows.reset_index()[list(CONTRACT)]
+    rows = estimates.loc[[*by_value.index, *estimates.index[~is_measured]]]
+    condition = rows["condition"]
+    rank_low = 1 + condition.map(worse.value_counts()).fillna(0)
+    rank_high = len(by_value) - condition.map(better.value_counts()).fillna(0)
+    rows = rows.assign(
+        rank_low=rank_low.where(is_measured).astype("Int64"),
+        rank_high=rank_high.where(is_measured).astype("Int64"),
+        group=condition.map(groups),
+    )
+    return rows.reset_index(drop=True)[list(CONTRACT)]
 
 
 def letters(

@@ -123,7 +123,8 @@ def test_another_baseline_mirrors_the_pair(other: str) -> None:
     back = study(runs, baseline=other).frame.set_index("candidate").loc["base"]
     turned = {"better": "worse", "worse": "better"}
     assert back["delta"] == -one["delta"]
-    assert [back["ci_low"], back["ci_high"]] == [-one["ci_high"], -one["ci_low"]]
+    mirrored = [-one["ci_high"], -one["ci_low"]]
+    assert [back["ci_low"], back["ci_high"]] == pytest.approx(mirrored, rel=1e-12)
     assert back["p_adjusted"] == one["p_adjusted"]
     assert back["verdict"] == turned.get(one["verdict"], one["verdict"])
 
