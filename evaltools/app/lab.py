@@ -30,8 +30,6 @@ def prepare(folder: Path) -> None:
 def command(folder: Path, options: Sequence[str]) -> list[str]:
     """The command that opens JupyterLab on `folder` with this Python. Nothing is fetched from the network."""
     arguments = [sys.executable, "-m", "jupyterlab", str(folder)]
-    if not _has_browser():
-        arguments.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         arguments.append("--allow-root")  # JupyterLab refuses to start without it
     arguments += [
@@ -39,13 +37,6 @@ def command(folder: Path, options: Sequence[str]) -> list[str]:
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
     return [*arguments, *options]
-
-
-def _has_browser() -> bool:
-    """Whether there is a browser with windows; those of a terminal would take it from the server."""
-    if sys.platform.startswith("linux"):
-        return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
-    return True
 
 
 def open_lab(folder: Path, options: Sequence[str]) -> None:

@@ -167,14 +167,11 @@ suite_file_option = click.option(
 
 def study_settings(values: dict[str, Any]) -> dict[str, Any]:
     """The values of a command's `study_options` as `report.study.study` takes them, the others as they are."""
-    from ..core.resampling import Resampling
-    from .workers import Workers
+    from .settings import Settings
 
-    settings = dict(values)
-    workers = Workers(settings.pop("jobs"))
-    n, confidence, method, seed = [settings.pop(name) for name in RESAMPLING]
-    resampling = Resampling(method=method, n_resamples=n, confidence=confidence, seed=seed)
-    return {**settings, "workers": workers, "resampling": resampling}
+    others = dict(values)
+    settings = Settings(**{name: others.pop(name) for name in ("jobs", *RESAMPLING)})
+    return {**others, "workers": settings.workers(), "resampling": settings.resampling}
 
 
 def suite_options(model: Any, names: Sequence[str]) -> Decorator:
@@ -191,7 +188,7 @@ def _suite_option(name: str, field: FieldInfo) -> Decorator:
     return click.option(
         flag,
         multiple=multiple,
-        type=_click_type(value_type, field),
+        type=_click_type(value_type),
         default=field.default,
         show_default=not multiple and field.default not in (None, "", ()),
         help=text,
@@ -208,28 +205,11 @@ def _value_type(annotation: Any) -> tuple[Any, bool]:
     return annotation, False
 
 
-def _click_type(value_type: Any, field: FieldInfo) -> Any:
+def _click_type(value_type: Any) -> Any:
+    """The type of an option; limits of a number are told by the model of the options."""
     if get_origin(value_type) is Literal:
         return click.Choice(list(get_args(value_type)))
-    if value_type in (int, float):
-        return _range(value_type, field)
-    return PATH if value_type is Path else str
-
-
-def _range(value_type: Any, field: FieldInfo) -> click.ParamType:
-    """The numbers that the limits of a field allow."""
-    limits = {}
-    for constraint in field.metadata:
-        for name in ("ge", "le", "gt", "lt"):
-            if getattr(constraint, name, None) is not None:
-                limits[name] = getattr(constraint, name)
-    range_type = click.IntRange if value_type is int else click.FloatRange
-    return range_type(
-        min=limits.get("ge", limits.get("gt")),
-        max=limits.get("le", limits.get("lt")),
-        min_open="gt" in limits,
-        max_open="lt" in limits,
-    )
+    return PATH if value_type is Path else value_type
 
 
 Bound = tuple[str, str, float]

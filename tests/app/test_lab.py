@@ -57,17 +57,6 @@ def test_options_are_passed_through(tmp_path: Path) -> None:
     assert arguments[-4:] == ["--port", "9999", "--ip", "::1"]
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is a browser")
-def test_without_a_screen_the_address_is_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(name, raising=False)
-    assert "--no-browser" in command(tmp_path, [])
-    monkeypatch.setenv("DISPLAY", ":0")
-    assert "--no-browser" not in command(tmp_path, [])
-
-
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no root here")
 def test_root_may_open_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a container: JupyterLab refuses root unless it is told."""

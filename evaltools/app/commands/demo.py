@@ -31,8 +31,6 @@ def demo(
     batch = Batch(Settings(out=out, jobs=jobs, quiet=quiet))
     for entry in json.loads((EXAMPLES / "demo.json").read_text(encoding="utf-8")):
         suite = get_suite(entry["suite"])
-        defaults = suite.options()
-        options = {name: getattr(defaults, name) for name in suite.options.settable()}
         report = batch.report_seeds if entry["seeds"] else batch.report
-        report(suite, entry["runs"], options)
+        report(suite, entry["runs"], {})
     sys.exit(batch.end())
