@@ -26,7 +26,6 @@ from ..core.text_files import require_file
 from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
 from ..stats.spending import look_levels
-from ..stats.within_units import CLUSTER_SIZE, SIZES, TRIALS, mean_size
 from .markdown import number
 from .sentences import p_equation
 from .study import Study
@@ -40,10 +39,6 @@ NOT_MET = (
     "{alpha} after {n} of {planned} samples."
 )
 DEPARTURES = "Departures from what was declared: {listed}."
-OTHER_SIZE = {
-    TRIALS: "{size} trials of a sample of {condition}, where {declared} were declared",
-    CLUSTER_SIZE: "{size} samples in a cluster of {condition}, where {declared} were declared",
-}
 NO_DEPARTURE = "Nothing departs from what was declared."
 
 
@@ -68,8 +63,7 @@ class Decision(_Part):
     """What is tested.
 
     `direction`: which values of the metric are better. `margin`: how much worse the candidate may be (0: it must be
-    better). `n`: samples on both sides; `trials` of each, or `cluster_size` samples in each cluster, where these were
-    planned. `level`: of the two-sided test, over all looks. `looks`: the numbers of samples
+    better). `n`: samples on both sides. `level`: of the two-sided test, over all looks. `looks`: the numbers of samples
     at which the data may be tested, the last of which is `n`.
     """
 
@@ -79,8 +73,6 @@ class Decision(_Part):
     margin: float = Field(ge=0)
     n: int = Field(ge=MIN_UNITS)
     seeds: int = Field(ge=1)
-    trials: int | None = Field(None, ge=1)
-    cluster_size: int | None = Field(None, ge=1)
     level: float = Field(gt=0, lt=0.5)
     looks: list[int]
     plan: Planned
@@ -105,7 +97,7 @@ metric = $metric
 direction = "$direction"  # which values are better
 margin = $margin  # how much worse the candidate may be; 0: it must be better
 n = $n  # samples on both sides
-seeds = $seeds  # of each side$size
+seeds = $seeds  # of each side
 level = $level  # of the two-sided test, over all looks
 looks = $looks  # numbers of samples at which the data may be tested
 
@@ -116,12 +108,6 @@ written = $written
 pilot = $pilot
 """)
 
-SIZE = {
-    TRIALS: "\ntrials = {}  # of each sample",
-    CLUSTER_SIZE: "\ncluster_size = {}  # samples in each cluster",
-}
-"""Line of the file that says how many rows a sample has, where it was planned."""
-
 
 def write_decision(path: Path, decision: Decision) -> None:
     """Write a decision as TOML, which a person reads. UsageError for a file that is there: it may have been agreed on."""
@@ -131,10 +117,6 @@ def write_decision(path: Path, decision: Decision) -> None:
     values = {**decision.model_dump(), **decision.plan.model_dump()}
     for name in ("suite", "metric", "pilot", "looks"):
         values[name] = _toml(values[name])
-    values["size"] = ""
-    for kind in SIZES:
-        if values[kind] is not None:
-            values["size"] = SIZE[kind].format(values[kind])
     values["written"] = decision.plan.written.isoformat(timespec="seconds")
     write_text(path, FILE.substitute(values))
 
@@ -183,9 +165,7 @@ def decision_of(
             least=MIN_UNITS,
         )
     directed = study.metric(metric)
-    sizes = {kind: int(planned[kind]) for kind in SIZES if pd.notna(planned[kind])}
     return Decision(
-        **sizes,
         suite=study.suite.name,
         metric=directed.name,
         direction="lower" if directed.better == "lower" else "higher",
@@ -352,7 +332,6 @@ def _departures(
             text = "{seeds} seeds of {condition}, where {declared} were declared"
             values = {"seeds": seeds, "condition": condition, "declared": decision.seeds}
             departures.append(Message(text, values))
-        departures += _other_sizes(decision, study, condition)
     if row["better"] != decision.direction:
         text = "the metric is better when {better}, where {declared} was declared"
         departures.append(Message(text, {"better": row["better"], "declared": decision.direction}))
@@ -366,22 +345,4 @@ def _departures(
         elif datetime.fromisoformat(run.manifest.started) < decision.plan.written:
             text = "{run} was scored before the decision was written"
             departures.append(Message(text, {"run": run.name}))
-    return departures
-
-
-def _other_sizes(
-    decision: Decision,
-    study: Study,
-    condition: str,
-) -> list[Message]:
-    """Whether samples have other numbers of trials, or clusters of samples, than declared."""
-    departures = []
-    declared = {TRIALS: decision.trials, CLUSTER_SIZE: decision.cluster_size}
-    for kind, expected in declared.items():
-        if expected is None:
-            continue
-        size = mean_size(study.frames(condition), study.suite.unit, kind)
-        if abs(size - expected) >= 0.005:
-            values = {"size": f"{size:.3g}", "condition": condition, "declared": expected}
-            departures.append(Message(OTHER_SIZE[kind], values))
     return departures

@@ -44,24 +44,21 @@ def differences(
     of the candidate made of it, with how many of the seeds say so. A table where the suite has no cards. `share`: how
     many browsers share the room of the page.
     """
-    unit = study.suite.unit
     about = study.metric(metric)
     title = titled(about.shown_title, about.better)
     caption = f"{title}, {study.baseline} → {candidate}"
-    changed = differing(changes).set_index(unit)
+    changed, groups = _browsed(study, candidate, changes)
     if changed.empty:
         return no_rows(say("{metric}: samples that differ", metric=caption))
     views = sample_views(study)
     if not views:
         return table(changed.reset_index(), caption=caption)
     runs = compared_runs(study, candidate)
-    changed = _changed_cards(views[0], changed, runs)
-    groups = _groups(changed, candidate, views[0], unit)
     ways = []
     for view in views:
         cards = partial(_compared_cards, view, changed, runs, about.better)
         ways.append(view.marked(changed.index.to_series(), cards, groups))
-    layout = _layout(views[0], unit, runs)
+    layout = _layout(views[0], study.suite.unit, runs)
     return samples(ways, caption=caption, share=share, **layout)
 
 
@@ -71,14 +68,32 @@ def carrying(
     changes: pd.DataFrame,
 ) -> dict[str, int]:
     """Label of each group of the browser of `differences` -> how many cards it has there (units, without cards)."""
-    unit = study.suite.unit
-    views = sample_views(study)
-    view = views[0] if views else None
-    changed = differing(changes).set_index(unit)
-    if view:
-        changed = _changed_cards(view, changed, compared_runs(study, candidate))
-    groups = _groups(changed, candidate, view, unit)
+    _, groups = _browsed(study, candidate, changes)
     return {label: len(members) for label, members in groups.items()}
+
+
+def _browsed(
+    study: Study,
+    candidate: str,
+    changes: pd.DataFrame,
+) -> tuple[pd.DataFrame, dict[str, pd.Index]]:
+    """The rows of `changes` that are browsed, by the id of their card; label -> the cards of a group.
+
+    Where cards are parts of the units that differ, the label says what they are.
+    """
+    unit = study.suite.unit
+    changed = differing(changes).set_index(unit)
+    views = sample_views(study)
+    of_parts = ""
+    if views:
+        changed = _changed_cards(views[0], changed, compared_runs(study, candidate))
+        part = views[0].browser.get("id", unit)
+        of_parts = f" ({say(part + 's')})" if part != unit else ""
+    groups = {}
+    for group, sign in GROUPS.items():
+        label = say("{group} under {candidate}", group=say(group), candidate=candidate)
+        groups[f"{label}{of_parts}"] = changed.index[changed["change"] * sign > 0]
+    return changed, groups
 
 
 def compared_runs(study: Study, candidate: str) -> Runs:
@@ -238,20 +253,3 @@ def _counted(lines: Counter[Line], n_seeds: int) -> list[Line]:
         note = f"{line.note} {n}/{n_seeds}".strip()
         counted.append(replace(line, note=note))
     return counted
-
-
-def _groups(
-    changed: pd.DataFrame,
-    candidate: str,
-    view: SampleView | None,
-    unit: str,
-) -> dict[str, pd.Index]:
-    """Label -> cards. Where cards are parts of the units that differ, the label says what they are."""
-    part = view.browser.get("id", unit) if view else unit
-    groups = {}
-    for group, sign in GROUPS.items():
-        label = say("{group} under {candidate}", group=say(group), candidate=candidate)
-        if part != unit:
-            label = f"{label} ({say(part + 's')})"
-        groups[label] = changed.index[changed["change"] * sign > 0]
-    return groups

@@ -175,20 +175,7 @@ def _draw_panel(
     ax.grid(axis="y", visible=False)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(panel.xlabel)
-    _widen(ax, panel.rows)
     return notes
-
-
-def _widen(ax: Axes, rows: pd.DataFrame) -> None:
-    """Where all that is drawn stands at one place, a scale that a reader knows, not a magnified one, with a margin
-    for the marks that stand on its ends."""
-    numbers = rows.filter(["value", "ci_low", "ci_high"]).astype(float)
-    drawn = set(numbers.stack().dropna().round(9))
-    if len(drawn) < 2:
-        low = min(0.0, *drawn, 0.0)
-        high = max(1.0, *drawn, 1.0)
-        margin = 0.05 * (high - low)
-        ax.set_xlim(low - margin, high + margin)
 
 
 def _interval(

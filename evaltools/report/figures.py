@@ -31,9 +31,6 @@ Scaled to the 370 pixels that a phone gives it, the text of a figure of this wid
 BINS = 20
 """Bars of a histogram."""
 
-HALF = 28
-"""Columns of text under half of a figure."""
-
 INK, MUTED = "#1f2328", "#6b7280"
 
 # Okabe and Ito (2008): told apart under every common colour blindness
@@ -191,19 +188,16 @@ def paired(
     pairs = frame[[before, after]].astype(float).dropna()
     if pairs.empty:
         return nothing(title)
-    chart, (places, changes) = new_chart(title, 9.5, ncols=2)
-    chart.get_layout_engine().set(wspace=0.06)
+    chart, (ax,) = new_chart(title, 12)
     low, high = _square(pairs)
-    places.plot((low, high), (low, high), color=MUTED, linewidth=1, zorder=1)
+    ax.plot((low, high), (low, high), color=MUTED, linewidth=1, zorder=1)
     change = pairs[after] - pairs[before]
-    reach = change.abs().max() or 1.0
-    edges = np.linspace(-reach, reach, BINS + 2).tolist()
     kinds = _kinds_of_change(-change if better == "lower" else change)
     keys = []
     for (name, colour), marker in zip(CHANGES.items(), ("^", "o", "v")):
         is_kind = kinds == name
         spots = pairs[is_kind].round(6).value_counts(sort=False).reset_index(name="n")
-        places.scatter(
+        ax.scatter(
             spots[before],
             spots[after],
             s=26 * np.sqrt(spots["n"].to_numpy(dtype=float)),
@@ -213,20 +207,10 @@ def paired(
             linewidth=0,
             zorder=3,
         )
-        changes.hist(change[is_kind], edges, color=colour, edgecolor="white", linewidth=0.6)
         share = f"{is_kind.sum():,} ({100 * is_kind.mean():.0f}%)"
         keys.append(legend_entry(f"{say(name)}: {share}", colour, marker))
-    places.set(xlim=(low, high), ylim=(low, high), ylabel=shown(say(ylabel), HALF))
-    places.set_xlabel(shown(f"{say(xlabel)} (n = {len(pairs):,})", HALF))
-    changes.axvline(change.mean(), color=INK, linewidth=1.4, linestyle="--")
-    changes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    mean = say(
-        "change, {after} less {before} (mean {mean:+.3f})",
-        after=say(after),
-        before=say(before),
-        mean=change.mean(),
-    )
-    changes.set(xlabel=shown(mean, HALF), ylabel=say("samples"))
+    ax.set(xlim=(low, high), ylim=(low, high), ylabel=shown(say(ylabel)))
+    ax.set_xlabel(shown(f"{say(xlabel)} (n = {len(pairs):,})", 44))
     add_legend(chart, keys)
     return chart
 

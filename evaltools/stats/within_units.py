@@ -158,18 +158,3 @@ def _rows_per(
         n_groups = sum(frame[group].nunique() for frame in runs.values())
         inverse.append(n_groups / n_rows)
     return float(1 / np.mean(inverse))
-
-
-def mean_size(
-    runs: Runs,
-    unit: str,
-    kind: str,
-) -> float:
-    """Trials of a sample, or samples of a cluster, on average over the runs of a condition.
-
-    >>> runs = {"": pd.DataFrame({"id": ["a", "a", "b", "b"], "trial": [0, 1, 0, 1]})}
-    >>> mean_size(runs, "id", TRIALS), mean_size(runs, "id", CLUSTER_SIZE)
-    (2.0, 1.0)
-    """
-    labelled = {seed: _labelled(frame, unit, kind) for seed, frame in runs.items()}
-    return _rows_per([labelled], GROUP)

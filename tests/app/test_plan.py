@@ -131,25 +131,17 @@ def test_a_plan_says_how_many_rows_a_unit_has(tmp_path: Path) -> None:
     assert pd.read_csv(tmp_path / "plan.csv")["rows_per_sample"].tolist() == [4.0]
 
 
-def test_a_plan_of_other_numbers_of_trials_and_its_decision(tmp_path: Path) -> None:
+def test_a_plan_of_other_numbers_of_trials(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     write_trials(file)
     how = ("--suite", "table", "--metric", "right", "--difference", "0.1", "--seeds", "1", *QUICK)
     asked = ("--trials", "1,2", "--csv", tmp_path / "plan.csv", "--register", tmp_path / "d.toml")
-    text = " ".join(call("plan", file, *how, *asked).stdout.split())
+    call("plan", file, *how, *asked)
     found = pd.read_csv(tmp_path / "plan.csv")
     assert found["trials"].tolist() == [1, 2]
     assert found["samples"].is_monotonic_decreasing
-    cheapest = found.loc[found["calls"].idxmin()]
-    assert f"Each sample has {cheapest['trials']:.0f} trials there." in text
     declared = tomllib.loads((tmp_path / "d.toml").read_text())
-    assert declared["trials"] == cheapest["trials"] and "cluster_size" not in declared
-    runs = tmp_path / "runs"
-    call("score", "table", file, "-o", runs, *QUICK)
-    pair = sorted((runs / "results").glob("*_t"))
-    compared = call("compare", *pair, "--decision", tmp_path / "d.toml", *QUICK).output
-    departure = f"4 trials of a sample of a_t, where {declared['trials']} were declared"
-    assert departure in " ".join(compared.split())
+    assert declared["n"] == found.loc[found["calls"].idxmin(), "samples"]
 
 
 def test_numbers_of_trials_that_cannot_be_planned(tmp_path: Path) -> None:
