@@ -216,14 +216,14 @@ def _representative_f1(
     if not sample.gold:
         return NAN
     policy, key = options.match_policy, options.key
-    tuples = [read.normal for read in sample.final_read]
-    if key == "refpol":
-        aspects = [t.ref or t.term for t in tuples]
-    else:
-        aspects = [term_key(t.term, policy) or t.ref for t in tuples]
-    chosen = representatives(tuples, _ranks(sample), aspects)
+
+    def aspect(t: EvalTuple) -> str:
+        return t.ref or t.term if key == "refpol" else term_key(t.term, policy) or t.ref
+
     match = after[key]
-    if len(chosen) < len(sample.final):
+    if len({aspect(t) for t in sample.final}) < len(sample.final):
+        tuples = [read.normal for read in sample.final_read]
+        chosen = representatives(tuples, _ranks(sample), [aspect(t) for t in tuples])
         match = match_tuples(sample.gold, chosen, key, policy)
     if not match.has_gold and policy.pairless == "out":
         return NAN
