@@ -255,6 +255,16 @@ def without_pictures(path: Path, folder: Path) -> Path:
     return copy
 
 
+def hints() -> list[re.Pattern[str]]:
+    """One of these stands in every line that a detector in use would report: a file without any need not be scanned."""
+    from detect_secrets.plugins.keyword import DENYLIST
+    from detect_secrets.settings import get_plugins
+
+    words = re.compile("|".join(DENYLIST), re.IGNORECASE)
+    plugins = [plugin for plugin in get_plugins() if hasattr(plugin, "denylist")]
+    return [words, *(pattern for plugin in plugins for pattern in plugin.denylist)]
+
+
 def test_no_secret_is_stored(tmp_path: Path) -> None:
     """detect-secrets over every tracked file, without the two detectors that hashes and figures set off."""
     pytest.importorskip("detect_secrets")
@@ -286,9 +296,13 @@ def test_no_secret_is_stored(tmp_path: Path) -> None:
     ]
     found = SecretsCollection()
     with transient_settings({"plugins_used": [{"name": p} for p in plugins]}):
+        possible = hints()
         for path in tracked():
             if path.suffix not in {".png", ".otf", ".xlsx"} and path.stat().st_size < 3_000_000:
-                found.scan_file(str(without_pictures(path, tmp_path)))
+                file = without_pictures(path, tmp_path)
+                text = file.read_text(encoding="utf-8", errors="replace")
+                if any(hint.search(text) for hint in possible):
+                    found.scan_file(str(file))
     allowed = {
         "tests/suites/summary/test_judge.py",
         "tests/test_security.py",
