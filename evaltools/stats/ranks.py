@@ -58,12 +58,17 @@ def ranks(
     improves = (shown["delta"] > 0) == (metric.better != "lower")
     better = shown["candidate"].where(improves, shown["baseline"])
     worse = shown["baseline"].where(improves, shown["candidate"])
-    groups = letters(by_value["condition"].tolist(), list(zip(better, worse)))
+    groups = letters(
+        by_value["condition"].tolist(),
+        list(zip(better, worse)),
+    )
 
     rows = estimates.loc[[*by_value.index, *estimates.index[~is_measured]]]
     condition = rows["condition"]
-    rank_low = 1 + condition.map(worse.value_counts()).fillna(0)
-    rank_high = len(by_value) - condition.map(better.value_counts()).fillna(0)
+    n_better = condition.map(worse.value_counts()).fillna(0)
+    n_beaten = condition.map(better.value_counts()).fillna(0)
+    rank_low = 1 + n_better
+    rank_high = len(by_value) - n_beaten
     rows = rows.assign(
         rank_low=rank_low.where(is_measured).astype("Int64"),
         rank_high=rank_high.where(is_measured).astype("Int64"),
