@@ -26,7 +26,11 @@ NUMBERS = (
     "corrected_low",
     "corrected_high",
     "tpr",
+    "tpr_low",
+    "tpr_high",
     "tnr",
+    "tnr_low",
+    "tnr_high",
     "judge_kappa",
     "rater_kappa",
 )
