@@ -56,7 +56,6 @@ class ReportedScore(Row):
     """A score in the results of the log: its metrics by their names."""
 
     name: str = ""
-    scorer: str = ""
     metrics: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -64,7 +63,6 @@ class Headline(Row):
     """What the log itself leads with."""
 
     scorer: str = ""
-    score: str = ""
 
 
 class LogResults(Row):
@@ -98,7 +96,6 @@ class ScorerResult(Row):
     """What a scorer gave: one value, or one for each of its keys."""
 
     value: Any = None
-    answer: Any = None
 
 
 class LogSample(Row):
