@@ -76,8 +76,6 @@ def quiet_line(quiet: Sequence[QuietCheck]) -> str:
     n_others = len(quiet) - n_passed
     if not quiet:
         return ""
-    if not n_others:
-        return say("Checks passed: {n}", n=n_passed)
     return say("Checks passed: {n}; not applicable: {others}", n=n_passed, others=n_others)
 
 

@@ -60,20 +60,10 @@ def new_chart(
 
 
 def nothing(title: str) -> Chart:
-    """A figure that says that there is no data."""
+    """The chart of no data, in whose place a page says that there is none."""
     chart, (ax,) = new_chart(title, 1)
     chart.drawn = False
     ax.set_axis_off()
-    ax.text(
-        0.5,
-        0.5,
-        say("no data"),
-        ha="center",
-        va="center",
-        color=MUTED,
-        fontsize=11,
-        transform=ax.transAxes,
-    )
     return chart
 
 

@@ -39,17 +39,14 @@ def methods_in_use(frames: Iterable[pd.DataFrame]) -> list[str]:
 
 
 def intervals_in_use(frames: Iterable[pd.DataFrame]) -> list[HtmlTable]:
-    """The line that says how many intervals are bootstraps, and what the others are; [] without intervals."""
-    text = _sentence(frames)
-    return [words(text)] if text else []
-
-
-def _sentence(frames: Iterable[pd.DataFrame]) -> str:
+    """The line that says how many intervals are bootstraps, and their methods; [] without intervals."""
     counts = count_methods(frames)
-    total = sum(counts.values())
-    if not total:
-        return ""
-    n_drawn = sum(n for name, n in counts.items() if name in BOOTSTRAPS)
-    methods = listed(f"{name} {n}" for name, n in counts.items())
-    text = "Bootstrap intervals: {n} of {total} ({methods})."
-    return say(text, n=n_drawn, total=total, methods=methods)
+    if not counts:
+        return []
+    text = say(
+        "Bootstrap intervals: {n} of {total} ({methods}).",
+        n=sum(n for name, n in counts.items() if name in BOOTSTRAPS),
+        total=sum(counts.values()),
+        methods=listed(f"{name} {n}" for name, n in counts.items()),
+    )
+    return [words(text)]
