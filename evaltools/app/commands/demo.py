@@ -31,6 +31,8 @@ def demo(
     batch = Batch(Settings(out=out, jobs=jobs, quiet=quiet))
     for entry in json.loads((EXAMPLES / "demo.json").read_text(encoding="utf-8")):
         suite = get_suite(entry["suite"])
+        # as the commands give them, of which the reports are the same
+        options = {name: getattr(suite.options(), name) for name in suite.options.settable()}
         report = batch.report_seeds if entry["seeds"] else batch.report
-        report(suite, entry["runs"], {})
+        report(suite, entry["runs"], options)
     sys.exit(batch.end())
