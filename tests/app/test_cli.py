@@ -16,7 +16,7 @@ import pytest
 
 from evaltools.core.files import example
 
-from .calling import QUICK, call, written
+from .calling import QUICK, call, without_pages, written
 
 RUN = "no_memory__seed1_proposed"
 SEEDS = [f"example:cr/{c}__seed{s}_proposed" for c in ("no_memory", "with_memory") for s in (1, 2)]
@@ -131,12 +131,18 @@ REPORT_NAMES = {
 
 @pytest.fixture(scope="module")
 def reports(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The working folders of the four reports of the demo, and of three of them made in another order and one by one."""
+    """The working folders of the four reports of the demo, and of what three of them rest on, made one by one.
+
+    Of these three the study over seeds, of which the runs come in another order, has its page. That of one run is
+    made again below; what the notebooks of the others show is held against what is stored in them.
+    """
     first, second = tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second")
     shutil.copytree(demo, first / "outputs")
     with chdir(second):
-        for suite in ("seeds", "memfin", "summary"):  # that of cr is made again below
-            assert " done" in call(*REPORTS[suite], "-j", "1").stdout
+        assert " done" in call(*REPORTS["seeds"], "-j", "1").stdout
+        with without_pages():
+            for suite in ("memfin", "summary"):
+                assert " done" in call(*REPORTS[suite], "-j", "1").stdout
     return [first, second]
 
 
@@ -195,11 +201,11 @@ def test_files_of_aggregates(reports: list[Path]) -> None:
 
 
 def test_the_same_reports_twice_are_the_same_to_the_byte(reports: list[Path]) -> None:
-    first, second = (written(folder) for folder in reports)
-    assert (
-        first - second == {name for name in first if f"reports/{REPORTED}/" in name}
-        and second <= first
+    made_once = tuple(f"outputs/reports/{REPORT_NAMES[s]}/" for s in ("cr", "memfin", "summary"))
+    first, second = (
+        {name for name in written(folder) if not name.startswith(made_once)} for folder in reports
     )
+    assert first == second
     timed = {"manifest.json", "index.html"}
     for name in sorted(second):
         if name.rpartition("/")[2] not in timed:
