@@ -52,9 +52,8 @@ ECHO = 0.2
 ABOUT_WITHIN = 12
 """Characters around a figure in which a word calls it an approximation."""
 
-MISPLACED = 0.6
 APART = 0.35
-"""A value is called misplaced where another value is so like its item, and the same value less by so much."""
+"""A value is called misplaced where its whole item stands around another one, and around itself less by so much."""
 
 FIGURES = ("amount", "percent", "duration", "age", "count")
 """Kinds of values that texts say of several items."""
@@ -233,7 +232,9 @@ class SourceValues:
         own = self.alike(label, nearest)
         best = None
         is_elsewhere = not self.alike(statement.words, nearest)
-        best_likeness = ELSEWHERE if is_elsewhere else max(MISPLACED, own + APART)
+        if not is_elsewhere and own > 1 - APART:
+            return None
+        best_likeness = ELSEWHERE if is_elsewhere else 1.0
         for candidate in self.compared:
             if not _is_alternative(statement, candidate):
                 continue
