@@ -18,7 +18,7 @@ from .entities import Entity, ReadText
 from .statements import OPPOSITE, PAYMENT_WORDS, STOP, payment, syllable_pairs
 from .text import normalise
 
-ALIKE = 0.75
+ALIKE = 0.6
 """Share of the words of a claim that stand in a clause of a source about the same thing."""
 
 NEAR = 16
@@ -45,6 +45,9 @@ _DENIED = re.compile(r"[^.!?;,\n]{0,12}(?:없|면제|무료)")
 
 _QUALIFIED = re.compile(r"[가-힣a-z]{2,}")
 _CLAUSE = re.compile(r"[.!?](?!\d)|[;,\n]")
+_OF_LISTS = (",", "·", "/")
+"""Between things of which something is said at the end: 등반, 글라이더 조종은 면책."""
+
 _VALUES = ("amount", "percent", "duration", "count")
 
 
@@ -104,10 +107,13 @@ def payment_claims(read: ReadText) -> Iterator[Claim]:
     """The clauses of a text that say whether something is paid."""
     text = read.text
     clause_start = 0
-    ends = [match.span() for match in STOP.finditer(text.norm)]
-    for clause_end, following in [*ends, (len(text.norm), 0)]:
+    ends = [(match.start(), match.end(), match[0]) for match in STOP.finditer(text.norm)]
+    for clause_end, following, sign in [*ends, (len(text.norm), 0, "")]:
         clause = text.norm[clause_start:clause_end]
         side = payment(clause.replace(WAIVER, "보상") + " ")
+        is_listed = sign in _OF_LISTS and not _FIGURE.search(clause)
+        if clause.strip() and side is None and is_listed:
+            continue
         words = syllable_pairs(PAYMENT_WORDS.sub(" ", clause))
         if side and words:
             blanks = len(clause) - len(clause.lstrip())
@@ -163,10 +169,10 @@ def _named(item: str) -> str:
 
 
 def _value_of(item: str, source: ReadText) -> Entity | None:
-    """The first value right behind an item in a source, or right before it, that its clause does not deny."""
+    """The first value but 0 right behind an item in a source, or right before it, that its clause does not deny."""
     names_behind = tuple(joint + item for joint in ("", "의", "간", "동안"))
     for entity in source.entities:
-        if entity.kind not in _VALUES or entity.support_only:
+        if entity.kind not in _VALUES or entity.support_only or entity.value == "0":
             continue
         before = _plain(source.raw[max(0, entity.start - NEAR) : entity.start])
         after = _plain(source.raw[entity.end : entity.end + NEAR // 2])

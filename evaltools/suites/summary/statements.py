@@ -32,11 +32,11 @@ OPPOSITE = {LOW: HIGH, HIGH: LOW, UP: DOWN, DOWN: UP, PAID: DENIED, DENIED: PAID
 _JOINT = r"\s?(?:이|가|을|를|은|는|의|보다|만큼)?\s?"
 _BEHIND = {
     LOW: re.compile(
-        _JOINT + "(?:이상|(?:초과|넘)(?!하지|할 수 없|을 수 없|지 )|지난|지나|경과|이후)"
+        _JOINT + "(?:이상|(?:초과|넘|지나|경과)(?!하?기 ?전|하지|할 수 없|을 수 없|지 )|지난|이후)"
     ),
     HIGH: re.compile(
         _JOINT
-        + "(?:이하|이내|미만|이전|까지|(?:에 ?)?(?:미달|못 ?미치)|안 ?되는|되기 ?전|내(?=에|의|\\s|$)"
+        + "(?:이하|이내|미만|이전|까지|(?:에 ?)?(?:미달|못 ?미치)|안 ?되는|(?:되|넘|지나|경과하)기 ?전|내(?=에|의|\\s|$)"
         "|안(?=에|의|으로|쪽)|(?:초과|넘)(?:하지|할 수 없|을 수 없|지 ))"
     ),
     UP: re.compile(
@@ -66,6 +66,7 @@ _DENIED = re.compile(
 )
 _PAID = re.compile(
     rf"{_PAY}(?:하|되|함|됨|합|됩|한다|된다|해|받|돼|\s?(?:가능|대상|>|[.,;\n]|$))|나옵|나온|나와|받습|받는|받을 수 있"
+    rf"|{_PAY}에 포함"
 )
 
 PAYMENT_WORDS = re.compile(
@@ -76,13 +77,13 @@ PAYMENT_WORDS = re.compile(
 _CONNECTIVE = r"(?:지만|으나|는데|(?<=[가-힣])(?<![사보광권참])고|(?<=[가-힣])며)(?=[\s,])"
 """The end of a clause within a sentence (나오고, 지급하며), but no noun (사고, 보고)."""
 
-STOP = re.compile(rf"[.!?](?!\d)|[;,\n·/|()\[\]■○●▶※]|{_CONNECTIVE}")
+STOP = re.compile(rf"[.!?,](?!\d)|[;\n·/|()\[\]■○●▶※]|{_CONNECTIVE}")
 """Where what is said of a value ends."""
 
 _LINE = re.compile(r"[.!?](?!\d)|[\n■○●▶※]")
 _WORD = re.compile(r"(?<![0-9가-힣])[가-힣]{2,}|[a-z]{2,}")
 _ENDING = re.compile(
-    r"(?:입니다|습니다|합니다|됩니다|으로|에서|부터|까지|에는|이며|하고|되고|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
+    r"(?:입니다|습니다|합니다|됩니다|으로|에서|부터|까지|에는|에도|로도|으로도|까지도|이며|하고|되고|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
 )
 
 _TURN = re.compile(
@@ -98,6 +99,9 @@ _RECKONED_WITH = re.compile(r"\s?[x×*=+→]")
 
 _FIGURE = re.compile(r"[0-9]")
 CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
+_ASIDE = re.compile(r"\([^()0-9]*\)")
+"""A remark within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
+
 _NEXT_OF_LIST = re.compile(r"[,·/()+]|(?<=원)과\s")
 """In a list of values what is said at its end is said of all: A 300만원, B 3천만원을 1회 지급."""
 
@@ -203,7 +207,8 @@ def _sides(before: str, after: str) -> frozenset[str]:
 def _payment_behind(after: str) -> tuple[frozenset[str], bool]:
     """Whether a value is paid, or not, and whether that is said of no other value."""
     is_direct = True
-    for part in _NEXT_OF_LIST.split(CLAUSE_END.split(after, maxsplit=1)[0]):
+    clause = CLAUSE_END.split(_ASIDE.sub("", after), maxsplit=1)[0]
+    for part in _NEXT_OF_LIST.split(clause):
         has_figure = bool(_FIGURE.search(part))
         if not is_direct and not has_figure:
             break

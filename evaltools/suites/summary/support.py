@@ -173,8 +173,8 @@ class SourceValues:
     def opposed(self, statement: Statement, nearest: Statement) -> tuple[str, bool]:
         """Why a source says the opposite of a value ("" where it does not), and whether that is sure.
 
-        Two opposites make a right sentence again (up to 2 years half is paid: over 2 years it is not
-        halved), and so do values that are said of different things.
+        Two opposites make a right sentence again (within 2 months it is paid: after 2 months it is not),
+        and so do values that are said of different things.
         """
         opposite = _opposite_sides(statement, nearest)
         if not opposite:
@@ -183,6 +183,8 @@ class SourceValues:
         shared_bounds = statement.sides & nearest.sides & BOUNDS
         is_sum = statement.entity.kind in SUMS
         if why == OPPOSITE_PAYMENT and not is_sum and not shared_bounds:
+            return "", False
+        if why == BOUND and (DENIED in _all_sides(statement)) != (DENIED in _all_sides(nearest)):
             return "", False
         is_direct = {opposite[0], OPPOSITE[opposite[0]]} <= statement.sides | nearest.sides
         is_alike = self.alike(statement.words, nearest) >= CLEAR
@@ -343,8 +345,8 @@ def _without_its_value(
 
 
 def _bare_place(entity: Entity, values: SourceValues) -> dict[str, Any]:
-    """Where a source has the figure of a sum or a share without its unit; {} where none does."""
-    if entity.kind not in ("amount", "percent"):
+    """Where a source has the figure of a sum, a share or a count without its unit; {} where none does."""
+    if entity.kind not in SUMS:
         return {}
     figure = _FIGURE.match(entity.text)
     readings = [_digits(figure[0])] if figure else []
