@@ -74,7 +74,7 @@ PAYMENT_WORDS = re.compile(
 )
 """Words that say of a thing that it is paid, or not."""
 
-_CONNECTIVE = r"(?:지만|으나|는데|(?<=[가-힣])(?<![사보광권참])고|(?<=[가-힣])며)(?=[\s,])"
+_CONNECTIVE = r"(?:지만|으나|(?<=[하되])나|는데|(?<=[가-힣])(?<![사보광권참])고|(?<=[가-힣])며)(?=[\s,])"
 """The end of a clause within a sentence (나오고, 지급하며), but no noun (사고, 보고)."""
 
 STOP = re.compile(rf"[.!?,](?!\d)|[;\n·/|()\[\]■○●▶※]|{_CONNECTIVE}")
@@ -96,6 +96,9 @@ _TURN = re.compile(
 _RECKONED = re.compile(r"[x×*=+→]\s?$")
 _RECKONED_WITH = re.compile(r"\s?[x×*=+→]")
 """Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원."""
+
+_HEAD = re.compile(r"([^:.\n■○●▶※-]+):(?!\d)[^:.\n■○●▶※]*$")
+"""What a line is about, before all of its values: 휴업손해: 1일 200만원, 최대 60일, 대기 3일."""
 
 _FIGURE = re.compile(r"[0-9]")
 CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
@@ -146,11 +149,13 @@ def statements(
     turn_starts = [turn.start() for turn in turns]
     for index, entity in enumerate(entities):
         start = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
+        last_end[entity.kind] = entity.end
         before = _norm(raw[max(entity.start - BEFORE, 0) : entity.start])
         after = _norm(raw[entity.end : entity.end + AFTER])
         line = _LINE.split(raw[start : entity.start])[-1]
         start = entity.start - len(line)
         line = _norm(line)
+        head = _HEAD.search(before)
         following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
         words_behind = _words_behind(after, following - entity.end)
         conditions = _conditions(entities, index, start)
@@ -164,11 +169,10 @@ def statements(
             number=number,
             sides=_sides(before, after) | (paid if is_direct else frozenset()),
             listed=frozenset() if is_direct else paid,
-            words=syllable_pairs(line) | words_behind | conditions,
+            words=syllable_pairs(f"{head[1] if head else ''} {line}") | words_behind | conditions,
             label=label,
             by_customer=turn > 0 and bool(turns[turn - 1]["customer"]),
         )
-        last_end[entity.kind] = entity.end
         result.append(statement)
     return result
 
