@@ -2,9 +2,10 @@
 
     clauses without figures --words, paid or denied--> most alike clause of the sources --> the opposite?
     an item that is denied  --its name---------------> value of the item in a source
+    a figure of any unit    --its bound--------------> the same figure in a source --> the opposite bound?
 
-A value carries its payment by itself (`statements`); this is for what has none: 분실도 보상됨, 면책기간
-없음. Source: specification D34.
+A value carries its payment and its bound by itself (`statements`); this is for what is none: 분실도 보상됨,
+면책기간 없음, 2.5kg 미만. Source: specification D34.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .entities import Entity, ReadText
-from .statements import OPPOSITE, PAYMENT_WORDS, STOP, payment, syllable_pairs
+from .statements import HIGH, LOW, OPPOSITE, PAYMENT_WORDS, STOP, payment, syllable_pairs
 from .text import normalise
+from .unread import outside_values
 
 ALIKE = 0.6
 """Share of the words of a claim that stand in a clause of a source about the same thing."""
@@ -25,6 +27,7 @@ NEAR = 16
 """Characters between an item and its value in a source."""
 
 OPPOSITE_PAYMENT = "the source says the opposite of payment"
+OPPOSITE_BOUND = "the source puts the opposite bound on it"
 STATED = "the source states a value for it"
 
 WAIVER = "면제"
@@ -47,6 +50,12 @@ _QUALIFIED = re.compile(r"[가-힣a-z]{2,}")
 _CLAUSE = re.compile(r"[.!?](?!\d)|[;,\n]")
 _OF_LISTS = (",", "·", "/")
 """Between things of which something is said at the end: 등반, 글라이더 조종은 면책."""
+
+_BOUNDED = re.compile(
+    r"(?P<figure>[0-9][0-9,.]*)\s?(?:[a-z㎡]{1,5}|[가-힣]{1,2}?)?\s?(?:(?P<low>이상|초과)|이하|미만|이내)",
+    re.IGNORECASE,
+)
+"""A figure with a unit of any kind, and what bounds it."""
 
 _VALUES = ("amount", "percent", "duration", "count")
 
@@ -157,6 +166,30 @@ def absent_items(
             }
             yield evidence, not _QUALIFIED.search(before)
             break
+
+
+def opposite_bounds(summary: ReadText, sources: Sequence[ReadText]) -> Iterator[dict[str, Any]]:
+    """The figures of a summary that are no values, where the sources only put the opposite bound on them."""
+    of_sources: dict[str, dict[str, dict[str, Any]]] = {}
+    for number, source in enumerate(sources):
+        for match in outside_values(_BOUNDED, source):
+            place = {"context": number, "context_at": list(match.span())}
+            of_sources.setdefault(match["figure"], {})[_side(match)] = place
+    for match in outside_values(_BOUNDED, summary):
+        bounds = of_sources.get(match["figure"], {})
+        if bounds and _side(match) not in bounds:
+            yield {
+                "kind": "bound",
+                "text": match[0],
+                "value": match[0],
+                "at": list(match.span()),
+                "why": OPPOSITE_BOUND,
+                **bounds[OPPOSITE[_side(match)]],
+            }
+
+
+def _side(match: re.Match[str]) -> str:
+    return LOW if match["low"] else HIGH
 
 
 def _plain(text: str) -> str:

@@ -1,6 +1,6 @@
 """Risk tags that a summary tells in words too weak to cover them alone, where a source says what they mean.
 
-    sources --wordings of the tag; where none stands, its signs--> clauses that carry the tag
+    sources --wordings of the tag and its signs------------------> clauses that carry the tag
     summary --signs of the tag-----------------------------------> clauses --alike?--> covered
 
 A sign is a class of grammar or of plain words: a conditional ending, a negation, a period that is over. It stands
@@ -62,16 +62,14 @@ def tag_told(
     matches = find_matches(rules.tags[tag], summary, rules)
     if matches.standing:
         return matches, {}
-    carrying = _carriers(rules.tags[tag], sources, rules)
-    named = bool(carrying)
-    if not named:
-        carrying = _carriers(rules.signs[tag], sources, rules)
+    named = _carriers(rules.tags[tag], sources, rules)
+    carrying = named + _carriers(rules.signs[tag], sources, rules)
     for clause in _clauses_with(rules.signs[tag], summary, rules):
         source = max(carrying, key=clause.likeness, default=None)
         if source and clause.likeness(source) >= ALIKE:
             matches.standing.append({**source.match, **clause.match})
-    left_out = named and not matches.standing
-    return matches, carrying[0].match if left_out else {}
+    left_out = bool(named) and not matches.standing
+    return matches, named[0].match if left_out else {}
 
 
 def weakly_said(

@@ -61,7 +61,7 @@ _DENIED = re.compile(
     r"|(?:은|는|도) (?:안|못) ?(?:되|돼|됨|됩)|대상에서 [빼뺍뺀]|면책(?!금|기간| ?사항)"
     r"|제외(?:되|된|됨|됩|하|한|함|합|[\s.,;)]|$)"
     rf"|{_PAY}(?:하|되|해 ?드리)지 ?(?:는|도)? ?(?:않|못|아니)|{_PAY}(?:할|될|받을) 수 없"
-    rf"|(?:받|나오|나가|드리)지 ?(?:는|도)? ?(?:않|못)|(?:안|못) (?:나[오와옵온올가갑간갈]|받|드[리려립])"
+    rf"|(?:받|나오|나가|드리)지 ?(?:는|도)? ?(?:않|못)|(?<![가-힣])(?:안|못) (?:나[오와옵온올가갑간갈]|받|드[리려립])"
     rf"|{_PAY} ?대상(?:이|은)? 아|{_PAY}에서 ?[빠빼뺍뺀]"
 )
 _PAID = re.compile(
@@ -74,7 +74,7 @@ PAYMENT_WORDS = re.compile(
 )
 """Words that say of a thing that it is paid, or not."""
 
-_CONNECTIVE = r"(?:지만|으나|(?<=[하되])나|는데|(?<=[가-힣])(?<![사보광권참])고|(?<=[가-힣])며)(?=[\s,])"
+_CONNECTIVE = r"(?:지만|으나|(?<=[하되])나|는데|(?<=[가-힣])(?<![사보광권참])고(?! ?[있계])|(?<=[가-힣])며)(?=[\s,])"
 """The end of a clause within a sentence (나오고, 지급하며), but no noun (사고, 보고)."""
 
 STOP = re.compile(rf"[.!?,](?!\d)|[;\n·/|()\[\]■○●▶※]|{_CONNECTIVE}")
@@ -102,8 +102,8 @@ _HEAD = re.compile(r"([^:.\n■○●▶※-]+):(?!\d)[^:.\n■○●▶※]*$")
 
 _FIGURE = re.compile(r"[0-9]")
 CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
-_ASIDE = re.compile(r"\([^()0-9]*\)")
-"""A remark within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
+_ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'’\"”0-9]*['’\"”]")
+"""A remark or a name within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
 
 _NEXT_OF_LIST = re.compile(r"[,·/()+]|(?<=원)과\s")
 """In a list of values what is said at its end is said of all: A 300만원, B 3천만원을 1회 지급."""

@@ -85,7 +85,7 @@ def open_points(
         if not measured:
             points.append({"why": evidence["reason"]})
         for entity in evidence.get("unsupported", []):
-            if entity["kind"] in FIGURES:
+            if entity["kind"] in FIGURES or entity["kind"] == "age":
                 points.append({**entity, "why": "no source supports it"})
         for figure in evidence.get("unread", []):
             points.append({"why": "a figure was not read", "text": figure})

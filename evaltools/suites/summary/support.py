@@ -17,7 +17,14 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from .claims import OPPOSITE_PAYMENT, absent_items, opposite_claims, payment_claims
+from .claims import (
+    OPPOSITE_BOUND,
+    OPPOSITE_PAYMENT,
+    absent_items,
+    opposite_bounds,
+    opposite_claims,
+    payment_claims,
+)
 from .entities import Entity, ReadText
 from .numerals import TEN_THOUSAND, hangul_value, written
 from .restated import is_about, restated
@@ -61,7 +68,6 @@ FIGURES = ("amount", "percent", "duration", "age", "count")
 SUMS = ("amount", "percent", "count")
 """Kinds of values whose payment and denial exclude each other; a period may be told by either."""
 
-BOUND = "the source puts the opposite bound on it"
 CHANGE = "the source says the opposite change"
 ITEM = "the source says it of another item"
 NOT_DENIED = "no source says that it is not paid"
@@ -82,7 +88,12 @@ _SPOKEN = re.compile(
 )
 """Hundreds and thousands in Hangul without a unit: 사백오십 들었어요."""
 
-OF_SIDE = {LOW: BOUND, HIGH: BOUND, PAID: OPPOSITE_PAYMENT, DENIED: OPPOSITE_PAYMENT}
+OF_SIDE = {
+    LOW: OPPOSITE_BOUND,
+    HIGH: OPPOSITE_BOUND,
+    PAID: OPPOSITE_PAYMENT,
+    DENIED: OPPOSITE_PAYMENT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +179,11 @@ class SourceValues:
         return max(self._same_value(statement), key=rank, default=None)
 
     def _same_value(self, statement: Statement) -> list[Statement]:
-        return self._same.get(statement.entity.key, [])[:MOST_SOURCES]
+        same = self._same.get(statement.entity.key, [])[:MOST_SOURCES]
+        if statement.sides & BOUNDS:
+            # a sum paid each month is no period that something must last
+            same = [source for source in same if not source.entity.support_only]
+        return same
 
     def opposed(self, statement: Statement, nearest: Statement) -> tuple[str, bool]:
         """Why a source says the opposite of a value ("" where it does not), and whether that is sure.
@@ -184,7 +199,9 @@ class SourceValues:
         is_sum = statement.entity.kind in SUMS
         if why == OPPOSITE_PAYMENT and not is_sum and not shared_bounds:
             return "", False
-        if why == BOUND and (DENIED in _all_sides(statement)) != (DENIED in _all_sides(nearest)):
+        if why == OPPOSITE_BOUND and (DENIED in _all_sides(statement)) != (
+            DENIED in _all_sides(nearest)
+        ):
             return "", False
         is_direct = {opposite[0], OPPOSITE[opposite[0]]} <= statement.sides | nearest.sides
         is_alike = self.alike(statement.words, nearest) >= CLEAR
@@ -312,6 +329,7 @@ def support(
             else:
                 result.look.append(shown)
         result.look.extend(opposite_claims(summary, sources))
+        result.look.extend(opposite_bounds(summary, sources))
     return result
 
 

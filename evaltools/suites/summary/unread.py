@@ -17,7 +17,7 @@ _FIGURE = re.compile(
 
 _DIGITS = re.compile(r"\d(?:[\d,.:/-]*\d)?")
 
-PARTICLES = "으로|로|은|는|이|을|를|만|이고|고|이에요|예요|이세요|이시고|입니다"
+PARTICLES = "으로|로|은|는|이|을|를|의|과|와|에|만|이며|이고|고|이에요|예요|이세요|이시고|입니다"
 """What may stand behind a figure and is no part of it."""
 
 _IN_KOREAN = {"kg": "킬로|키로", "km": "킬로|키로", "cm": "센티|센치", "mm": "밀리"}
