@@ -30,7 +30,7 @@ STATED_RATE = "a source states the rate in the same words"
 _DIGIT = re.compile("[0-9]")
 _NEXT_WORD = re.compile(r"\s{0,2}[가-힣]{2}")
 
-ALIKE = 0.3
+ALIKE = 1 / 3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
 
 MOST_CLAUSES = 200

@@ -74,7 +74,7 @@ PAYMENT_WORDS = re.compile(
 )
 """Words that say of a thing that it is paid, or not."""
 
-_CONNECTIVE = r"(?:지만|으나|(?<=[하되])나|는데|(?<=[가-힣])(?<![사보광권참])고(?! ?[있계])|(?<=[가-힣])며)(?=[\s,])"
+_CONNECTIVE = r"(?:지만|으나|므로|(?<=[하되])나|는데|(?<=[가-힣])(?<![사보광권참])고(?! ?[있계])|(?<=[가-힣])며)(?=[\s,])"
 """The end of a clause within a sentence (나오고, 지급하며), but no noun (사고, 보고)."""
 
 STOP = re.compile(rf"[.!?,](?!\d)|[;\n·/|()\[\]■○●▶※]|{_CONNECTIVE}")

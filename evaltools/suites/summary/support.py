@@ -180,7 +180,7 @@ class SourceValues:
 
     def _same_value(self, statement: Statement) -> list[Statement]:
         same = self._same.get(statement.entity.key, [])[:MOST_SOURCES]
-        if statement.sides & BOUNDS:
+        if statement.entity.kind == "duration" and statement.sides & BOUNDS:
             # a sum paid each month is no period that something must last
             same = [source for source in same if not source.entity.support_only]
         return same

@@ -57,9 +57,11 @@ def test_what_a_source_contradicts_fails_and_what_a_person_must_settle_is_looked
 
 def test_one_invented_figure_among_ten_is_looked_at() -> None:
     invented = {"unsupported": [{"kind": "amount", "text": "5천만원", "at": [0, 5]}]}
+    age = {"unsupported": [{"kind": "age", "text": "23세", "at": [0, 3]}]}
     word = {"unsupported": [{"kind": "condition", "text": "면책", "at": [0, 2]}]}
     passed = {"measured": True, "passed": True}
     assert metric_state("summary_accuracy", invented, **passed) == "look"
+    assert metric_state("summary_accuracy", age, **passed) == "look"
     assert metric_state("summary_accuracy", word, **passed) == "ok"
 
 

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from evaltools.suites.summary.claims import OPPOSITE_BOUND, OPPOSITE_PAYMENT
 from evaltools.suites.summary.judge_zones import trigger
 from evaltools.suites.summary.phrases import compile_phrases
 from evaltools.suites.summary.scoring import score
 from evaltools.suites.summary.states import metric_state
+from evaltools.suites.summary.support import ITEM
 
 RATES = (
     "입원 일당은 3만원을 지급합니다. 통원 치료비는 1만원을 지급합니다. 수술비는 100만원 한도입니다."
@@ -352,3 +354,51 @@ for line in open(sys.argv[1], encoding="utf-8"):
         )
         printed.add(done.stdout)
     assert len(printed) == 1
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        (
+            "가입 2년이 되기 전의 자해는 부지급",
+            "계약일부터 2년이 지나기 전에 자신을 해친 경우 부지급",
+        ),
+        ("신청은 만기 후 두 달 안에 해야 함", "만기 후 2개월이 지나면 신청은 안 됩니다."),
+        ("시설급여 월 50만원이 10년 동안 나온다.", "시설급여 월 50만원을 최장 10년 지급하며"),
+        ("납입 중 해지하면 해약환급금이 없다.", "납입 중 해지 시 해약환급금 0원."),
+        ("깁스치료비 10만원은 나오지 않음", "깁스치료비 10만원은 부목(splint) 처치라 부지급."),
+        ("휴업하면 사흘을 기다린 뒤 하루 200만원", "- 휴업손해: 1일 200만원, 최대 60일, 대기 3일"),
+        ("트랙터 등 12종이 대상", "트랙터, 콤바인 등 12개 기종이 대상입니다."),
+        ("다섯 번째부터 2천원", "4회까지는 수수료가 없고 5회부터 2천원입니다."),
+        ("16번 치아는 지급됨", "크라운 #16은 지급하였습니다."),
+        ("2.5kg 미만 저체중아에게 지급", "2.5kg 미만 저체중아에게 지급합니다."),
+    ],
+)
+def test_what_a_right_summary_says_in_its_own_way_is_not_stopped(summary: str, source: str) -> None:
+    told = evidence(summary, source)
+    assert told.get("unsupported", []) == []
+    assert told.get("look", []) == []
+
+
+@pytest.mark.parametrize("other", ["이상", "초과"])
+def test_the_opposite_bound_of_a_figure_of_any_unit_is_looked_at(other: str) -> None:
+    source = "출생 체중 2.5kg 미만 저체중아에게 하루 5만원을 지급합니다."
+    assert whys(f"2.5kg {other}으로 태어나면 하루 5만원", source) == [OPPOSITE_BOUND]
+
+
+def test_a_sum_paid_each_month_supports_no_period_that_must_pass() -> None:
+    source = "매월 100만원을 지급하며, 계약일부터 1년이 지난 날의 다음날부터 보장합니다."
+    (period,) = evidence("가입 후 1개월이 지나야 보장됩니다.", source)["unsupported"]
+    assert (period["kind"], period["text"]) == ("duration", "1개월")
+
+
+def test_what_is_said_at_the_end_of_a_list_is_said_of_all_its_items() -> None:
+    source = "입원일당 3만원입니다. 전문등반, 글라이더 조종 중의 사고는 면책입니다."
+    assert whys("입원일당 3만원. 전문등반 중의 사고도 보장함", source) == [OPPOSITE_PAYMENT]
+    assert whys("입원일당 3만원. 전문등반 중의 사고는 면책", source) == []
+
+
+def test_a_value_is_of_another_item_only_where_its_whole_item_stands_there() -> None:
+    source = "입원 수술 특약은 300만원, 통원 특약은 20만원 한도입니다."
+    assert whys("통원 특약 300만원", source) == [ITEM]
+    assert whys("입원 특약 300만원", source) == []
