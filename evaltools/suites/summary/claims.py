@@ -23,6 +23,9 @@ from .unread import outside_values
 ALIKE = 0.6
 """Share of the words of a claim that stand in a clause of a source about the same thing."""
 
+LONGEST_LIST = 200
+"""Characters of a list of which something is said at its end."""
+
 NEAR = 16
 """Characters between an item and its value in a source."""
 
@@ -52,7 +55,7 @@ _OF_LISTS = (",", "·", "/")
 """Between things of which something is said at the end: 등반, 글라이더 조종은 면책."""
 
 _BOUNDED = re.compile(
-    r"(?P<figure>[0-9][0-9,.]*)\s?(?:[a-z㎡]{1,5}|[가-힣]{1,2}?)?\s?(?:(?P<low>이상|초과)|이하|미만|이내)",
+    r"(?<![0-9,.])(?P<figure>[0-9][0-9,.]{0,14})\s?(?:[a-z㎡]{1,5}|[가-힣]{1,2}?)?\s?(?:(?P<low>이상|초과)|이하|미만|이내)",
     re.IGNORECASE,
 )
 """A figure with a unit of any kind, and what bounds it."""
@@ -120,7 +123,8 @@ def payment_claims(read: ReadText) -> Iterator[Claim]:
     for clause_end, following, sign in [*ends, (len(text.norm), 0, "")]:
         clause = text.norm[clause_start:clause_end]
         side = payment(clause.replace(WAIVER, "보상") + " ")
-        is_listed = sign in _OF_LISTS and not _FIGURE.search(clause)
+        is_short = len(clause) <= LONGEST_LIST
+        is_listed = is_short and sign in _OF_LISTS and not _FIGURE.search(clause)
         if clause.strip() and side is None and is_listed:
             continue
         words = syllable_pairs(PAYMENT_WORDS.sub(" ", clause))
