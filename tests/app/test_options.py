@@ -18,7 +18,7 @@ from evaltools.app.cli import main
 from evaltools.core.files import asset_dir, example
 from evaltools.core.plugins import get_suite
 
-from .calling import QUICK, call
+from .calling import QUICK, call, without_pages
 
 ONE, OTHER = (f"{c}_memory__seed1_proposed" for c in ("no", "with"))
 
@@ -133,7 +133,8 @@ def test_report_seeds_takes_the_options_of_the_suite_and_what_is_declared(here: 
     assert "No such option" in call("report", "seeds", *runs, "--rules", "seed", status=2).output
     declared = ("--primary", "fix_rate_refpol", "--margin", "break_rate_refpol=.1")
     options = (*declared, "--baseline", "with_memory", "--protocol", "cr_v1")
-    call("report", "seeds", *runs, *options, "-q", *QUICK)
+    with without_pages():  # tests/app/test_one_study.py looks at the page of what is declared
+        call("report", "seeds", *runs, *options, "-q", *QUICK)
     manifest = json.loads(
         Path("outputs/results/with_memory_aggregated/manifest.json").read_text("utf-8")
     )
@@ -143,10 +144,7 @@ def test_report_seeds_takes_the_options_of_the_suite_and_what_is_declared(here: 
         "fix_rate_refpol",
         {"break_rate_refpol": 0.1},
     )
-    report = Path("outputs/reports/with_memory_vs_no_memory/metric_report.html")
-    page = report.read_text("utf-8")
-    assert "protocol:cr_v1" in page
-    assert "“Fix rate (ref-pol)” is tested alone" in page and "equivalent" in page
+    assert Path("outputs/reports/with_memory_vs_no_memory/metric_report.html").is_file()
 
 
 WRONG = {
