@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -35,6 +35,8 @@ def test_all_looks_together_err_as_often_as_the_level_says() -> None:
     assert crossed.mean() == pytest.approx(0.1, abs=4 * np.sqrt(0.1 * 0.9 / 100_000))
 
 
+# levels of one look more take some 50 ms; four looks of three levels are a small space
+@settings(max_examples=30)
 @given(
     st.lists(st.floats(0.05, 1.0), min_size=1, max_size=4, unique_by=lambda x: round(x, 2)),
     st.sampled_from([0.01, 0.05, 0.2]),
