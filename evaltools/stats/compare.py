@@ -28,11 +28,7 @@ from .arrays import Array
 from .claims import with_trials
 from .compare_notes import comparison_notes
 from .declared import Declared, declare
-from .design import (
-    Runs,
-    grid,
-    pair,
-)
+from .design import Grid, Runs, grid, pair
 from .detectable import smallest_difference, units_needed
 from .differences import differences
 from .equivalence import within_margin
@@ -146,18 +142,11 @@ def compare(
          metric  delta verdict
     0  accuracy   0.25  better
     """
-    declared = declare(
-        table,
-        headline,
-        primary,
-        margin or {},
-        resampling.confidence,
-    )
+    declared = declare(table, headline, primary, margin or {}, resampling.confidence)
     wholes = grid(baseline, unit), grid(candidate, unit)
     pairing = pair(*wholes)
     if not len(pairing.baseline.units):
-        sides = [f"{name} ({len(whole.units)} units)" for name, whole in zip(names, wholes)]
-        raise NothingPaired(f"{' and '.join(sides)} share no {unit}: nothing to compare")
+        raise _nothing_paired(wholes, names, unit)
     measured = _measured(
         (baseline, candidate),
         unit,
@@ -167,29 +156,14 @@ def compare(
         n_permutations,
         resampling,
     )
-    adjusted = _adjusted(
-        measured,
-        declared,
-        n_permutations,
-        resampling,
-    )
+    adjusted = _adjusted(measured, declared, n_permutations, resampling)
     if joint is not None:
-        # the primary metric judged together with all pairs of the conditions
-        together = np.fmax(adjusted["p_value"], joint.p_adjusted(*names))
-        primary_row = adjusted["primary"]
-        adjusted["p_adjusted"] = adjusted["p_adjusted"].mask(primary_row, together)
-        adjusted["level"] = adjusted["level"].mask(primary_row, joint.level)
+        adjusted = _for_all_pairs(adjusted, joint, names)
     judged = _judged(adjusted, declared, resampling.level)
     judged = judged.assign(baseline=names[0], candidate=names[1], headline=declared.leading)
     rows = judged.loc[declared.directed, [*CONTRACT, *DETAILS]].reset_index(drop=True)
     rows = with_trials(rows, [*baseline.values(), *candidate.values()], unit)
-    notes = comparison_notes(
-        wholes,
-        pairing,
-        rows,
-        names,
-        measured.identical,
-    )
+    notes = comparison_notes(wholes, pairing, rows, names, measured.identical)
     return Comparison(
         table=rows,
         unpaired=pairing.unpaired,
@@ -197,6 +171,16 @@ def compare(
         paired_by="sample and seed" if pairing.by_seed else "sample",
         identical=measured.identical,
     )
+
+
+def _nothing_paired(
+    wholes: tuple[Grid, Grid],
+    names: tuple[str, str],
+    unit: str,
+) -> NothingPaired:
+    """The error for two sides without a unit in common."""
+    sides = [f"{name} ({len(whole.units)} units)" for name, whole in zip(names, wholes)]
+    return NothingPaired(f"{' and '.join(sides)} share no {unit}: nothing to compare")
 
 
 @dataclass(frozen=True)
@@ -290,6 +274,20 @@ def _adjusted(
         )
         rows.loc[others, judged.columns] = judged
     return rows
+
+
+def _for_all_pairs(
+    rows: pd.DataFrame,
+    joint: JointTests,
+    names: tuple[str, str],
+) -> pd.DataFrame:
+    """The rows with p and level of the primary metric that hold for all pairs of conditions."""
+    primary = rows["primary"]
+    p_of_all = np.fmax(rows["p_value"], joint.p_adjusted(*names))
+    return rows.assign(
+        p_adjusted=rows["p_adjusted"].mask(primary, p_of_all),
+        level=rows["level"].mask(primary, joint.level),
+    )
 
 
 def _judged(

@@ -107,9 +107,7 @@ def corrected_mean(
     both = _strata(here, k, used[labelled], label[labelled])
     n = both.n
     if weight is None:
-        gain = (share**2 * both.variance / n).sum()
-        cost = (share**2 * spread * (1 / n + 1 / n_open)).sum()
-        weight = float(np.clip(gain / cost, 0, 1)) if cost > 0 else 0.0
+        weight = _best_weight(share, both, spread, n_open)
     rest = _strata(here, k, label[labelled] - weight * used[labelled])
     of_open = _strata(at[~labelled], k, used[~labelled])
     means = rest.mean + weight * of_open.mean
@@ -122,13 +120,7 @@ def corrected_mean(
     error += share @ (means - value) ** 2 / len(at)
     trials = 1 / (share**2 / n).sum()
     value = min(max(round(value, 12), 0.0), 1.0)
-    low, high = _interval(
-        value,
-        error,
-        trials,
-        trials - k,
-        confidence,
-    )
+    low, high = _interval(value, error, trials, trials - k, confidence)
     return Mean(
         value=value,
         low=low,
@@ -136,6 +128,23 @@ def corrected_mean(
         weight=weight,
         n_labelled=int(labelled.sum()),
     )
+
+
+def _best_weight(
+    share: Array,
+    labelled: _Strata,
+    spread: Array,
+    n_open: Array,
+) -> float:
+    """The weight of the scores, in 0..1, that gives the corrected mean the least variance.
+
+    `labelled`: the labelled cases, with the covariance of score and label. `spread`: the variance
+    of the scores.
+    """
+    n = labelled.n
+    gain = (share**2 * labelled.variance / n).sum()
+    cost = (share**2 * spread * (1 / n + 1 / n_open)).sum()
+    return float(np.clip(gain / cost, 0, 1)) if cost > 0 else 0.0
 
 
 def _interval(

@@ -91,73 +91,68 @@ def _intervals(
     resampling: Resampling,
 ) -> Intervals:
     """The intervals of the delta of the wanted metrics, each by the first rule that holds for it."""
-    paired = tested.paired
-    compiled = paired.baseline.compiled
-    least, most = compiled.ends
+    delta = tested.paired.delta
+    least, most = tested.paired.baseline.compiled.ends
     span = most - least
     has_limits = np.isfinite(span)
-    below, above = gains_and_losses(
-        tested.differences,
-        paired.unit_shares,
-        np.where(has_limits, span, np.nan),
-        resampling.confidence,
-    )
+    auto = resampling.method == "auto"
+    low, high = _mover_bounds(tested, span, resampling.confidence)
     differs = wanted & (tested.differences != 0).any(axis=0)
-    scored = differs & has_limits
     varies = wanted & (tested.error > 0)
     one_seed = varies & ~tested.several
-    intervals = Intervals.none(len(paired.delta))
-    if resampling.method == "auto":
-        carries = carries_difference(tested.differences, span)
-        intervals.fill(
-            scored & one_seed & ~carries,
-            paired.delta - below,
-            paired.delta + above,
-            "mover",
-        )
+    intervals = Intervals.none(len(delta))
+    if auto:
+        few_decide = ~carries_difference(tested.differences, span)
+        intervals.fill(differs & has_limits & one_seed & few_decide, low, high, "mover")
     to_draw = one_seed & (intervals.method == "none")
     if to_draw.any():
-        drawn = resampled(
-            [paired.baseline.sums, paired.candidate.sums],
-            paired.delta_of,
-            paired.errors,
-            paired.bias,
-            paired.n_units,
-            ~has_limits,
-            to_draw,
-            resampling,
-        )
-        intervals.fill(
-            drawn.method != "none",
-            drawn.low,
-            drawn.high,
-            drawn.method,
-        )
+        drawn = _bootstrap(tested.paired, ~has_limits, to_draw, resampling)
+        intervals.fill(drawn.method != "none", drawn.low, drawn.high, drawn.method)
     half = tested.error * tested.spread.widest(resampling.confidence)[1]
-    intervals.fill(
-        varies,
-        paired.delta - half,
-        paired.delta + half,
-        COMPONENTS,
-    )
-    if resampling.method == "auto":
+    intervals.fill(varies, delta - half, delta + half, COMPONENTS)
+    if auto:
         # those that have none yet: all units differ alike
-        intervals.fill(
-            scored,
-            paired.delta - below,
-            paired.delta + above,
-            "mover",
-        )
+        intervals.fill(differs & has_limits, low, high, "mover")
         # without limits nothing is known of units that were not drawn: the interval has no width
         method = np.where(tested.several, COMPONENTS, "bca-t")
-        intervals.fill(
-            differs & ~has_limits,
-            paired.delta,
-            paired.delta,
-            method,
-        )
+        intervals.fill(differs & ~has_limits, delta, delta, method)
     return Intervals(
         low=np.maximum(intervals.low, -span),
         high=np.minimum(intervals.high, span),
         method=intervals.method,
+    )
+
+
+def _mover_bounds(
+    tested: Evidence,
+    span: Array,
+    confidence: float,
+) -> tuple[Array, Array]:
+    """Bounds of every delta from its gains and losses; nan for a metric without limits."""
+    paired = tested.paired
+    below, above = gains_and_losses(
+        tested.differences,
+        paired.unit_shares,
+        np.where(np.isfinite(span), span, np.nan),
+        confidence,
+    )
+    return paired.delta - below, paired.delta + above
+
+
+def _bootstrap(
+    paired: Paired,
+    unlimited: Array,
+    to_draw: Array,
+    resampling: Resampling,
+) -> Intervals:
+    """Bootstrap intervals of the metrics `to_draw`: the same draws of units for both sides."""
+    return resampled(
+        [paired.baseline.sums, paired.candidate.sums],
+        paired.delta_of,
+        paired.errors,
+        paired.bias,
+        paired.n_units,
+        unlimited,
+        to_draw,
+        resampling,
     )

@@ -173,36 +173,17 @@ def pilot(
             metric=metric,
         )
     measured = [measured_runs(runs, compiled.metrics, unit) for runs in conditions]
-    paired, units, cells = paired_cells(measured, compiled, unit)
-    n = len(units)
-    if n < MIN_UNITS:
-        raise UsageError(
-            "{n} units ({unit}) in common: a plan needs {least}", n=n, unit=unit, least=MIN_UNITS
-        )
-    seeds = len(cells)
-    if not seeds:
-        raise UsageError("{metric} is not measured in these runs", metric=metric)
+    paired, _, cells = paired_cells(measured, compiled, unit)
+    _require_differences(cells, metric, unit)
+    seeds, n = cells.shape
     if planned.better == "lower":
         cells = -cells
-    if np.ptp(cells) <= ROUNDING * np.abs(cells).max(initial=1.0):
-        raise UsageError(
-            "{metric} does not differ between these runs in any {unit}: nothing to plan from",
-            metric=metric,
-            unit=unit,
-        )
     deviations = cells.mean(axis=1, keepdims=True) - cells.mean()
     cells = moved_cells(cells, -deviations)
     df_seeds = seeds - 1.0
     if len(conditions) == 1:
         cells = np.concatenate([cells, -cells]).reshape(1, -1)
-        components = _of_one_condition(
-            measured[0],
-            unit,
-            compiled,
-            n,
-            seeds,
-            resampling,
-        )
+        components = _of_one_condition(measured[0], unit, compiled, n, seeds, resampling)
     else:
         tested = evidence(paired, 1, resampling)
         components = Components.from_spread(tested.spread.take(0), n, seeds)
@@ -217,6 +198,25 @@ def pilot(
         seeds,
         df_seeds,
     )
+
+
+def _require_differences(
+    cells: Array,
+    metric: str,
+    unit: str,
+) -> None:
+    """UsageError unless the cells (seeds, units) show differences of enough units to plan from."""
+    n = cells.shape[1]
+    if n < MIN_UNITS:
+        raise UsageError(
+            "{n} units ({unit}) in common: a plan needs {least}", n=n, unit=unit, least=MIN_UNITS
+        )
+    if np.ptp(cells) <= ROUNDING * np.abs(cells).max(initial=1.0):
+        raise UsageError(
+            "{metric} does not differ between these runs in any {unit}: nothing to plan from",
+            metric=metric,
+            unit=unit,
+        )
 
 
 def paired_cells(

@@ -114,13 +114,7 @@ def plan(
     """
     resampling = resampling or Resampling()
     sizes = {TRIALS: trials, CLUSTER_SIZE: cluster_size}
-    _require_settings(
-        difference,
-        power,
-        seeds,
-        sizes,
-        resampling.confidence,
-    )
+    _require_settings(difference, power, seeds, sizes, resampling.confidence)
     first = pilot(conditions, table, unit, metric, resampling)
     first.require(difference, unit)
     wanted = _Wanted.of(first, difference, power, resampling)

@@ -15,11 +15,11 @@ import pandas as pd
 from ..core.estimates import complete
 from ..core.metric import MetricTable
 from ..core.resampling import Resampling
-from .arrays import divide
+from .arrays import Array, divide
 from .bounds import Intervals
 from .claims import NEW_SEEDS, THIS_SYSTEM, with_trials
 from .design import Runs, Seed, grid, in_order
-from .influence import cell_sums
+from .influence import Cells, cell_sums
 from .intervals import estimate_run
 from .large_samples import metric_groups
 from .measured import measured_groups
@@ -68,13 +68,7 @@ def aggregate(
     known = estimates_of_runs or {}
     estimates_of = {}
     for name, runs in conditions.items():
-        estimates_of[name] = _estimates_of(
-            runs,
-            table,
-            unit,
-            resampling,
-            known.get(name, {}),
-        )
+        estimates_of[name] = _estimates_of(runs, table, unit, resampling, known.get(name, {}))
     rows: dict[str, list[pd.DataFrame]] = {name: [] for name in conditions}
     order: list[int] = []
     frames = [frame for runs in conditions.values() for frame in runs.values()]
@@ -83,17 +77,9 @@ def aggregate(
         n_units = max(len(side.units) for side in grids.values())
         n_cells = n_units * max(len(side.seeds) for side in grids.values())
         for metrics, compiled in metric_groups(table, group.metrics, n_units, n_cells):
-            cells = [cell_sums(side, compiled) for side in grids.values()]
-            terms = [seed_term(of_condition) for of_condition in cells]
-            pooled = np.zeros(len(metrics), dtype=bool)
-            if resampling.method == "auto" and len(terms) == 2:
-                pool = seed_pool(terms)
-                pooled = pool.alike
-                terms = [pool.term(term) for term in terms]
-            for name, of_condition, term in zip(grids, cells, terms):
-                condition = over_seeds(of_condition, term, resampling)
-                intervals = seed_intervals(condition, estimates_of[name], resampling)
-                rows[name].append(_rows(condition, intervals).assign(pooled=pooled))
+            cells = {name: cell_sums(side, compiled) for name, side in grids.items()}
+            for name, of_group in _group_rows(cells, estimates_of, resampling).items():
+                rows[name].append(of_group)
             order += metrics
     estimates = {}
     for name, runs in conditions.items():
@@ -101,6 +87,26 @@ def aggregate(
         of_claims = with_trials(in_order.reset_index(drop=True), runs.values(), unit)
         estimates[name] = complete(of_claims, condition=name)
     return estimates
+
+
+def _group_rows(
+    cells: Mapping[str, Cells],
+    estimates_of: Mapping[str, EstimatesOf],
+    resampling: Resampling,
+) -> dict[str, pd.DataFrame]:
+    """The rows of each condition for metrics that are measured in the same cells."""
+    terms = {name: seed_term(of_condition) for name, of_condition in cells.items()}
+    pooled: Array | bool = False
+    if resampling.method == "auto" and len(terms) == 2:
+        pool = seed_pool(list(terms.values()))
+        pooled = pool.alike
+        terms = {name: pool.term(term) for name, term in terms.items()}
+    rows = {}
+    for name, of_condition in cells.items():
+        condition = over_seeds(of_condition, terms[name], resampling)
+        intervals = seed_intervals(condition, estimates_of[name], resampling)
+        rows[name] = _rows(condition, intervals).assign(pooled=pooled)
+    return rows
 
 
 def _estimates_of(

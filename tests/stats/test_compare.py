@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evaltools.core.errors import UsageError
@@ -243,6 +243,7 @@ def test_a_metric_that_a_side_lacks_in_some_seeds_or_all() -> None:
 
 
 @settings(max_examples=20)
+@example(k=1, j=1, n=15, key=0)
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(0, 15), st.integers(0, 1000))
 def test_anything_incomplete_is_defined(k: int, j: int, n: int, key: int) -> None:
     rng = np.random.default_rng(key)
@@ -259,9 +260,12 @@ def test_anything_incomplete_is_defined(k: int, j: int, n: int, key: int) -> Non
         return
     assert set(x.table["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
     pd.testing.assert_series_equal(x.table["p_value"], y.table["p_value"], check_exact=True)
+    # sums and quantiles are rounded differently from the other side
     pd.testing.assert_series_equal(
-        x.table["ci_low"], -y.table["ci_high"], check_exact=True, check_names=False
+        x.table["ci_low"], -y.table["ci_high"], rtol=1e-12, atol=1e-12, check_names=False
     )
+    turned = y.table["verdict"].replace({"better": "worse", "worse": "better"})
+    assert x.table["verdict"].tolist() == turned.tolist()
     assert x.table["p_value"].dropna().between(0, 1).all()
 
 
