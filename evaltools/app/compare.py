@@ -55,7 +55,8 @@ def compare_command(
     text = comparison_text(study, everything=everything)
     if declared is None:
         return text
-    sentences = [wrapped(sentence) for sentence in judge(declared, study).sentences]
+    judgement = judge(declared, study)
+    sentences = map(wrapped, judgement.sentences)
     return "\n".join([*sentences, "", text])
 
 
@@ -65,46 +66,81 @@ def comparison_text(study: Study, *, everything: bool) -> str:
     rows = study.comparisons[candidate].table
     if not everything:
         rows = rows[rows["headline"]]
-    parts = [wrapped(text) for text in study_sentences.verdicts(study)]
-    parts += [wrapped(text) for text in study_sentences.settling(study)]
-    parts.append(wrapped(say("A (baseline)  {name}", name=study.baseline)))
-    parts.append(wrapped(say("B (candidate) {name}", name=candidate)))
-    lines = [_cells(row, row["metric"] in study.blocked) for row in rows.to_dict("records")]
-    parts += ["", columns(pd.DataFrame(lines).rename(columns=say))]
-    parts += ["", wrapped(study_sentences.how(study))]
+    above = [
+        *study_sentences.verdicts(study),
+        *study_sentences.settling(study),
+        say("A (baseline)  {name}", name=study.baseline),
+        say("B (candidate) {name}", name=candidate),
+    ]
+    below = [study_sentences.how(study)]
     if rows["mde"].notna().any():
-        parts.append(wrapped(say(MDE, power=POWER)))
+        below.append(say(MDE, power=POWER))
     for note in study.notes:
-        parts.append(wrapped(say("note: {note}", note=note)))
-    parts.append(study.signature)
+        below.append(say("note: {note}", note=note))
+    parts = [
+        *map(wrapped, above),
+        "",
+        _table(study, rows),
+        "",
+        *map(wrapped, below),
+        study.signature,
+    ]
     return "\n".join(parts)
+
+
+def _table(study: Study, rows: pd.DataFrame) -> str:
+    """A line a metric, below the heads of the columns."""
+    lines = []
+    for row in rows.to_dict("records"):
+        is_blocked = row["metric"] in study.blocked
+        lines.append(_cells(row, is_blocked))
+    table = pd.DataFrame(lines).rename(columns=say)
+    return columns(table)
 
 
 def _cells(row: Mapping[Any, Any], is_blocked: bool) -> dict[str, str]:
     """The texts of a metric's line by the header of their column; no numbers of a metric that a check blocks."""
-    title = say(metric_title(row["metric"], row["title"]))
-    bounds = [_number(row[bound], signed=True) for bound in ("ci_low", "ci_high")]
-    interval = ", ".join(bound for bound in bounds if bound)
-    has_p = row["n_differ"] > 0
+    name = row["metric"]
+    title = say(metric_title(name, row["title"]))
+    if row["alias_of"]:
+        title = f"= {row['alias_of']}"
     numbers = {
         "A": _number(row["value_baseline"]) or "N/A",
         "B": _number(row["value_candidate"]) or "N/A",
         "B - A": _number(row["delta"], signed=True) or "N/A",
-        "interval": f"[{interval}]" if interval else "",
-        "p": p_text(row["p_value"]) if has_p else "",
-        "p adj.": p_text(row["p_adjusted"]) if has_p else "",
+        "interval": _interval(row),
+        "p": "",
+        "p adj.": "",
         "mde": mde_text(row),
     }
+    if row["n_differ"] > 0:
+        numbers["p"] = p_text(row["p_value"])
+        numbers["p adj."] = p_text(row["p_adjusted"])
     verdict = verdict_text(row)
     if is_blocked:
         numbers = dict.fromkeys(numbers, "")
         verdict = say(LEVEL_WORDS["blocking"]).lower()
-    texts = {"metric": f"= {row['alias_of']}" if row["alias_of"] else title, **numbers}
-    return {**texts, "verdict": verdict, "id": row["metric"]}
+    return {
+        "metric": title,
+        **numbers,
+        "verdict": verdict,
+        "id": name,
+    }
+
+
+def _interval(row: Mapping[Any, Any]) -> str:
+    """The interval of the difference; "" where there is none."""
+    low = _number(row["ci_low"], signed=True)
+    high = _number(row["ci_high"], signed=True)
+    bounds = [bound for bound in (low, high) if bound]
+    if not bounds:
+        return ""
+    return f"[{', '.join(bounds)}]"
 
 
 def _number(value: float, *, signed: bool = False) -> str:
     """The number with three decimals, from 100 on with one; "" for null."""
     if pd.isna(value):
         return ""
-    return number(float(value), 1 if abs(value) >= 100 else 3, signed=signed)
+    decimals = 1 if abs(value) >= 100 else 3
+    return number(float(value), decimals, signed=signed)

@@ -89,7 +89,9 @@ class Compiled:
     def ends(self) -> np.ndarray:
         """(2, metrics): the least and the greatest value that each metric can take."""
         least, greatest = self.limits
-        return np.stack([self.combined(least, greatest), self.combined(greatest, least)])
+        least_values = self.combined(least, greatest)
+        greatest_values = self.combined(greatest, least)
+        return np.stack([least_values, greatest_values])
 
     def combined(
         self,
@@ -103,7 +105,9 @@ class Compiled:
         metrics = np.zeros((*ratios.shape[:-1], len(self.parts)))
         for metric, parts in enumerate(self.parts):
             for ratio, weight in parts:
-                values = ratios if taken is None or weight > 0 else taken
+                values = ratios
+                if taken is not None and weight <= 0:
+                    values = taken
                 metrics[..., metric] += weight * values[..., ratio]
         return metrics
 
@@ -133,11 +137,7 @@ def compile_table(table: MetricTable) -> Compiled:
     >>> compiled.values(np.array([3.0, 8.0])).tolist()
     [0.75]
     """
-    names = [metric.name for metric in table]
-    by_name = dict(zip(names, table))
-    if len(by_name) < len(names):
-        doubled = {name for name in names if names.count(name) > 1}
-        raise ValueError(f"doubled metric: {sorted(doubled)}")
+    by_name = _by_name(table)
 
     index_of: dict[_RatioKey, int] = {}
     limits: list[tuple[float, float]] = []
@@ -145,7 +145,12 @@ def compile_table(table: MetricTable) -> Compiled:
     for metric in table:
         of_metric = []
         for ratio, weight in _as_ratios(metric, by_name):
-            key = _RatioKey(ratio.numerator, ratio.denominator, ratio.empty, ratio.needs)
+            key = _RatioKey(
+                ratio.numerator,
+                ratio.denominator,
+                ratio.empty,
+                ratio.needs,
+            )
             index = index_of.setdefault(key, len(index_of))
             if index == len(limits):
                 limits.append(ratio.limits)
@@ -156,32 +161,53 @@ def compile_table(table: MetricTable) -> Compiled:
             of_metric.append((index, weight))
         parts.append(tuple(of_metric))
 
-    keys = list(index_of)
-    columns = _columns(keys)
+    columns = _columns(list(index_of))
+    numerators = []
+    denominators = []
+    empty = []
     needs = []
-    for index, key in enumerate(keys):
+    for key, index in index_of.items():
+        numerators.append(key.numerator)
+        denominators.append(key.denominator)
+        empty.append(key.empty)
         if key.needs:
-            needs.append((index, columns.index(key.needs)))
+            column = columns.index(key.needs)
+            needs.append((index, column))
+    is_count = [denominator == "" for denominator in denominators]
     return Compiled(
         metrics=tuple(table),
         columns=columns,
-        numerator=_factors([key.numerator for key in keys], columns),
-        denominator=_factors([key.denominator for key in keys], columns),
-        empty=np.array([key.empty for key in keys], dtype=float),
+        numerator=_factors(numerators, columns),
+        denominator=_factors(denominators, columns),
+        empty=np.array(empty, dtype=float),
         needs=tuple(needs),
-        is_count=np.array([key.denominator == "" for key in keys], dtype=bool),
+        is_count=np.array(is_count, dtype=bool),
         limits=np.array(limits).reshape(-1, 2).T,
         parts=tuple(parts),
     )
 
 
+def _by_name(table: MetricTable) -> dict[str, AnyMetric]:
+    """Name -> metric. ValueError for a name that is doubled."""
+    by_name: dict[str, AnyMetric] = {}
+    doubled = set()
+    for metric in table:
+        if metric.name in by_name:
+            doubled.add(metric.name)
+        by_name[metric.name] = metric
+    if doubled:
+        raise ValueError(f"doubled metric: {sorted(doubled)}")
+    return by_name
+
+
 def _columns(keys: Sequence[_RatioKey]) -> tuple[str, ...]:
     """The columns that some ratios sum, each once."""
-    columns: dict[str, None] = {}
+    columns: list[str] = []
     for key in keys:
-        for expression in (key.numerator, key.denominator, key.needs):
-            columns.update(dict.fromkeys(linear(expression)))
-    return tuple(columns)
+        columns += linear(key.numerator)
+        columns += linear(key.denominator)
+        columns += linear(key.needs)
+    return tuple(dict.fromkeys(columns))
 
 
 def _factors(expressions: Sequence[str], columns: Sequence[str]) -> np.ndarray:
@@ -190,7 +216,8 @@ def _factors(expressions: Sequence[str], columns: Sequence[str]) -> np.ndarray:
     factors = np.zeros((len(columns), len(expressions)))
     for index, expression in enumerate(expressions):
         for column, factor in linear(expression).items():
-            factors[row_of[column], index] = factor
+            row = row_of[column]
+            factors[row, index] = factor
     return factors
 
 
@@ -257,17 +284,21 @@ def require_measured(
     Such a row would count as 0, which nobody measured: its denominator must be 0 or null too.
     `unit` is the column that names a row in the message.
     """
-    is_null = units[units.columns.intersection(compiled.columns)].isna()
+    known = units.columns.intersection(compiled.columns)
+    is_null = units[known].isna()
     has_null = is_null.any(axis="index")
     if not has_null.any():
         return
     columns = np.array(compiled.columns)
     for numerator, denominator in zip(compiled.numerator.T, compiled.denominator.T):
-        with_nulls = [name for name in columns[numerator != 0] if has_null[name]]
+        summed = columns[numerator != 0]
+        with_nulls = [name for name in summed if has_null[name]]
         if not with_nulls:
             continue
-        counting = columns[denominator != 0].tolist()
-        is_counted = column_values(units, counting) @ denominator[denominator != 0] != 0
+        is_counting = denominator != 0
+        counting = columns[is_counting].tolist()
+        counts_of_rows = column_values(units, counting) @ denominator[is_counting]
+        is_counted = counts_of_rows != 0
         for name in with_nulls:
             wrong_rows = np.flatnonzero(is_null[name] & is_counted)
             if not wrong_rows.size:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import pandas as pd
@@ -96,19 +96,31 @@ class Card:
     @property
     def seeds(self) -> list[str]:
         """The seeds that the names of its runs tell."""
-        return [match["seed"] for match in map(RUN_NAME.match, self.runs) if match]
+        seeds = []
+        for name in self.runs:
+            match = RUN_NAME.match(name)
+            if match:
+                seeds.append(match["seed"])
+        return seeds
 
     @property
     def condition(self) -> str:
         """Its condition; that of its first run's name, where the manifest names none."""
-        if self.manifest.condition or not self.seeds:
+        if self.manifest.condition:
             return self.manifest.condition
-        return condition_of(next(filter(RUN_NAME.match, self.runs)))[0]
+        for name in self.runs:
+            if RUN_NAME.match(name):
+                condition, _, _ = condition_of(name)
+                return condition
+        return ""
 
     @cached_property
     def checks(self) -> list[Check] | None:
         """The checks that failed, the worst first; None where nobody looked."""
-        return None if self.metrics.checks is None else worst_first(self.metrics.checks)
+        checks = self.metrics.checks
+        if checks is None:
+            return None
+        return worst_first(checks)
 
     @cached_property
     def blocked(self) -> set[str]:
@@ -129,7 +141,9 @@ class Card:
     def leading(self) -> StoredMetric | None:
         """The estimate that the verdict is about; None where nothing can be measured."""
         usable = [estimate for estimate in self.estimates if estimate.name not in self.blocked]
-        usable.sort(key=lambda estimate: estimate.name != self.manifest.leading)
+        for estimate in usable:
+            if estimate.name == self.manifest.leading:
+                return estimate
         return usable[0] if usable else None
 
     @property
@@ -140,8 +154,10 @@ class Card:
             hashes.setdefault(file.role, set()).add(file.sha256)
         inputs = []
         for role, of_role in hashes.items():
-            joined = " ".join(sorted(of_role)).encode("utf-8", "replace")
-            inputs.append((role, len(of_role), hashlib.sha256(joined).hexdigest()[:8]))
+            joined = " ".join(sorted(of_role))
+            digest = hashlib.sha256(joined.encode("utf-8", "replace"))
+            digits = digest.hexdigest()[:8]
+            inputs.append((role, len(of_role), digits))
         return inputs
 
 
@@ -170,10 +186,13 @@ def _texts(
     part: str,
 ) -> pd.DataFrame:
     """The names of the units and the texts that systems were `given`, or `wrote`; empty where these are not known."""
-    known = get_suite(manifest.suite) if manifest.suite in BUILT_IN else manifest
-    columns = [manifest.bootstrap.unit, *getattr(known, part)]
-    if part == "wrote" and len(columns) == 1:
+    known: Any = manifest
+    if manifest.suite in BUILT_IN:
+        known = get_suite(manifest.suite)
+    texts = getattr(known, part)
+    if part == "wrote" and not texts:
         return pd.DataFrame()
+    columns = [manifest.bootstrap.unit, *texts]
     try:
         units = pd.read_parquet(folder / "units.parquet", columns=columns)
     except (OSError, ValueError, KeyError, NotImplementedError):
@@ -186,13 +205,18 @@ def _samples(units: pd.DataFrame) -> str:
     if units.empty:
         return ""
     hashes = pd.util.hash_pandas_object(units, index=False).to_numpy()
-    return f"{int(hashes.sum()) % 2**32:08x}"
+    total = int(hashes.sum()) % 2**32
+    return f"{total:08x}"
 
 
 def _lines(units: pd.DataFrame) -> tuple[str, ...]:
     """A line a unit, its name and texts, as they are searched; of the first SEARCHED units."""
-    rows = units.head(SEARCHED).itertuples(index=False)
-    return tuple(" ".join(" ".join(row).split()) for row in rows)
+    lines = []
+    for row in units.head(SEARCHED).itertuples(index=False):
+        text = " ".join(row)
+        one_line = " ".join(text.split())
+        lines.append(one_line)
+    return tuple(lines)
 
 
 def _verdicts(
@@ -207,29 +231,33 @@ def _verdicts(
     with _whole(path):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
     verdicts = {}
-    for metric, verdict, baseline, candidate in frame[columns].itertuples(index=False):
-        is_lead = metric in manifest.headline and metric not in metrics.blocked
-        if candidate == manifest.condition and is_lead:
-            verdicts[metric] = verdict_word(verdict), baseline
+    of_candidate = frame[frame["candidate"] == manifest.condition]
+    for row in of_candidate.itertuples(index=False):
+        if row.metric in manifest.headline and row.metric not in metrics.blocked:
+            verdicts[row.metric] = verdict_word(row.verdict), row.baseline
     return verdicts
 
 
 def _rank(results: Path, manifest: Manifest) -> tuple[str, str] | None:
     """How a condition stands among those of its study, if these were ranked: beside the baseline's files."""
     folder = results / f"{manifest.baseline}_aggregated"
-    if not (folder / "ranks.csv").exists():
+    path = folder / "ranks.csv"
+    if not path.exists():
         return None
-    if read_json(folder / "manifest.json", Manifest).members != manifest.members:
+    baseline = read_json(folder / "manifest.json", Manifest)
+    if baseline.members != manifest.members:
         return None  # another study's
-    with _whole(folder / "ranks.csv"):
-        columns = ["condition", "rank_low", "rank_high", "group"]
-        frame = pd.read_csv(folder / "ranks.csv", dtype=str, keep_default_na=False, usecols=columns)
-    rows = frame.loc[frame["condition"] == manifest.condition, columns].to_numpy().tolist()
-    if not rows:
+    columns = ["condition", "rank_low", "rank_high", "group"]
+    with _whole(path):
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
+    of_condition = frame[frame["condition"] == manifest.condition]
+    if of_condition.empty:
         return None
-    _, low, high, group = rows[0]
-    bounds = [bound for bound in dict.fromkeys([low, high]) if bound]
-    return "–".join(bounds), group
+    row = of_condition.iloc[0]
+    if row["rank_low"] == row["rank_high"]:
+        return row["rank_low"], row["group"]
+    bounds = [row["rank_low"], row["rank_high"]]
+    return "–".join(filter(None, bounds)), row["group"]
 
 
 def links(
@@ -270,7 +298,9 @@ def _whole(path: Path) -> Iterator[None]:
     except (OSError, ValueError) as e:
         reason = str(e)
         if isinstance(e, ValidationError):
-            reason = ", ".join(str(part) for part in describe(e)[0][1:] if str(part))
+            first = describe(e)[0]
+            parts = [str(part) for part in first[1:]]
+            reason = ", ".join(part for part in parts if part)
         values = {"file": path.name, "reason": reason}
         raise NotComplete(Message("{file} is not as expected: {reason}", values)) from e
 
@@ -278,4 +308,6 @@ def _whole(path: Path) -> Iterator[None]:
 def shown(text: str, limit: int = NAME) -> str:
     """Text from data, made visible and clipped."""
     seen = visible(text[: limit + 1])
-    return seen if len(seen) <= limit else seen[:limit] + "…"
+    if len(seen) > limit:
+        return seen[:limit] + "…"
+    return seen

@@ -115,12 +115,19 @@ def collect(out: Path) -> Results:
     paths = (out / "results").glob("[!.]*")
     cards: list[Card] = []
     incomplete: list[tuple[str, str]] = []
-    for folder in sorted(path for path in paths if path.is_dir()):
+    folders = [path for path in paths if path.is_dir()]
+    for folder in sorted(folders):
         try:
-            cards.append(read_card(out, folder))
+            card = read_card(out, folder)
         except NotComplete as e:
-            incomplete.append((shown(folder.name), shown(say(e.args[0]), 300)))
-    return Results(tuple(together(cards)), tuple(incomplete))
+            reason = shown(say(e.args[0]), 300)
+            incomplete.append((shown(folder.name), reason))
+        else:
+            cards.append(card)
+    return Results(
+        cards=tuple(together(cards)),
+        incomplete=tuple(incomplete),
+    )
 
 
 # --- aggregates and their runs
@@ -136,37 +143,53 @@ def together(cards: Sequence[Card]) -> list[Card]:
     for card in cards:
         if not card.is_aggregate:
             continue
-        suite = card.manifest.suite
         members = [runs[name] for name in card.runs if name in runs]
-        if len(card.runs) == len(members) == 1 and members[0].manifest.suite == suite:
-            runs[members[0].name] = folded(card, members[0])
-            continue
-        samples = {run.samples for run in members}
-        is_known = len(card.runs) == len(members) and "" not in samples
-        of_runs = replace(
-            card,
-            samples="+".join(sorted(samples)) if is_known else "",
-            texts=[lines for run in members for lines in run.texts],
-        )
-        aggregates.append(of_runs)
-    return sorted([*aggregates, *runs.values()], key=lambda card: card.id)
+        is_whole = len(members) == len(card.runs)
+        if is_whole and len(members) == 1:
+            run = members[0]
+            if run.manifest.suite == card.manifest.suite:
+                runs[run.name] = folded(card, run)
+                continue
+        aggregates.append(with_runs(card, members, is_whole))
+    shown_cards = [*aggregates, *runs.values()]
+    return sorted(shown_cards, key=lambda card: card.id)
+
+
+def with_runs(
+    card: Card,
+    members: Sequence[Card],
+    is_whole: bool,
+) -> Card:
+    """An aggregate's card with what its runs were given; `is_whole`: these are all of its runs."""
+    samples: set[str] = set()
+    texts: list[tuple[str, ...]] = []
+    for run in members:
+        samples.add(run.samples)
+        texts += run.texts
+    if not is_whole or "" in samples:
+        return replace(card, samples="", texts=texts)
+    return replace(card, samples="+".join(sorted(samples)), texts=texts)
 
 
 def folded(card: Card, run: Card) -> Card:
     """A run's card with what only the card of its aggregate has."""
+    known = {address for _, address in run.links}
     more_links = []
     for label, address in card.links:
-        if address not in dict(run.links).values():
-            more_links.append((stored_text("Study: {what}", what=Message(label)), address))
+        if address in known:
+            continue
+        of_study_label = stored_text("Study: {what}", what=Message(label))
+        more_links.append((of_study_label, address))
     of_study = {
         "condition": card.condition,
         "baseline": card.manifest.baseline,
         "notes": [*run.manifest.notes, *card.manifest.notes],
     }
+    checks = {"checks": card.metrics.checks}
     return replace(
         run,
         manifest=run.manifest.model_copy(update=of_study),
-        metrics=run.metrics.model_copy(update={"checks": card.metrics.checks}),
+        metrics=run.metrics.model_copy(update=checks),
         links=[*run.links, *more_links],
         verdicts=card.verdicts,
         rank=card.rank,
@@ -185,12 +208,21 @@ def searched(cards: Iterable[Card]) -> tuple[list[str], dict[str, list[int]], in
     indices: dict[tuple[str, ...], int] = {}
     of_card = {}
     for card in cards:
-        texts = [lines for lines in card.texts if lines]
-        of_card[card.name] = [indices.setdefault(lines, len(indices)) for lines in texts]
-    n_samples = sum(map(len, indices))
-    clip = min(CLIP, TEXTS // max(1, n_samples))
-    joined = ["\n".join(visible(line[:clip]) for line in lines) for lines in indices]
-    return joined, of_card, clip
+        places = []
+        for lines in card.texts:
+            if lines:
+                place = indices.setdefault(lines, len(indices))
+                places.append(place)
+        of_card[card.name] = places
+    n_samples = sum(len(lines) for lines in indices)
+    clip = CLIP
+    if n_samples:
+        clip = min(CLIP, TEXTS // n_samples)
+    texts = []
+    for lines in indices:
+        clipped = [visible(line[:clip]) for line in lines]
+        texts.append("\n".join(clipped))
+    return texts, of_card, clip
 
 
 # --- sections, rows, chips
@@ -198,37 +230,54 @@ def searched(cards: Iterable[Card]) -> tuple[list[str], dict[str, list[int]], in
 
 def sections(cards: Sequence[Card]) -> list[Section]:
     """The results by suite, the newest first, the runs of an aggregate under the first that has them."""
+    newest_first = sorted(
+        cards,
+        key=lambda card: card.manifest.started,
+        reverse=True,
+    )
     of_suite: dict[str, list[Card]] = {}
-    for card in sorted(cards, key=lambda card: card.manifest.started, reverse=True):
+    for card in newest_first:
         of_suite.setdefault(card.manifest.suite, []).append(card)
-    found = []
-    for suite, members in of_suite.items():
-        titles = [say(card.manifest.suite_title) for card in members if card.manifest.suite_title]
-        leading = [lead_title(card) for card in members if card.leading]
-        section = Section(
-            suite,
-            titles[0] if titles else suite,
-            mode(leading) if leading else "",
-            lines_of(members),
-            scales_of(members),
-        )
-        found.append(section)
-    return sorted(found, key=lambda section: section.title)
+    sections = [section_of(suite, members) for suite, members in of_suite.items()]
+    return sorted(sections, key=lambda section: section.title)
+
+
+def section_of(suite: str, cards: Sequence[Card]) -> Section:
+    """The section of one suite, with the title that its newest titled result has."""
+    titles = []
+    leading = []
+    for card in cards:
+        if card.manifest.suite_title:
+            titles.append(say(card.manifest.suite_title))
+        if card.leading:
+            leading.append(lead_title(card))
+    return Section(
+        suite=suite,
+        title=titles[0] if titles else suite,
+        metric=mode(leading) if leading else "",
+        lines=lines_of(cards),
+        scales=scales_of(cards),
+    )
 
 
 def lines_of(cards: Sequence[Card]) -> list[tuple[Card, list[Card]]]:
     """The results of a suite, each with the runs that stand below it."""
     by_name = {card.name: card for card in cards}
-    below: dict[str, str] = {}
+    aggregate_of: dict[str, str] = {}
     for card in cards:
-        if card.is_aggregate:
-            for name in card.runs:
-                below.setdefault(name, card.name)
+        if not card.is_aggregate:
+            continue
+        for name in card.runs:
+            aggregate_of.setdefault(name, card.name)
     lines = []
     for card in cards:
-        if card.name not in below:
-            names = [name for name in card.runs if below.get(name) == card.name]
-            lines.append((card, [by_name[name] for name in names if name in by_name]))
+        if card.name in aggregate_of:
+            continue
+        below = []
+        for name in card.runs:
+            if aggregate_of.get(name) == card.name and name in by_name:
+                below.append(by_name[name])
+        lines.append((card, below))
     return lines
 
 
@@ -237,34 +286,48 @@ def scales_of(cards: Iterable[Card]) -> dict[str, Scale]:
     numbers: dict[str, list[float | None]] = {}
     for card in cards:
         for estimate in card.estimates:
-            ends = [estimate.value, estimate.ci_low, estimate.ci_high]
-            numbers.setdefault(estimate.name, []).extend(ends)
-    return {name: scale_of(values) for name, values in numbers.items()}
+            of_metric = numbers.setdefault(estimate.name, [])
+            of_metric.append(estimate.value)
+            of_metric.append(estimate.ci_low)
+            of_metric.append(estimate.ci_high)
+    scales = {}
+    for name, values in numbers.items():
+        scales[name] = scale_of(values)
+    return scales
 
 
 def studies_of(cards: Iterable[Card]) -> dict[str, str]:
     """Name of an aggregate or of one of its runs -> the address of the study's page."""
     addresses = {}
     for card in cards:
+        if not card.is_aggregate and not card.also:
+            continue
         label = "Report" if card.is_aggregate else "Study: Report"
         address = dict(card.links).get(label)
-        if address and (card.is_aggregate or card.also):
-            addresses.update(dict.fromkeys([card.name, *card.runs], address))
+        if not address:
+            continue
+        for name in [card.name, *card.runs]:
+            addresses[name] = address
     return addresses
 
 
 def title_of(named: StoredMetric | StoredVerdict) -> str:
     """The title of a metric in the language in force."""
-    name = named.name if isinstance(named, StoredMetric) else named.metric
-    return shown(say(metric_title(name, named.title)))
+    if isinstance(named, StoredMetric):
+        name = named.name
+    else:
+        name = named.metric
+    title = metric_title(name, named.title)
+    return shown(say(title))
 
 
 def lead_title(card: Card) -> str:
     """The title of the metric that leads a card, with its arrow; "" where there is none."""
     if card.leading is None:
         return ""
+    title = title_of(card.leading)
     arrow, _ = ARROWS.get(card.leading.better, ("", ""))
-    return f"{title_of(card.leading)} {arrow}".rstrip()
+    return f"{title} {arrow}".rstrip()
 
 
 def goodness(estimate: StoredMetric | None) -> float | None:
@@ -272,7 +335,9 @@ def goodness(estimate: StoredMetric | None) -> float | None:
     if estimate is None or estimate.value is None:
         return None
     value = float(f"{estimate.value:.6g}")
-    return -value if estimate.better == "lower" else value
+    if estimate.better == "lower":
+        return -value
+    return value
 
 
 def metric_row(
@@ -284,11 +349,13 @@ def metric_row(
     name = estimate.name
     is_blocked = name in card.blocked
     numbers = {**estimate.model_dump(), "metric": name}
-    texts = shown_estimate(numbers, card.manifest.bootstrap.resampling, is_blocked)
+    bootstrap = card.manifest.bootstrap
+    texts = shown_estimate(numbers, bootstrap.resampling, is_blocked)
     drawn = Markup("")
     if not is_blocked:
-        drawn = strip(numbers, scales[name], f"{texts['value']} {texts['interval']}".rstrip())
-    is_of_all = estimate.n_units in (None, card.manifest.bootstrap.n_units)
+        text = f"{texts['value']} {texts['interval']}".rstrip()
+        drawn = strip(numbers, scales[name], text)
+    is_of_all = estimate.n_units in (None, bootstrap.n_units)
     return {
         **texts,
         "title": title_of(estimate),
@@ -306,20 +373,29 @@ def verdict_chip(card: Card, metric: str) -> Chip | None:
     verdict, baseline = map(shown, card.verdicts[metric])
     meaning = say("against {what}", what=baseline)
     if verdict in MEANING:
-        meaning = f"{meaning}: {say(MEANING[verdict])}"
-    return Chip(say(verdict), VERDICTS.get(verdict, "info"), meaning)
+        explained = say(MEANING[verdict])
+        meaning = f"{meaning}: {explained}"
+    kind = VERDICTS.get(verdict, "info")
+    return Chip(say(verdict), kind, meaning)
 
 
 def decision(card: Card) -> Chip | None:
     """What was decided of a result: the verdict on its leading metric, or what its suite judges; None of neither."""
-    chip = verdict_chip(card, card.leading.name) if card.leading else None
-    if chip is not None:
-        return chip
-    judged = sorted(card.metrics.verdicts, key=lambda verdict: verdict.verdict != "fail")
+    if card.leading:
+        chip = verdict_chip(card, card.leading.name)
+        if chip is not None:
+            return chip
+    judged = sorted(
+        card.metrics.verdicts,
+        key=lambda verdict: verdict.verdict != "fail",
+    )
     if judged:
         worst = judged[0]
-        kind = VERDICTS.get(worst.verdict, "info")
-        return Chip(shown(say(worst.verdict)), kind, shown(say(worst.said)))
+        return Chip(
+            text=shown(say(worst.verdict)),
+            kind=VERDICTS.get(worst.verdict, "info"),
+            meaning=shown(say(worst.said)),
+        )
     if card.condition and card.condition == card.manifest.baseline:
         return Chip(say("baseline"))
     return None
@@ -332,16 +408,27 @@ def check_text(check: Check) -> str:
 
 def trust_chip(card: Card) -> Chip:
     """Whether a result can be believed, with the worst of its checks; problems of the input are a caution."""
-    levels = None if card.checks is None else [check.level for check in card.checks]
-    problems = [f"{found.count} x {shown(found.code)}" for found in card.manifest.problems]
-    if problems:
-        levels = [*(levels or ()), "warning"]
-    state = trust(levels, incomplete=card.manifest.incomplete, spoilt=bool(card.spoilt))
+    levels = []
+    reasons = []
+    for check in card.checks or ():
+        levels.append(check.level)
+        if check.level != "info":
+            reasons.append(check_text(check))
+    for problem in card.manifest.problems:
+        levels.append("warning")
+        reasons.append(f"{problem.count} x {shown(problem.code)}")
+    nobody_looked = card.checks is None and not levels
+    state = trust(
+        None if nobody_looked else levels,
+        incomplete=card.manifest.incomplete,
+        spoilt=bool(card.spoilt),
+    )
+    meaning = ""
     if card.spoilt:
-        return Chip(say(state.words), state.kind, listed(map(shown, card.spoilt)))
-    reasons = [check_text(check) for check in card.checks or () if check.level != "info"]
-    meaning = [*reasons, *problems][:1] if state.kind != "good" else []
-    return Chip(say(state.words), state.kind, "".join(meaning))
+        meaning = listed(map(shown, card.spoilt))
+    elif reasons and state.kind != "good":
+        meaning = reasons[0]
+    return Chip(say(state.words), state.kind, meaning)
 
 
 # --- the page
@@ -350,6 +437,9 @@ def trust_chip(card: Card) -> Chip:
 def render(results: Results) -> str:
     """The page of the results."""
     texts, of_card, clip = searched(results.cards)
+    levels = {}
+    for level in LEVELS:
+        levels[level] = say(LEVEL_WORDS[level]), KINDS[level]
     return page(
         "gallery/gallery.html.j2",
         STYLES,
@@ -361,7 +451,7 @@ def render(results: Results) -> str:
         n_results=len(results.cards),
         incomplete=results.incomplete[:LISTED],
         n_incomplete=len(results.incomplete),
-        levels={level: (say(LEVEL_WORDS[level]), KINDS[level]) for level in LEVELS},
+        levels=levels,
         kinds=VERDICTS,
         clip=clip,
         shown=shown,

@@ -6,12 +6,23 @@ from typing import TYPE_CHECKING
 
 from ..core.check import (
     AnyCheck,
+    Check,
     QuietCheck,
+    checks_of_runs,
     quiet_checks,
     quiet_checks_of_runs,
+    worst_first,
 )
 from ..core.check_kinds import MISSING_SEEDS, ONE_SIDED_MISSING, RUN_KINDS, STUDY_KINDS
-from ..core.common_checks import class_sizes, constant_metrics, few_units
+from ..core.common_checks import (
+    class_sizes,
+    constant_metrics,
+    few_units,
+    missing_seeds,
+    missing_units,
+    one_sided_missing,
+)
+from . import study_tables
 
 if TYPE_CHECKING:
     from .run import Run
@@ -45,9 +56,28 @@ def quiet_checks_of_run(run: Run) -> list[QuietCheck]:
     return quiet_checks(kinds, outcomes, run.checks)
 
 
+def checks_of_study(study: Study) -> list[Check]:
+    """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first."""
+    checks = checks_of_runs([run.checks for run in study.results])
+    sizes = {}
+    for run in study.results:
+        sizes[run.name] = run.data[study.suite.unit].nunique()
+    checks += missing_units(sizes, len(study.unit_names))
+    if study.candidates:
+        comparison = study_tables.comparison(study)
+        checks += one_sided_missing(comparison)
+    if study.seeded:
+        seeds = {}
+        for condition, of_seed in study.conditions.items():
+            seeds[condition] = list(of_seed)
+        checks += missing_seeds(seeds)
+    return worst_first(checks)
+
+
 def quiet_checks_of_study(study: Study) -> list[QuietCheck]:
     """The checks that found nothing in any run of a study, and those of units and seeds that some runs lack."""
-    of_runs = quiet_checks_of_runs([run.quiet_checks for run in study.results], study.checks)
+    quiet_of_each = [run.quiet_checks for run in study.results]
+    of_runs = quiet_checks_of_runs(quiet_of_each, study.checks)
     outcomes: list[AnyCheck] = []
     if not study.seeded:
         outcomes.append(MISSING_SEEDS.not_applicable("the runs have no seeds"))

@@ -9,35 +9,30 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.check import Check, QuietCheck, check_lines, checks_of_runs, worst_first
-from ..core.common_checks import missing_seeds, missing_units, one_sided_missing
+from ..core.check import Check, QuietCheck, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.language import Message
 from ..core.metric import AnyMetric
-from ..core.names import natural
 from ..core.resampling import Resampling
 from ..core.suite import Suite
 from ..stats.breakdown import by_parts, compare_parts
 from ..stats.compare import Comparison, compare
 from ..stats.design import Runs, Seed
 from ..stats.max_t import JointTests, joint_tests
-from ..stats.notes import Note
 from ..stats.power import plan
-from ..stats.seed_notes import completeness
-from ..stats.seed_variance import ALIKE
 from ..stats.seeds import aggregate
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .differences import differences
-from .interval_methods import frames_of_study, methods_in_use
 from .numbers import Numbers
 from .plots import StudyPlots
 from .run import Run
-from .run_checks import quiet_checks_of_study
+from .run_checks import checks_of_study, quiet_checks_of_study
 from .run_groups import Conditions
-from .sentences import note_message
+from .study_notes import notes_of_study
 from .study_ranks import ranks_of
+from .study_signature import signature_of_study
 from .study_views import TABLES
 from .tables import HtmlTable, folds, no_rows, stack
 
@@ -71,7 +66,10 @@ class Study(Numbers):
     @cached_property
     def results(self) -> list[Run]:
         """All runs."""
-        return [run for of_seed in self.conditions.values() for run in of_seed.values()]
+        runs: list[Run] = []
+        for of_seed in self.conditions.values():
+            runs += of_seed.values()
+        return runs
 
     @cached_property
     def suite(self) -> Suite:
@@ -91,7 +89,10 @@ class Study(Numbers):
     @cached_property
     def seeded(self) -> bool:
         """Whether the runs are told apart by seeds, and not systems of one run each."""
-        return any(seed for of_seed in self.conditions.values() for seed in of_seed)
+        seeds: set[Seed] = set()
+        for of_seed in self.conditions.values():
+            seeds.update(of_seed)
+        return any(seeds)
 
     @property
     def candidates(self) -> list[str]:
@@ -108,7 +109,9 @@ class Study(Numbers):
         """
         conditions: Conditions = {}
         for condition, of_seed in self.conditions.items():
-            conditions[condition] = {seed: run.where(query) for seed, run in of_seed.items()}
+            conditions[condition] = {}
+            for seed, run in of_seed.items():
+                conditions[condition][seed] = run.where(query)
         return replace(self, conditions=conditions)
 
     def candidate(self, name: str | None = None) -> str:
@@ -130,7 +133,10 @@ class Study(Numbers):
     @cached_property
     def blocked(self) -> frozenset[str]:
         """The metrics that mean nothing in some run, as a check says."""
-        return frozenset().union(*(run.blocked for run in self.results))
+        names: set[str] = set()
+        for run in self.results:
+            names |= run.blocked
+        return frozenset(names)
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -156,7 +162,10 @@ class Study(Numbers):
     def _tested_alone(self) -> str | None:
         """The primary metric; None where it has no direction, and where there is none."""
         directions = {metric.name: metric.better for metric in self.metrics}
-        return None if directions.get(self.primary, "none") == "none" else self.primary
+        direction = directions.get(self.primary, "none")
+        if direction == "none":
+            return None
+        return self.primary
 
     # --- means over seeds, and comparisons
 
@@ -175,8 +184,13 @@ class Study(Numbers):
                 # a suite may have put intervals of its own into the estimates of its runs
                 if self.suite.intervals is None and run.resampling == self.resampling:
                     known[condition][seed] = run.estimates
-        unit = self.suite.unit
-        return aggregate(self._all_frames, self.metrics, unit, self.resampling, known)
+        return aggregate(
+            self._all_frames,
+            self.metrics,
+            self.suite.unit,
+            self.resampling,
+            known,
+        )
 
     @cached_property
     def joint(self) -> JointTests | None:
@@ -187,7 +201,13 @@ class Study(Numbers):
 
     def all_pairs(self, metric: str) -> JointTests:
         """Every pair of conditions tested on one metric."""
-        return joint_tests(self._all_frames, self.metrics, self.suite.unit, metric, self.resampling)
+        return joint_tests(
+            self._all_frames,
+            self.metrics,
+            self.suite.unit,
+            metric,
+            self.resampling,
+        )
 
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
@@ -211,34 +231,14 @@ class Study(Numbers):
     @cached_property
     def notes(self) -> list[Message]:
         """What a reader must know: of every condition, of the seeds together, of every pair."""
-        messages = []
-        for condition in self.conditions if self.seeded else ():
-            for note in completeness(self.frames(condition), self.metrics, self.suite.unit):
-                values = {"condition": condition, "note": note_message(note)}
-                messages.append(Message("{condition}: {note}", values))
-        if self.aggregates[self.baseline]["pooled"].any():
-            messages.append(note_message(Note("seed-pool", {"level": ALIKE})))
-        for candidate, comparison in self.comparisons.items():
-            names = {"baseline": self.baseline, "candidate": candidate}
-            for note in comparison.notes:
-                values = {**names, "note": note_message(note)}
-                messages.append(Message("{baseline} and {candidate}: {note}", values))
-        return messages
+        return notes_of_study(self)
 
     # --- checks and signature
 
     @cached_property
     def checks(self) -> list[Check]:
         """What a reader must know before believing a number: the checks of the runs, and units that some lack."""
-        checks = checks_of_runs([run.checks for run in self.results])
-        sizes = {run.name: run.data[self.suite.unit].nunique() for run in self.results}
-        checks += missing_units(sizes, len(self.unit_names))
-        if self.candidates:
-            checks += one_sided_missing(study_tables.comparison(self))
-        if self.seeded:
-            seeds = {condition: list(of_seed) for condition, of_seed in self.conditions.items()}
-            checks += missing_seeds(seeds)
-        return worst_first(checks)
+        return checks_of_study(self)
 
     @cached_property
     def unit_names(self) -> frozenset[Any]:
@@ -256,20 +256,7 @@ class Study(Numbers):
     @cached_property
     def signature(self) -> str:
         """The signature of the first run, with the samples and seeds of all of them."""
-        seeds: set[str] = set()
-        for of_seed in self.conditions.values():
-            seeds.update(of_seed)
-        is_switched = self.primary != self.suite.primary_name(self.options, frozenset())
-        of_run = ("n:", "ci:", "primary:") if is_switched else ("n:", "ci:")
-        first = self.results[0].signature.split("|")
-        parts = [part for part in first if not part.startswith(of_run)]
-        if is_switched:
-            parts.append(f"primary:{self.primary}")
-        parts.append(f"n:{len(self.unit_names)}")
-        parts.append(f"seeds:{','.join(sorted(seeds, key=natural))}")
-        level = f"ci:{self.resampling.percent}"
-        parts.append(",".join([level, *methods_in_use(frames_of_study(self))]))
-        return "|".join(parts)
+        return signature_of_study(self)
 
     # --- numbers
 
@@ -290,8 +277,11 @@ class Study(Numbers):
 
     def _values(self) -> pd.Series:
         """Metric -> difference of the first candidate to the baseline; of one condition its value."""
-        key, column = ("metric", "delta") if self.candidates else ("name", "value")
-        return self.frame.drop_duplicates(key).set_index(key)[column]
+        key, column = "name", "value"
+        if self.candidates:
+            key, column = "metric", "delta"
+        rows = self.frame.drop_duplicates(key)
+        return rows.set_index(key)[column]
 
     def __getitem__(self, metric: str) -> pd.Series:
         """One difference as a Series: delta, ci_low, ci_high, p_value, verdict, ...; of one condition, one score.
@@ -303,9 +293,11 @@ class Study(Numbers):
     @property
     def is_ranked(self) -> bool:
         """Whether the conditions are ranked without being asked: three or more, or two and a primary metric declared."""
+        least = 2 if self.declared else 3
+        if len(self.conditions) < least:
+            return False
         primary = self.metric(self.primary)
-        enough = len(self.conditions) > (1 if self.declared else 2)
-        return enough and primary.better != "none" and primary.name not in self.blocked
+        return primary.better != "none" and primary.name not in self.blocked
 
     def rank(self, metric: str | None = None) -> pd.DataFrame:
         """The conditions from the best on, with rank intervals and tie groups that hold together (`stats.ranks`).
@@ -315,7 +307,8 @@ class Study(Numbers):
         """
         if len(self.conditions) == 1:
             raise UsageError("one condition only ({name}): nothing to rank", name=self.baseline)
-        return ranks_of(self, self.directed(self.primary if metric is None else metric))
+        name = self.primary if metric is None else metric
+        return ranks_of(self, self.directed(name))
 
     def plan(
         self,
@@ -373,10 +366,13 @@ class Study(Numbers):
 
     def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
         """The metric of every paired unit under both conditions (`stats.unit_changes`)."""
-        baseline = self.frames(self.baseline)
-        other = self.frames(self.candidate(candidate))
-        name = self.metric(metric).name
-        return unit_changes(baseline, other, self.metrics, self.suite.unit, name)
+        return unit_changes(
+            self.frames(self.baseline),
+            self.frames(self.candidate(candidate)),
+            self.metrics,
+            self.suite.unit,
+            self.metric(metric).name,
+        )
 
     def by(
         self,
@@ -405,8 +401,10 @@ class Study(Numbers):
 
     def _parts(self, condition: str, column: str) -> dict[str, pd.Series]:
         """Seed -> the part of each row of its units."""
-        runs = self.conditions[condition]
-        return {seed: by_parts(run.units, column) for seed, run in runs.items()}
+        parts = {}
+        for seed, run in self.conditions[condition].items():
+            parts[seed] = by_parts(run.units, column)
+        return parts
 
     # --- what it shows
 
@@ -441,17 +439,24 @@ class Study(Numbers):
         True
         """
         metric = metric or self.primary
-        names = [self.candidate(candidate)] if candidate else self.candidates
+        names = self.candidates
+        if candidate:
+            names = [self.candidate(candidate)]
+        if not names:
+            return no_rows("Differences")
+        share = share or len(names)
         browsers = []
         for name in names:
             changes = self.changes(metric, name)
-            browsers.append(differences(self, metric, name, changes, share or len(names)))
-        return stack(browsers) if browsers else no_rows("Differences")
+            browser = differences(self, metric, name, changes, share)
+            browsers.append(browser)
+        return stack(browsers)
 
     def each(self, show: Callable[[Any], Any]) -> Any:
         """What `show` makes of a run; of several runs one below the other, folded under their names but the first."""
-        shown = [(run.name, show(run)) for run in self.results]
-        return shown[0][1] if len(shown) == 1 else folds(shown)
+        if len(self.results) == 1:
+            return show(self.results[0])
+        return folds([(run.name, show(run)) for run in self.results])
 
     def to_latex(self) -> str:
         """The headline as a LaTeX table: intervals, differences, bold for better, and a note (`report.paper`)."""
@@ -472,8 +477,17 @@ class Study(Numbers):
     def __repr__(self) -> str:
         """What came out, as plain text."""
         head = f"{self.name}: {self.suite.title}, {len(self.results)} runs"
-        texts = study_sentences.verdicts(self) or study_sentences.narrative(self).split("\n\n")
-        return "\n".join([head, *texts, *check_lines(self.checks), self.signature])
+        texts = study_sentences.verdicts(self)
+        if not texts:
+            narrative = study_sentences.narrative(self)
+            texts = narrative.split("\n\n")
+        lines = [
+            head,
+            *texts,
+            *check_lines(self.checks),
+            self.signature,
+        ]
+        return "\n".join(lines)
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what holds the suite, whose functions cannot be pickled; the runs bring it back."""

@@ -55,7 +55,8 @@ def ranks(
         kind="stable",
     )
     shown = tested[tested["p_adjusted"] <= level]
-    improves = (shown["delta"] > 0) == (metric.better != "lower")
+    rises = shown["delta"] > 0
+    improves = ~rises if metric.better == "lower" else rises
     better = shown["candidate"].where(improves, shown["baseline"])
     worse = shown["baseline"].where(improves, shown["candidate"])
     groups = letters(
@@ -63,7 +64,9 @@ def ranks(
         list(zip(better, worse)),
     )
 
-    rows = estimates.loc[[*by_value.index, *estimates.index[~is_measured]]]
+    not_measured = estimates[~is_measured]
+    order = [*by_value.index, *not_measured.index]
+    rows = estimates.loc[order]
     condition = rows["condition"]
     n_better = condition.map(worse.value_counts()).fillna(0)
     n_beaten = condition.map(better.value_counts()).fillna(0)
@@ -96,21 +99,29 @@ def letters(
     groups = [(1 << len(conditions)) - 1]
     for a, b in differ:
         both = bit[a] | bit[b]
-        whole = [group for group in groups if group & both != both]
+        whole = []
         halves = []
         for group in groups:
-            if group & both == both:
-                halves += [group & ~bit[a], group & ~bit[b]]
+            if group & both != both:
+                whole.append(group)
+                continue
+            halves.append(group & ~bit[a])
+            halves.append(group & ~bit[b])
         groups = list(whole)
         for half in dict.fromkeys(halves):
             rest = [other for other in whole + halves if other != half]
-            if not any(half & other == half for other in rest):
+            lies_in_another = any(half & other == half for other in rest)
+            if not lies_in_another:
                 groups.append(half)
 
     # the group whose first condition stands first comes first
     members = []
     for group in groups:
-        members.append([index for index in range(len(conditions)) if group >> index & 1])
+        of_group = []
+        for index, condition in enumerate(conditions):
+            if group & bit[condition]:
+                of_group.append(index)
+        members.append(of_group)
     of_each = dict.fromkeys(conditions, "")
     for number, of_group in enumerate(sorted(members)):
         letter = ascii_lowercase[number % 26]

@@ -81,14 +81,7 @@ def score(
 def _read_run(source: Source, options: TableOptions) -> RunRows:
     """The rows of a run that can be used."""
     path = source.files["scores"]
-    problems = Problems("skip")  # single rows were judged when the file was surveyed
-    found = survey(path, problems)
-    only = found.runs[source.name] if len(found.runs) > 1 else None
-    if only is not None and found.n_rows <= MOST_KEPT:
-        stat = path.stat()
-        rows = pd.concat(_blocks_of_runs(path, stat.st_mtime_ns, stat.st_size)[only])
-    else:
-        rows = pd.concat(list(blocks(path, problems, only, further=True)))
+    rows = pd.concat(_blocks(path, source.name))
     lines = rows.index.to_numpy()
     rows = rows.reset_index(drop=True)
     metric_index = {}
@@ -103,6 +96,20 @@ def _read_run(source: Source, options: TableOptions) -> RunRows:
     )
 
 
+def _blocks(path: Path, name: str) -> list[pd.DataFrame]:
+    """The rows of the run of that name that can be used, in blocks."""
+    problems = Problems("skip")  # single rows were judged when the file was surveyed
+    contents = survey(path, problems)
+    if len(contents.runs) == 1:
+        return list(blocks(path, problems, further=True))
+    key = contents.runs[name]
+    if contents.n_rows > MOST_KEPT:
+        return list(blocks(path, problems, key, further=True))
+    stat = path.stat()
+    of_runs = _blocks_of_runs(path, stat.st_mtime_ns, stat.st_size)
+    return of_runs[key]
+
+
 @lru_cache(maxsize=1)
 def _blocks_of_runs(
     path: Path,
@@ -115,7 +122,8 @@ def _blocks_of_runs(
         by_run = block.groupby(["condition", "seed"], sort=False, dropna=False)
         for (condition, seed), rows in by_run:
             key = none_for_null(condition), none_for_null(seed)
-            runs.setdefault(key, []).append(rows)
+            of_run = runs.setdefault(key, [])
+            of_run.append(rows)
     return runs
 
 
@@ -159,12 +167,16 @@ def _check_values(
             "id": run.rows["id"].iloc[row],
         }
         if is_second[row]:
-            problems.error("duplicate-id", "a second row of {metric}", metric=name, **where)
-        else:
-            numbers = {"value": ratio[row], "low": lows[row], "high": highs[row]}
-            values = {name: f"{number:g}" for name, number in numbers.items()}
-            text = "{value} is not within {low} and {high}"
-            problems.error("out-of-bounds", text, **values, field=name, **where)
+            text = "a second row of {metric}"
+            problems.error("duplicate-id", text, metric=name, **where)
+            continue
+        values = {
+            "value": f"{ratio[row]:g}",
+            "low": f"{lows[row]:g}",
+            "high": f"{highs[row]:g}",
+        }
+        text = "{value} is not within {low} and {high}"
+        problems.error("out-of-bounds", text, **values, field=name, **where)
     return ~is_wrong
 
 
@@ -187,9 +199,8 @@ def _unit_columns(run: RunRows, problems: Problems) -> pd.DataFrame:
         units["id"] = cluster.fillna(units["id"])
     if rows["text"].notna().any():
         units["text"] = by_unit["text"].first()
-    for name in rows:
-        if name in COLUMNS:
-            continue
+    further = [name for name in rows if name not in COLUMNS]
+    for name in further:
         if name in TAKEN or name.startswith(("num_", "den_")):
             text = "the column {column} is left out: the units have a column of this name"
             problems.warn("column-taken", text, column=name, file=run.path, field=name)
@@ -217,7 +228,5 @@ def _of_one_kind(values: pd.Series) -> pd.Series:
     kinds = {type(value) for value in values.dropna()}
     if kinds <= {int, float}:
         return pd.to_numeric(values)
-    texts = []
-    for value in values:
-        texts.append(None if pd.isna(value) else str(value))
+    texts = [none_for_null(value) for value in values]
     return pd.Series(texts, dtype="str")

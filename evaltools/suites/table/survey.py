@@ -70,17 +70,25 @@ def _survey(
         facts = _facts(rows).groupby("metric", sort=False)
         least = pd.concat([least, facts.min()]).groupby(level=0, sort=False).min()
         greatest = pd.concat([greatest, facts.max()]).groupby(level=0, sort=False).max()
-        for what, n in (("metrics", len(least)), ("runs", len(keys))):
+        counts = {"metrics": len(least), "runs": len(keys)}
+        for what, n in counts.items():
             if n > MOST:
                 values = {"most": f"{MOST:,}", "what": Message(what)}
                 raise problems.fatal("wrong-columns", TOO_MANY, **values, file=path)
     if least.empty:
         raise problems.fatal("no-rows", "no row of the file can be used", file=path)
     for field in ONE_A_METRIC:
-        for name in least.index[least[field] < greatest[field]]:
-            ends = {"least": f"{least[field][name]:g}", "greatest": f"{greatest[field][name]:g}"}
-            metric = repr(str(name)[:80])
-            problems.error("bad-field", TWO_VALUES, **ends, metric=metric, file=path, field=field)
+        differs = least[field] < greatest[field]
+        for name in least.index[differs]:
+            problems.error(
+                "bad-field",
+                TWO_VALUES,
+                least=f"{least[field][name]:g}",
+                greatest=f"{greatest[field][name]:g}",
+                metric=repr(str(name)[:80]),
+                file=path,
+                field=field,
+            )
     is_said = least["higher_is_better"].notna().any()
     has_directions = is_said or "higher_is_better" in columns(path, problems)
     return Survey(
@@ -92,7 +100,10 @@ def _survey(
 
 
 def none_for_null(value: Any) -> str | None:
-    return None if pd.isna(value) else str(value)
+    """The value as text; None for a null."""
+    if pd.isna(value):
+        return None
+    return str(value)
 
 
 def _facts(rows: pd.DataFrame) -> pd.DataFrame:
@@ -122,7 +133,9 @@ def _metrics(
         name = str(index)
         key = _free_key(re.sub(r"\W", "_", name), keys)
         keys.add(key)
-        has_limits = pd.notna(row["low"])
+        bounds = None
+        if pd.notna(row["low"]):
+            bounds = float(row["low"]), float(row["high"])
         metrics.append(
             Metric(
                 name=name,
@@ -133,8 +146,8 @@ def _metrics(
                 denominator=f"den_{key}",
                 group="Scores",
                 better=directions.get(row["higher_is_better"], default),
-                proportion=bool(row["is_binary"]) and not has_limits,
-                bounds=(float(row["low"]), float(row["high"])) if has_limits else None,
+                proportion=bool(row["is_binary"]) and bounds is None,
+                bounds=bounds,
             )
         )
     return tuple(metrics)
@@ -164,12 +177,21 @@ def _run_names(
             parts.append(_as_file_name(condition))
         if seed is not None:
             parts.append("seed" + _as_file_name(seed).replace("_", "-"))
-        name = f"{'__'.join(parts)}_{path.stem}" if parts else path.stem
-        first = by_folded_name.setdefault(name.casefold(), (condition, seed))
-        if first != (condition, seed):
-            pair = {"one": str(first), "other": str((condition, seed)), "name": repr(name)}
-            raise problems.fatal("same-name", SAME_NAME, **pair, file=path)
-        runs[name] = (condition, seed)
+        name = path.stem
+        if parts:
+            name = f"{'__'.join(parts)}_{path.stem}"
+        key = condition, seed
+        first = by_folded_name.setdefault(name.casefold(), key)
+        if first != key:
+            raise problems.fatal(
+                "same-name",
+                SAME_NAME,
+                one=str(first),
+                other=str(key),
+                name=repr(name),
+                file=path,
+            )
+        runs[name] = key
     return runs
 
 
