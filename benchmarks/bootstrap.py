@@ -160,6 +160,11 @@ def main() -> None:
         f"{args.units} units, {args.resamples} resamples, BCa; Python {platform.python_version()}, "
         f"numpy {version('numpy')}.\n"
     )
+    print_table(rows)
+
+
+def print_table(rows: list[tuple[str, int, list[float], list[float], float]]) -> None:
+    """Each row: contender, metrics, seconds of each round, times as long, largest difference."""
     print(
         "| contender | metrics | s (range) | times as long (range) | largest difference of a bound |"
     )

@@ -25,7 +25,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -260,7 +260,8 @@ def run(
     return ended[1] == 0
 
 
-def main() -> int:
+def arguments() -> argparse.Namespace:
+    """What the command line asks for."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -283,7 +284,31 @@ def main() -> int:
     parser.add_argument(
         "--limit", type=float, default=60, help="processor seconds for the tests of one mutant"
     )
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def passing_tests(of_line: dict[str, list[str]], lines: range | None) -> set[str]:
+    """The tests that pass one of the lines; any line where `lines` is None."""
+    passing: set[str] = set()
+    for line, tests in of_line.items():
+        if lines is None or int(line) in lines:
+            passing.update(tests)
+    return passing
+
+
+def quickest(tests: Iterable[str], seconds: dict[str, float], limit: float) -> list[str]:
+    """The tests that take least time, as many as end within the limit together."""
+    chosen, spent = [], 0.0
+    for test in sorted(tests, key=seconds.__getitem__):
+        spent += seconds[test]
+        if spent > limit:
+            break
+        chosen.append(test)
+    return chosen
+
+
+def main() -> int:
+    given = arguments()
     wanted, tests, without, pick = (
         [part for part in getattr(given, name).split(",") if part]
         for name in ("modules", "tests", "without", "pick")
@@ -311,18 +336,8 @@ def main() -> int:
             whole = target.read_text(encoding="utf-8")
             of_line: dict[str, list[str]] = reached["lines"].get(str(target), {})
             lines = lines_of(whole, line)
-            passing = {
-                t
-                for at, found in of_line.items()
-                if lines is None or int(at) in lines
-                for t in found
-            }
-            chosen, spent = [], 0.0
-            for test in sorted(passing, key=seconds.__getitem__):
-                spent += seconds[test]
-                if spent > given.limit:
-                    break
-                chosen.append(test)
+            passing = passing_tests(of_line, lines)
+            chosen = quickest(passing, seconds, given.limit)
             target.write_text(mutated(whole, place, new), encoding="utf-8")
             # what other processes run is not seen by coverage: the tests of the module's name
             named = [t for t in tests if path.stem in Path(t).stem]

@@ -92,6 +92,18 @@ def shown(value: Any, source: str) -> Any:
     return new_code_cell(source, outputs=[new_output("display_data", data=data, metadata=metadata)])
 
 
+def noisy_cell() -> Any:
+    """A code cell with streams, a script and markup among its outputs."""
+    markdown = {"text/markdown": "*md* <img src=x onerror=alert(1)> $x$"}
+    outputs = [
+        new_output("stream", name="stdout", text="x" * 300 + "<b>no markup</b>\n"),
+        new_output("stream", name="stderr", text="stderr noise"),
+        new_output("display_data", data={"application/javascript": "window.hacked = 1"}),
+        new_output("display_data", data=markdown),
+    ]
+    return new_code_cell("print('x' * 300)", outputs=outputs)
+
+
 def notebook() -> Any:
     rng = np.random.default_rng(7)
     e = estimates()
@@ -142,17 +154,7 @@ def notebook() -> Any:
             "samples(frame)",
         ),
         new_markdown_cell("## Provenance"),
-        new_code_cell(
-            "print('x' * 300)",
-            outputs=[
-                new_output("stream", name="stdout", text="x" * 300 + "<b>no markup</b>\n"),
-                new_output("stream", name="stderr", text="stderr noise"),
-                new_output("display_data", data={"application/javascript": "window.hacked = 1"}),
-                new_output(
-                    "display_data", data={"text/markdown": "*md* <img src=x onerror=alert(1)> $x$"}
-                ),
-            ],
-        ),
+        noisy_cell(),
         shown(
             tables.signature_block(
                 "suite:cr|policy:abc|n:40|unit:text_id|ci:bca95|resamples:10000|seed:0"
