@@ -16,6 +16,7 @@ from .gate import Checked
 def as_junit(rows: Sequence[Checked], result: str) -> str:
     """The rows as JUnit XML: a testsuite with a testcase each, `failure` where it does not hold."""
     words = [row.word for row in rows]
+    tags = {"SKIP": "skipped", "FAIL": "failure"}
     suite = ElementTree.Element(
         "testsuite",
         name="evaltools gate",
@@ -25,22 +26,32 @@ def as_junit(rows: Sequence[Checked], result: str) -> str:
     )
     for row in rows:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=visible(result), name=visible(row.name)
+            suite,
+            "testcase",
+            classname=visible(result),
+            name=visible(row.name),
         )
-        if row.word != "PASS":
-            tag = "skipped" if row.word == "SKIP" else "failure"
-            ElementTree.SubElement(case, tag, message=visible(row.reason))
+        if row.word in tags:
+            reason = visible(row.reason)
+            ElementTree.SubElement(case, tags[row.word], message=reason)
     ElementTree.indent(suite)
-    return ElementTree.tostring(suite, "utf-8", xml_declaration=True).decode() + "\n"
+    content = ElementTree.tostring(suite, "utf-8", xml_declaration=True)
+    return content.decode() + "\n"
 
 
 def as_markdown(rows: Sequence[Checked], result: str) -> str:
     """The rows as Markdown, for the summary of a job: how it ended, and a table."""
-    n_failed = [row.word for row in rows].count("FAIL")
-    head = say("Gate met: {result}", result=markdown(result))
-    if n_failed:
-        text = "Gate {n} of {total} not met: {result}"
-        head = say(text, n=n_failed, total=len(rows), result=markdown(result))
+    failed = [row for row in rows if row.word == "FAIL"]
+    name = markdown(result)
+    head = say("Gate met: {result}", result=name)
+    if failed:
+        head = say(
+            "Gate {n} of {total} not met: {result}",
+            n=len(failed),
+            total=len(rows),
+            result=name,
+        )
     cells = [(row.word, row.name, row.reason) for row in rows]
-    table = markdown_table(pd.DataFrame(cells, columns=["", say("metric"), say("why")]))
+    heads = ["", say("metric"), say("why")]
+    table = markdown_table(pd.DataFrame(cells, columns=heads))
     return f"### {head}\n\n{table}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -36,12 +36,24 @@ def columns(
     texts = {}
     for column in frame:
         text_of = formats.get(str(column), str)
-        cells = frame[column]
-        texts[str(column)] = ["" if pd.isna(value) else text_of(value) for value in cells]
+        cells = []
+        for value in frame[column]:
+            cells.append("" if pd.isna(value) else text_of(value))
+        texts[str(column)] = cells
     first, *others = texts
-    lefts = [first if header else "", *texts[first]]
-    width = max(map(width_of, lefts))
-    head, *lefts = [text + " " * (width - width_of(text)) for text in lefts]
-    texts = {head: lefts, **{column: texts[column] for column in others}}
+    head, *cells = _padded([first if header else "", *texts[first]])
+    aligned = {head: cells}
+    for column in others:
+        aligned[column] = texts[column]
     with pd.option_context("display.unicode.east_asian_width", True):
-        return pd.DataFrame(texts).to_string(index=False, header=header)
+        return pd.DataFrame(aligned).to_string(index=False, header=header)
+
+
+def _padded(texts: Sequence[str]) -> list[str]:
+    """The texts with blanks behind them, all of one width."""
+    widest = max(map(width_of, texts))
+    padded = []
+    for text in texts:
+        blanks = " " * (widest - width_of(text))
+        padded.append(text + blanks)
+    return padded

@@ -28,8 +28,10 @@ def named_groups(run: Run) -> Mapping[str, tuple[str, str]]:
 
 def group_sizes(run: Run) -> dict[str, int]:
     """Label of a group -> how many units it has, in the marks of the headline; {} for a suite without views."""
-    members = _members(run, named_groups(run))
-    return {label: len(index) for label, index in members.items()}
+    sizes = {}
+    for label, index in _members(run, named_groups(run)).items():
+        sizes[label] = len(index)
+    return sizes
 
 
 def _members(run: Run, groups: Mapping[str, tuple[str, str]]) -> Members:
@@ -56,8 +58,12 @@ def browse(
         if units.empty:
             return no_rows(caption)
     else:
-        query = which or ""
-        query, caption = named_groups(run).get(query, (query, query or "All units"))
+        query = caption = which or ""
+        named = named_groups(run)
+        if query in named:
+            query, caption = named[query]
+        elif not query:
+            caption = "All units"
         units = run.queried(query)
     units = units.head(n or len(units))
     if views:
@@ -84,9 +90,13 @@ def _ways(
     groups: Sequence[Members],
 ) -> list[Marked]:
     """Some rows of the units under each view. `groups`: those of each view, or none."""
+    if not groups:
+        groups = [{}] * len(views)
     ways = []
-    for view, members in zip(views, groups or [{}] * len(views)):
-        ways.append(view.marked(view.ids(run, units), partial(_cards, run, view), members))
+    for view, members in zip(views, groups):
+        ids = view.ids(run, units)
+        cards = partial(_cards, run, view)
+        ways.append(view.marked(ids, cards, members))
     return ways
 
 

@@ -38,8 +38,11 @@ def trust_line(
     for check in failed:
         lead = say(LEVEL_WORDS[check.level])
         rows.append({"lead": lead, "text": check.text(), "help": check.help})
-    note = say(LEVEL_WORDS["info"])
-    rows += [{"lead": note, "text": text, "help": ""} for text in notes]
+    lines = check_lines(failed)
+    lead = say(LEVEL_WORDS["info"])
+    for note in notes:
+        rows.append({"lead": lead, "text": note, "help": ""})
+        lines.append(f"{lead}: {note}")
     state = trust(levels, incomplete=incomplete)
     html = macros().trust(
         say(state.words),
@@ -50,7 +53,6 @@ def trust_line(
         quiet_line(quiet),
         _quiet_rows(quiet),
     )
-    lines = [*check_lines(failed), *(f"{note}: {text}" for text in notes)]
     return HtmlTable(str(html), "\n".join(lines))
 
 
@@ -66,16 +68,18 @@ def _counts(
         counts.append(say(trust(["warning"] * n_cautions).words))
     n_notes += list(levels).count("info")
     if n_notes:
-        counts.append(say("1 note") if n_notes == 1 else say("{n} notes", n=n_notes))
+        text = say("1 note") if n_notes == 1 else say("{n} notes", n=n_notes)
+        counts.append(text)
     return counts
 
 
 def quiet_line(quiet: Sequence[QuietCheck]) -> str:
     """How many checks passed, and how many do not apply; "" where there are none."""
-    n_passed = sum(check.reason is None for check in quiet)
-    n_others = len(quiet) - n_passed
     if not quiet:
         return ""
+    passed = [check for check in quiet if check.reason is None]
+    n_passed = len(passed)
+    n_others = len(quiet) - n_passed
     return say("Checks passed: {n}; not applicable: {others}", n=n_passed, others=n_others)
 
 

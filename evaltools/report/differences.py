@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -86,13 +87,21 @@ def _browsed(
     views = sample_views(study)
     of_parts = ""
     if views:
-        changed = _changed_cards(views[0], changed, compared_runs(study, candidate))
-        part = views[0].browser.get("id", unit)
-        of_parts = f" ({say(part + 's')})" if part != unit else ""
+        view = views[0]
+        changed = _changed_cards(view, changed, compared_runs(study, candidate))
+        part = view.browser.get("id", unit)
+        if part != unit:
+            plural = say(part + "s")
+            of_parts = f" ({plural})"
     groups = {}
     for group, sign in GROUPS.items():
-        label = say("{group} under {candidate}", group=say(group), candidate=candidate)
-        groups[f"{label}{of_parts}"] = changed.index[changed["change"] * sign > 0]
+        label = say(
+            "{group} under {candidate}",
+            group=say(group),
+            candidate=candidate,
+        )
+        is_member = changed["change"] * sign > 0
+        groups[f"{label}{of_parts}"] = changed.index[is_member]
     return changed, groups
 
 
@@ -101,11 +110,15 @@ def compared_runs(study: Study, candidate: str) -> Runs:
     baseline_runs = study.conditions[study.baseline]
     candidate_runs = study.conditions[candidate]
     common = [seed for seed in baseline_runs if seed in candidate_runs]
-    runs = {}
-    for condition in (study.baseline, candidate):
-        of_seed = study.conditions[condition]
-        runs[condition] = [of_seed[seed] for seed in common or of_seed]
-    return runs
+    if not common:
+        return {
+            study.baseline: list(baseline_runs.values()),
+            candidate: list(candidate_runs.values()),
+        }
+    return {
+        study.baseline: [baseline_runs[seed] for seed in common],
+        candidate: [candidate_runs[seed] for seed in common],
+    }
 
 
 def _layout(
@@ -147,13 +160,15 @@ def _changed_cards(
     units: dict[Any, Any] = {}
     for run in chain.from_iterable(runs.values()):
         unit = run.suite.unit
-        rows = run.units[run.units[unit].isin(changed.index)]
+        is_changed = run.units[unit].isin(changed.index)
+        rows = run.units[is_changed]
         ids = view.ids(run, rows)
         names = rows.loc[ids.index, unit]
         for id, name in zip(ids, names):
             units.setdefault(id, name)
     of_cards = pd.Series(units, dtype=object)
-    order = changed.index.get_indexer(of_cards).argsort(kind="stable")
+    positions = changed.index.get_indexer(of_cards)
+    order = positions.argsort(kind="stable")
     of_cards = of_cards.iloc[order]
     rows = changed.loc[of_cards]
     return rows.assign(unit=rows.index).set_index(of_cards.index)
@@ -170,20 +185,28 @@ def _compared_cards(
     changed = changed.loc[ids]
     cards_of_runs = {}
     for run in chain.from_iterable(runs.values()):
-        rows = run.units[run.units[run.suite.unit].isin(changed["unit"])]
+        is_changed = run.units[run.suite.unit].isin(changed["unit"])
+        rows = run.units[is_changed]
         own_ids = view.ids(run, rows)
         cards = view.cards(run, rows.loc[own_ids.index])
         cards_of_runs[run.name] = cards.set_index(own_ids.to_numpy())
     cards = pd.concat(list(cards_of_runs.values()))
-    cards = cards[~cards.index.duplicated()].loc[ids]
+    is_first = ~cards.index.duplicated()
+    cards = cards[is_first].loc[ids]
     cards["tags"] = _change_tags(changed, better)
     cards["rows"] = [_joined_rows(id, view, cards_of_runs, runs) for id in ids]
-    if "places" in cards:  # the marks of one run: only where the terms stand is common to all
-        cards["places"] = [
-            [(*place[:3], "", 0, "") for place in places if not place[4]]
-            for places in cards["places"]
-        ]
+    if "places" in cards:
+        cards["places"] = [_common_places(places) for places in cards["places"]]
     return cards
+
+
+def _common_places(places: Sequence[Any]) -> list[Any]:
+    """Where the terms stand in a text, which is common to all runs: without the marks of one."""
+    common = []
+    for place in places:
+        if not place[4]:
+            common.append((*place[:3], "", 0, ""))
+    return common
 
 
 def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Tag]]:
@@ -220,7 +243,8 @@ def _joined_rows(
                 for name in view.given:
                     known.cells[name] = row.cells.get(name, [])
                 lines = dict.fromkeys(row.cells.get(view.cell, ()))
-                counts.setdefault(about, Counter()).update(lines.keys())
+                counted = counts.setdefault(about, Counter())
+                counted.update(lines.keys())
         for about, counted in counts.items():
             joined[about].cells[condition] = _counted(counted, n_present)
         if not n_present and joined:

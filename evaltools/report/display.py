@@ -70,7 +70,8 @@ def _plain_frame(
 def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     """A frame as a table of the report; its index stands in the first columns where it says something."""
     if isinstance(frame, pd.Series):
-        frame = frame.to_frame(frame.name if frame.name is not None else "value")
+        head = "value" if frame.name is None else frame.name
+        frame = frame.to_frame(head)
     if isinstance(frame.columns, pd.MultiIndex):
         frame = frame.set_axis(_joined(frame.columns), axis="columns")
     frame = frame.rename_axis(columns=None)
@@ -87,12 +88,15 @@ def _translated(frame: pd.DataFrame) -> pd.DataFrame:
     columns = NAMED.intersection(frame.columns)
     if "title" in columns:
         columns -= {"metric"}
-    names = frame.get("name", frame.get("metric", pd.Series("", frame.index)))
+    names = pd.Series("", frame.index)
+    for column in ("metric", "name"):
+        names = frame.get(column, names)
     for column in columns:
         words = frame[column].astype(str)
         if column == "title":
             words = map(metric_title, names.astype(str), words)
-        frame = frame.assign(**{column: [say(text) for text in words]})
+        translated = [say(text) for text in words]
+        frame = frame.assign(**{column: translated})
     return frame
 
 
@@ -175,8 +179,12 @@ def figure_title(figure: Any) -> str:
     """The title of a figure, or those of its axes."""
     if figure.get_suptitle():
         return str(figure.get_suptitle())
-    titles = [axes.get_title("left") or axes.get_title() for axes in figure.axes]
-    return "; ".join(title for title in titles if title)
+    titles = []
+    for axes in figure.axes:
+        title = axes.get_title("left") or axes.get_title()
+        if title:
+            titles.append(title)
+    return "; ".join(titles)
 
 
 def translate(figure: Any) -> None:

@@ -53,8 +53,8 @@ def estimates_table(
         text_rows.append({**row, "metric": title, "id": name})
         ids.add(id)
     columns = _columns_with_content(estimates)
-    if not group:
-        columns = [column for column in columns if column != "group"]
+    if not group and "group" in columns:
+        columns.remove("group")
     caption = caption and say(caption)
     html = macros().estimates(rows, columns, caption)
     text = text_table(_plain(text_rows, columns, "id"), caption=caption)
@@ -65,8 +65,11 @@ def about_metric(estimate: Mapping[Any, Any], entry: Any) -> dict[str, str]:
     """What the estimate, or else the metric's entry in its suite's table, says of the metric; see ABOUT."""
     about = {}
     for key in ABOUT:
-        about[key] = text_of(estimate.get(key)) or getattr(entry, key, None) or ""
-    about["title"] = say(metric_title(estimate["metric"], about["title"]))
+        stored = text_of(estimate.get(key))
+        of_entry = getattr(entry, key, None)
+        about[key] = stored or of_entry or ""
+    title = metric_title(estimate["metric"], about["title"])
+    about["title"] = say(title)
     about["description"] = say(about["description"])
     if about["alias_of"]:
         about["title"] = f"= {about['alias_of']}"
@@ -80,11 +83,17 @@ RAW = ("value", "ci_low", "std", "n_seeds", "numerator", "denominator", "n_units
 def _columns_with_content(estimates: pd.DataFrame) -> list[str]:
     """The columns of estimates; of those that a single run leaves empty only the ones that say something."""
     empty = []
-    if "condition" in estimates and not estimates["condition"].astype(bool).any():
-        empty.append("condition")
+    if "condition" in estimates:
+        has_condition = estimates["condition"].astype(bool)
+        if not has_condition.any():
+            empty.append("condition")
     if "std" in estimates and estimates["std"].isna().all():
         empty += ["std", "n_seeds"]
-    return [str(column) for column in estimates.columns if column not in empty]
+    columns = []
+    for column in estimates.columns:
+        if column not in empty:
+            columns.append(str(column))
+    return columns
 
 
 def plain_estimates(
@@ -95,8 +104,10 @@ def plain_estimates(
     """The estimates as text, a row a metric: metric, (condition,) value, interval, n, method."""
     rows = []
     for estimate in estimates.to_dict("records"):
-        rows.append(shown_estimate(estimate, resampling, estimate["metric"] in blocked))
-    return _plain(rows, _columns_with_content(estimates))
+        is_blocked = estimate["metric"] in blocked
+        rows.append(shown_estimate(estimate, resampling, is_blocked))
+    columns = _columns_with_content(estimates)
+    return _plain(rows, columns)
 
 
 def _plain(
@@ -118,13 +129,17 @@ def shown_estimate(
 ) -> dict[str, Any]:
     """What a reader sees of an estimate, as text; `raw` is the estimate itself, None for what it lacks."""
     if blocked:
-        estimate = {**estimate, "ci_low": None, "ci_high": None, "std": None}
+        no_interval = dict.fromkeys(["ci_low", "ci_high", "std"])
+        estimate = {**estimate, **no_interval}
     digits = row_decimals(estimate, resampling)
     value = _value(estimate)
-    arrow, direction = ARROWS.get(str(estimate.get("better")), ("", ""))
+    better = str(estimate.get("better"))
+    arrow, direction = ARROWS.get(better, ("", ""))
     raw: dict[str, Any] = {key: estimate.get(key) for key in RAW}
     n_units = raw["n_units"]
-    measured = not is_null(raw["value"]) and not is_null(n_units)
+    is_small = False
+    if not is_null(raw["value"]) and not is_null(n_units):
+        is_small = 0 < n_units < MIN_UNITS
     return {
         "raw": raw,
         "metric": str(estimate["metric"]),
@@ -138,7 +153,7 @@ def shown_estimate(
         "n_seeds": number(raw["n_seeds"], 0),
         "ratio": _ratio(raw["numerator"], raw["denominator"]),
         "n": number(n_units, 0),
-        "small": measured and 0 < n_units < MIN_UNITS,
+        "small": is_small,
         "method": text_of(estimate.get("ci_method")),
     }
 
@@ -147,17 +162,21 @@ def _ratio(numerator: float | None, denominator: float | None) -> str:
     """ "3 / 7", or "" where one of them is null."""
     if is_null(numerator) or is_null(denominator):
         return ""
-    return f"{_short(numerator)} / {_short(denominator)}"
+    parts = [_short(numerator), _short(denominator)]
+    return " / ".join(parts)
 
 
 def row_decimals(e: Any, resampling: Resampling | None = None) -> int:
     """Decimals to print for an interval: none for numbers from 1,000 on, else what its bounds support."""
     if _large(e.get("value")):
         return 0
-    low, high = e.get("ci_low"), e.get("ci_high")
+    low = e.get("ci_low")
+    high = e.get("ci_high")
     if is_null(low) or is_null(high):
         return 3
-    return min(3, monte_carlo_digits(high - low, resampling or Resampling()))
+    width = high - low
+    digits = monte_carlo_digits(width, resampling or Resampling())
+    return min(3, digits)
 
 
 def interval(
@@ -167,7 +186,8 @@ def interval(
     signed: bool = False,
 ) -> str:
     """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval."""
-    low, high = e.get("ci_low"), e.get("ci_high")
+    low = e.get("ci_low")
+    high = e.get("ci_high")
     if is_null(low) or is_null(high):
         return ""
     low_text = number(float(low), decimals, signed=signed)
@@ -184,11 +204,15 @@ def _value(estimate: Mapping[Any, Any]) -> str:
     value: Any = estimate.get("value")
     if is_null(value):
         return number(value)
-    is_count = is_null(estimate.get("denominator")) and value == estimate.get("numerator")
+    is_ratio = not is_null(estimate.get("denominator"))
+    is_count = not is_ratio and value == estimate.get("numerator")
     if is_count and value == int(value):
         return number(int(value), 0)
-    return number(value, 0 if _large(value) else 3)
+    if _large(value):
+        return number(value, 0)
+    return number(value, 3)
 
 
 def _short(value: Any) -> str:
-    return f"{value:,.0f}" if abs(value - round(value)) < 1e-9 else f"{value:,.2f}"
+    is_whole = abs(value - round(value)) < 1e-9
+    return f"{value:,.0f}" if is_whole else f"{value:,.2f}"

@@ -79,14 +79,31 @@ def write_workbook(path: Path, sheets: Sequence[Sheet]) -> list[str]:
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
         formats = _formats(book)
         pages = [book.add_worksheet(sheet.name) for sheet in sheets]
-        ends = [_write_sheet(*sides, formats, notes) for sides in zip(pages, sheets)]
-        shown = notes[:_KEPT_NOTES]
-        if len(notes) > _KEPT_NOTES:
-            shown.append(say("and {n} more", n=len(notes) - _KEPT_NOTES))
-        pages[0].write(ends[0], 0, say("Changed cells"), formats["bold"])
-        pages[0].write_column(ends[0] + 1, 0, shown or [say("none")])
+        ends = []
+        for page, sheet in zip(pages, sheets):
+            end = _write_sheet(page, sheet, formats, notes)
+            ends.append(end)
+        _write_notes(pages[0], ends[0], formats, notes)
         book.close()
     return notes
+
+
+def _write_notes(
+    page: Any,
+    row: int,
+    formats: Mapping[str, Any],
+    notes: Sequence[str],
+) -> None:
+    """Write what was changed in cells, from this row on."""
+    page.write(row, 0, say("Changed cells"), formats["bold"])
+    if not notes:
+        page.write(row + 1, 0, say("none"))
+        return
+    shown = list(notes[:_KEPT_NOTES])
+    n_more = len(notes) - len(shown)
+    if n_more:
+        shown.append(say("and {n} more", n=n_more))
+    page.write_column(row + 1, 0, shown)
 
 
 def _formats(book: Any) -> dict[str, Any]:
@@ -154,7 +171,9 @@ def _format_of(value: Any) -> str:
     """The name of the format of a cell of a table."""
     if isinstance(value, str):
         return "wrap"
-    return "decimal" if isinstance(value, float) else "top"
+    if isinstance(value, float):
+        return "decimal"
+    return "top"
 
 
 def _write(
@@ -168,7 +187,9 @@ def _write(
     """Write a cell by its type; a null is left empty."""
     if isinstance(value, str):
         value = _text(value, page.get_name(), row, column, notes)
-    page.write(row, column, None if is_null(value) else value, form)
+    if is_null(value):
+        value = None
+    page.write(row, column, value, form)
 
 
 def _color_rules(
@@ -181,12 +202,16 @@ def _color_rules(
         # an empty cell would count as 0, which fails
         rules.append((column, {"type": "blanks", "stop_if_true": True}))
     for column, threshold in sheet.scores.items():
-        rules.append((column, _cell_rule("<", threshold, formats["bad"])))
-        rules.append((column, _cell_rule(">=", threshold, formats["good"])))
+        below = _cell_rule("<", threshold, formats["bad"])
+        above = _cell_rule(">=", threshold, formats["good"])
+        rules.append((column, below))
+        rules.append((column, above))
     if sheet.verdicts:
         column = sheet.verdicts
         for word, colour in COLOURS.items():
-            rules.append((column, _cell_rule("==", f'"{say(word)}"', formats[colour])))
+            quoted = f'"{say(word)}"'
+            rule = _cell_rule("==", quoted, formats[colour])
+            rules.append((column, rule))
         rules.append((column, {"type": "no_blanks", "format": formats["grey"]}))
     return rules
 
@@ -205,8 +230,11 @@ def _cell_rule(
 
 
 def _width(column: pd.Series, name: str) -> int:
-    longest = max((width_of(str(value)) for value in column.head(200)), default=0)
-    return min(max(longest, width_of(name), 8) + 2, 60)
+    """The width of a column in characters: that of its first cells and its head, within limits."""
+    widths = [8, width_of(name)]
+    for value in column.head(200):
+        widths.append(width_of(str(value)))
+    return min(max(widths) + 2, 60)
 
 
 def _text(
@@ -235,7 +263,8 @@ def _text(
     if length > CELL_LIMIT:
         mark = say(" … [cut: {n} characters]", n=len(clean))
         room = (CELL_LIMIT - len(mark)) * 2
-        clean = clean.encode("utf-16-le")[:room].decode("utf-16-le", "ignore") + mark
+        kept = clean.encode("utf-16-le")[:room]
+        clean = kept.decode("utf-16-le", "ignore") + mark
         notes.append(
             say(
                 "{place}: cut from {n} characters to what a cell can hold; the CSV has it whole",

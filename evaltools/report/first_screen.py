@@ -87,11 +87,11 @@ def _about_strips(estimates: pd.DataFrame) -> list[HtmlTable]:
 def _headline_estimates(run: Run) -> pd.DataFrame:
     """The headline, and what of the suite's usual headline a check blocks here."""
     usual = run.suite.headline(run.options, frozenset())
-    names = [*run.headline]
-    for name in usual:
-        if name in run.blocked:
-            names.append(name)
-    return run.estimates_of(*names) if names else run.estimates.head(0)
+    blocked = [name for name in usual if name in run.blocked]
+    names = [*run.headline, *blocked]
+    if not names:
+        return run.estimates.head(0)
+    return run.estimates_of(*names)
 
 
 def run_finding(run: Run) -> tuple[str, str]:
@@ -119,10 +119,13 @@ def switched_primary(run: Run) -> str:
     usual = run.suite.primary_name(run.options, frozenset())
     if usual == run.primary or usual not in run.blocked:
         return ""
+    primary_title = "–"
+    if run.primary:
+        primary_title = say(run.metric(run.primary).shown_title)
     return say(
         "“{usual}” cannot be measured here: “{primary}” leads in its place.",
         usual=say(run.metric(usual).shown_title),
-        primary=say(run.metric(run.primary).shown_title) if run.primary else "–",
+        primary=primary_title,
     )
 
 
@@ -150,8 +153,9 @@ def _verdict(study: Study) -> list[HtmlTable]:
     pieces: list[HtmlTable] = []
     if len(study.candidates) != 1:
         return pieces
+    (compared,) = study.comparisons.values()
     rows = study_sentences.primary_rows(study)
-    if rows and not study.comparisons[study.candidates[0]].identical:
+    if rows and not compared.identical:
         pieces.append(verdict_strip(study, rows[0]))
     settling = study_sentences.settling(study)
     if settling:

@@ -47,17 +47,18 @@ class Group:
 def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
     """Estimates with their strips, the primary metric first; those that a check blocks are struck, below the others."""
     is_blocked = estimates["metric"].isin(shown.blocked)
-    records = estimates[~is_blocked].to_dict("records")
-    records.sort(key=lambda row: row["metric"] != shown.primary)
+    usable = estimates[~is_blocked].to_dict("records")
+    usable.sort(key=lambda row: row["metric"] != shown.primary)
     groups = []
-    for scaled in by_scale(records, shown.metrics):
+    for scaled in by_scale(usable, shown.metrics):
         label = say("Changes") if scaled.is_change else ""
         rows = [_metric_row(shown, row, scaled.scale) for row in scaled.rows]
         groups.append(Group(label, scaled.scale, rows))
-    blocked = estimates[is_blocked & estimates["value"].notna()].to_dict("records")
-    if blocked:
-        rows = [_metric_row(shown, row, None) for row in blocked]
-        groups.append(Group(say(LEVEL_WORDS["blocking"]), Scale(0.0, 1.0), rows, dim=True))
+    struck_estimates = estimates[is_blocked & estimates["value"].notna()]
+    if not struck_estimates.empty:
+        label = say(LEVEL_WORDS["blocking"])
+        rows = [_metric_row(shown, row, None) for row in struck_estimates.to_dict("records")]
+        groups.append(Group(label, Scale(0.0, 1.0), rows, dim=True))
     level = _level(shown)
     html = macros().headline(groups, level)
     columns = {
@@ -80,7 +81,9 @@ def _as_text(
     caption: str = "",
 ) -> str:
     """The rows of all groups as a table of text."""
-    rows = [row for group in groups for row in group.rows]
+    rows = []
+    for group in groups:
+        rows += group.rows
     frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
     return text_table(frame, columns=columns, caption=caption)
 
@@ -92,16 +95,24 @@ def _metric_row(
 ) -> dict[str, Any]:
     """A row of the headline as text; without a scale it is blocked: struck, and without a strip."""
     metric = shown.metric(estimate["metric"])
+    title = metric_title(metric.name, text_of(estimate.get("title")))
     texts = shown_estimate(estimate, shown.resampling, scale is None)
-    value, bounds = texts["value"], texts["interval"]
-    n_units = "" if texts["n"] == "N/A" else f"n = {texts['n']}"
+    value = texts["value"]
+    bounds = texts["interval"]
+    drawn = Markup("")
+    if scale is not None:
+        text = f"{value} {bounds}".strip()
+        drawn = strip(estimate, scale, text)
+    n_units = ""
+    if texts["n"] != "N/A":
+        n_units = f"n = {texts['n']}"
     return {
         "id": anchor("metric", metric.name),
         "name": metric.name,
-        "title": titled(metric_title(metric.name, text_of(estimate.get("title"))), metric.better),
+        "title": titled(title, metric.better),
         "about": say(metric.description),
         "primary": metric.name == shown.primary,
-        "strip": "" if scale is None else strip(estimate, scale, f"{value} {bounds}".strip()),
+        "strip": drawn,
         "value": value,
         "interval": bounds,
         "ratio": texts["ratio"] or n_units,
@@ -122,10 +133,14 @@ def comparison(study: Study, rows: pd.DataFrame) -> HtmlTable:
     several = len(study.candidates) > 1
     groups: list[Group] = []
     for candidate, part in rows.groupby("candidate", sort=False):
-        groups += _groups(study, part, str(candidate) if several else "")
-    candidate = say("candidate") if several else study.candidates[0]
-    caption = say("Differences to {baseline}, over what both sides have", baseline=study.baseline)
-    heads = (say("metric"), study.baseline, candidate)
+        label = str(candidate) if several else ""
+        groups += _groups(study, part, label)
+    candidate_head = say("candidate") if several else study.candidates[0]
+    heads = (say("metric"), study.baseline, candidate_head)
+    caption = say(
+        "Differences to {baseline}, over what both sides have",
+        baseline=study.baseline,
+    )
     return _comparison_table(study, groups, heads, caption, rows)
 
 
@@ -198,7 +213,10 @@ def _groups(
                 continue
             shown = [_difference_row(study, row, scaled.scale) for row in members]
             # the first group names the candidate, the first of the undecided says that they are
-            groups.append(Group(heading if groups or dim else label, scaled.scale, shown, dim))
+            above = heading
+            if not groups and not dim:
+                above = label
+            groups.append(Group(above, scaled.scale, shown, dim))
             heading = ""
     return groups
 
@@ -213,12 +231,14 @@ def _difference_row(
     scale: Scale,
 ) -> dict[str, Any]:
     """A row of the comparison as text; a metric that a check blocks is struck, and has no verdict."""
-    name, verdict = row["metric"], row["verdict"]
-    baseline, candidate = number(row["value_baseline"]), number(row["value_candidate"])
+    name = row["metric"]
+    title = metric_title(name, row["title"])
+    baseline = number(row["value_baseline"])
+    candidate = number(row["value_candidate"])
     shown = {
         "id": "",
         "name": name,
-        "title": titled(metric_title(name, row["title"]), row["better"]),
+        "title": titled(title, row["better"]),
         "about": say(study.metric(name).description),
         "primary": bool(row["primary"]),
         "n": number(int(row["n_units"])),
@@ -226,7 +246,10 @@ def _difference_row(
     if name in study.blocked:
         return {
             **shown,
-            **dict.fromkeys(("strip", "difference", "interval", "p"), ""),
+            "strip": "",
+            "difference": "",
+            "interval": "",
+            "p": "",
             "baseline": struck(baseline),
             "candidate": struck(candidate),
             "verdict": say(LEVEL_WORDS["blocking"]).lower(),
@@ -244,8 +267,15 @@ def _difference_row(
         "interval": bounds,
         "p": _p(row),
         "verdict": say(verdict_text(row)),
-        "kind": "none" if verdict in UNDECIDED else VERDICTS.get(verdict, "info"),
+        "kind": _kind(row["verdict"]),
     }
+
+
+def _kind(verdict: str) -> str:
+    """The colour of a verdict."""
+    if verdict in UNDECIDED:
+        return "none"
+    return VERDICTS.get(verdict, "info")
 
 
 def _p(row: Mapping[Any, Any]) -> str:
@@ -267,10 +297,13 @@ def verdict_strip(study: Study, row: Mapping[Any, Any]) -> HtmlTable:
     lower, higher = row["baseline"], row["candidate"]
     if row["better"] == "lower":
         lower, higher = higher, lower
-    ends = list(scale.labels)
+    start, middle, end = scale.labels
     if row["better"] in ARROWS:
-        ends[0] = say("{end} {condition} better", end=ends[0], condition=lower)
-        ends[2] = say("{condition} better {end}", end=ends[2], condition=higher)
-    text = f"{number(row['delta'], signed=True)} {interval(row, signed=True)}".strip()
+        start = say("{end} {condition} better", end=start, condition=lower)
+        end = say("{condition} better {end}", end=end, condition=higher)
+    difference = number(row["delta"], signed=True)
+    bounds = interval(row, signed=True)
+    text = f"{difference} {bounds}".strip()
     drawn = strip({**rows[0], "n_units": None}, scale, text, miss=reach)
-    return HtmlTable(str(macros().verdict_strip(Markup(drawn), ends)), "")
+    html = macros().verdict_strip(Markup(drawn), [start, middle, end])
+    return HtmlTable(str(html), "")

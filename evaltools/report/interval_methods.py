@@ -43,10 +43,16 @@ def intervals_in_use(frames: Iterable[pd.DataFrame]) -> list[HtmlTable]:
     counts = count_methods(frames)
     if not counts:
         return []
+    n_bootstraps = 0
+    methods = []
+    for name, n in counts.items():
+        methods.append(f"{name} {n}")
+        if name in BOOTSTRAPS:
+            n_bootstraps += n
     text = say(
         "Bootstrap intervals: {n} of {total} ({methods}).",
-        n=sum(n for name, n in counts.items() if name in BOOTSTRAPS),
+        n=n_bootstraps,
         total=sum(counts.values()),
-        methods=listed(f"{name} {n}" for name, n in counts.items()),
+        methods=listed(methods),
     )
     return [words(text)]

@@ -83,13 +83,14 @@ def table(study: Study) -> pd.DataFrame:
     rows = []
     for estimate, text in zip(estimates.to_dict("records"), texts):
         comparison = comparisons.get((estimate["condition"], estimate["metric"]), {})
-        is_better = comparison.get("verdict") == "better" and comparison["family"]
+        title = metric_title(estimate["metric"], estimate["title"])
+        value = text["value"]
+        if comparison.get("verdict") == "better" and comparison["family"]:
+            value = Strong(value)
         row = {
-            "metric": titled(
-                metric_title(estimate["metric"], estimate["title"]), estimate["better"]
-            ),
+            "metric": titled(title, estimate["better"]),
             "condition": estimate["condition"],
-            "value": Strong(text["value"]) if is_better else text["value"],
+            "value": value,
             "interval": text["interval"],
             "difference": _difference(comparison, alpha(study)),
             "its_interval": interval(comparison, signed=True),
@@ -97,13 +98,22 @@ def table(study: Study) -> pd.DataFrame:
             "seeds": number(int(estimate["n_seeds"])) if study.seeded else "",
         }
         rows.append(row)
-    frame = pd.DataFrame(rows, dtype=object)
-    order = pd.factorize(frame["metric"])[0].argsort(kind="stable")
-    frame = frame.iloc[order].reset_index(drop=True)
-    same = [column for column in ("condition", "n", "seeds") if frame[column].nunique() == 1]
-    frame.loc[frame["metric"].duplicated(), "metric"] = ""
-    empty = [column for column in frame if column not in same and not any(frame[column])]
-    return frame.drop(columns=[*same, *empty])
+    return _without_repetition(pd.DataFrame(rows, dtype=object))
+
+
+def _without_repetition(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows by metric, each named once, without the columns that are empty or the same in all rows."""
+    metric_index, _ = pd.factorize(rows["metric"])
+    order = metric_index.argsort(kind="stable")
+    frame = rows.iloc[order].reset_index(drop=True)
+    is_repeated = frame["metric"].duplicated()
+    dropped = []
+    for column in frame:
+        is_same = column in ("condition", "n", "seeds") and frame[column].nunique() == 1
+        if is_same or not any(frame[column]):
+            dropped.append(column)
+    frame.loc[is_repeated, "metric"] = ""
+    return frame.drop(columns=dropped)
 
 
 def _means(study: Study) -> bool:
@@ -128,7 +138,9 @@ def _difference(comparison: Mapping[Any, Any], level: float) -> str:
     if not comparison:
         return ""
     text = number(float(comparison["delta"]), signed=True)
-    return text + MARK if comparison["p_adjusted"] <= level else text
+    if comparison["p_adjusted"] <= level:
+        return text + MARK
+    return text
 
 
 def note(study: Study, rows: pd.DataFrame) -> str:
@@ -172,12 +184,15 @@ def methods(study: Study) -> str:
     what = "the means over seeds" if _means(study) else "the values"
     aggregates = []
     for estimates in study.aggregates.values():
-        aggregates.append(estimates[estimates["metric"].isin(study.headline)])
+        is_headline = estimates["metric"].isin(study.headline)
+        aggregates.append(estimates[is_headline])
     sentences += _intervals(pd.concat(aggregates), what, study.resampling)
     compared = views.comparison(study)
     if not compared.empty:
-        pairings = {comparison.paired_by for comparison in study.comparisons.values()}
-        paired_by = listed(sorted(pairings)) if study.seeded else study.suite.unit
+        paired_by = study.suite.unit
+        if study.seeded:
+            pairings = {comparison.paired_by for comparison in study.comparisons.values()}
+            paired_by = listed(sorted(pairings))
         sentences.append(f"Differences are to {study.baseline}, paired by {paired_by}.")
         sentences += _intervals(compared, "the differences", study.resampling)
         sentences += _tests(study, compared)
@@ -189,17 +204,21 @@ def _scored(study: Study) -> str:
     conditions = []
     for condition, runs in study.conditions.items():
         seeds = sorted(runs, key=natural)
-        what = f"n = {listed(f'{runs[seed].n_units:,}' for seed in seeds)}"
+        sizes = [f"{runs[seed].n_units:,}" for seed in seeds]
+        what = f"n = {listed(sizes)}"
         if study.seeded:
-            what = f"{_seeds_text(len(seeds))} {listed(seeds)}; {what}"
+            seeds_text = _seeds_text(len(seeds))
+            what = f"{seeds_text} {listed(seeds)}; {what}"
         conditions.append(f"{condition} ({what})")
-    return (
-        f"We scored {listed(conditions)} on {len(study.unit_names):,} samples ({study.suite.unit})."
-    )
+    n_samples = len(study.unit_names)
+    unit = study.suite.unit
+    return f"We scored {listed(conditions)} on {n_samples:,} samples ({unit})."
 
 
 def _seeds_text(n: int) -> str:
-    return f"{n} seed{'s' if n != 1 else ''}"
+    if n == 1:
+        return "1 seed"
+    return f"{n} seeds"
 
 
 def _intervals(
@@ -213,7 +232,9 @@ def _intervals(
         return
     names = [METHODS.get(method, method) for method in measured["ci_method"].unique()]
     is_drawn = measured["ci_method"].isin(DRAWN) & (measured["n_units"] <= LARGE)
-    drawn = f" ({resampling.n_resamples:,} resamples)" if is_drawn.any() else ""
+    drawn = ""
+    if is_drawn.any():
+        drawn = f" ({resampling.n_resamples:,} resamples)"
     claims = listed(measured["claim"].unique())
     yield (
         f"{resampling.percent} intervals of {what}: {listed(names)}{drawn}; "
@@ -223,7 +244,8 @@ def _intervals(
 
 def _tests(study: Study, compared: pd.DataFrame) -> Iterator[str]:
     """The sentences on the tests; none where nothing was tested."""
-    tested = compared[compared["p_value"].notna() & (compared["n_units"] >= MIN_UNITS)]
+    is_tested = compared["p_value"].notna() & (compared["n_units"] >= MIN_UNITS)
+    tested = compared[is_tested]
     if tested.empty:
         return
     generator = f"NumPy's generator started at {study.resampling.seed}"
@@ -273,7 +295,9 @@ def results(study: Study) -> str:
 def limits(study: Study) -> str:
     """The checks that did not pass, which belong beside the numbers; "" where all did."""
     messages = [check.message for check in study.checks if check.level != "info"]
-    return f"To bear in mind: {'; '.join(messages)}." if messages else ""
+    if not messages:
+        return ""
+    return f"To bear in mind: {'; '.join(messages)}."
 
 
 @speaking("en")
@@ -294,7 +318,8 @@ def latex(study: Study) -> str:
         label=f"tab:{study.name}",
         note=note(study, rows),
     )
-    words = "\n\n".join(map(plain.latex, paragraph(study).split("\n\n")))
+    paragraphs = paragraph(study).split("\n\n")
+    words = "\n\n".join(map(plain.latex, paragraphs))
     needs = "\\usepackage{booktabs}"
     if ANSWERED.search(lines + words):
         needs += " and XeLaTeX or LuaLaTeX with a CJK font"
@@ -305,17 +330,28 @@ def latex(study: Study) -> str:
 def markdown(study: Study) -> str:
     """The same in Markdown."""
     rows = table(study)
-    words = "\n\n".join(map(plain.markdown, paragraph(study).split("\n\n")))
-    lines = markdown_table(rows, columns=heads(study, rows), caption=caption(study))
-    return f"{words}\n\n{lines}\n{plain.markdown(note(study, rows))}\n"
+    paragraphs = paragraph(study).split("\n\n")
+    words = "\n\n".join(map(plain.markdown, paragraphs))
+    lines = markdown_table(
+        rows,
+        columns=heads(study, rows),
+        caption=caption(study),
+    )
+    below = plain.markdown(note(study, rows))
+    return f"{words}\n\n{lines}\n{below}\n"
 
 
 def figures(view: Any) -> dict[str, Any]:
     """Name -> chart of a study, or of the run where there is one only."""
     if len(view.results) == 1:
         view = view.results[0]
-    charts = {name: getattr(view.plot, name)() for name in dir(view.plot)}
-    return {name: chart for name, chart in charts.items() if chart.drawn}
+    charts = {}
+    for name in dir(view.plot):
+        draw = getattr(view.plot, name)
+        chart = draw()
+        if chart.drawn:
+            charts[name] = chart
+    return charts
 
 
 def files(view: Any) -> dict[str, tuple[str, bytes]]:
@@ -326,5 +362,6 @@ def files(view: Any) -> dict[str, tuple[str, bytes]]:
     }
     for name, chart in figures(view).items():
         for form in ("svg", "pdf"):
-            contents[f"figures/{name}.{form}"] = (chart.title, chart.export(form))
+            path = f"figures/{name}.{form}"
+            contents[path] = (chart.title, chart.export(form))
     return contents

@@ -29,7 +29,9 @@ def provenance(run: Run) -> HtmlTable:
         text = f"{file} · {size} · sha256 {entry.sha256}"
         rows.append((say("input: {what}", what=entry.role), text))
     for key, value in run.policy.items():
-        text = value if isinstance(value, str) else dumps(value)
+        text = value
+        if not isinstance(value, str):
+            text = dumps(value)
         rows.append((say("policy: {what}", what=key), text))
     intervals = say(
         "{method}, {n:,} resamples, {level}, seed {seed}",
@@ -42,18 +44,23 @@ def provenance(run: Run) -> HtmlTable:
     rows.append((say("signature"), run.signature))
     frame = pd.DataFrame(rows, columns=["what", "value"])
     shown = table(frame)
-    name = say("{what} ({n:,} rows)", what=say("Provenance"), n=len(rows))
+    name = say(
+        "{what} ({n:,} rows)",
+        what=say("Provenance"),
+        n=len(rows),
+    )
     html = macros().fold(name, Markup(shown.html), False)
     return HtmlTable(str(html), shown.text)
 
 
 def bundled(runs: Sequence[Run]) -> list[Check]:
     """That numbers are of the bundled example, which nobody may take for their own."""
-    inputs = []
+    is_of_example = []
     for run in runs:
-        inputs += [Path(entry.path) for entry in run.manifest.inputs]
-    of_example = [path for path in inputs if path.is_relative_to(EXAMPLES)]
-    if not inputs or len(of_example) < len(inputs):
+        for entry in run.manifest.inputs:
+            path = Path(entry.path)
+            is_of_example.append(path.is_relative_to(EXAMPLES))
+    if not is_of_example or not all(is_of_example):
         return []
     return [BUNDLED_EXAMPLE.failed("info", "these are the numbers of a bundled example")]
 

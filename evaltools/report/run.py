@@ -77,7 +77,10 @@ class Run(Numbers):
     @property
     def blocked(self) -> frozenset[str]:
         """The metrics that mean nothing here, as a check says."""
-        return frozenset(name for check in self.checks for name in check.blocks)
+        names: set[str] = set()
+        for check in self.checks:
+            names.update(check.blocks)
+        return frozenset(names)
 
     @cached_property
     def quiet_checks(self) -> list[QuietCheck]:
@@ -97,7 +100,9 @@ class Run(Numbers):
     @property
     def verdicts(self) -> pd.DataFrame | None:
         """What the suite judges of single metrics (`Suite.verdicts`); None where it judges none."""
-        return None if self.suite.verdicts is None else self.suite.verdicts(self)
+        if self.suite.verdicts is None:
+            return None
+        return self.suite.verdicts(self)
 
     @property
     def policy(self) -> dict[str, Any]:
@@ -117,14 +122,16 @@ class Run(Numbers):
         if "metrics" in self.policy:
             parts["metrics"] = self.policy["metrics"]
         parts["policy"] = self.policy["eval_policy_hash"]
-        if self.primary != self.suite.primary_name(self.options, frozenset()):
+        usual = self.suite.primary_name(self.options, frozenset())
+        if self.primary != usual:
             parts["primary"] = self.primary
         if self.query:
             parts["where"] = self.query
         parts["n"] = str(self.n_units)
         parts["unit"] = self.suite.unit
         asked = f"{self.resampling.method}{100 * self.resampling.confidence:g}"
-        parts["ci"] = ",".join([asked, *methods_in_use([self.estimates])])
+        methods = methods_in_use([self.estimates])
+        parts["ci"] = ",".join([asked, *methods])
         parts["resamples"] = str(self.resampling.n_resamples)
         parts["seed"] = str(self.resampling.seed)
         parts["version"] = __version__
@@ -133,7 +140,9 @@ class Run(Numbers):
     def __getitem__(self, metric: str) -> pd.Series:
         """One estimate as a Series, with its claim. KeyError that names the nearest for an unknown name."""
         row = self.row(metric)
-        row["claim"] = NEW_DRAWS if has_trials([self.data], self.suite.unit) else THIS_SYSTEM
+        row["claim"] = THIS_SYSTEM
+        if has_trials([self.data], self.suite.unit):
+            row["claim"] = NEW_DRAWS
         return row
 
     def _values(self) -> pd.Series:
@@ -159,12 +168,10 @@ class Run(Numbers):
             return self.estimates
         parts = []
         for name in names:
-            of_group = self.estimates["group"] == name
-            if of_group.any():
-                parts.append(self.estimates[of_group])
-            else:
-                is_metric = self.estimates["metric"] == self.metric(name).name
-                parts.append(self.estimates[is_metric])
+            is_named = self.estimates["group"] == name
+            if not is_named.any():
+                is_named = self.estimates["metric"] == self.metric(name).name
+            parts.append(self.estimates[is_named])
         return pd.concat(parts, ignore_index=True)
 
     def estimate(self, *metrics: AnyMetric) -> Any:
@@ -210,7 +217,9 @@ class Run(Numbers):
     def require_countable(self, metrics: MetricTable) -> None:
         """UsageError where these metrics cannot be counted anew: the result is of another version, or of other rules."""
         if UNKNOWN in compile_table(metrics).columns:
-            source = self.manifest.inputs[0].path if self.manifest.inputs else "INPUT"
+            source = "INPUT"
+            if self.manifest.inputs:
+                source = self.manifest.inputs[0].path
             raise UsageError(
                 "{run} was made by another version of evaltools, or with other rules: its numbers can be read "
                 "but not counted anew; score its input again: evaltools score {suite} {source}",
@@ -224,9 +233,11 @@ class Run(Numbers):
         if not query:
             return self.units
         # pandas prepares every column of a frame for a query
-        named = self.units[[column for column in self.units if str(column) in query]]
+        columns = [column for column in self.units if str(column) in query]
+        named = self.units[columns]
         try:
-            return self.units.loc[named.query(query).index]
+            matching = named.query(query)
+            return self.units.loc[matching.index]
         except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
             raise UsageError(
                 "{query} is no query on the units ({reason}); groups: {groups}; columns: {columns}",
@@ -272,10 +283,13 @@ class Run(Numbers):
         n_units = int(data[self.suite.unit].nunique(dropna=False))
         bootstrap = self.manifest.bootstrap.model_copy(update={"n_units": n_units})
         manifest = self.manifest.model_copy(update={"bootstrap": bootstrap})
-        query = f"({self.query}) and ({which})" if self.query else which
+        query = which
+        if self.query:
+            query = f"({self.query}) and ({which})"
         from .scored_run import with_estimates
 
-        return with_estimates(replace(self, data=data, manifest=manifest, query=query))
+        part_of_run = replace(self, data=data, manifest=manifest, query=query)
+        return with_estimates(part_of_run)
 
     def _stored(self, units: pd.DataFrame) -> pd.DataFrame:
         """These rows of `units` as `data` has them; UsageError where they are none of them."""
@@ -284,7 +298,10 @@ class Run(Numbers):
         is_known = index.is_unique and index.isin(self.data.index).all() and unit in units
         if not is_known or not units[unit].equals(self.data.loc[index, unit]):
             raise UsageError("expected rows of the units of {run}, with their index", run=self.name)
-        plain = {column: units[column] for column in units if column not in self.suite.decode}
+        plain = {}
+        for column in units:
+            if column not in self.suite.decode:
+                plain[column] = units[column]
         data = self.data.loc[index]
         return data.assign(**plain)
 
@@ -305,15 +322,15 @@ class Run(Numbers):
         """
         self.require_countable(self.metrics)
         parts = by_parts(self.units, column)
-        names = [self.metric(name).name for name in metrics] or self.headline
-        added = self.units[self.units.columns.difference(self.data.columns, sort=False)]
-        units = pd.concat([self.data, added], axis="columns")
+        names = [self.metric(name).name for name in metrics]
+        added = self.units.columns.difference(self.data.columns, sort=False)
+        units = pd.concat([self.data, self.units[added]], axis="columns")
         return breakdown(
             units,
             self.metrics,
             self.suite.unit,
             parts,
-            names,
+            names or self.headline,
             self.resampling,
         )
 
@@ -350,7 +367,8 @@ class Run(Numbers):
         """
         rows = self.estimates_of(*names)
         if names:  # a section of what has no value, and cannot have any, is left out
-            rows = rows[rows["value"].notna() | ~rows["metric"].isin(self.blocked)]
+            is_blocked = rows["metric"].isin(self.blocked)
+            rows = rows[rows["value"].notna() | ~is_blocked]
         if rows.empty:
             return stack([])
         return estimates_table(

@@ -50,13 +50,13 @@ def by_scale(
         groups.setdefault(axis, []).append(row)
     scaled = []
     for axis, members in groups.items():
-        is_change = axis == CHANGE
         if isinstance(axis, tuple):
-            scale = Scale(*axis)
-        else:
-            scale = _open_scale(members, is_change or differences)
-        is_open = not (is_change or isinstance(axis, tuple))
-        scaled.append(Scaled(scale, members, is_change, is_open))
+            limits = Scale(*axis)
+            scaled.append(Scaled(limits, members))
+            continue
+        is_change = axis == CHANGE
+        reach = _open_scale(members, is_change or differences)
+        scaled.append(Scaled(reach, members, is_change, is_open=not is_change))
     return scaled
 
 
@@ -66,22 +66,33 @@ def _axis(name: str, by_name: Mapping[str, AnyMetric]) -> Any:
     if metric is None:
         return name
     if isinstance(metric, Difference):
-        sides = [_axis(side, by_name) for side in (metric.minuend, metric.subtrahend)]
-        return CHANGE if all(isinstance(side, tuple) for side in sides) else name
+        minuend = _axis(metric.minuend, by_name)
+        subtrahend = _axis(metric.subtrahend, by_name)
+        if isinstance(minuend, tuple) and isinstance(subtrahend, tuple):
+            return CHANGE
+        return name
     if isinstance(metric, Mean):
         axes = {_axis(part, by_name) for part in metric.of}
-        return axes.pop() if len(axes) == 1 else name
-    low, high = metric.limits
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        if len(axes) == 1:
+            return axes.pop()
         return name
-    return CHANGE if low < 0 else (low, high)
+    low, high = metric.limits
+    has_limits = math.isfinite(low) and math.isfinite(high)
+    if not has_limits or low >= high:
+        return name
+    if low < 0:
+        return CHANGE
+    return low, high
 
 
 def _open_scale(rows: Iterable[Mapping[Any, Any]], signed: bool) -> Scale:
     """An axis as far as the rows reach, from 0 or with 0 in its middle."""
     ends = _ends(rows)
-    reach = _beyond(max((abs(end) for end in ends), default=1.0))
-    if signed or any(end < 0 for end in ends):
+    if not ends:
+        ends = [1.0]
+    sizes = [abs(end) for end in ends]
+    reach = _beyond(max(sizes))
+    if signed or min(ends) < 0:
         return Scale(-reach, reach)
     return Scale(0.0, reach)
 

@@ -15,7 +15,7 @@ from ..core.estimates import aggregated_frame, metrics_rows
 from ..core.files import file_hashes, write_json, write_text
 from ..core.folders import require_replaceable, whole_folder
 from ..core.language import Message, language
-from ..core.manifest import SCHEMA_VERSION, Manifest, Member
+from ..core.manifest import SCHEMA_VERSION, Found, Input, Manifest, Member
 from ..core.names import safe_name
 from ..core.results import METRICS, metrics_json, read_manifest
 from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
@@ -44,7 +44,8 @@ def aggregated_csv(study: Study, condition: str) -> str:
 def comparison_csv(study: Study) -> str:
     """The content of comparison.csv: every candidate against the baseline."""
     tables = [compared.table for compared in study.comparisons.values()]
-    return csv(pd.concat(tables, ignore_index=True)[list(COMPARISON_COLUMNS)])
+    rows = pd.concat(tables, ignore_index=True)
+    return csv(rows[list(COMPARISON_COLUMNS)])
 
 
 def aggregated_markdown(study: Study, condition: str) -> str:
@@ -82,7 +83,9 @@ def save_study(
         targets[condition] = aggregate_folder(out, condition)
         _require_target(targets[condition], study)
     for condition, target in targets.items():
-        relative = {run: os.path.relpath(folder, target) for run, folder in folders.items()}
+        relative = {}
+        for run, folder in folders.items():
+            relative[run] = os.path.relpath(folder, target)
         since = started.isoformat(timespec="seconds")
         manifest = study_manifest(study, condition, since, seconds, relative)
         with whole_folder(target) as folder:
@@ -91,7 +94,8 @@ def save_study(
             rows = metrics_rows(study.aggregates[condition], seeds=True)
             content = metrics_json(manifest, study.signature, rows, study.checks)
             write_json(folder / METRICS, content)
-            manifest.model_copy(update={"files": file_hashes(folder)}).write(folder)
+            hashes = {"files": file_hashes(folder)}
+            manifest.model_copy(update=hashes).write(folder)
 
 
 def aggregate_folder(out: Path, condition: str) -> Path:
@@ -116,7 +120,8 @@ def _texts(study: Study, condition: str) -> dict[str, str]:
 
 def _require_target(target: Path, study: Study) -> None:
     stored = read_manifest(target)
-    if stored is not None and (stored.kind, stored.suite) != ("aggregate", study.suite.name):
+    replaced = ("aggregate", study.suite.name)
+    if stored is not None and (stored.kind, stored.suite) != replaced:
         raise UsageError(
             "{target} holds {run}, a {kind} of {suite}; give another --out",
             target=target,
@@ -125,9 +130,11 @@ def _require_target(target: Path, study: Study) -> None:
             suite=stored.suite,
         )
     require_replaceable(target)
+    folder = target.resolve()
     for run in study.results:
         for entry in run.manifest.inputs:
-            if Path(entry.path).resolve().is_relative_to(target.resolve()):
+            path = Path(entry.path).resolve()
+            if path.is_relative_to(folder):
                 raise UsageError(
                     "{target} holds an input, and would be replaced; give another --out",
                     target=target,
@@ -156,7 +163,13 @@ def study_manifest(
                 seed=seed,
             )
             members.append(member)
-    n_units = len({unit for run in runs for unit in run.data[study.suite.unit]})
+    units: set[Any] = set()
+    inputs: list[Input] = []
+    problems: list[Found] = []
+    for run in runs:
+        units.update(run.data[study.suite.unit])
+        inputs += run.manifest.inputs
+        problems += run.manifest.problems
     fields: dict[str, Any] = {name: getattr(first, name) for name in SHARED}
     if language() != "en":
         fields["lang"] = language()
@@ -165,7 +178,7 @@ def study_manifest(
         kind="aggregate",
         headline=list(study.headline),
         leading=study.primary,
-        bootstrap=first.bootstrap.model_copy(update={"n_units": n_units}),
+        bootstrap=first.bootstrap.model_copy(update={"n_units": len(units)}),
         run=f"{condition}_aggregated",
         report=study.name,
         condition=condition,
@@ -175,11 +188,11 @@ def study_manifest(
         margin=dict(study.margin),
         runs=[run.name for run in runs],
         folders=[folders[run.name] for run in runs],
-        inputs=[entry for run in runs for entry in run.manifest.inputs],
+        inputs=inputs,
         members=members,
         signature=study.signature,
         notes=study.notes,
-        problems=[problem for run in runs for problem in run.manifest.problems],
+        problems=problems,
         started=started,
         seconds=seconds,
         **fields,

@@ -70,7 +70,9 @@ def agreement(study: Study) -> pd.DataFrame:
     for condition, of_seed in study.conditions.items():
         if agreement_of is None or len(of_seed) < 2:
             continue
-        units = {seed: run.units for seed, run in of_seed.items()}
+        units = {}
+        for seed, run in of_seed.items():
+            units[seed] = run.units
         frame = agreement_of(units, study.resampling)
         frame.insert(0, "condition", condition)
         frames.append(frame)

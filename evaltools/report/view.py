@@ -58,8 +58,11 @@ def _call_view(name: str, shown: Any) -> Any:
     suite = shown.suite
     if not suite.views:
         return None
-    function = getattr(import_module(suite.views), name, None)
-    return None if function is None else function(shown)
+    module = import_module(suite.views)
+    function = getattr(module, name, None)
+    if function is None:
+        return None
+    return function(shown)
 
 
 def finding(run: Any) -> tuple[str, str] | None:
@@ -70,9 +73,11 @@ def finding(run: Any) -> tuple[str, str] | None:
 
 def first_screen(run: Any) -> HtmlTable:
     """What the suite shows on the first screen of a run, below its title; empty where it shows nothing."""
-    return _call_view("first_screen", run) or stack([])
+    table = _call_view("first_screen", run)
+    return table or stack([])
 
 
 def sample_views(shown: Any) -> tuple[SampleView, ...]:
     """How the suite of a run or study browses its units, the marks of the headline first; () without views."""
-    return tuple(_call_view("sample_views", shown) or ())
+    views = _call_view("sample_views", shown)
+    return tuple(views or ())

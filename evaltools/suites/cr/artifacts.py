@@ -38,9 +38,14 @@ def structural_metrics(run: Run) -> dict[str, Any]:
     for metric in run.metrics:
         if isinstance(metric, Metric) and not metric.denominator:
             counts.add(metric.name)
-    row: dict[str, Any] = {"run": run.name, "protocol": run.options.protocol}
+    row: dict[str, Any] = {
+        "run": run.name,
+        "protocol": run.options.protocol,
+    }
     for name, value in run.to_dict().items():
-        row[name] = int(value) if value is not None and name in counts else value
+        row[name] = value
+        if name in counts and value is not None:
+            row[name] = int(value)
     row |= override_numbers(run)
     row["eval_semver"] = run.policy["eval_semver"]
     row["eval_policy_hash"] = run.policy["eval_policy_hash"]
@@ -51,13 +56,21 @@ def structural_table(run: Run, row: dict[str, Any]) -> pd.DataFrame:
     """All of structural_metrics.csv, a row each: id, then as people read it: metric, value, interval, n, method."""
     from ...report.estimate_tables import plain_estimates
 
-    shown = plain_estimates(run.estimates, resampling=run.resampling, blocked=run.blocked)
-    shown.insert(0, "id", run.estimates["metric"].tolist())
+    shown = plain_estimates(
+        run.estimates,
+        resampling=run.resampling,
+        blocked=run.blocked,
+    )
+    metrics = run.estimates["metric"].tolist()
+    shown.insert(0, "id", metrics)
     others = []
     for name, value in row.items():
-        if name not in run.estimates["metric"].tolist():
-            others.append({"id": name, "value": "N/A" if value is None else str(value)})
-    return pd.concat([shown, pd.DataFrame(others)], ignore_index=True).fillna("")
+        if name in metrics:
+            continue
+        text = "N/A" if value is None else str(value)
+        others.append({"id": name, "value": text})
+    table = pd.concat([shown, pd.DataFrame(others)], ignore_index=True)
+    return table.fillna("")
 
 
 def artifacts(run: Run, folder: Path) -> None:
@@ -67,7 +80,9 @@ def artifacts(run: Run, folder: Path) -> None:
     metrics_folder = folder / "derived" / "metrics"
     row = structural_metrics(run)
     with atomic(metrics_folder / "structural_metrics.csv") as file:
-        pd.DataFrame([row]).to_csv(file, index=False, lineterminator="\n")
+        frame = pd.DataFrame([row])
+        frame.to_csv(file, index=False, lineterminator="\n")
+    head = f"# Structural metrics of {markdown(run.name)}"
     table = markdown_table(structural_table(run, row))
-    page = f"# Structural metrics of {markdown(run.name)}\n\n{table}\n`{run.signature}`\n"
+    page = f"{head}\n\n{table}\n`{run.signature}`\n"
     write_text(metrics_folder / "structural_metrics_table.md", page)

@@ -165,7 +165,8 @@ class Rules(_Strict):
     @classmethod
     def _known_metrics(cls, value: dict[str, float]) -> dict[str, float]:
         *needed, optional = METRICS
-        if set(value) - {optional} != set(needed):
+        named = set(value) - {optional}
+        if named != set(needed):
             listed = ", ".join(needed)
             template = "expected a threshold for each of {listed}, and for {optional} if wanted"
             raise RuleError(template, listed=listed, optional=optional)
@@ -218,15 +219,19 @@ class Rules(_Strict):
         for phrase_set in (*self.tags.values(), self.followup, *self.definitive):
             unknown = [name for name in phrase_set.let_off if name not in self.let_offs]
             if unknown:
-                known = ", ".join(self.let_offs) or "none"
-                template = "no let-off named {names}; there are: {known}"
-                raise RuleError(template, unknown[0], names=", ".join(unknown), known=known)
+                raise RuleError(
+                    "no let-off named {names}; there are: {known}",
+                    unknown[0],
+                    names=", ".join(unknown),
+                    known=", ".join(self.let_offs) or "none",
+                )
         counts: Counter[str] = Counter()
         for unit in self.units:
             counts.update(word.lower() for word in unit.words)
         doubled = sorted(word for word, count in counts.items() if count > 1)
         if doubled:
-            raise RuleError("a word of two units: {words}", doubled[0], words=", ".join(doubled))
+            words = ", ".join(doubled)
+            raise RuleError("a word of two units: {words}", doubled[0], words=words)
         _ = self.compiled  # raises for a phrase that is not well formed
         return self
 
@@ -237,7 +242,10 @@ class Rules(_Strict):
     def tag_of(self, name: str) -> str:
         """The tag that a name stands for: its own, or that of an alias."""
         tag = normal_tag(name)
-        return self.aliases.get(tag) or self.aliases.get(tag.replace("_", ""), tag)
+        for spelling in (tag, tag.replace("_", "")):
+            if spelling in self.aliases:
+                return self.aliases[spelling]
+        return tag
 
     def nearest_tag(self, name: str) -> Message:
         """What to say of a tag that is not known: the names that come closest, or all tags."""
@@ -251,7 +259,8 @@ class Rules(_Strict):
         """
         tags = [self.tag_of(name) for name in names or ()]
         for key in ("*", product or ""):
-            tags += [self.tag_of(name) for name in self.required.get(key, ())]
+            required = self.required.get(key, ())
+            tags += [self.tag_of(name) for name in required]
         if names is None and not tags:
             return None
         return list(dict.fromkeys(tags))
@@ -282,7 +291,8 @@ def normal_tag(tag: str) -> str:
     >>> normal_tag(" Waiting-Period ")
     'waiting_period'
     """
-    return "_".join(tag.strip().lower().replace("-", " ").replace("_", " ").split())
+    blanks = tag.lower().replace("-", " ").replace("_", " ")
+    return "_".join(blanks.split())
 
 
 def rules_snapshot(rules: Rules) -> dict[str, Any]:
@@ -345,7 +355,8 @@ def read_rules(path: Path, problems: Problems) -> Rules:
     except ValidationError as e:
         text = path.read_text(encoding="utf-8")
         for error, (code, field, message) in zip(e.errors(include_url=False), describe(e)):
-            quoted = getattr(error.get("ctx", {}).get("error"), "quoted", "")
+            cause = error.get("ctx", {}).get("error")
+            quoted = getattr(cause, "quoted", "")
             names = field.split(".") if field else [quoted]
             line = _line_of(names, text)
             problems.error(code, message, field=field, file=file, line=line)
@@ -409,7 +420,8 @@ def _line_of(names: Sequence[str], text: str) -> int | None:
     place = 0
     for name in names:
         if name and not name.isdigit():
-            place = text.find(json.dumps(name, ensure_ascii=False), place)
+            quoted = json.dumps(name, ensure_ascii=False)
+            place = text.find(quoted, place)
             if place < 0:
                 return None
     return text.count("\n", 0, place) + 1
@@ -420,8 +432,11 @@ def _added(inherited: Any, own: Any) -> Any:
     if isinstance(inherited, dict) and isinstance(own, dict):
         merged = dict(inherited)
         for name, value in own.items():
-            merged[name] = _added(inherited[name], value) if name in inherited else value
+            merged[name] = value
+            if name in inherited:
+                merged[name] = _added(inherited[name], value)
         return merged
     if isinstance(inherited, list) and isinstance(own, list):
-        return [*inherited, *(entry for entry in own if entry not in inherited)]
+        new = [entry for entry in own if entry not in inherited]
+        return [*inherited, *new]
     return own

@@ -41,7 +41,8 @@ class UnitWords:
         self.percent: Unit | None = None
         for unit in rules.units:
             for word in unit.words:
-                self.of_word[_spaced(word)] = unit
+                spaced = _spaced(word)
+                self.of_word[spaced] = unit
             for prefix in unit.before:
                 self.of_prefix[prefix.lower()] = unit
         for unit in reversed(rules.units):
@@ -59,11 +60,13 @@ class UnitWords:
 
     def behind_figure(self, text: str, end: int) -> NamedUnit | None:
         """The unit behind a number that ends at `end`: 90일, 90 일, (90)일."""
-        return self._named(self._behind_figure.match(text, end))
+        match = self._behind_figure.match(text, end)
+        return self._named(match)
 
     def behind_english(self, text: str, end: int) -> NamedUnit | None:
         """The unit behind an English numeral: thirty days, thirty-day, thirty (30) days."""
-        return self._named(self._behind_english.match(text, end))
+        match = self._behind_english.match(text, end)
+        return self._named(match)
 
     def ends_at(self, text: str, end: int) -> bool:
         """Whether no word goes on here, but for a particle."""
@@ -73,7 +76,8 @@ class UnitWords:
         if match is None:
             return None
         word = match["unit"]
-        return NamedUnit(self.of_word[_spaced(word)], word, match.end())
+        unit = self.of_word[_spaced(word)]
+        return NamedUnit(unit, word, match.end())
 
 
 def _spaced(word: str) -> str:
@@ -87,9 +91,11 @@ def _alternatives(units: Iterable[Unit], hangul_only: bool = False) -> str:
     for unit in units:
         for word in unit.words:
             is_hangul = "가" <= word[0] <= "힣"
-            if is_hangul or not hangul_only:
-                not_before = unit.not_before.get(word, ())
-                patterns[word.lower()] = _word_pattern(word.lower(), not_before)
+            if hangul_only and not is_hangul:
+                continue
+            lower = word.lower()
+            not_before = unit.not_before.get(word, ())
+            patterns[lower] = _word_pattern(lower, not_before)
     longest_first = sorted(patterns, key=lambda word: (-len(word), word))
     return "|".join(patterns[word] for word in longest_first)
 
@@ -104,7 +110,7 @@ def _word_pattern(word: str, not_before: Iterable[str]) -> str:
     last = word[-1]
     if last.isascii() and last.isalpha():
         pattern += "(?![a-z])"
-    forbidden = [re.escape(text) for text in not_before]
+    forbidden = "|".join(map(re.escape, not_before))
     if forbidden:
-        pattern += f"(?!{_POLITE_END}(?:{'|'.join(forbidden)}))"
+        pattern += f"(?!{_POLITE_END}(?:{forbidden}))"
     return pattern
