@@ -122,6 +122,10 @@ def read(path: Path) -> StoredMetrics:
     if path.is_dir() and not file.is_file():
         refuse_parent(path, lambda folder: (folder / METRICS).is_file())
     content = read_model(file, StoredMetrics)
+    names = [row.name for row in content.metrics]
+    if len(set(names)) < len(names):
+        text = "two metrics have one name"
+        raise Problems().fatal("bad-metrics", text, file=file, field="metrics")
     _require_unspoilt(file)
     return content
 
