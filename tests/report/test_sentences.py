@@ -60,7 +60,7 @@ def test_a_small_p_without_a_verdict_is_explained() -> None:
     assert tied["verdict"] == "tied" and "verdict needs" not in verdict_sentence(tied)
 
 
-def test_a_side_without_values_is_not_called_identical_and_what_it_lacks_is_texts() -> None:
+def test_a_side_without_values_is_not_called_identical_and_what_it_lacks_is_said() -> None:
     text = repr(et.compare([1.0] * 40, [None] * 40))
     assert "identical" not in text
     assert "candidate cannot be compared with baseline on “value”: it is not measured" in text
