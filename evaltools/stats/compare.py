@@ -99,8 +99,8 @@ class Comparison:
     `margin` as declared, with the interval of the test of equivalence within it. An alias has the
     verdict and p of its metric.
 
-    `unpaired`: side -> its cells that take no part. `identical`: every
-    paired cell is the same on both sides. `notes`: what a reader must know. With many units
+    `unpaired`: side -> its cells that take no part. `identical`: neither side lacks a cell, and every
+    cell is the same on both sides. `notes`: what a reader must know. With many units
     (`large_samples`) bootstrap and sign flips have closed forms.
     """
 
@@ -234,8 +234,8 @@ def _measured(
             of_group = differences(shown, declared.margins[metrics], resampling)
             rows.append(of_group.assign(**vars(lacking)))
             order += metrics
-            nothing_pairs = lacking.n_cells > 0 and not paired.n_units.any()
-            identical &= paired.identical and not nothing_pairs
+            is_lacking = lacking.missing_baseline + lacking.missing_candidate > 0
+            identical &= paired.identical and not is_lacking
             for column, metric in enumerate(metrics):
                 if metric in declared.family:
                     of_family[metric] = pd.Series(shown.differences[:, column], a.units)
