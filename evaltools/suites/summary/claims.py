@@ -123,9 +123,9 @@ def payment_claims(read: ReadText) -> Iterator[Claim]:
     for clause_end, following, sign in [*ends, (len(text.norm), 0, "")]:
         clause = text.norm[clause_start:clause_end]
         side = payment(clause.replace(WAIVER, "보상") + " ")
-        is_short = len(clause) <= LONGEST_LIST
-        is_listed = is_short and sign in _OF_LISTS and not _FIGURE.search(clause)
-        if clause.strip() and side is None and is_listed:
+        is_blank = not clause.strip()
+        goes_on = sign in _OF_LISTS and len(clause) <= LONGEST_LIST
+        if side is None and goes_on and not is_blank and not _FIGURE.search(clause):
             continue
         words = syllable_pairs(PAYMENT_WORDS.sub(" ", clause))
         if side and words:

@@ -156,6 +156,7 @@ def statements(
         start = entity.start - len(line)
         line = _norm(line)
         head = _HEAD.search(before)
+        words_before = syllable_pairs(f"{head[1]} {line}" if head else line)
         following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
         words_behind = _words_behind(after, following - entity.end)
         conditions = _conditions(entities, index, start)
@@ -169,7 +170,7 @@ def statements(
             number=number,
             sides=_sides(before, after) | (paid if is_direct else frozenset()),
             listed=frozenset() if is_direct else paid,
-            words=syllable_pairs(f"{head[1] if head else ''} {line}") | words_behind | conditions,
+            words=words_before | words_behind | conditions,
             label=label,
             by_customer=turn > 0 and bool(turns[turn - 1]["customer"]),
         )

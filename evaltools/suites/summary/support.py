@@ -199,9 +199,9 @@ class SourceValues:
         is_sum = statement.entity.kind in SUMS
         if why == OPPOSITE_PAYMENT and not is_sum and not shared_bounds:
             return "", False
-        if why == OPPOSITE_BOUND and (DENIED in _all_sides(statement)) != (
-            DENIED in _all_sides(nearest)
-        ):
+        is_denied = DENIED in _all_sides(statement)
+        is_denied_in_source = DENIED in _all_sides(nearest)
+        if why == OPPOSITE_BOUND and is_denied != is_denied_in_source:
             return "", False
         is_direct = {opposite[0], OPPOSITE[opposite[0]]} <= statement.sides | nearest.sides
         is_alike = self.alike(statement.words, nearest) >= CLEAR
