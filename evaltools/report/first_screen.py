@@ -11,18 +11,17 @@ from ..core.language import listed, say
 from ..stats.claims import THIS_SYSTEM
 from . import study_sentences, study_tables, view
 from .browse import group_sizes
-from .check_tables import trust_line
 from .differences import carrying
 from .estimate_tables import shown_estimate
 from .headline import comparison, headline, primary_differences, verdict_strip
-from .interval_methods import frames_of_study, intervals_in_use
 from .markdown import number
-from .provenance import bundled, problems_of
+from .provenance import frames_of_study, intervals_in_use
 from .sentences import whole_sentence
 from .strip import SMALL_N
 from .tables import HtmlTable, signature_block, stack, where_to_look, words
 from .templates import macros
 from .text import visible
+from .trust import bundled, problems_of, trust_line
 
 if TYPE_CHECKING:
     from .run import Run

@@ -17,7 +17,6 @@ from ..core.language import Message, listed, say, stored_text
 from ..core.metric import metric_title
 from ..core.results import StoredMetric, StoredVerdict
 from .cards import Card, NotComplete, read_card, shown
-from .check_tables import KINDS
 from .estimate_tables import shown_estimate
 from .markdown import ARROWS
 from .page import page
@@ -25,7 +24,7 @@ from .sentences import verdict_word
 from .strip import Scale, scale_of, strip
 from .tables import VERDICTS
 from .text import anchor, script_json, visible
-from .trust import trust
+from .trust import KINDS, trust
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
 SCRIPTS = ("report/page.js", "gallery/gallery.js")

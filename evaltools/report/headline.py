@@ -10,16 +10,16 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..core.check import LEVEL_WORDS
+from ..core.errors import UsageError
 from ..core.estimates import is_null
 from ..core.language import say
 from ..core.metric import metric_title
-from . import study_tables
-from .estimate_tables import interval, shown_estimate
+from . import study_sentences, study_tables
+from .estimate_tables import estimates_table, interval, shown_estimate
 from .markdown import ARROWS, number, struck, text_of, text_table, titled
-from .scales import by_scale
 from .sentences import p_text, verdict_text
-from .strip import Scale, strip
-from .tables import VERDICTS, HtmlTable, no_rows
+from .strip import Scale, by_scale, strip
+from .tables import VERDICTS, HtmlTable, no_rows, stack, table, words
 from .templates import macros
 from .text import anchor
 
@@ -120,6 +120,28 @@ def _metric_row(
 
 
 # --- differences
+
+TABLES = ("comparison", "all metrics", "scores", "ranks")
+"""The tables of a study."""
+
+
+def study_table(study: Study, which: str) -> HtmlTable:
+    """One of TABLES. UsageError for another."""
+    if which == "comparison":
+        return comparison(study, study_tables.comparison(study))
+    if which == "all metrics":
+        return comparison(study, study_tables.comparison(study, headline=False))
+    if which == "scores":
+        return estimates_table(
+            study_tables.estimates(study),
+            metrics=study.metrics,
+            resampling=study.resampling,
+            group=False,
+        )
+    if which == "ranks":
+        text = " ".join(study_sentences.ranking(study))
+        return stack([words(text), table(study.rank())])
+    raise UsageError("no table {name}; there are {names}", name=repr(which), names=TABLES)
 
 
 def comparison(study: Study, rows: pd.DataFrame) -> HtmlTable:

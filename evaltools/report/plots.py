@@ -15,7 +15,7 @@ from ..core.metric import Difference
 from ..stats.claims import THIS_SYSTEM
 from . import study_tables
 from .markdown import titled
-from .scales import by_scale
+from .strip import by_scale
 
 if TYPE_CHECKING:
     from .run import Run

@@ -1,23 +1,129 @@
-"""Where the numbers of a run come from, and what was wrong with its input."""
+"""How the numbers of a page were made: the line of a signature, the methods of intervals, inputs and policy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.check import Check
-from ..core.check_kinds import BUNDLED_EXAMPLE
-from ..core.files import EXAMPLES, dumps
-from ..core.language import say
-from .tables import HtmlTable, problems_text, table
+from .. import __version__
+from ..core.files import dumps
+from ..core.language import listed, say
+from ..core.names import natural
+from .tables import HtmlTable, table, words
 from .templates import macros
 
 if TYPE_CHECKING:
     from .run import Run
+    from .study import Study
+
+BOOTSTRAPS = ("bca", "bca-t", "percentile", "abc")
+"""What `ci_method` says of an interval that is a bootstrap, or its closed form."""
+
+
+# --- signatures (after sacreBLEU)
+
+
+def signature_of_run(run: Run) -> str:
+    """One line that says how the numbers of a run were made."""
+    return _as_line(_signature(run))
+
+
+def _signature(run: Run) -> dict[str, str]:
+    """The parts of the signature of a run, by their keys."""
+    parts = {"suite": run.suite.name, **run.options.signature()}
+    if "metrics" in run.policy:
+        parts["metrics"] = run.policy["metrics"]
+    parts["policy"] = run.policy["eval_policy_hash"]
+    parts.update(_switched(run))
+    if run.query:
+        parts["where"] = run.query
+    parts["n"] = str(run.n_units)
+    parts["unit"] = run.suite.unit
+    asked = f"{run.resampling.method}{100 * run.resampling.confidence:g}"
+    parts["ci"] = _with_methods(asked, [run.estimates])
+    parts["resamples"] = str(run.resampling.n_resamples)
+    parts["seed"] = str(run.resampling.seed)
+    parts["version"] = __version__
+    return parts
+
+
+def signature_of_study(study: Study) -> str:
+    """The signature of the first run, with the samples, seeds and methods of all of them."""
+    parts = _signature(study.results[0])
+    for key in ("n", "ci", "primary"):
+        parts.pop(key, None)
+    seeds: set[str] = set()
+    for of_seed in study.conditions.values():
+        seeds.update(of_seed)
+    parts.update(_switched(study))
+    parts["n"] = str(len(study.unit_names))
+    parts["seeds"] = ",".join(sorted(seeds, key=natural))
+    parts["ci"] = _with_methods(study.resampling.percent, frames_of_study(study))
+    return _as_line(parts)
+
+
+def _switched(shown: Run | Study) -> dict[str, str]:
+    """The primary metric, where it is not the suite's own."""
+    usual = shown.suite.primary_name(shown.options, frozenset())
+    if shown.primary == usual:
+        return {}
+    return {"primary": shown.primary}
+
+
+def _with_methods(asked: str, frames: Iterable[pd.DataFrame]) -> str:
+    """What was asked for, and every method in use, in alphabetical order."""
+    methods = sorted(_count_methods(frames))
+    return ",".join([asked, *methods])
+
+
+def _as_line(parts: Mapping[str, str]) -> str:
+    texts = [f"{key}:{value}" for key, value in parts.items()]
+    return "|".join(texts)
+
+
+# --- methods of intervals
+
+
+def _count_methods(frames: Iterable[pd.DataFrame]) -> dict[str, int]:
+    """Method -> number of intervals in these estimates or comparisons, the commonest first."""
+    counts: Counter[str] = Counter()
+    for frame in frames:
+        methods = frame.loc[frame["ci_low"].notna(), "ci_method"]
+        counts.update(methods)
+    return dict(counts.most_common())
+
+
+def frames_of_study(study: Study) -> list[pd.DataFrame]:
+    """The estimates of its conditions, and the rows of its comparisons."""
+    comparisons = [comparison.table for comparison in study.comparisons.values()]
+    return [*study.aggregates.values(), *comparisons]
+
+
+def intervals_in_use(frames: Iterable[pd.DataFrame]) -> list[HtmlTable]:
+    """The line that says how many intervals are bootstraps, and their methods; [] without intervals."""
+    counts = _count_methods(frames)
+    if not counts:
+        return []
+    n_bootstraps = 0
+    methods = []
+    for name, n in counts.items():
+        methods.append(f"{name} {n}")
+        if name in BOOTSTRAPS:
+            n_bootstraps += n
+    text = say(
+        "Bootstrap intervals: {n} of {total} ({methods}).",
+        n=n_bootstraps,
+        total=sum(counts.values()),
+        methods=listed(methods),
+    )
+    return [words(text)]
+
+
+# --- inputs and policy
 
 
 def provenance(run: Run) -> HtmlTable:
@@ -51,31 +157,3 @@ def provenance(run: Run) -> HtmlTable:
     )
     html = macros().fold(name, Markup(shown.html), False)
     return HtmlTable(str(html), shown.text)
-
-
-def bundled(runs: Sequence[Run]) -> list[Check]:
-    """That numbers are of the bundled example, which nobody may take for their own."""
-    is_of_example = []
-    for run in runs:
-        for entry in run.manifest.inputs:
-            path = Path(entry.path)
-            is_of_example.append(path.is_relative_to(EXAMPLES))
-    if not is_of_example or not all(is_of_example):
-        return []
-    return [BUNDLED_EXAMPLE.failed("info", "these are the numbers of a bundled example")]
-
-
-def problems_of(run: Run) -> str:
-    """What was wrong with the input of a run, in a line; "" where nothing was.
-
-    What a check of the run says in words, under the same code, is left to it.
-    """
-    told = {check.code for check in run.checks}
-    problems = []
-    for problem in run.manifest.problems:
-        if problem.code not in told:
-            problems.append(problem.model_dump())
-    text = problems_text(problems)
-    if run.manifest.incomplete:
-        return say("this run is not complete: {problems}", problems=text)
-    return text

@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from .. import __version__
 from ..core.check import Check, QuietCheck, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
@@ -27,10 +26,9 @@ from ..stats.unit_changes import unit_values
 from .browse import browse, group_sizes, named_groups
 from .diff_runs import diff_runs
 from .estimate_tables import estimates_table, plain_estimates
-from .interval_methods import methods_in_use
 from .numbers import Numbers
 from .plots import RunPlots
-from .provenance import provenance
+from .provenance import provenance, signature_of_run
 from .run_checks import quiet_checks_of_run
 from .tables import HtmlTable, stack, where_to_look
 
@@ -117,25 +115,7 @@ class Run(Numbers):
     @property
     def signature(self) -> str:
         """One line that says how a number was made, to be pasted into a paper (after sacreBLEU)."""
-        parts = {"suite": self.suite.name}
-        parts.update(self.options.signature())
-        if "metrics" in self.policy:
-            parts["metrics"] = self.policy["metrics"]
-        parts["policy"] = self.policy["eval_policy_hash"]
-        usual = self.suite.primary_name(self.options, frozenset())
-        if self.primary != usual:
-            parts["primary"] = self.primary
-        if self.query:
-            parts["where"] = self.query
-        parts["n"] = str(self.n_units)
-        parts["unit"] = self.suite.unit
-        asked = f"{self.resampling.method}{100 * self.resampling.confidence:g}"
-        methods = methods_in_use([self.estimates])
-        parts["ci"] = ",".join([asked, *methods])
-        parts["resamples"] = str(self.resampling.n_resamples)
-        parts["seed"] = str(self.resampling.seed)
-        parts["version"] = __version__
-        return "|".join(f"{key}:{value}" for key, value in parts.items())
+        return signature_of_run(self)
 
     def __getitem__(self, metric: str) -> pd.Series:
         """One estimate as a Series, with its claim. KeyError that names the nearest for an unknown name."""
@@ -286,7 +266,7 @@ class Run(Numbers):
         query = which
         if self.query:
             query = f"({self.query}) and ({which})"
-        from .scored_run import with_estimates
+        from .evaluate import with_estimates
 
         part_of_run = replace(self, data=data, manifest=manifest, query=query)
         return with_estimates(part_of_run)

@@ -25,15 +25,13 @@ from ..stats.seeds import aggregate
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .differences import differences
+from .headline import study_table
 from .numbers import Numbers
 from .plots import StudyPlots
+from .provenance import signature_of_study
 from .run import Run
-from .run_checks import checks_of_study, quiet_checks_of_study
+from .run_checks import checks_of_study, notes_of_study, quiet_checks_of_study
 from .run_groups import Conditions
-from .study_notes import notes_of_study
-from .study_ranks import ranks_of
-from .study_signature import signature_of_study
-from .study_views import TABLES
 from .tables import HtmlTable, folds, no_rows, stack
 
 
@@ -308,7 +306,7 @@ class Study(Numbers):
         if len(self.conditions) == 1:
             raise UsageError("one condition only ({name}): nothing to rank", name=self.baseline)
         name = self.primary if metric is None else metric
-        return ranks_of(self, self.directed(name))
+        return study_tables.ranks_of(self, self.directed(name))
 
     def plan(
         self,
@@ -415,11 +413,7 @@ class Study(Numbers):
 
     def table(self, which: str = "comparison") -> HtmlTable:
         """The comparison with the baseline, or "all metrics", "scores", "ranks"; UsageError for another."""
-        if which not in TABLES:
-            raise UsageError(
-                "no table {name}; there are {names}", name=repr(which), names=tuple(TABLES)
-            )
-        return TABLES[which](self)
+        return study_table(self, which)
 
     def samples(
         self,

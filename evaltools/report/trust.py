@@ -1,13 +1,24 @@
-"""The one word that says whether a result can be believed: the same on its page and in the gallery."""
+"""Whether a result can be believed: the one word of it, and the line that every page opens on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..core.check import LEVEL_WORDS, Level
-from ..core.language import Message
-from .tables import Kind
+from ..core.check import LEVEL_WORDS, Check, Level, QuietCheck, check_lines
+from ..core.check_kinds import BUNDLED_EXAMPLE, INPUT
+from ..core.files import EXAMPLES
+from ..core.language import Message, say
+from .tables import HtmlTable, Kind, problems_text
+from .templates import macros
+
+if TYPE_CHECKING:
+    from .run import Run
+
+KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
+"""Level of a check -> its colour."""
 
 
 @dataclass(frozen=True)
@@ -49,3 +60,110 @@ def trust(
     if cautions:
         return Trust(Message("{n} cautions", {"n": cautions}), "warning")
     return Trust(Message("no caution"), "good")
+
+
+def trust_line(
+    checks: Sequence[Check],
+    problems: str = "",
+    quiet: Sequence[QuietCheck] = (),
+    notes: Sequence[str] = (),
+    *,
+    incomplete: bool = False,
+) -> HtmlTable:
+    """Whether the numbers can be believed, in a line that opens: the worst first, or that there is no caution.
+
+    `problems` is what was wrong with the input, "" where nothing was. `notes` stand below the checks. The `quiet`
+    checks, which found nothing, are folded below. It stands open where something cannot be measured.
+    """
+    failed = list(checks)
+    if problems:
+        failed.append(INPUT.failed("warning", "input: {what}", {"what": problems}))
+    elif quiet:
+        quiet = [QuietCheck(INPUT), *quiet]
+    levels = [check.level for check in failed]
+    rows = []
+    for check in failed:
+        lead = say(LEVEL_WORDS[check.level])
+        rows.append({"lead": lead, "text": check.text(), "help": check.help})
+    lines = check_lines(failed)
+    lead = say(LEVEL_WORDS["info"])
+    for note in notes:
+        rows.append({"lead": lead, "text": note, "help": ""})
+        lines.append(f"{lead}: {note}")
+    state = trust(levels, incomplete=incomplete)
+    html = macros().trust(
+        say(state.words),
+        state.kind,
+        _counts(levels, len(notes), state.kind == "error"),
+        rows,
+        "blocking" in levels,
+        quiet_line(quiet),
+        _quiet_rows(quiet),
+    )
+    return HtmlTable(str(html), "\n".join(lines))
+
+
+def _counts(
+    levels: Sequence[str],
+    n_notes: int,
+    with_cautions: bool,
+) -> list[str]:
+    """How many cautions and notes there are besides what the line says first."""
+    counts = []
+    n_cautions = list(levels).count("warning")
+    if n_cautions and with_cautions:
+        counts.append(say(trust(["warning"] * n_cautions).words))
+    n_notes += list(levels).count("info")
+    if n_notes:
+        text = say("1 note") if n_notes == 1 else say("{n} notes", n=n_notes)
+        counts.append(text)
+    return counts
+
+
+def quiet_line(quiet: Sequence[QuietCheck]) -> str:
+    """How many checks passed, and how many do not apply; "" where there are none."""
+    if not quiet:
+        return ""
+    passed = [check for check in quiet if check.reason is None]
+    n_passed = len(passed)
+    n_others = len(quiet) - n_passed
+    return say("Checks passed: {n}; not applicable: {others}", n=n_passed, others=n_others)
+
+
+def _quiet_rows(quiet: Sequence[QuietCheck]) -> list[dict[str, str]]:
+    """The quiet checks as the page lists them, those that passed first."""
+    rows = []
+    for check in sorted(quiet, key=lambda check: check.reason is not None):
+        text = say(check.kind.title)
+        if check.reason is not None:
+            text = say("{title}: {reason}", title=text, reason=say(check.reason))
+        rows.append({"state": say(check.state), "code": check.kind.code, "text": text})
+    return rows
+
+
+def bundled(runs: Sequence[Run]) -> list[Check]:
+    """That numbers are of the bundled example, which nobody may take for their own."""
+    is_of_example = []
+    for run in runs:
+        for entry in run.manifest.inputs:
+            path = Path(entry.path)
+            is_of_example.append(path.is_relative_to(EXAMPLES))
+    if not is_of_example or not all(is_of_example):
+        return []
+    return [BUNDLED_EXAMPLE.failed("info", "these are the numbers of a bundled example")]
+
+
+def problems_of(run: Run) -> str:
+    """What was wrong with the input of a run, in a line; "" where nothing was.
+
+    What a check of the run says in words, under the same code, is left to it.
+    """
+    told = {check.code for check in run.checks}
+    problems = []
+    for problem in run.manifest.problems:
+        if problem.code not in told:
+            problems.append(problem.model_dump())
+    text = problems_text(problems)
+    if run.manifest.incomplete:
+        return say("this run is not complete: {problems}", problems=text)
+    return text

@@ -17,8 +17,7 @@ from evaltools.core.metric import Difference, Metric
 from evaltools.report import study_sentences
 from evaltools.report.first_screen import switched_primary
 from evaltools.report.headline import primary_differences
-from evaltools.report.scales import by_scale
-from evaltools.report.strip import Scale
+from evaltools.report.strip import Scale, by_scale
 
 FAST = et.Resampling(n_resamples=200)
 RUN = "example:cr/with_memory__seed1_proposed"

@@ -9,8 +9,8 @@ import pytest
 
 import evaltools as et
 from evaltools.core.check import Check
-from evaltools.report.provenance import problems_of
 from evaltools.report.study_sentences import verdicts
+from evaltools.report.trust import problems_of
 
 from . import cards
 
