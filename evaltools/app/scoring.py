@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ..core.check import check_lines
-from ..core.language import say, speak
+from ..core.language import language, say, speak
 from ..core.metric import metric_title
 from ..core.plugins import load_suite_file
 from ..core.results import result_hash
@@ -90,8 +90,8 @@ def headline_lines(result: Run) -> Iterator[str]:
             yield "  " + verdict_line(row["verdict"], title, row.get("said") or "")
     for problem in result.manifest.problems:
         line = f"  {say(problem.severity)}: {problem.count} x {problem.code}"
-        if problem.examples:
-            line += say(", first {example}", example=problem.examples[0])
+        if problem.examples and language() == "en":  # an example is stored in English
+            line += f", first {problem.examples[0]}"
         yield line
     yield f"  {result.signature}"
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 from pydantic import ConfigDict, Field
@@ -24,6 +26,8 @@ LOG_LIKELIHOOD = (
     "{metric}: its samples hold log-likelihoods, of which more is better; "
     "lm-eval's own number grows as their mean falls"
 )
+
+NOT_THE_MEAN = "lm-eval's {metric} is {reported:g}, not the mean of its samples ({mean:g})"
 
 
 class Line(Row):
@@ -88,9 +92,10 @@ class Line(Row):
 
 
 class Results(Row):
-    """The file of results: the model, and the direction of the metrics of each task."""
+    """The file of results: the model, and of each task its metrics and their directions."""
 
     model_name: str | None = None
+    results: dict[str, dict[str, Any]] = Field(default_factory=dict)
     higher_is_better: dict[str, dict[str, bool | None]] = Field(default_factory=dict)
 
 
@@ -100,18 +105,30 @@ def read(source: Source) -> Records:
     The id is doc_hash, or doc_id where that is absent or several samples share it. What is no
     number is left out with a warning. From the results beside the file, where they are there: the
     direction of each metric and the model's name as the condition. lm-eval declares the direction
-    of its own number: the perplexity is exp(-mean) of log-likelihoods, of which more is better.
+    of its own number: the perplexity is exp(-mean) of log-likelihoods, of which more is better. Of
+    another number that is not the mean of the samples the direction is not known.
     """
     times: Counter[tuple[str, str | None]] = Counter()
+    totals: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for line in source.first_look(_lines):
         times[line.filter, line.doc_hash] += 1
+        for metric, value in line.values.items():
+            with suppress(Unfit):  # reported when it is read as a score
+                measured = number(value, metric)
+                if measured is not None:
+                    totals[f"{metric},{line.filter}"] += measured
+                    counts[f"{metric},{line.filter}"] += 1
     shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
+    means = {metric: totals[metric] / n for metric, n in counts.items()}
     results = Results()
     declared: dict[str, bool | None] = {}
+    not_means: set[str] = set()
     name = NAME.fullmatch(source.path.name)
     if name:
         results = source.beside(f"results_{name['date']}.json", Results) or Results()
         declared = results.higher_is_better.get(name["task"], {})
+        not_means = _not_means(results.results.get(name["task"], {}), means, source)
 
     def scored(_: int, line: Line) -> Scored:
         id_ = line.doc_hash
@@ -127,6 +144,8 @@ def read(source: Source) -> Records:
                 if isinstance(value, list):
                     scores.append(_ratio(name, value, metric))
                     continue
+            elif name in not_means:
+                is_higher = None
             elif is_higher is None:
                 is_higher = higher_is_better("lm-eval", metric)
             if isinstance(value, int | float | None):
@@ -147,6 +166,29 @@ def read(source: Source) -> Records:
 
 def _lines(source: Source) -> Records:
     return source.json_lines(Line)
+
+
+def _not_means(
+    reported: dict[str, Any],
+    means: dict[str, float],
+    source: Source,
+) -> set[str]:
+    """The metrics of which lm-eval reports another number than the mean of the samples, with a warning.
+
+    What lm-eval declares of the direction of its number need not hold for a sample.
+    """
+    others = set()
+    for metric, mean in means.items():
+        aggregate = None
+        with suppress(Unfit):
+            aggregate = number(reported.get(metric), metric)
+        if aggregate is None or metric.partition(",")[0] in LOG_LIKELIHOODS:
+            continue
+        if not math.isclose(aggregate, mean, rel_tol=1e-6, abs_tol=1e-9):
+            values = {"metric": metric, "reported": aggregate, "mean": mean}
+            source.warn("not-the-mean", NOT_THE_MEAN, **values, field=metric)
+            others.add(metric)
+    return others
 
 
 def _ratio(

@@ -26,7 +26,7 @@ from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .differences import differences
 from .headline import study_table
-from .numbers import Numbers
+from .numbers import Numbers, require_measured
 from .plots import StudyPlots
 from .provenance import signature_of_study
 from .run import Run
@@ -326,6 +326,8 @@ class Study(Numbers):
                 "a plan takes the runs of one or two conditions; these are of {names}",
                 names=tuple(conditions),
             )
+        for condition in conditions:
+            require_measured(directed.name, condition, self.conditions[condition].values())
         return plan(
             [self.frames(condition) for condition in conditions],
             self.metrics,

@@ -102,6 +102,18 @@ def test_plans_that_are_refused(tmp_path: Path, given: tuple[str, ...], said: st
     assert not written(tmp_path)
 
 
+def test_a_pilot_that_lacks_the_metric_is_told_the_nearest(tmp_path: Path) -> None:
+    rows = ["id,condition,metric,value"]
+    for i in range(20):
+        rows += [f"{i},a,acc,{i % 2}", f"{i},a,f1,{i % 3 == 0:d}"]
+        rows += [f"{i},b,accuracy,{i % 3 == 0:d}", f"{i},b,f1,{i % 2}"]
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(rows))
+    how = ("--suite", "table", "--difference", "0.1", *QUICK)
+    done = call("plan", path, "--metric", "acc", *how, status=2)
+    assert "acc is not measured in b_x; did you mean accuracy?" in done.output
+
+
 def test_a_plan_takes_no_third_condition(six: et.Study) -> None:
     with pytest.raises(
         et.UsageError,

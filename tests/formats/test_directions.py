@@ -61,6 +61,16 @@ def lm_eval(folder: Path, values: dict[str, list[Any]], reported: dict[str, floa
     return put(folder, "lm-eval", lines, name=f"samples_task_{DATE}.jsonl")
 
 
+def test_a_number_that_is_not_the_mean_of_its_samples_has_no_direction(tmp_path: Path) -> None:
+    values = {"median": [0.0, 0.0, 9.0], "loss": [1.0, 2.0, 3.0], "huge": [1, 2, 3]}
+    path = lm_eval(tmp_path, values, {"median": 0.0, "loss": 2.0, "huge": 10**400})
+    done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl")
+    assert "lm-eval's median,none is 0, not the mean of its samples (3)" in done.output
+    assert "whether higher is better is not known of median,none" in done.output
+    found = directions(rows(tmp_path / "x.jsonl"))
+    assert found == {"median,none": None, "loss,none": False, "huge,none": False}
+
+
 def test_the_direction_of_a_perplexity_is_not_that_of_its_log_likelihoods(tmp_path: Path) -> None:
     """exp(-mean) is better the lower, so that its log-likelihoods are better the higher."""
     likelihoods = [-0.5, -1.5]  # mean -1

@@ -29,7 +29,7 @@ from .read import FILES, read_gold, read_override
 from .sample import make_sample, warn_of_doubts
 from .schema import Output, Scorecard, TupleRow
 from .scorecard import StageDelta, scorecard
-from .sources import gold_rows, text_id
+from .sources import gold_rows, profile_of, text_id
 from .unit_columns import unit_row
 from .units import units_frame, with_override
 
@@ -61,11 +61,15 @@ class _Shard:
 
 
 class _Scored(NamedTuple):
-    """What comes of a shard: its units, empty where no row can be used, its problems, and how many lines it has."""
+    """What comes of a shard: its units, empty where no row can be used, its problems, and how many lines it has.
+
+    `named`: (text_id, profile) of every row with an id, those of other profiles than the options' among them.
+    """
 
     units: pd.DataFrame
     problems: Problems
     lines: int
+    named: set[tuple[str, str]]
 
 
 def _score_shard(shard: _Shard) -> _Scored:
@@ -74,12 +78,18 @@ def _score_shard(shard: _Shard) -> _Scored:
     problems, progress = Problems("skip"), Progress()
     rows: list[dict[str, Any]] = []
     scorecards: list[bytes] = []
+    named: set[tuple[str, str]] = set()
+    wanted = run.options.profile
     gold_by_id, _ = _gold_of(run.gold)
     for line, row, raw in _read(shard, problems, progress):
         uid = text_id(row)
         where = {"file": run.path, "line": line, "id": uid}
         if not uid:
             problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
+            continue
+        profile = profile_of(row)
+        named.add((uid, profile))
+        if wanted and profile not in wanted:
             continue
         # the tuples of the gold file stand in for the row's own
         in_gold_file = gold_by_id.get(uid)
@@ -99,7 +109,8 @@ def _score_shard(shard: _Shard) -> _Scored:
             scorecards.append(msgspec.json.encode(content) + b"\n")
     if shard.part is not None:
         shard.part.write_bytes(b"".join(scorecards))
-    return _Scored(units_frame(rows, run.options.match_policy), problems, progress.lines)
+    units = units_frame(rows, run.options.match_policy)
+    return _Scored(units, problems, progress.lines, named)
 
 
 def _read(
@@ -165,23 +176,25 @@ def score(
     problems.merge(gold_problems)
     tasks = _shards(run, folder)
     frames, lines = [], 0
+    named: set[tuple[str, str]] = set()
     for scored in workers.map(_score_shard, tasks):
         problems.merge(scored.problems, lines)
         if len(scored.units):
             scored.units["line"] += lines
             frames.append(scored.units)
+        named |= scored.named
         lines += scored.lines
     problems.raise_if_failed()
+    _require_profiles({profile for _, profile in named}, run, problems)
     if not frames:
         raise problems.fatal("no-rows", "no line of the file can be used", file=run.path)
-    every_row = pd.concat(frames, ignore_index=True)
-    units = _of_profiles(every_row, run, problems)
+    units = pd.concat(frames, ignore_index=True)
     units = _first_of_each_id(units, run.path, problems)
     _refuse_mixed_modes(units, run.path, problems)
     if folder is not None:
         parts = [task.part for task in tasks if task.part]
         _join_parts(parts, set(units.index), folder / FILES["scorecards"])
-    text_ids = set(every_row["text_id"])
+    text_ids = {uid for uid, _ in named}
     unknown = [uid for uid in known_gold if uid not in text_ids]
     _report_gold(units, unknown, run, problems)
     units = with_override(units.reset_index(drop=True), override)
@@ -220,27 +233,20 @@ def _shards(run: _Run, folder: Path | None) -> list[_Shard]:
     return tasks
 
 
-def _of_profiles(
-    units: pd.DataFrame,
+def _require_profiles(
+    present: set[str],
     run: _Run,
     problems: Problems,
-) -> pd.DataFrame:
-    """The rows of the profiles of the options (D37), all without any.
-
-    Warns of a profile that no row has; InputError where no row is left.
-    """
+) -> None:
+    """Warn of a profile of the options (D37) that no row has; InputError where no row has any of them."""
     wanted = run.options.profile
-    if not wanted:
-        return units
-    present = set(units["profile"].dropna())
-    others = tuple(sorted(present.difference(wanted))) or Message("none")
+    others = tuple(sorted(present.difference(wanted, [""]))) or Message("none")
     for profile in wanted:
         if profile not in present:
             place = {"profile": repr(profile), "others": others, "file": run.path}
             if present.isdisjoint(wanted):
                 raise problems.fatal("unknown-profile", NO_PROFILE, **place)
             problems.warn("unknown-profile", NO_PROFILE, **place)
-    return units[units["profile"].isin(wanted)]
 
 
 def _first_of_each_id(

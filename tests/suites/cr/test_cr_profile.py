@@ -72,6 +72,14 @@ def test_gold_of_rows_that_are_left_out_is_no_problem(tmp_path: Path) -> None:
     assert not evaluate("cr", run, profile=["old"]).manifest.problems
 
 
+def test_problems_of_rows_that_are_left_out_are_not_shown(tmp_path: Path) -> None:
+    odd = row("s5", [{**A, "polarity": "great"}], "new")
+    run = folder(tmp_path / "r", [*ROWS, odd, {**odd, "gold_tuples": []}])
+    with pytest.raises(InputError, match="row with this text_id"):
+        evaluate("cr", run, profile=["new"])
+    assert not evaluate("cr", run, profile=["old"]).manifest.problems
+
+
 def test_a_profile_that_no_row_has_is_named(tmp_path: Path) -> None:
     run = folder(tmp_path / "r", ROWS)
     with pytest.raises(InputError, match="no row has the profile 'odl'; other profiles: new, old"):
@@ -129,3 +137,12 @@ def test_explicit_f1_stands_in_the_headline_behind_f1_after_review(tmp_path: Pat
     headline = evaluate("cr", folder(tmp_path / "r", ROWS)).headline
     place = headline.index("tuple_f1_s2_refpol")
     assert headline[place + 1] == "tuple_f1_s2_explicit_only_refpol"
+
+
+def test_a_stored_warning_is_told_without_its_english_example(tmp_path: Path) -> None:
+    """The manifest holds finished English sentences."""
+    run = folder(tmp_path / "r", [row("s1", [{**A, "polarity": "great"}], None)])
+    english = call("score", "cr", run, "-o", tmp_path / "a").output
+    assert "warning: 1 x unknown-polarity, first warning: " in english
+    korean = call("score", "cr", run, "-o", tmp_path / "b", "--lang", "ko").output
+    assert "1 x unknown-polarity\n" in korean
