@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import suppress
 from typing import Any
 
@@ -109,7 +109,7 @@ def read(source: Source) -> Records:
     another number that is not the mean of the samples the direction is not known.
     """
     times: Counter[tuple[str, str | None]] = Counter()
-    totals: Counter[str] = Counter()
+    totals: defaultdict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
     for line in source.first_look(_lines):
         times[line.filter, line.doc_hash] += 1
