@@ -464,7 +464,7 @@ def _enough(
         if abs(ndtr(seen) - wanted.power) <= NEAR:
             break
         # a test's distance in standard errors grows with the root of n
-        n = min(n * ((quantile + critical) / (seen + critical)) ** 2, MOST)
+        n = np.clip(n * ((quantile + critical) / (seen + critical)) ** 2, MIN_UNITS, MOST)
     for part in AROUND:
         quantile_at(part * n)
 
@@ -474,5 +474,5 @@ def _enough(
         slope, at_one = np.polyfit(np.log(near), quantiles, 1)
         if slope > 0:
             line = float(np.exp((quantile - at_one) / slope))
-            return line if line <= MOST else np.nan
+            return max(line, MIN_UNITS) if line <= MOST else np.nan
     return n if tried[max(tried)] >= wanted.power else np.nan

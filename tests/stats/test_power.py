@@ -20,6 +20,7 @@ from evaltools.stats import simulation
 from evaltools.stats.design import grid, pair
 from evaltools.stats.evidence import evidence
 from evaltools.stats.influence import Paired, cell_sums
+from evaltools.stats.intervals import MIN_UNITS
 from evaltools.stats.pilot import Pilot, pilot
 from evaltools.stats.power import (
     CONTRACT,
@@ -375,6 +376,15 @@ def test_a_smaller_difference_and_more_power_need_more() -> None:
         for x, p in ((0.06, 0.8), (0.03, 0.8), (0.06, 0.95))
     )
     assert small > 3 * base and sure > 1.4 * base
+
+
+@pytest.mark.usefixtures("few_studies")
+def test_no_plan_has_fewer_samples_than_a_verdict_needs() -> None:
+    gain = np.linspace(-0.2, 0.3, 10)
+    runs = [{"": frame(np.full(10, 0.4))}, {"": frame(0.4 + gain)}]
+    row = plan(runs, [F1], "id", "f1", 0.25, seeds=[1]).iloc[0]
+    assert row["samples"] >= MIN_UNITS
+    assert row["power"] >= 0.8
 
 
 def test_a_proportion_needs_what_mcnemar_needs() -> None:
