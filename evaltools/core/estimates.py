@@ -101,7 +101,7 @@ def plain_value(value: Any) -> Any:
     """A cell as JSON can hold it."""
     if is_null(value):
         return None
-    return value.item() if hasattr(value, "item") else value
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def is_null(value: Any) -> bool:

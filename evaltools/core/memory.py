@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from .errors import InputError, Problem, UsageError
-from .estimates import plain_rows
+from .estimates import plain_value
 from .files import write_jsonl
 from .language import Message
 
@@ -23,9 +23,11 @@ def is_path(run: Any) -> bool:
     return isinstance(run, str | Path)
 
 
-def is_records(data: Any) -> bool:
-    """Whether some data are a list of records."""
-    return isinstance(data, list) and len(data) > 0 and isinstance(data[0], Mapping)
+def is_data(value: Any) -> bool:
+    """Whether a value is a DataFrame, a table of Arrow, or a list of records."""
+    if isinstance(value, list):
+        return len(value) > 0 and isinstance(value[0], Mapping)
+    return hasattr(value, "__arrow_c_stream__")
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def as_files(
 
     An InputError or UsageError of the block names such data, not their files.
     """
-    in_memory = {key: value for key, value in options.items() if is_records(value)}
+    in_memory = {key: value for key, value in options.items() if is_data(value)}
     if is_path(run) and not in_memory:
         yield Given(run, name, options)
         return
@@ -89,29 +91,31 @@ def write_records(
     """Write records as JSON Lines into a folder; returns the file.
 
     `data`: a DataFrame, anything with `__arrow_c_stream__`, or a list of dicts. A null cell of a frame is left out of
-    its record. UsageError for anything else, and for a list with an entry that is no dict.
+    its record; NaN in a dict is null. UsageError for anything else, and for a list with an entry that is no dict.
     """
-    if hasattr(data, "__arrow_c_stream__") and not isinstance(data, pd.DataFrame):
-        import pyarrow as pa
-
-        data = pa.table(data).to_pandas()
-    if isinstance(data, pd.DataFrame):
-        records = []
-        for row in plain_rows(data):
-            records.append({name: value for name, value in row.items() if value is not None})
-    elif isinstance(data, list):
-        records = data
-    else:
+    is_list = isinstance(data, list)
+    if not is_list and not is_data(data):
         raise UsageError(
             "expected a path, a DataFrame or a list of dicts, got {kind}", kind=type(data).__name__
         )
-    for index, record in enumerate(records):
+    if isinstance(data, pd.DataFrame):
+        data = data.to_dict("records")
+    elif not is_list:
+        import pyarrow as pa
+
+        data = pa.table(data).to_pylist()
+    records = []
+    for index, record in enumerate(data):
         if not isinstance(record, Mapping):
             raise UsageError(
                 "record {index} of the list is {kind}; expected a dict",
                 index=index,
                 kind=type(record).__name__,
             )
+        cells = {str(key): plain_value(value) for key, value in record.items()}
+        if not is_list:
+            cells = {key: value for key, value in cells.items() if value is not None}
+        records.append(cells)
     path = folder / f"{name}.jsonl"
     try:
         write_jsonl(path, records)

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.errors import Problems, UsageError
 from ..core.files import resolve
 from ..core.manifest import NAME
-from ..core.memory import as_files, is_path, is_records
+from ..core.memory import as_files, is_data, is_path
 from ..core.names import condition_of, find_runs, natural
 from ..core.plugins import get_suite, suite_of_path
 from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
@@ -135,6 +135,6 @@ def inputs_of_side(side: Any) -> list[Any]:
     """The runs of one side of a comparison: a run, several, a text as on the command line, or data in memory."""
     if isinstance(side, str | Path):
         return list(find_runs(str(side)))
-    if isinstance(side, Run) or hasattr(side, "__arrow_c_stream__") or is_records(side):
+    if isinstance(side, Run) or is_data(side):
         return [side]
     return list(side)

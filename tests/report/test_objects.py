@@ -217,6 +217,8 @@ def test_the_functions_of_plain_values_are_those_of_the_suites() -> None:
     scores = et.summary.score("암 진단비 3천만원", ["암 진단 시 3,000만원을 지급합니다."])
     assert scores["summary_accuracy"].score == 1.0 and scores["summary_accuracy"].measured
     assert not scores["summary_risk_coverage"].measured, "no tags were given"
+    one_text = et.summary.score("암 진단비 3천만원", "암 진단 시 3,000만원을 지급합니다.")
+    assert one_text == scores, "one text is one context, not a list of letters"
 
     dialog = {
         "dialog_id": "d1",

@@ -245,6 +245,8 @@ def tuple_f1(
 def _read(value: Any, *, gold: bool = False) -> EvalTuple:
     """A tuple of the caller's in normal form."""
     if not isinstance(value, Mapping):
+        if isinstance(value, str) or len(value) != 3:
+            raise ValueError(f"expected a dict or (ref, term, polarity), got {value!r}")
         ref, term, polarity = value
         value = {"aspect_ref": ref, "aspect_term": term, "polarity": polarity}
     return read_tuple(TupleRow.model_validate(value), gold=gold).normal

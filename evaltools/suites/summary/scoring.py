@@ -62,11 +62,11 @@ class CaseScores:
 
 def score(
     summary: str | None,
-    contexts: Sequence[str],
+    contexts: Sequence[str] | str,
     tags: Sequence[str | None] | str | None = None,
     rules: str | Path = DEFAULT_RULES,
 ) -> dict[str, Score]:
-    """Score one summary against the texts that it summarises: metric -> Score.
+    """Score one summary against the texts (or the one text) that it summarises: metric -> Score.
 
     tags: the risk items it should name (seed section 7), as a list or as one text with commas;
     None: none were given. rules: the name of a bundled rule file (`ko-insurance`, `seed`) or a
@@ -116,6 +116,8 @@ def score(
     in_force = load_rules(rules)
     names = None if tags is None else split_tags(tags)
     expected = in_force.expected_tags(names, None)
+    if isinstance(contexts, str):
+        contexts = [contexts]
     return score_case(summary, contexts, expected, in_force).scores
 
 

@@ -44,23 +44,26 @@ RunKey = tuple[str | None, str | None]
 
 
 class Line(BaseModel):
-    """A line of the JSON Lines form; other keys are further columns."""
+    """A line of the JSON Lines form; other keys are further columns.
+
+    What its cells must be is judged with those of the other forms (`usable_rows`).
+    """
 
     model_config = ConfigDict(strict=True, extra="allow")
 
-    id: str | int
+    id: str | int | float
     metric: str
-    value: float | None = None
+    value: float | bool | None = None
     num: float | None = None
     den: float | None = None
-    condition: str | int | None = None
-    seed: str | int | None = None
-    trial: str | int | None = None
-    cluster: str | int | None = None
+    condition: str | int | float | None = None
+    seed: str | int | float | None = None
+    trial: str | int | float | None = None
+    cluster: str | int | float | None = None
     text: str | None = None
     low: float | None = None
     high: float | None = None
-    higher_is_better: bool | None = None
+    higher_is_better: bool | int | float | str | None = None
 
 
 def is_json_lines(path: Path) -> bool:

@@ -26,6 +26,7 @@ TRUTH = {
     "0": False,
     "0.0": False,
 }
+NUMBER_OF_WORD = {"true": 1.0, "false": 0.0}
 
 
 def usable_rows(
@@ -141,16 +142,17 @@ class _RowCheck:
         self.is_bad[wrong_rows] = True
 
     def numbers(self, column: str) -> np.ndarray:
-        """A column as floats; empty and NaN are nan. Refuses what is no finite number."""
+        """A column as floats; empty and NaN are nan, true and false 1 and 0. Refuses what is no finite number."""
         cells = self.frame[column]
         if cells.isna().all():
             return np.full(len(cells), np.nan)
         parsed = pd.to_numeric(cells, errors="coerce")
-        numbers = parsed.to_numpy(dtype=float, na_value=np.nan)
+        numbers = parsed.to_numpy(dtype=float, na_value=np.nan, copy=True)
         has_cell = cells.notna().to_numpy()
         is_text = np.isnan(numbers) & has_cell
-        texts = cells[is_text].astype(str)
-        is_text[is_text] = texts.str.lower() != "nan"
+        words = cells[is_text].astype(str).str.lower()
+        numbers[is_text] = words.map(NUMBER_OF_WORD)
+        is_text[is_text] = ~words.isin(["nan", *NUMBER_OF_WORD])
         self.refuse(is_text, column, "a number")
         self.refuse(np.isinf(numbers), column, "a finite number")
         is_too_large = np.abs(numbers) >= LARGEST

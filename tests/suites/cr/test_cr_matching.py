@@ -247,8 +247,10 @@ def test_the_metric_function_takes_any_spelling_of_a_tuple() -> None:
     [
         ({"key": "ref"}, "no key 'ref'; expected one of refpol, otepol, attrpol"),
         ({"match": "x"}, "no match policy 'x'"),
+        ({"gold": [("본품#품질", "positive")]}, r"expected a dict or \(ref, term, polarity\), got"),
+        ({"pred": ["pos"]}, r"expected a dict or \(ref, term, polarity\), got 'pos'"),
     ],
 )
 def test_the_metric_function_refuses_what_it_does_not_know(wrong: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        et.cr.tuple_f1([], [], **wrong)
+        et.cr.tuple_f1(**{"gold": [], "pred": [], **wrong})
