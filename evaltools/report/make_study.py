@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.errors import OnError, UsageError
 from ..core.files import bytes_hash
-from ..core.memory import is_data, is_path
+from ..core.memory import is_data
 from ..core.names import LONGEST_NAME, RUN_NAME, find_runs, safe_name
 from ..core.resampling import Resampling
 from ..core.suite import Suite, Workers
@@ -135,7 +135,7 @@ def study(
     ('memory_agent', ['plain_llm'])
     """
     started = datetime.now(UTC)
-    inputs = [runs] if is_path(runs) or is_data(runs) else list(runs)
+    inputs = [runs] if isinstance(runs, str | Path) or is_data(runs) else list(runs)
     settings: dict[str, Any] = {
         "resampling": resampling,
         "on_error": on_error,
