@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.errors import OnError, UsageError
 from ..core.files import bytes_hash
-from ..core.memory import is_data
+from ..core.memory import is_data, is_path
 from ..core.names import LONGEST_NAME, RUN_NAME, find_runs, safe_name
 from ..core.resampling import Resampling
 from ..core.suite import Suite, Workers
