@@ -18,7 +18,7 @@ from ...core.jsonl import read_jsonl
 from ...core.language import Message
 from ...core.score_rows import COLUMNS
 from ...core.text_files import FILE_BYTES, first_line, require_file
-from .rows import as_text, usable_rows
+from .rows import usable_rows
 
 BLOCK = 1 << 17
 """Rows that are held at once."""
@@ -74,10 +74,9 @@ def is_json_lines(path: Path) -> bool:
 def blocks(
     path: Path,
     problems: Problems,
-    only: RunKey | None = None,
     further: bool = False,
 ) -> Iterator[pd.DataFrame]:
-    """The rows that can be used, all of them or those of one condition and seed.
+    """The rows that can be used.
 
     Columns: those of `rows.usable_rows`; with `further` also the columns of the file that have no
     meaning here, as they are. The index is the line (in parquet: the number of the row). What is
@@ -86,23 +85,11 @@ def blocks(
     for block in _raw_blocks(path, problems, further):
         missing = [column for column in COLUMNS if column not in block]
         frame = block.reindex(columns=[*block.columns, *missing])
-        if only is not None:
-            condition, seed = only
-            frame = frame[_is(frame["condition"], condition)]
-            frame = frame[_is(frame["seed"], seed)]
         rows = usable_rows(frame, path, problems)
         for column in frame:
             if column not in COLUMNS:
                 rows[column] = frame[column]
         yield rows
-
-
-def _is(column: pd.Series, name: str | None) -> pd.Series:
-    """Whether each cell of a column of names is this one; None stands for null."""
-    texts = as_text(column)
-    if name is None:
-        return texts.isna()
-    return texts.eq(name)
 
 
 def _raw_blocks(

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 TAKEN = ("item", "line")
 """Columns that the units have besides those of the file."""
 
-MOST_KEPT = 1_000_000
-"""A file of several runs with at most so many rows is read once; of a larger one each run by itself."""
-
 
 @dataclass(frozen=True)
 class RunRows:
@@ -102,12 +99,9 @@ def _blocks(path: Path, name: str) -> list[pd.DataFrame]:
     contents = survey(path, problems)
     if len(contents.runs) == 1:
         return list(blocks(path, problems, further=True))
-    key = contents.runs[name]
-    if contents.n_rows > MOST_KEPT:
-        return list(blocks(path, problems, key, further=True))
     stat = path.stat()
     of_runs = _blocks_of_runs(path, stat.st_mtime_ns, stat.st_size)
-    return of_runs[key]
+    return of_runs[contents.runs[name]]
 
 
 @lru_cache(maxsize=1)

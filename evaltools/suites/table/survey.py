@@ -29,11 +29,10 @@ SAME_NAME = "{one} and {other} (condition, seed) would both be named {name}"
 
 @dataclass(frozen=True)
 class Survey:
-    """What a file holds: its runs by name, its metrics, how many usable rows, and what is wrong with its rows."""
+    """What a file holds: its runs by name, its metrics, and what is wrong with its rows."""
 
     runs: dict[str, RunKey]
     metrics: tuple[Metric, ...]
-    n_rows: int
     problems: Problems
 
 
@@ -61,9 +60,7 @@ def _survey(
     problems = Problems("skip")
     keys: dict[RunKey, None] = {}
     least = greatest = pd.DataFrame()
-    n_rows = 0
     for rows in blocks(path, problems):
-        n_rows += len(rows)
         pairs = rows[["condition", "seed"]].drop_duplicates()
         for condition, seed in pairs.itertuples(index=False):
             keys[none_for_null(condition), none_for_null(seed)] = None
@@ -94,7 +91,6 @@ def _survey(
     return Survey(
         runs=_run_names(keys, path, problems),
         metrics=_metrics(least, greatest, has_directions),
-        n_rows=n_rows,
         problems=problems,
     )
 
