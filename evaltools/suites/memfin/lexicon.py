@@ -7,6 +7,7 @@ order of the entries counts: where several could match, the first wins.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,15 @@ BUNDLED = Path(__file__).with_name("lexicon.json")
 Word = Annotated[Text, Field(min_length=1)]
 Words = Annotated[list[Word], Field(min_length=1)]
 WordLists = dict[Word, Words]
+
+
+def contains_any(words: Iterable[str], text: str) -> bool:
+    """Whether one of the words stands in the text."""
+    # a loop: this is called some twenty times a turn, and any() of a generator takes twice as long
+    for word in words:  # noqa: SIM110
+        if word in text:
+            return True
+    return False
 
 
 def _one_list_a_word(lists: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -74,6 +84,13 @@ class ProfileField(_Part):
         """The value that a text names; None for one that is unknown."""
         for value, words in self.values.items():
             if text in words:
+                return value
+        return None
+
+    def value_in(self, replies: str) -> str | None:
+        """The first value of which a word stands in the replies; None where there is none."""
+        for value, words in self.in_replies.items():
+            if contains_any(words, replies):
                 return value
         return None
 

@@ -6,25 +6,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .keys import align
-from .rules import LABELS
-from .schema import Dialog, Turn
+from .compliance import LABELS
+from .schema import Dialog
 
 STATUSES = ("ok", "timeout", "error")
 """What `turn_status` may be."""
 
 FAILED = ("error", "failed", "timeout")
-DIALOG_STATUSES = ("ok", "skipped", *FAILED)
-"""What `dialog_status` may be; FAILED of them say that the dialogue failed."""
+"""Values of `dialog_status` that say that the dialogue failed."""
 
 Report = Callable[..., None]
 """`error` or `warn` of Problems, with the place of the dialogue."""
 
 UNKNOWN_STATUS = "turn_status {status} is none of {known}"
 DUPLICATE_TURN = "turn_pair_id is not unique in this dialogue"
-UNKNOWN_DIALOG_STATUS = "{status} is none of {known}"
-TURN_COUNT = "{n} turn(s) for {pairs} user/assistant pairs of raw_turns"
-NO_REPLY = "turn_status is ok but there is no reply; it is scored as an empty one"
 NO_TAGS = "no gt_turn_tags; nothing is required of this turn and its true label counts as compliant"
 UNKNOWN_LABEL = "compliance_label_gt {label} is none of {known}; it counts as compliant"
 BAD_KEY = (
@@ -58,40 +53,17 @@ def report_gaps(
     rows: Sequence[Mapping[str, Any]],
     warn: Report,
 ) -> None:
-    """Report what a dialogue lacks but can be scored without.
-
-    `rows` are those of a dialogue that is scored: one a turn, or one in all if it has no turns. []
-    for a dialogue that is not scored.
-    """
-    status = dialog.dialog_status
-    if status is not None and status not in DIALOG_STATUSES:
-        values = {"status": repr(status), "known": DIALOG_STATUSES, "field": "dialog_status"}
-        warn("unknown-dialog-status", UNKNOWN_DIALOG_STATUS, **values)
-    turns = dialog.turns or ()
-    if rows and dialog.raw_turns is not None:
-        n_pairs = len(align(dialog.raw_turns).user)
-        if n_pairs != len(turns):
-            warn("turn-count", TURN_COUNT, n=len(turns), pairs=n_pairs, field="turns")
-    for turn, row in zip(turns, rows):
-        _report_gaps_of_turn(turn, row, warn)
-
-
-def _report_gaps_of_turn(
-    turn: Turn,
-    row: Mapping[str, Any],
-    warn: Report,
-) -> None:
-    field = f"turn {turn.turn_pair_id}"
-    if turn.turn_status == "ok" and not turn.pred_assistant_text:
-        warn("no-reply", NO_REPLY, field=field)
-    if turn.gt_turn_tags is None:
-        warn("no-tags", NO_TAGS, field=field)
-    elif turn.gt_turn_tags.compliance_label_gt not in LABELS:
-        label = repr(turn.gt_turn_tags.compliance_label_gt)
-        warn("unknown-label", UNKNOWN_LABEL, label=label, known=LABELS, field=field)
-    for key in row["resolved_keys"]:
-        name = repr(key["key"])
-        if key["resolver"] == "not_a_key":
-            warn("bad-key", BAD_KEY, key=name, field=field)
-        elif not key["resolvable"]:
-            warn("unresolvable-key", UNRESOLVABLE_KEY, key=name, field=field)
+    """Report what the turns of a scored dialogue lack but can be scored without; `rows`: one a turn."""
+    for turn, row in zip(dialog.turns or (), rows):
+        field = f"turn {turn.turn_pair_id}"
+        if turn.gt_turn_tags is None:
+            warn("no-tags", NO_TAGS, field=field)
+        elif turn.gt_turn_tags.compliance_label_gt not in LABELS:
+            label = repr(turn.gt_turn_tags.compliance_label_gt)
+            warn("unknown-label", UNKNOWN_LABEL, label=label, known=LABELS, field=field)
+        for key in row["resolved_keys"]:
+            name = repr(key["key"])
+            if key["resolver"] == "not_a_key":
+                warn("bad-key", BAD_KEY, key=name, field=field)
+            elif not key["resolvable"]:
+                warn("unresolvable-key", UNRESOLVABLE_KEY, key=name, field=field)

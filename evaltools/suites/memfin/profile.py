@@ -1,4 +1,4 @@
-"""M2: how well the system's picture of its user agrees with the true profile, by dialogue.
+"""M2, profile accuracy: how well the system's picture of its user agrees with the true profile, by dialogue.
 
 Source: memfin_metrics 3.2.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from .lexicon import Profile, ProfileField
-from .rules import first_match
-from .schema import ProfileSnapshot, ProfileTruth
+from .schema import Dialog, ProfileSnapshot, ProfileTruth
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,30 @@ class FieldScore:
     predicted: str | list[str] | None
     origin: str
     score: float
+
+
+def profile_columns(dialog: Dialog, lexicon: Profile) -> dict[str, Any]:
+    """The M2 columns of a dialogue; without a true profile it is skipped and the scores are null."""
+    truth = dialog.profile_gt
+    if truth is None or not truth.available:
+        return {"m2_dialog": 0, "m2_skipped": 1}
+    snapshot = None
+    replies = []
+    for turn in dialog.turns or ():
+        if turn.profile_snapshot is not None:
+            snapshot = turn.profile_snapshot  # the last one counts
+        if turn.pred_assistant_text:
+            replies.append(turn.pred_assistant_text)
+    fields = score_profile(truth, snapshot, "\n".join(replies), lexicon)
+    columns: dict[str, Any] = {f"m2_{field.metric}": field.score for field in fields}
+    scores = [field.score for field in fields]
+    return {
+        **columns,
+        "m2_dialog": 1,
+        "m2_skipped": 0,
+        "m2_profile_score": sum(scores) / len(scores),
+        "profile": [vars(field) for field in fields],
+    }
 
 
 def set_f1(predicted: Collection[str], truth: Collection[str]) -> float:
@@ -111,7 +135,7 @@ def _value_score(
     predicted = field.value(stated)
     origin = "snapshot"
     if predicted is None:
-        predicted = first_match(field.in_replies, replies)
+        predicted = field.value_in(replies)
         origin = "replies" if predicted is not None else "none"
     is_right = true_value is not None and predicted == true_value
     return FieldScore(metric, true_value, predicted, origin, float(is_right))

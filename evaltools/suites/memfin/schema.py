@@ -84,6 +84,19 @@ class Turn(_Record):
     compliance: Compliance | None = None
     profile_snapshot: ProfileSnapshot | None = None
 
+    @property
+    def is_answered(self) -> bool:
+        return self.turn_status == "ok"
+
+    @property
+    def reply(self) -> str:
+        return self.pred_assistant_text or ""
+
+    @property
+    def tags(self) -> TurnTags:
+        """What the reply is measured against; without any tag nothing."""
+        return self.gt_turn_tags or TurnTags()
+
 
 class ProfileTruth(_Record):
     risk_level_gt: OptionalText = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,19 +18,16 @@ from ...core.records import unique_records
 from ...core.suite import Source, Workers
 from ...core.text_files import first_line, require_file
 from .columns import COLUMNS, JSON
-from .lexicon import Lexicon, load_lexicon
+from .lexicon import load_lexicon
 from .measures import add_dialog_ratios
 from .options import MemfinOptions
 from .problems import FAILED, report_errors, report_gaps
 from .schema import Dialog
-from .units import dialog_units
+from .turns import dialog_units
 
 PATTERN = "dialog_trace*.jsonl"
 
 NO_DIALOGUE = "no valid dialogue in this trace: nothing to score"
-
-CHUNK = 2_000
-"""Rows that are held as Python objects at a time; in a frame their texts take far less memory."""
 
 TEXT = pd.Series(["text"]).dtype
 """The dtype that pandas gives to texts; a column of nulls gets it too."""
@@ -107,34 +103,6 @@ def sniff(path: Path) -> bool:
     return "dialog_id" in record and ("valid_dialog" in record or "turns" in record)
 
 
-@dataclass
-class _Trace:
-    """What has been read of a trace so far."""
-
-    path: Path
-    frames: list[pd.DataFrame] = field(default_factory=list)
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    states: Counter[str] = field(default_factory=Counter)
-    left_out: list[dict[str, str]] = field(default_factory=list)
-
-    def add_row(self, row: dict[str, Any]) -> None:
-        """Keep a row. Its lists become text at once: many small lists keep the garbage collector
-        busy for a sixth of the time."""
-        for name in JSON:
-            if name in row:
-                row[name] = dumps(row[name])
-        self.rows.append(row)
-
-    def pack(self) -> None:
-        """Move the rows to a frame."""
-        columns = {}
-        for name, kind in COLUMNS.items():
-            dtype = TEXT if kind in ("text", "json") else kind
-            columns[name] = pd.Series([row.get(name) for row in self.rows], dtype=dtype)
-        self.frames.append(pd.DataFrame(columns))
-        self.rows = []
-
-
 def score(
     source: Source,
     options: MemfinOptions,
@@ -157,18 +125,26 @@ def score(
         text = "the lexicon is {now} now, the options were made for {before}"
         versions = {"now": lexicon.identity, "before": options.lexicon_identity}
         raise problems.fatal("lexicon-changed", text, **versions, file=options.lexicon or "")
-    trace = _Trace(source.files["trace"])
-    records = read_jsonl(trace.path, Dialog, problems, id_field="dialog_id")
-    for line, _, dialog in unique_records(records, "dialog_id", problems, trace.path):
-        _add_dialog(trace, line, dialog, lexicon, options, problems)
-        if len(trace.rows) >= CHUNK:
-            trace.pack()
-    trace.pack()
+    trace = source.files["trace"]
+    rows: list[dict[str, Any]] = []
+    states: Counter[str] = Counter()
+    left_out = []
+    records = read_jsonl(trace, Dialog, problems, id_field="dialog_id")
+    for line, _, dialog in unique_records(records, "dialog_id", problems, trace):
+        where = {"file": trace, "line": line, "id": dialog.dialog_id}
+        has_errors = report_errors(dialog, partial(problems.error, **where))
+        state, reason = _state(dialog, has_errors)
+        states[state] += 1
+        if state != "valid":
+            left_out.append({"dialog_id": dialog.dialog_id, "state": state, "reason": reason})
+            continue
+        of_dialog = dialog_units(dialog, lexicon, options.ignore_memory_keys)
+        report_gaps(dialog, of_dialog, partial(problems.warn, **where))
+        rows += map(_with_texts, of_dialog)
     problems.raise_if_failed()
-    units = pd.concat(trace.frames, ignore_index=True)
-    if units.empty:
-        raise problems.fatal("no-valid-dialogue", NO_DIALOGUE, file=trace.path)
-    states = trace.states
+    if not rows:
+        raise problems.fatal("no-valid-dialogue", NO_DIALOGUE, file=trace)
+    units = _frame(rows)
     units.attrs = {
         "rows": {"trace": states.total()},
         "counters": {
@@ -178,32 +154,23 @@ def score(
             "failed_dialogs": states["failed"],
             "total_turn_pairs": int(units["turn_pair_id"].notna().sum()),
         },
-        "left_out": dumps(trace.left_out),
+        "left_out": dumps(left_out),
     }
     return add_dialog_ratios(units)
 
 
-def _add_dialog(
-    trace: _Trace,
-    line: int,
-    dialog: Dialog,
-    lexicon: Lexicon,
-    options: MemfinOptions,
-    problems: Problems,
-) -> None:
-    """Add the units of a dialogue, or note why it is left out; report what is wrong with it."""
-    where = {"file": trace.path, "line": line, "id": dialog.dialog_id}
-    has_errors = report_errors(dialog, partial(problems.error, **where))
-    state, reason = _state(dialog, has_errors)
-    trace.states[state] += 1
-    rows = []
-    if state == "valid":
-        rows = dialog_units(dialog, lexicon, options.ignore_memory_keys)
-    else:
-        trace.left_out.append({"dialog_id": dialog.dialog_id, "state": state, "reason": reason})
-    report_gaps(dialog, rows, partial(problems.warn, **where))
-    for row in rows:
-        trace.add_row(row)
+def _with_texts(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with its lists as text: many small lists keep the garbage collector busy for a sixth of the time."""
+    return row | {name: dumps(row[name]) for name in JSON if name in row}
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """The rows as a frame with the columns of columns.py."""
+    columns = {}
+    for name, kind in COLUMNS.items():
+        dtype = TEXT if kind in ("text", "json") else kind
+        columns[name] = pd.Series([row.get(name) for row in rows], dtype=dtype)
+    return pd.DataFrame(columns)
 
 
 def _state(dialog: Dialog, has_errors: bool) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""A dialogue as rows of turn_eval.jsonl: one row a turn, with every field that the metrics rest on.
+"""A dialogue as rows: one row a turn, with every field that the metrics rest on.
 
 Source: memfin_metrics 3 and 4.
 """
@@ -12,18 +12,15 @@ from typing import Any
 
 from ...core.errors import InputError, Problems
 from ...core.records import fitted
-from . import rules
 from .columns import TURN_EVAL
-from .keys import SOURCES, History, align, hit_sources, memories, resolve_key
+from .compliance import compliance_columns
+from .disclosure import disclosure_columns
 from .lexicon import Lexicon, load_lexicon
+from .memory import align, memory_columns
 from .problems import report_errors
-from .schema import Dialog, Turn, TurnTags
-
-IDENTITY = ("trace_version", "run_id", "dialog_id")
-"""Fields of the dialogue that each of its rows repeats."""
-
-CONTEXT_LIMIT = 1_000
-"""Characters of each memory that the units keep for display."""
+from .profile import profile_columns
+from .rubric import rubric_columns
+from .schema import Dialog
 
 
 def score_dialog(
@@ -80,7 +77,7 @@ def score_dialog(
         return []
     if not isinstance(lexicon, Lexicon):
         lexicon = load_lexicon(lexicon)
-    rows = scored_turns(dialog, lexicon, ignore_memory_keys)
+    rows = dialog_units(dialog, lexicon, ignore_memory_keys) if dialog.turns else []
     return [{name: row[name] for name in TURN_EVAL} for row in rows]
 
 
@@ -96,165 +93,44 @@ def read_dialog(record: Mapping[str, Any]) -> Dialog:
     return dialog
 
 
-def scored_turns(
+def dialog_units(
     dialog: Dialog,
     lexicon: Lexicon,
-    ignore_memory_keys: bool,
+    ignore_memory_keys: bool = False,
 ) -> list[dict[str, Any]]:
-    """The columns TURN_EVAL of every turn, and what a reader needs to see why it falls short."""
+    """The units of a valid dialogue, one a turn, with the columns of columns.py.
+
+    A sum that is left out of a row is null: the turn is not eligible. The values of the dialogue
+    (M2) stand in its first row. A dialogue without turns has one row, whose `turn_pair_id` is null,
+    so that its profile counts.
+    """
+    of_dialog = {
+        "trace_version": dialog.trace_version,
+        "run_id": dialog.run_id,
+        "dialog_id": dialog.dialog_id,
+        "scenario_type": dialog.scenario_type,
+        "difficulty": dialog.difficulty,
+    }
     history = align(dialog.raw_turns or ())
-    rows = []
+    rows: list[dict[str, Any]] = []
     for turn in dialog.turns or ():
-        rows.append(_score_turn(dialog, turn, history, lexicon, ignore_memory_keys))
+        row = {
+            **of_dialog,
+            "turn_pair_id": turn.turn_pair_id,
+            "turn_status": turn.turn_status,
+            "user_text": turn.user_text or "",
+            "reply": turn.reply,
+            "error": turn.error,
+            "turn": 1,
+            "turn_failed": not turn.is_answered,
+            **memory_columns(dialog, turn, history, lexicon.contradiction, ignore_memory_keys),
+            "eligible_m2": False,
+            **disclosure_columns(turn, lexicon.risk),
+            **compliance_columns(dialog, turn, lexicon.compliance),
+            **rubric_columns(turn, lexicon.explainability),
+        }
+        rows.append(row)
+    if not rows:
+        rows = [of_dialog]
+    rows[0].update(profile_columns(dialog, lexicon.profile))
     return rows
-
-
-def _score_turn(
-    dialog: Dialog,
-    turn: Turn,
-    history: History,
-    lexicon: Lexicon,
-    ignore_memory_keys: bool,
-) -> dict[str, Any]:
-    memory = _memory_fields(dialog, turn, history, lexicon, ignore_memory_keys)
-    risk = _risk_fields(turn, lexicon)
-    compliance = _compliance_fields(dialog, turn, lexicon)
-    rubric = _rubric_fields(turn, lexicon)
-
-    is_answered = turn.turn_status == "ok"
-    has_key = any(flag is not None for flag in memory["key_hit_flags"])
-    eligible_m5 = is_answered and bool(rubric["rubric_required"])
-    score = None
-    if eligible_m5:
-        score = rules.judge_score(len(rubric["rubric_hit_items"]), len(rubric["rubric_required"]))
-    return {
-        **identity(dialog),
-        "turn_pair_id": turn.turn_pair_id,
-        "eligible_m1": is_answered and has_key,
-        "eligible_m2": False,
-        "eligible_m3": is_answered and bool(risk["risk_required_tags"]),
-        "eligible_m4": is_answered,
-        "eligible_m5": eligible_m5,
-        **memory,
-        **risk,
-        **compliance,
-        **rubric,
-        "judge_score_1_5": score,
-        "turn_status": turn.turn_status,
-        "user_text": turn.user_text or "",
-        "reply": turn.pred_assistant_text or "",
-        "error": turn.error,
-    }
-
-
-def identity(dialog: Dialog) -> dict[str, Any]:
-    """The fields of the dialogue that each of its rows repeats."""
-    return {name: getattr(dialog, name) for name in IDENTITY}
-
-
-def _memory_fields(
-    dialog: Dialog,
-    turn: Turn,
-    history: History,
-    lexicon: Lexicon,
-    ignore_memory_keys: bool,
-) -> dict[str, Any]:
-    """M1: which required keys stand in which memory (memfin_metrics 3.1)."""
-    tags = turn.gt_turn_tags or TurnTags()
-    raw_keys: list[str] = []
-    if not ignore_memory_keys:
-        raw_keys = list(tags.memory_required_keys_gt or ())
-    memory = memories(turn.recall)
-    resolved_keys = []
-    hit_flags = []
-    all_sources = []
-    source_hits = dict.fromkeys(SOURCES, 0)
-    for key in dict.fromkeys(raw_keys):
-        resolved = resolve_key(key, dialog.profile_gt, history)
-        sources: list[str] = []
-        flag = None  # the key could not be resolved and takes no part
-        if resolved.target_text:
-            sources = hit_sources(resolved.target_text, memory)
-            flag = int(bool(sources))
-        for source in sources:
-            source_hits[source] += 1
-        resolved_keys.append(vars(resolved))
-        hit_flags.append(flag)
-        all_sources.append(sources)
-
-    reply = turn.pred_assistant_text or ""
-    constraints = (dialog.profile_gt.constraints_gt if dialog.profile_gt else None) or []
-    broken = rules.contradictions(reply, constraints, lexicon.contradiction)
-    return {
-        "required_keys_raw": raw_keys,
-        "resolved_keys": resolved_keys,
-        "key_hit_flags": hit_flags,
-        "key_hit_sources": all_sources,
-        "m1_source_hits": source_hits,
-        "constraint_contradiction": int(bool(broken)),
-        "contradicted_constraints": broken,
-        "context": _context(memory),
-    }
-
-
-def _context(memory: Mapping[str, str]) -> str:
-    """What the system remembered, one part a source; a long one is cut to its end and says so."""
-    parts = []
-    for source, text in memory.items():
-        n_cut = len(text) - CONTEXT_LIMIT
-        if n_cut > 0:
-            text = f"({n_cut} characters before) … {text[-CONTEXT_LIMIT:]}"
-        if text:
-            parts.append(f"[{source}] {text}")
-    return "\n\n".join(parts)
-
-
-def _risk_fields(turn: Turn, lexicon: Lexicon) -> dict[str, Any]:
-    """M3: which required risk tags the reply discloses (memfin_metrics 3.3)."""
-    tags = turn.gt_turn_tags or TurnTags()
-    reply = turn.pred_assistant_text or ""
-    required = rules.required_tags(tags.risk_disclosure_required_gt or (), lexicon.risk)
-    predicted = rules.predicted_tags(reply, lexicon.risk)
-    covered = rules.covered_tags(required, predicted, lexicon.risk)
-    return {
-        "risk_required_tags": required,
-        "risk_pred_tags": predicted,
-        "risk_tag_hits": len(covered),
-        "missed_tags": [tag for tag in required if tag not in covered],
-    }
-
-
-def _compliance_fields(
-    dialog: Dialog,
-    turn: Turn,
-    lexicon: Lexicon,
-) -> dict[str, Any]:
-    """M4: the label of the reply and its true label (memfin_metrics 3.4)."""
-    tags = turn.gt_turn_tags or TurnTags()
-    reply = turn.pred_assistant_text or ""
-    forbidden_list = (dialog.blueprint.forbidden_list if dialog.blueprint else None) or []
-    forbidden = rules.forbidden_hits(reply, forbidden_list)
-    violations = (turn.compliance.violations if turn.compliance else None) or []
-    truth = tags.compliance_label_gt
-    if truth not in rules.LABELS:
-        truth = rules.LABELS[0]
-    return {
-        "forbidden_hits": forbidden,
-        "pred_compliance_label": rules.compliance_label(forbidden, violations, lexicon.compliance),
-        "gt_compliance_label": truth,
-        "violations": [violation.model_dump() for violation in violations],
-    }
-
-
-def _rubric_fields(turn: Turn, lexicon: Lexicon) -> dict[str, Any]:
-    """M5: which required rubric elements the reply has (memfin_metrics 3.5)."""
-    tags = turn.gt_turn_tags or TurnTags()
-    reply = turn.pred_assistant_text or ""
-    elements = tags.explainability_rubric_gt or ()
-    required = list(dict.fromkeys(element for element in elements if element))
-    present = rules.rubric_hits(reply, required, lexicon.explainability)
-    return {
-        "rubric_required": required,
-        "rubric_hit_items": present,
-        "missed_elements": [element for element in required if element not in present],
-    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaltools.suites.memfin.keys import align, hit_sources, memories, resolve_key
+from evaltools.suites.memfin.memory import align, hit_sources, memories, resolve_key
 from evaltools.suites.memfin.schema import ProfileTruth, RawTurn, Recall
 from tests.suites.memfin.memfin_traces import PROFILE
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from evaltools.suites.memfin import rules
+from evaltools.suites.memfin.compliance import compliance_label, forbidden_hits
+from evaltools.suites.memfin.disclosure import covered_tags, predicted_tags, required_tags
 from evaltools.suites.memfin.lexicon import load_lexicon
+from evaltools.suites.memfin.memory import contradictions
+from evaltools.suites.memfin.rubric import rubric_hits
 from evaltools.suites.memfin.schema import Violation
 
 LEXICON = load_lexicon()
@@ -33,7 +36,7 @@ LEXICON = load_lexicon()
     ],
 )
 def test_contradiction(constraint: str, reply: str, contradicts: bool) -> None:
-    assert rules.contradictions(reply, [constraint], LEXICON.contradiction) == (
+    assert contradictions(reply, [constraint], LEXICON.contradiction) == (
         [constraint] if contradicts else []
     )
 
@@ -41,7 +44,7 @@ def test_contradiction(constraint: str, reply: str, contradicts: bool) -> None:
 def test_required_tags() -> None:
     """Canonical, in their order, each once; 波动 and 波动风险 are one tag (D12); an unknown tag is lower-cased."""
     tags = ["波动风险", "不保本", "波动", "政策风险", "ESG Risk", " ", "过往业绩不代表未来"]
-    assert rules.required_tags(tags, LEXICON.risk) == [
+    assert required_tags(tags, LEXICON.risk) == [
         "volatility_risk",
         "no_guaranteed_return",
         "政策风险",
@@ -51,9 +54,7 @@ def test_required_tags() -> None:
 
 
 def test_predicted_and_covered_tags() -> None:
-    predicted = rules.predicted_tags(
-        "回撤较大，市场有风险，提前变现有成本，利率上升时更甚", LEXICON.risk
-    )
+    predicted = predicted_tags("回撤较大，市场有风险，提前变现有成本，利率上升时更甚", LEXICON.risk)
     assert predicted == [
         "interest_rate_risk",
         "liquidity_risk",
@@ -61,11 +62,11 @@ def test_predicted_and_covered_tags() -> None:
         "volatility_risk",
     ]
     required = ["volatility_risk", "credit_risk", "risk_disclosure_present"]
-    assert rules.covered_tags(required, predicted, LEXICON.risk) == [
+    assert covered_tags(required, predicted, LEXICON.risk) == [
         "volatility_risk",
         "risk_disclosure_present",
     ]
-    assert rules.covered_tags(["risk_disclosure_present"], [], LEXICON.risk) == []
+    assert covered_tags(["risk_disclosure_present"], [], LEXICON.risk) == []
 
 
 @pytest.mark.parametrize(
@@ -86,11 +87,11 @@ def test_compliance_label(
     hits: list[str], violations: list[tuple[str | None, str | None]], label: str
 ) -> None:
     found = [Violation(type=t, severity=s) for t, s in violations]
-    assert rules.compliance_label(hits, found, LEXICON.compliance) == label
+    assert compliance_label(hits, found, LEXICON.compliance) == label
 
 
 def test_forbidden_hits() -> None:
-    assert rules.forbidden_hits("承诺保本保收益", ["稳赚不赔", "保本保收益", "", "保本保收益"]) == [
+    assert forbidden_hits("承诺保本保收益", ["稳赚不赔", "保本保收益", "", "保本保收益"]) == [
         "保本保收益"
     ]
 
@@ -111,4 +112,4 @@ def test_forbidden_hits() -> None:
     ],
 )
 def test_rubric(element: str, reply: str, hit: bool) -> None:
-    assert rules.rubric_hits(reply, [element], LEXICON.explainability) == ([element] if hit else [])
+    assert rubric_hits(reply, [element], LEXICON.explainability) == ([element] if hit else [])
