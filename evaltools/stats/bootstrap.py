@@ -17,6 +17,8 @@ teachers should know about the bootstrap", The American Statistician 69 (2015).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
@@ -32,8 +34,34 @@ CHUNK = 128
 TIE = 1e-12
 """Relative width within which a resampled value counts as equal to the observed one."""
 
-MetricsOf = Callable[..., Array]
-"""Gives the metrics at the column sums of each side, (..., columns) -> (..., metrics)."""
+
+@dataclass(frozen=True)
+class Statistic:
+    """What is resampled: the metrics of one run, or the differences of two sides that are compared.
+
+    `sides`: the column sums of the units, (..., units, columns) of one run or of each side.
+    `metrics_of` gives the metrics at column sums of each side, (..., columns) -> (..., metrics).
+    `n_units` (metrics): the units that take part. `unlimited` (metrics): whether a metric has no
+    limits. `errors` (units, metrics) and `bias` (metrics) are for the closed form
+    (`closed_bounds`).
+    """
+
+    sides: Sequence[Array]
+    metrics_of: Callable[..., Array]
+    n_units: Array
+    unlimited: Array
+    errors: Array
+    bias: Array
+
+    @cached_property
+    def totals(self) -> list[Array]:
+        """The column sums of each side."""
+        return [over_units(sums) for sums in self.sides]
+
+    @cached_property
+    def values(self) -> Array:
+        """The metrics as they were observed."""
+        return self.metrics_of(*self.totals)
 
 
 def resample_weights(
@@ -52,83 +80,54 @@ def resample_weights(
 
 
 def resampled(
-    sides: Sequence[Array],
-    metrics_of: MetricsOf,
-    errors: Array,
-    bias: Array,
-    n_units: Array,
-    unlimited: Array,
+    statistic: Statistic,
     wanted: Array,
     resampling: Resampling,
 ) -> Intervals:
-    """Bootstrap intervals of the wanted metrics that vary, from the same draws for all sides.
-
-    `sides`: column sums of one run, or of the two that are compared, (..., units, columns).
-    `errors` (units, metrics) and `bias` (metrics) are for the closed form (`closed_bounds`).
-    `unlimited` (metrics): whether a metric has no limits; `n_units` (metrics) take part in it.
-    """
-    if len(errors) > LARGE:
-        return _closed(
-            sides,
-            metrics_of,
-            errors,
-            bias,
-            wanted,
-            resampling,
-        )
+    """Bootstrap intervals of the wanted metrics that vary, from the same draws for all sides."""
+    if len(statistic.errors) > LARGE:
+        return _closed(statistic, wanted, resampling)
     alpha = (1 - resampling.confidence) / 2
+    tails = np.full(len(wanted), alpha)
+    unlimited = statistic.unlimited
     if resampling.method != "auto" or not (wanted & unlimited).any():
-        return _drawn(
-            sides,
-            metrics_of,
-            wanted,
-            np.full(len(wanted), alpha),
-            resampling,
-        )
-    n = np.maximum(n_units, 2)
+        return _drawn(statistic, wanted, tails, resampling)
+    n = np.maximum(statistic.n_units, 2)
     t = stdtrit(n - 1, 1 - alpha)
     expanded = ndtr(-np.sqrt(n / (n - 1)) * t)
     tails = np.where(unlimited, expanded, alpha)
-    intervals = _drawn(
-        sides,
-        metrics_of,
-        wanted,
-        tails,
-        resampling,
-    )
-    half = t * np.sqrt(sum_products(errors, errors) * n / (n - 1))
-    values = metrics_of(*[sums.sum(axis=-2) for sums in sides])
+    intervals = _drawn(statistic, wanted, tails, resampling)
+    squares = sum_products(statistic.errors, statistic.errors)
+    half = t * np.sqrt(squares * n / (n - 1))
     union = unlimited & (intervals.method != "none")
+    t_low = np.where(union, statistic.values - half, np.nan)
+    t_high = np.where(union, statistic.values + half, np.nan)
     return Intervals(
-        low=np.where(union, np.fmin(intervals.low, values - half), intervals.low),
-        high=np.where(union, np.fmax(intervals.high, values + half), intervals.high),
+        low=np.fmin(intervals.low, t_low),
+        high=np.fmax(intervals.high, t_high),
         method=np.where(union, "bca-t", intervals.method),
     )
 
 
 def _closed(
-    sides: Sequence[Array],
-    metrics_of: MetricsOf,
-    errors: Array,
-    bias: Array,
+    statistic: Statistic,
     wanted: Array,
     resampling: Resampling,
 ) -> Intervals:
     """The closed form of many units."""
-    totals = [over_units(sums) for sums in sides]
-    directions = [errors.T @ sums for sums in sides]
+    errors = statistic.errors
+    directions = [errors.T @ sums for sums in statistic.sides]
 
     def curve(step: Array) -> Array:
         moved = []
-        for total, direction in zip(totals, directions):
+        for total, direction in zip(statistic.totals, directions):
             moved.append(total[..., None, :] + step[:, None] * direction)
-        return np.diagonal(metrics_of(*moved))
+        return np.diagonal(statistic.metrics_of(*moved))
 
     intervals = Intervals.none(len(wanted))
-    wanted = wanted & varies(errors, metrics_of(*totals))
-    low, high = closed_bounds(errors, bias, curve, resampling)
+    low, high = closed_bounds(errors, statistic.bias, curve, resampling)
     intervals.fill(
-        wanted,
+        wanted & varies(errors, statistic.values),
         low,
         high,
         CLOSED[resampling.method],
@@ -137,24 +136,22 @@ def _closed(
 
 
 def _drawn(
-    sides: Sequence[Array],
-    metrics_of: MetricsOf,
+    statistic: Statistic,
     wanted: Array,
     tails: Array,
     resampling: Resampling,
 ) -> Intervals:
     """The bootstrap. `tails` (metrics): the probability that lies outside on each side."""
-    totals = [sums.sum(axis=-2) for sums in sides]
-    values = metrics_of(*totals)
+    values = statistic.values
     one_left_out = []
-    for total, sums in zip(totals, sides):
+    for total, sums in zip(statistic.totals, statistic.sides):
         one_left_out.append(total[..., None, :] - sums)
-    jackknife = metrics_of(*one_left_out)
+    jackknife = statistic.metrics_of(*one_left_out)
     wanted = wanted & varies(jackknife, values)
     intervals = Intervals.none(len(values))
     if not wanted.any():
         return intervals
-    replicates = _replicates(sides, metrics_of, wanted, resampling)
+    replicates = _replicates(statistic, wanted, resampling)
     for column, metric in enumerate(np.flatnonzero(wanted)):
         low, high, method = bounds(
             replicates[:, column],
@@ -170,18 +167,16 @@ def _drawn(
 
 
 def _replicates(
-    sides: Sequence[Array],
-    metrics_of: MetricsOf,
+    statistic: Statistic,
     wanted: Array,
     resampling: Resampling,
 ) -> Array:
     """The wanted metrics of every resample, (resamples, wanted)."""
-    n_units = sides[0].shape[-2]
     rng = np.random.default_rng(resampling.seed)
     replicates = []
-    for weights in resample_weights(n_units, resampling.n_resamples, rng):
-        totals = [weights @ sums for sums in sides]
-        values = metrics_of(*totals)
+    for weights in resample_weights(len(statistic.errors), resampling.n_resamples, rng):
+        totals = [weights @ sums for sums in statistic.sides]
+        values = statistic.metrics_of(*totals)
         replicates.append(values[:, wanted])
     return np.concatenate(replicates)
 

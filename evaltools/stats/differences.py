@@ -18,7 +18,7 @@ import pandas as pd
 from ..core.resampling import COMPONENTS, Resampling
 from . import claims
 from .arrays import Array
-from .bootstrap import resampled
+from .bootstrap import Statistic, resampled
 from .bounds import Intervals
 from .equivalence import equivalence_confidence
 from .evidence import Evidence
@@ -106,7 +106,7 @@ def _intervals(
         intervals.fill(differs & has_limits & one_seed & few_decide, low, high, "mover")
     to_draw = one_seed & (intervals.method == "none")
     if to_draw.any():
-        drawn = _bootstrap(tested.paired, ~has_limits, to_draw, resampling)
+        drawn = _bootstrap(tested.paired, to_draw, resampling)
         intervals.fill(drawn.method != "none", drawn.low, drawn.high, drawn.method)
     half = tested.error * tested.spread.widest(resampling.confidence)[1]
     intervals.fill(varies, delta - half, delta + half, COMPONENTS)
@@ -141,18 +141,16 @@ def _mover_bounds(
 
 def _bootstrap(
     paired: Paired,
-    unlimited: Array,
     to_draw: Array,
     resampling: Resampling,
 ) -> Intervals:
     """Bootstrap intervals of the metrics `to_draw`: the same draws of units for both sides."""
-    return resampled(
-        [paired.baseline.sums, paired.candidate.sums],
-        paired.delta_of,
-        paired.errors,
-        paired.bias,
-        paired.n_units,
-        unlimited,
-        to_draw,
-        resampling,
+    statistic = Statistic(
+        sides=[paired.baseline.sums, paired.candidate.sums],
+        metrics_of=paired.delta_of,
+        n_units=paired.n_units,
+        unlimited=~np.isfinite(paired.baseline.compiled.ends).all(axis=0),
+        errors=paired.errors,
+        bias=paired.bias,
     )
+    return resampled(statistic, to_draw, resampling)

@@ -19,7 +19,7 @@ from ..core.metric import Metric, MetricTable
 from ..core.metric_matrix import Compiled, column_values, compile_table
 from ..core.resampling import Resampling
 from .arrays import Array
-from .bootstrap import resampled
+from .bootstrap import Statistic, resampled
 from .bounds import Intervals
 from .design import add_rows
 from .influence import Cells
@@ -96,7 +96,6 @@ def estimate_run(
 ) -> pd.DataFrame:
     """The estimates of one run, as `estimate`, in the form of `core.estimates`."""
     estimates = []
-    order: list[int] = []
     groups = measured_groups(table, [units], unit)
     # the texts of samples would be copied for every group
     units = units[[unit, *compile_table(table).columns]]
@@ -110,10 +109,9 @@ def estimate_run(
             len(names),
         ):
             sums = unit_sums(rows, compiled.columns, index)
-            estimates.append(_estimates(compiled, sums, resampling))
-            order += metrics
-    in_order = pd.concat(estimates, ignore_index=True).iloc[np.argsort(order)]
-    return complete(in_order.reset_index(drop=True))
+            of_group = _estimates(compiled, sums, resampling)
+            estimates.append(of_group.set_index(pd.Index(metrics)))
+    return complete(pd.concat(estimates).sort_index())
 
 
 def _estimates(
@@ -168,16 +166,15 @@ def run_intervals(
         score = Intervals.none(len(values))
         z = normal_quantile(resampling.confidence)
         score.fill(known, *score_interval(share, trials, z), "wilson")
-    drawn = resampled(
+    statistic = Statistic(
         sides=[run.sums[0]],
         metrics_of=compiled.values,
-        errors=run.errors[0],
-        bias=run.bias[0],
         n_units=n_units,
         unlimited=~np.isfinite(compiled.ends).all(axis=0),
-        wanted=carried,
-        resampling=resampling,
+        errors=run.errors[0],
+        bias=run.bias[0],
     )
+    drawn = resampled(statistic, carried, resampling)
     least, most = compiled.ends
     intervals = Intervals.none(len(values))
     intervals.fill(

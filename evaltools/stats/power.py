@@ -11,7 +11,7 @@ open.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,8 @@ from .simulation import simulated_power
 from .variance import Components
 from .within_units import CLUSTER_SIZE, TRIALS, within_units
 
-Sizes = Mapping[str, Sequence[int] | None]
-"""Column of a plan (TRIALS, CLUSTER_SIZE) -> the numbers that are asked for, None for none."""
+Sizes = Mapping[str, Sequence[int]]
+"""Column of a plan (TRIALS, CLUSTER_SIZE) -> the numbers that are asked for."""
 
 CONTRACT = (
     "seeds", "samples", "power", "samples_low", "samples_high", "calls", "rows_per_sample",
@@ -67,6 +67,15 @@ PILOTS = 400
 LIKELY = 0.9
 """Share of these whose number of samples lies from samples_low to samples_high, so that the range
 holds the truth in about 80% of pilots: the components are not all that a pilot leaves open."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a study is to find: a true difference, with so much power, at the level of its intervals."""
+
+    difference: float
+    power: float = 0.8
+    confidence: float = 0.95
 
 
 def plan(
@@ -113,16 +122,18 @@ def plan(
     0      1      178    178
     """
     resampling = resampling or Resampling()
-    sizes = {TRIALS: trials, CLUSTER_SIZE: cluster_size}
-    _require_settings(difference, power, seeds, sizes, resampling.confidence)
+    goal = Goal(difference, power, resampling.confidence)
+    asked = {TRIALS: trials, CLUSTER_SIZE: cluster_size}
+    sizes = {kind: numbers for kind, numbers in asked.items() if numbers is not None}
+    _require_settings(goal, seeds, sizes)
     first = pilot(conditions, table, unit, metric, resampling)
     first.require(difference, unit)
-    wanted = _Wanted.of(first, difference, power, resampling)
+    of_pilot = _Planning(_with_known_seeds(first), likely(first, resampling.seed), goal, resampling)
     rows = []
-    for of_size in _sizes(wanted, conditions, table, unit, sizes):
-        of_size.pilot.require(difference, unit)
+    for planning in _sizes(of_pilot, conditions, table, unit, sizes):
+        planning.pilot.require(difference, unit)
         for k in dict.fromkeys(seeds):
-            rows.append(_row(of_size, k))
+            rows.append(_row(planning, k))
             done(f"{k} seeds")
     frame = pd.DataFrame(rows, columns=list(CONTRACT))
     frame["rows_per_sample"] *= _rows_per_sample(conditions, unit)
@@ -132,30 +143,30 @@ def plan(
 
 
 def _sizes(
-    wanted: _Wanted,
+    planning: _Planning,
     conditions: Sequence[Runs],
     table: MetricTable,
     unit: str,
     sizes: Sizes,
-) -> Iterator[_Wanted]:
-    """What is wanted at each of the sizes that are asked for; at that of the pilot without any."""
-    asked = [kind for kind, numbers in sizes.items() if numbers is not None]
-    if not asked:
-        yield wanted
+) -> Iterator[_Planning]:
+    """The planning at each of the sizes that are asked for; at that of the pilot without any."""
+    if not sizes:
+        yield planning
         return
-    kind = asked[0]
-    compiled = compile_table(subset(table, [wanted.pilot.metric.name]))
+    [(kind, numbers)] = sizes.items()
+    compiled = compile_table(subset(table, [planning.pilot.metric.name]))
     here = within_units(conditions, compiled, unit, kind)
-    rng = np.random.default_rng([wanted.resampling.seed, 1])
+    rng = np.random.default_rng([planning.resampling.seed, 1])
     chance = _mean_square_draws(here.df, rng)
     likely_here = replace(here, sample=here.sample * chance, residual=here.residual * chance)
-    for size in dict.fromkeys(sizes[kind] or ()):
-        planned = here.planned(wanted.pilot.components, size)
+    for size in dict.fromkeys(numbers):
+        planned = here.planned(planning.pilot.components, size)
         yield replace(
-            wanted,
-            pilot=wanted.pilot.varying(planned),
-            others=likely_here.planned(wanted.others, size),
-            size={kind: size, "rows_per_sample": size / here.size},
+            planning,
+            pilot=planning.pilot.varying(planned),
+            others=likely_here.planned(planning.others, size),
+            columns={kind: size},
+            rows_per_sample=size / here.size,
         )
 
 
@@ -170,56 +181,56 @@ def _rows_per_sample(
 
 
 def _require_settings(
-    difference: float,
-    power: float,
+    goal: Goal,
     seeds: Sequence[int],
     sizes: Sizes,
-    confidence: float,
 ) -> None:
     """UsageError for settings out of range."""
-    if not 0 < difference < np.inf:
+    if not 0 < goal.difference < np.inf:
         raise UsageError(
             "difference: expected a finite number above 0, got {difference}",
-            difference=f"{difference:g}",
+            difference=f"{goal.difference:g}",
         )
-    if not 1 - confidence < power < 1:
+    if not 1 - goal.confidence < goal.power < 1:
         raise UsageError(
             "power: expected a number between {least:.2g} and 1, got {power}",
-            least=1 - confidence,
-            power=f"{power:g}",
+            least=1 - goal.confidence,
+            power=f"{goal.power:g}",
         )
     if not seeds or min(seeds) < 1:
         raise UsageError("seeds: expected numbers of seeds, 1 or more")
-    asked = [numbers for numbers in sizes.values() if numbers is not None]
-    if len(asked) > 1:
+    if len(sizes) > 1:
         raise UsageError("trials, cluster_size: one of them can be planned for, not both")
-    if any(not numbers or min(numbers) < 1 for numbers in asked):
-        raise UsageError("trials, cluster_size: expected numbers of 1 or more")
+    for numbers in sizes.values():
+        if not numbers or min(numbers) < 1:
+            raise UsageError("trials, cluster_size: expected numbers of 1 or more")
 
 
 def likely(
-    c: Components,
-    n: int,
-    known: float,
-    seeds: int,
-    df_seeds: float,
-    rng: np.random.Generator,
+    pilot: Pilot,
+    seed: int,
 ) -> Components:
-    """PILOTS other sets of components under which these are as likely (Weerahandi).
+    """PILOTS other sets of components under which those of a pilot are as likely (Weerahandi).
 
     These make a generalized interval. Every mean square is taken by its degrees of freedom over
-    a chi-square draw. Those of the samples are `known` - 1: fewer than n - 1, where a few samples
-    hold most of the variance. `df_seeds` are those of the seeds.
+    a chi-square draw. Those of the samples are `pilot.known` - 1: fewer than n - 1, where a few
+    samples hold most of the variance.
     """
-    of_sample = _mean_square_draws(known - 1.0, rng)
-    of_seed = _mean_square_draws(df_seeds, rng)
-    of_residual = _mean_square_draws((known - 1.0) * (seeds - 1.0), rng)
+    c, n, seeds = pilot.components, pilot.n, pilot.seeds
+    df_samples = pilot.known - 1.0
+    rng = np.random.default_rng(seed)
+    of_sample = _mean_square_draws(df_samples, rng)
+    of_seed = _mean_square_draws(pilot.df_seeds, rng)
+    of_residual = _mean_square_draws(df_samples * (seeds - 1.0), rng)
     residual = c.residual * of_residual
     between_seeds = (c.residual + n * c.seed) * of_seed
     between_samples = (c.residual + seeds * c.sample) * of_sample
-    seed = np.maximum(between_seeds - residual, 0.0) / n
-    sample = np.maximum(between_samples - residual, 0.0) / seeds
-    return Components(seed, sample, residual, c.sides)
+    return Components(
+        seed=np.maximum(between_seeds - residual, 0.0) / n,
+        sample=np.maximum(between_samples - residual, 0.0) / seeds,
+        residual=residual,
+        sides=c.sides,
+    )
 
 
 def _mean_square_draws(
@@ -232,135 +243,60 @@ def _mean_square_draws(
 
 def approximate(
     c: Components,
-    difference: float,
+    goal: Goal,
     n: Any,
     seeds: int,
-    confidence: float,
 ) -> Array:
-    """Probability that a true difference is found, for normal cells.
+    """Probability that the true difference is found, for normal cells.
 
     The study has n samples under each of so many seeds. Several seeds: noncentral t at the
     spread to expect. One seed: normal; its seed's own variance moves the difference that is seen,
     and no standard error knows of it.
 
-    >>> round(float(approximate(Components(0.0, 0.04, 0.0), 0.05, 100, 1, 0.95)), 2)
+    >>> round(float(approximate(Components(0.0, 0.04, 0.0), Goal(0.05), 100, 1)), 2)
     0.7
     """
-    error, critical, df = c.spread(n, seeds).widest(confidence)
+    error, critical, df = c.spread(n, seeds).widest(goal.confidence)
     if seeds == 1:
-        return ndtr((difference - critical * error) / np.sqrt(c.seed + error**2))
+        return ndtr((goal.difference - critical * error) / np.sqrt(c.seed + error**2))
     # far out nctdtr gives nan, which is a power of 1
-    return 1 - np.nan_to_num(nctdtr(df, difference / error, critical))
+    return 1 - np.nan_to_num(nctdtr(df, goal.difference / error, critical))
 
 
 def needed(
     c: Components,
-    difference: float,
+    goal: Goal,
     seeds: int,
-    power: float,
-    confidence: float,
 ) -> Array:
-    """The least n with that power (`approximate`), from MIN_UNITS to MOST; inf for more.
+    """The least n with the power wanted (`approximate`), from MIN_UNITS to MOST; inf for more.
 
-    >>> float(needed(Components(0.0, 0.04, 0.0), 0.05, 3, 0.8, 0.95))
+    >>> float(needed(Components(0.0, 0.04, 0.0), Goal(0.05), 3))
     128.0
     """
-    shape = np.shape(c.seed)
 
     def is_enough(n: Array) -> Array:
         # the power of nan is never enough
-        return approximate(c, difference, n, seeds, confidence) >= power
+        return approximate(c, goal, n, seeds) >= goal.power
 
-    most = np.full(shape, float(MOST))
-    n = least(is_enough, np.full(shape, float(MIN_UNITS)), most)
+    most = np.full(np.shape(c.seed), float(MOST))
+    n = least(is_enough, np.full_like(most, MIN_UNITS), most)
     return np.where(is_enough(most), np.ceil(n - 0.01), np.inf)
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What a plan looks for: so much power for a true difference, planned from a pilot.
+class _Planning:
+    """What is planned from a pilot.
 
-    `others`: sets of components that are as likely as the pilot's. `size`: what the row of the plan
-    says of the rows of a sample; `rows_per_sample` is a multiple of those in the pilot.
+    `others`: sets of components that are as likely as the pilot's. `columns`: TRIALS or
+    CLUSTER_SIZE, where one is asked for; `rows_per_sample` is a multiple of those in the pilot.
     """
 
     pilot: Pilot
     others: Components
-    difference: float
-    power: float
+    goal: Goal
     resampling: Resampling
-    size: Mapping[str, float]
-
-    @classmethod
-    def of(
-        cls,
-        pilot: Pilot,
-        difference: float,
-        power: float,
-        resampling: Resampling,
-    ) -> _Wanted:
-        """With the samples of the pilot, whose seeds count if it tells their spread from chance."""
-        rng = np.random.default_rng(resampling.seed)
-        others = likely(
-            pilot.components,
-            pilot.n,
-            pilot.known,
-            pilot.seeds,
-            pilot.df_seeds,
-            rng,
-        )
-        size = {"rows_per_sample": 1.0}
-        return cls(
-            _with_known_seeds(pilot),
-            others,
-            difference,
-            power,
-            resampling,
-            size,
-        )
-
-    def needed(
-        self,
-        components: Components,
-        seeds: int,
-    ) -> Array:
-        """`needed` for normal cells of these components."""
-        confidence = self.resampling.confidence
-        return needed(
-            components,
-            self.difference,
-            seeds,
-            self.power,
-            confidence,
-        )
-
-    def more_for_doubt(
-        self,
-        others: Components,
-        seeds: int,
-        normal: float,
-    ) -> float:
-        """How many times `normal` the samples must be for the power wanted on average over `others`.
-
-        A pilot whose units vary too little by chance costs more power than one in which they vary
-        too much brings.
-        """
-        if not np.isfinite(normal):
-            return 1.0
-        confidence = self.resampling.confidence
-
-        def is_enough(times: Array) -> bool:
-            n = times * normal
-            power = approximate(
-                others,
-                self.difference,
-                n,
-                seeds,
-                confidence,
-            )
-            return bool(power.mean() >= self.power)
-
-        return float(least(is_enough, 1.0, MOST_DOUBT))
+    columns: Mapping[str, int] = field(default_factory=dict)
+    rows_per_sample: float = 1.0
 
     def power_of(
         self,
@@ -368,25 +304,9 @@ class _Wanted:
         seeds: int,
     ) -> float:
         """Power of n samples under each of so many seeds: simulated, of many samples approximate."""
-        if n <= LARGE:
-            return simulated_power(
-                self.pilot,
-                self.difference,
-                n,
-                seeds,
-                self.resampling,
-            )
-        confidence = self.resampling.confidence
-        components = self.pilot.components
-        return float(
-            approximate(
-                components,
-                self.difference,
-                n,
-                seeds,
-                confidence,
-            )
-        )
+        if n > LARGE:
+            return float(approximate(self.pilot.components, self.goal, n, seeds))
+        return simulated_power(self.pilot, self.goal.difference, n, seeds, self.resampling)
 
 
 def _with_known_seeds(pilot: Pilot) -> Pilot:
@@ -402,44 +322,58 @@ def _with_known_seeds(pilot: Pilot) -> Pilot:
 
 
 def _row(
-    wanted: _Wanted,
+    planning: _Planning,
     seeds: int,
 ) -> dict[str, float]:
-    """The row of a plan for one number of seeds."""
-    row = {**wanted.size, "seeds": seeds, "samples": np.nan}
-    if wanted.pilot.seeds == 1 < seeds:
+    """The row of a plan for one number of seeds; what it lacks is null."""
+    row = {**planning.columns, "rows_per_sample": planning.rows_per_sample, "seeds": seeds}
+    pilot, goal = planning.pilot, planning.goal
+    if pilot.seeds == 1 < seeds:
         return row
-    components = wanted.pilot.components
-    others = wanted.others
-    open_to = wanted.needed(others, seeds)
+    open_to = needed(planning.others, goal, seeds)
     middle = [(1 - LIKELY) / 2, (1 + LIKELY) / 2]
     low, high = np.quantile(open_to, middle, method="inverted_cdf")
-    if not np.isfinite(low):
-        low = np.nan
+    row["samples_low"] = low if np.isfinite(low) else np.nan
 
-    normal = float(wanted.needed(components, seeds))
-    enough = np.nan
-    if np.isfinite(normal):
-        enough = _enough(wanted, seeds, start=normal)
+    normal = float(needed(pilot.components, goal, seeds))
+    enough = _enough(planning, seeds, normal) if np.isfinite(normal) else np.nan
     if np.isnan(enough):
-        return row | {"power": wanted.power_of(MOST, seeds), "samples_low": low}
-    enough *= wanted.pilot.shortfall
+        return row | {"power": planning.power_of(MOST, seeds)}
     # the approximation may be off for these units; its range is moved by as much
+    enough *= pilot.shortfall
     scale = enough / normal
-    more = wanted.more_for_doubt(replace(others, seed=components.seed), seeds, normal)
-    samples = int(min(np.ceil(enough * more), MOST))
-    low = min(samples, np.ceil(low * scale))
-    high = max(samples, np.ceil(high * scale)) if np.isfinite(high) else np.nan
-    return row | {
-        "samples": samples,
-        "power": wanted.power_of(samples, seeds),
-        "samples_low": low,
-        "samples_high": high,
-    }
+    others = replace(planning.others, seed=pilot.components.seed)
+    times = _for_doubt(others, goal, seeds, normal)
+    samples = int(min(np.ceil(enough * times), MOST))
+    row["samples"] = samples
+    row["power"] = planning.power_of(samples, seeds)
+    row["samples_low"] = min(samples, np.ceil(low * scale))
+    if np.isfinite(high):
+        row["samples_high"] = max(samples, np.ceil(high * scale))
+    return row
+
+
+def _for_doubt(
+    others: Components,
+    goal: Goal,
+    seeds: int,
+    n: float,
+) -> float:
+    """How many times n the samples must be for the power wanted on average over `others`.
+
+    A pilot whose units vary too little by chance costs more power than one in which they vary
+    too much brings.
+    """
+
+    def is_enough(times: Array) -> bool:
+        power = approximate(others, goal, times * n, seeds)
+        return bool(power.mean() >= goal.power)
+
+    return float(least(is_enough, 1.0, MOST_DOUBT))
 
 
 def _enough(
-    wanted: _Wanted,
+    planning: _Planning,
     seeds: int,
     start: float,
 ) -> float:
@@ -448,31 +382,34 @@ def _enough(
     The least number that had the power would be one that was lucky. The line is that of the normal
     quantile of power by the logarithm of samples.
     """
-    critical = ndtri(0.5 + wanted.resampling.confidence / 2)
-    quantile = ndtri(wanted.power)
-    tried: dict[int, float] = {}
+    goal = planning.goal
+    critical = ndtri(0.5 + goal.confidence / 2)
+    wanted = ndtri(goal.power)
+    powers: dict[int, float] = {}
 
     def quantile_at(n: float) -> float:
-        whole = int(np.clip(n, MIN_UNITS, MOST))
-        if whole not in tried:
-            tried[whole] = wanted.power_of(whole, seeds)
-        return float(ndtri(np.clip(tried[whole], LEAST_POWER, 1 - LEAST_POWER)))
+        """The normal quantile of the power of n samples, which is simulated once."""
+        samples = int(np.clip(n, MIN_UNITS, MOST))
+        if samples not in powers:
+            powers[samples] = planning.power_of(samples, seeds)
+        return float(ndtri(np.clip(powers[samples], LEAST_POWER, 1 - LEAST_POWER)))
 
     n = start
     for _ in range(TRIES):
-        seen = quantile_at(n)
-        if abs(ndtr(seen) - wanted.power) <= NEAR:
+        quantile = quantile_at(n)
+        if abs(ndtr(quantile) - goal.power) <= NEAR:
             break
         # a test's distance in standard errors grows with the root of n
-        n = np.clip(n * ((quantile + critical) / (seen + critical)) ** 2, MIN_UNITS, MOST)
+        further = (wanted + critical) / (quantile + critical)
+        n = np.clip(n * further**2, MIN_UNITS, MOST)
     for part in AROUND:
         quantile_at(part * n)
 
-    near = [k for k, power in tried.items() if TOO_FAR < power < 1 - TOO_FAR / 10]
+    near = [tried for tried, power in powers.items() if TOO_FAR < power < 1 - TOO_FAR / 10]
     if len(near) > 1:
-        quantiles = [quantile_at(k) for k in near]
+        quantiles = [quantile_at(tried) for tried in near]
         slope, at_one = np.polyfit(np.log(near), quantiles, 1)
         if slope > 0:
-            line = float(np.exp((quantile - at_one) / slope))
-            return max(line, MIN_UNITS) if line <= MOST else np.nan
-    return n if tried[max(tried)] >= wanted.power else np.nan
+            on_line = float(np.exp((wanted - at_one) / slope))
+            return max(on_line, MIN_UNITS) if on_line <= MOST else np.nan
+    return n if powers[max(powers)] >= goal.power else np.nan

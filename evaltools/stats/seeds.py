@@ -70,7 +70,6 @@ def aggregate(
     for name, runs in conditions.items():
         estimates_of[name] = _estimates_of(runs, table, unit, resampling, known.get(name, {}))
     rows: dict[str, list[pd.DataFrame]] = {name: [] for name in conditions}
-    order: list[int] = []
     frames = [frame for runs in conditions.values() for frame in runs.values()]
     for group in measured_groups(table, frames, unit):
         grids = {name: grid(group.runs(runs), unit) for name, runs in conditions.items()}
@@ -79,13 +78,12 @@ def aggregate(
         for metrics, compiled in metric_groups(table, group.metrics, n_units, n_cells):
             cells = {name: cell_sums(side, compiled) for name, side in grids.items()}
             for name, of_group in _group_rows(cells, estimates_of, resampling).items():
-                rows[name].append(of_group)
-            order += metrics
+                rows[name].append(of_group.set_index(pd.Index(metrics)))
     estimates = {}
     for name, runs in conditions.items():
-        in_order = pd.concat(rows[name], ignore_index=True).iloc[np.argsort(order)]
-        of_claims = with_trials(in_order.reset_index(drop=True), runs.values(), unit)
-        estimates[name] = complete(of_claims, condition=name)
+        in_table_order = pd.concat(rows[name]).sort_index()
+        with_claims = with_trials(in_table_order, runs.values(), unit)
+        estimates[name] = complete(with_claims, condition=name)
     return estimates
 
 

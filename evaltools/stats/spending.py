@@ -20,7 +20,7 @@ from scipy.special import ndtr, ndtri
 from .arrays import Array, least
 
 POINTS = 2001
-"""Points on which the density of the sums is held."""
+"""Sums between the bounds on which studies that go on are held."""
 
 FARTHEST = 10.0
 """No look has a bound beyond so many standard errors."""
@@ -54,58 +54,48 @@ def look_levels(
     [0.0031, 0.049]
     """
     levels: list[float] = []
-    before = 0.0
-    points = density = np.empty(0)
+    # before the first look every study stands at 0
+    sums, share = np.zeros(1), np.ones(1)
+    before = spent_before = 0.0
     for fraction in fractions:
         error = np.sqrt(fraction)
-        growth = fraction - before
-        if before:
-            wanted = spent(fraction, level) - spent(before, level)
-            bound = _bound(points, density, growth, error, wanted)
-        else:
-            bound = float(-ndtri(spent(fraction, level) / 2))
+        step = np.sqrt(fraction - before)
+        spent_now = spent(fraction, level)
+        bound = _bound(sums, share, step, error, spent_now - spent_before)
         levels.append(float(2 * ndtr(-bound)))
         inside = np.linspace(-bound * error, bound * error, POINTS)
-        if before:
-            density = _density(points, density, inside, growth)
-        else:
-            density = _normal(inside, error)
-        points = inside
-        before = fraction
+        share = _shares(sums, share, inside, step)
+        sums = inside
+        before, spent_before = fraction, spent_now
     return levels
 
 
-def _normal(
+def _shares(
     sums: Array,
-    error: float,
+    share: Array,
+    inside: Array,
+    step: float,
 ) -> Array:
-    return np.exp(-((sums / error) ** 2) / 2) / (error * np.sqrt(2 * np.pi))
-
-
-def _density(
-    points: Array,
-    density: Array,
-    sums: Array,
-    growth: float,
-) -> Array:
-    """Density of sums after so much growth, of studies that went on from `points`."""
-    steps = _normal(sums[:, None] - points, np.sqrt(growth))
-    return np.trapezoid(steps * density, points, axis=1)
+    """The share of studies at each of the sums `inside`, one normal step after those at `sums`."""
+    z = (inside[:, None] - sums) / step
+    density = np.exp(-(z**2) / 2) @ share / (step * np.sqrt(2 * np.pi))
+    shares = density * (inside[1] - inside[0])
+    shares[[0, -1]] /= 2  # the trapezoids at the ends have one side
+    return shares
 
 
 def _bound(
-    points: Array,
-    density: Array,
-    growth: float,
+    sums: Array,
+    share: Array,
+    step: float,
     error: float,
     wanted: float,
 ) -> float:
     """The bound, in standard errors, that studies which went on cross with this probability."""
 
     def is_far(bound: Array) -> bool:
-        above = ndtr((points - bound * error) / np.sqrt(growth))
-        below = ndtr((-points - bound * error) / np.sqrt(growth))
-        crossed = np.trapezoid((above + below) * density, points)
-        return bool(crossed <= wanted)
+        above = ndtr((sums - bound * error) / step)
+        below = ndtr((-sums - bound * error) / step)
+        return bool((above + below) @ share <= wanted)
 
     return float(least(is_far, 0.0, FARTHEST))

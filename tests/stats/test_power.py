@@ -23,6 +23,7 @@ from evaltools.stats.influence import Paired, cell_sums
 from evaltools.stats.intervals import MIN_UNITS
 from evaltools.stats.pilot import Pilot, pilot
 from evaltools.stats.power import (
+    Goal,
     CONTRACT,
     MOST,
     approximate,
@@ -102,8 +103,8 @@ def test_approximate_power_is_that_of_the_t_test() -> None:
     """Without a seed component, difference .05, cell variance .04, n = 100: t(99) noncentral at .05 / .02."""
     c = Components(0.0, 0.04, 0.0)
     exact = 1 - stats.nct.cdf(stats.t.ppf(0.975, 99), 99, 2.5)
-    assert approximate(c, 0.05, 100, 3, 0.95) == pytest.approx(exact, abs=1e-6)
-    assert approximate(c, 0.05, 100, 1, 0.95) == pytest.approx(exact, abs=0.01)
+    assert approximate(c, Goal(0.05), 100, 3) == pytest.approx(exact, abs=1e-6)
+    assert approximate(c, Goal(0.05), 100, 1) == pytest.approx(exact, abs=0.01)
 
 
 @settings(max_examples=40, deadline=None)
@@ -114,29 +115,31 @@ def test_needed_is_the_least_number(
     seed: float, sample: float, residual: float, difference: float, k: int
 ) -> None:
     c = Components(seed, sample, residual)
-    n = float(needed(c, difference, k, 0.8, 0.95))
+    goal = Goal(difference)
+    n = float(needed(c, goal, k))
     if n == np.inf:
-        assert approximate(c, difference, MOST, k, 0.95) < 0.8
+        assert approximate(c, goal, MOST, k) < 0.8
     else:
-        assert approximate(c, difference, n, k, 0.95) >= 0.8 - 1e-3
-        assert n == 10 or approximate(c, difference, n - 1.5, k, 0.95) < 0.8
+        assert approximate(c, goal, n, k) >= 0.8 - 1e-3
+        assert n == 10 or approximate(c, goal, n - 1.5, k) < 0.8
 
 
 def test_one_seed_is_bounded_by_the_differences_between_seeds() -> None:
     """A true .05 with seeds that move it by sd .1: at most Phi(.5) = 69% however many samples."""
     c = Components(0.01, 0.04, 0.04)
-    assert approximate(c, 0.05, 1e9, 1, 0.95) == pytest.approx(stats.norm.cdf(0.5), abs=1e-3)
-    assert needed(c, 0.05, 1, 0.8, 0.95) == np.inf
+    assert approximate(c, Goal(0.05), 1e9, 1) == pytest.approx(stats.norm.cdf(0.5), abs=1e-3)
+    assert needed(c, Goal(0.05), 1) == np.inf
 
 
 def test_likely_components_have_the_pilots_in_their_middle() -> None:
-    found = likely(Components(0.01, 0.04, 0.06), 200, 200.0, 5, 4.0, np.random.default_rng(0))
+    cells = np.random.default_rng(1).normal(size=(5, 200))
+    of_five = Pilot(F1, 0.5, cells, Components(0.01, 0.04, 0.06), 200, 5, 4.0)
+    found = likely(of_five, 0)
     assert np.quantile(found.sample, 0.3) < 0.04 < np.quantile(found.sample, 0.7)
     assert np.quantile(found.seed, 0.2) < 0.01 < np.quantile(found.seed, 0.6)
     assert found.seed.std() / found.seed.mean() > 5 * found.residual.std() / found.residual.mean()
-    assert (
-        likely(Components(0.01, 0.04, 0.0), 200, 200.0, 1, 0.0, np.random.default_rng(0)).seed == 0
-    ).all()
+    of_one = Pilot(F1, 0.5, cells[:1], Components(0.01, 0.04, 0.0), 200, 1, 0.0)
+    assert (likely(of_one, 0).seed == 0).all()
 
 
 def test_a_pilot_whose_sides_have_different_numbers_of_seeds_is_of_those_that_both_have() -> None:
@@ -173,8 +176,8 @@ def test_a_pilot_in_which_few_units_differ_is_doubted_as_much_as_the_power_asks_
     runs = [{"": frame(hits)}, {"": frame(better)}]
     planned = plan(runs, [HIT], "id", "hit", 0.1, power=0.9, seeds=[1], resampling=R).iloc[0]
     p = pilot(runs, [HIT], "id", "hit", R)
-    others = likely(p.components, p.n, p.known, 1, 0.0, np.random.default_rng(0))
-    assert approximate(others, 0.1, planned["samples"], 1, 0.95).mean() >= 0.9
+    others = likely(p, 0)
+    assert approximate(others, Goal(0.1, 0.9), planned["samples"], 1).mean() >= 0.9
 
 
 # --- what a pilot is
