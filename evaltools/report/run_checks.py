@@ -33,6 +33,15 @@ if TYPE_CHECKING:
     from .run import Run
     from .study import Study
 
+UNPAIRED_UNITS = (
+    "{left} of {total} units of {name} have no counterpart on the other side and take no part."
+)
+
+UNPAIRED_CELLS = (
+    "{left} of {total} cells (a sample under a seed) of {name} have no counterpart on the other "
+    "side and take no part."
+)
+
 
 def checks_of_units(run: Run) -> list[AnyCheck]:
     """What the checks yield that need no headline: those of every suite, and of the suite."""
@@ -127,14 +136,20 @@ def _notes_on_conditions(study: Study) -> list[Message]:
 
 
 def _notes_on_pairs(study: Study) -> list[Message]:
-    """What the comparison of every candidate with the baseline notes."""
+    """How much of each side of a comparison has no counterpart on the other."""
     messages = []
     for candidate, comparison in study.comparisons.items():
-        for note in comparison.notes:
+        sides = zip((study.baseline, candidate), comparison.unpaired.values())
+        for condition, n_unpaired in sides:
+            if not n_unpaired:
+                continue
+            frames = study.frames(condition).values()
             values = {
-                "baseline": study.baseline,
-                "candidate": candidate,
-                "note": note_message(note),
+                "left": n_unpaired,
+                "total": sum(frame[study.suite.unit].nunique() for frame in frames),
+                "name": condition,
             }
-            messages.append(Message("{baseline} and {candidate}: {note}", values))
+            note = Message(UNPAIRED_CELLS if study.seeded else UNPAIRED_UNITS, values)
+            pair = {"baseline": study.baseline, "candidate": candidate, "note": note}
+            messages.append(Message("{baseline} and {candidate}: {note}", pair))
     return messages

@@ -230,11 +230,6 @@ def _why_too_few(row: Row) -> str:
 
 
 NOTES = {
-    "identical": "The sides are identical: each of {n} paired units has the same counts on both, "
-    "so that there is nothing to compare.",
-    "unpaired-units": "{left} of {total} units of {name} have no counterpart on the other side and take no part.",
-    "unpaired-cells": "{left} of {total} cells (a sample under a seed) of {name} have no counterpart on the other "
-    "side and take no part.",
     "two-seeds": "Two seeds only: intervals that speak for new seeds are very wide.",
     "one-seed": "One seed only: no standard deviation, and the intervals do not speak for another seed.",
     "no-common-sample": "No sample occurs in two seeds: the spread of seeds and of samples cannot be told apart.",
@@ -243,18 +238,6 @@ NOTES = {
     "apart) wherever the two do not differ too much (Bartlett's test, p > {level}).",
 }
 """Code of a note -> its sentence."""
-
-OF_METRICS = {
-    "few-pairs": Message(
-        "fewer than {n} paired units, too few for a verdict",
-        {"n": MIN_UNITS},
-    ),
-    "few-differ": Message("too few units that differ to be told from chance"),
-    "none-differ": Message("the same value on both sides in every paired unit"),
-    "not-paired": Message("no value on both sides, and no verdict"),
-    "some-seeds": Message("a value on both sides in some seeds only, which count alone"),
-}
-"""Code of a note on some metrics -> what these metrics have."""
 
 OF_LABELS = {
     "labels-of-passes": "{metric}: labels are of passes only (mean score {mean}, of all cases {all}): they say nothing "
@@ -270,22 +253,12 @@ OF_LABELS = {
 
 
 def note_message(note: Note) -> Message:
-    """The sentence of a note of a comparison or of seeds. KeyError for an unknown code.
+    """The sentence of a note of seeds. KeyError for an unknown code.
 
     >>> str(note_message(Note("not-in-seeds", {"name": "f1", "seeds": "3"})))
     'f1 is not measured in seed 3; it rests on the other seeds.'
     """
-    if note.code not in OF_METRICS:
-        return Message(NOTES[note.code], note.values)
-    values = {
-        "what": OF_METRICS[note.code],
-        "n": note.values["n"],
-        "total": note.values["total"],
-        "titles": tuple(quoted(title) for title in note.values["titles"]),
-    }
-    if not values["titles"]:
-        return Message("Metrics with {what}: {n} of {total}.", values)
-    return Message("Metrics with {what}: {n} of {total} ({titles}).", values)
+    return Message(NOTES[note.code], note.values)
 
 
 def label_message(
@@ -295,8 +268,3 @@ def label_message(
     """The sentence of a note on the labels of a metric. KeyError for an unknown code."""
     means = {name: number(note.values[name], 2) for name in ("mean", "all")}
     return Message(OF_LABELS[note.code], {"metric": metric, **means})
-
-
-def quoted(title: Message) -> Message:
-    """The title of a metric in quotes."""
-    return Message("“{title}”", {"title": title})

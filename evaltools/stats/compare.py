@@ -26,7 +26,6 @@ from ..core.metric import MetricTable
 from ..core.resampling import Resampling
 from .arrays import Array
 from .claims import with_trials
-from .compare_notes import comparison_notes
 from .declared import Declared, declare
 from .design import Grid, Runs, grid, pair
 from .detectable import smallest_difference, units_needed
@@ -38,7 +37,6 @@ from .intervals import MIN_UNITS
 from .large_samples import metric_groups
 from .max_t import JointTests
 from .measured import measured_groups, one_sided
-from .notes import Note
 
 CONTRACT = (
     "metric", "baseline", "candidate", "value_baseline", "value_candidate", "delta",
@@ -100,13 +98,12 @@ class Comparison:
     verdict and p of its metric.
 
     `unpaired`: side -> its cells that take no part. `identical`: neither side lacks a cell, and every
-    cell is the same on both sides. `notes`: what a reader must know. With many units
+    cell is the same on both sides. With many units
     (`large_samples`) bootstrap and sign flips have closed forms.
     """
 
     table: pd.DataFrame = field(repr=False)
     unpaired: dict[str, int]
-    notes: list[Note]
     paired_by: str
     identical: bool = False
 
@@ -163,11 +160,9 @@ def compare(
     judged = judged.assign(baseline=names[0], candidate=names[1], headline=declared.leading)
     rows = judged.loc[declared.directed, [*CONTRACT, *DETAILS]].reset_index(drop=True)
     rows = with_trials(rows, [*baseline.values(), *candidate.values()], unit)
-    notes = comparison_notes(wholes, pairing, rows, names, measured.identical)
     return Comparison(
         table=rows,
         unpaired=pairing.unpaired,
-        notes=notes,
         paired_by="sample and seed" if pairing.by_seed else "sample",
         identical=measured.identical,
     )

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import evaltools as et
 from evaltools.report.sentences import (
     mde_text,
-    note_message,
     p_equation,
     p_text,
     verdict_parts,
     verdict_text,
     whole_sentence,
 )
-from evaltools.stats.compare import Comparison, compare
-from tests.stats.comparing import CASES, MEAN, R, Runs, compared, differing, rows, two
+from tests.stats.comparing import CASES, compared, differing, rows, two
 
 
 def verdict_sentence(row: Any, confidence: float = 0.95) -> str:
@@ -99,10 +97,7 @@ def test_no_sentence_claims_what_was_not_found(case: str) -> None:
     """No difference is never concluded, 0.0000 never shown for a p, and no id stands where a title is."""
     a, b = CASES[case]
     for c in (compared(a, b), compared(a, {s: f.copy() for s, f in a.items()})):
-        said = [
-            *texts(c),
-            *(verdict_sentence(r) + verdict_text(r) for r in c.table.to_dict("records")),
-        ]
+        said = [verdict_sentence(r) + verdict_text(r) for r in c.table.to_dict("records")]
         for wrong in ("no difference", "no verdict", "no variation", "0.0000", "nan", "micro,"):
             assert not any(wrong in text for text in said), (wrong, said)
 
@@ -114,69 +109,14 @@ def test_p_values_have_three_digits_and_are_never_zero() -> None:
     assert p_text(np.nan) == ""
 
 
-COMPLETE = {
-    "three seeds": (two(), []),
-    "two seeds": (two(seeds=(1, 2)), []),
-    "one seed": (two(seeds=(1,)), []),
-    "one run each": (two(seeds=(None,)), []),
-}
-
-
-def texts(c: Comparison) -> list[str]:
-    """The notes in words."""
-    return [str(note_message(note)) for note in c.notes]
-
-
-@pytest.mark.parametrize("case", COMPLETE)
-def test_notes_say_what_holds_and_nothing_else(case: str) -> None:
-    sides, expected = COMPLETE[case]
-    assert texts(compared(*sides)) == expected
-
-
-def test_each_gap_has_its_own_note_only() -> None:
-    a, b = two()
-    assert texts(compared(a, {s: f.iloc[3:] if s == 42 else f for s, f in b.items()})) == [
-        "3 of 120 cells (a sample under a seed) of baseline have no counterpart on the other side and take no part."
-    ]
-    assert texts(compared(a, {s: f.iloc[3:] for s, f in b.items() if s != 42})) == [
-        "9 of 120 cells (a sample under a seed) of baseline have no counterpart on the other side and take no part.",
-    ]
-    other_label = {(7 if s == 42 else s): f.iloc[3:] for s, f in b.items()}
-    assert texts(compared(a, other_label))[0].startswith(
-        "46 of 120 cells (a sample under a seed) of baseline"
+def test_what_has_no_counterpart_is_noted_and_nothing_else() -> None:
+    scores = pd.Series(np.arange(40) % 5, index=[f"s{i}" for i in range(40)], dtype=float)
+    assert et.compare(scores, scores[::-1] + 1).notes == []
+    shorter = et.compare(scores, scores.iloc[3:] + 1)
+    (note,) = map(str, shorter.notes)
+    assert note.endswith(
+        ": 3 of 40 units of baseline have no counterpart on the other side and take no part."
     )
-    one: Runs = {None: a[42]}
-    other: Runs = {None: b[42]}
-    assert texts(compared(one, {None: other[None].iloc[3:]})) == [
-        "3 of 40 units of baseline have no counterpart on the other side and take no part."
-    ]
-    few = compared({None: a[42].iloc[:9]}, {None: b[42].iloc[:9]})
-    assert texts(few) == [
-        "Metrics with fewer than 10 paired units, too few for a verdict: 4 of 4 (“Mean”, “Errors”, “Micro”, “D”)."
-    ]
-    lacking = compared(
-        a, {s: f.assign(n=f["n"] * (s != 42), y=f["y"] * (s != 42), bad=0) for s, f in b.items()}
-    )
-    assert texts(lacking) == [
-        "Metrics with a value on both sides in some seeds only, which count alone: 3 of 4 (“Mean”, “Errors”, “D”)."
-    ]
-    nowhere = compared(a, {s: f.assign(n=0, y=0.0, bad=0) for s, f in b.items()})
-    assert texts(nowhere) == [
-        "Metrics with no value on both sides, and no verdict: 3 of 4 (“Mean”, “Errors”, “D”)."
-    ]
-    some = compared(*differing(5), headline=("mean",))
-    assert texts(some) == [
-        "Metrics with too few units that differ to be told from chance: 2 of 4 (“Mean”, “D”).",
-        "Metrics with the same value on both sides in every paired unit: 2 of 4 (“Errors”, “Micro”).",
-    ]
-
-
-def test_a_note_about_many_metrics_names_none() -> None:
-    many = [replace(MEAN, name=f"m{i}", title=f"M{i}") for i in range(9)]
-    many.append(replace(MEAN, name="alias", alias_of="m0"))
-    a, b = ({s: f.iloc[:9] for s, f in side.items()} for side in two(seeds=(None,)))
-    (note,) = texts(compare(a, b, many, "id", R, ("m1",), n_permutations=99))
-    assert note == "Metrics with fewer than 10 paired units, too few for a verdict: 9 of 9."
 
 
 @pytest.mark.parametrize(("m", "few"), [(5, True), (6, False)])

@@ -23,9 +23,9 @@ from evaltools.stats.influence import Paired, cell_sums
 from evaltools.stats.intervals import MIN_UNITS
 from evaltools.stats.pilot import Pilot, pilot
 from evaltools.stats.power import (
-    Goal,
     CONTRACT,
     MOST,
+    Goal,
     approximate,
     likely,
     needed,
