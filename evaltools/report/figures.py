@@ -9,24 +9,32 @@ Data without rows give a figure that says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from ..core.language import say
+from ..core.metric import metric_title
 from .chart import Chart, shown, styled
 from .fonts import ANSWERED
+from .markdown import ARROWS
+from .strip import SMALL_N
 
 WIDTH, ROW, TALLEST = 5.0, 0.34, 160.0
 """Width of a figure, height of a row, and the greatest height of a figure, in inches.
 
 Scaled to the 370 pixels that a phone gives it, the text of a figure of this width is still 9 pixels high.
 """
+
+ROWS = 60
+"""Metrics of a panel of a forest."""
 
 BINS = 20
 """Bars of a histogram."""
@@ -111,6 +119,174 @@ def add_legend(chart: Chart, handles: Sequence[Any]) -> None:
     chart.set_figheight(chart.get_figheight() + max(0.0, extent.height / chart.dpi - ROW))
 
 
+# --- forest
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What one axis shows."""
+
+    rows: pd.DataFrame
+    """The rows that are drawn."""
+    labels: dict[str, str]
+    """Metric -> its label, from the top down."""
+    xlabel: str
+
+
+@styled
+def forest(
+    frame: pd.DataFrame,
+    *,
+    title: str,
+    zero: bool = False,
+    claim: str = "",
+) -> Chart:
+    """A line of the figure for each metric, from the top down, with a dot and its interval for each condition.
+
+    Columns: those of `core.estimates`, and `axis`, the name of the axis on which a row stands; each axis has a panel of
+    its own. A mark is hollow below SMALL_N units; null value: "not measured"; null interval: a bare tick. n stands
+    beside the metrics where it differs between them, else under the axis. `zero` draws a line at 0, for differences;
+    `claim` goes under the last axis.
+    """
+    if frame.empty:
+        return nothing(title)
+    conditions = list(frame["condition"].unique())
+    panels = []
+    heights = []
+    for axis, rows in frame.groupby("axis", sort=False):
+        panel = _panel(rows, str(axis))
+        panels.append(panel)
+        heights.append(_height(panel, len(conditions)))
+    gaps = 2.2 * (len(panels) - 1)
+    chart, axes = new_chart(
+        title,
+        sum(heights) + gaps,
+        nrows=len(panels),
+        height_ratios=heights,
+    )
+    notes = set[str]()
+    for ax, panel in zip(axes, panels):
+        notes |= _draw_panel(ax, panel, conditions)
+        if zero:
+            ax.axvline(0, color=INK, linewidth=1, zorder=1)
+    if claim:
+        axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}")
+    add_legend(chart, _legend(conditions, notes))
+    return chart
+
+
+def _panel(rows: pd.DataFrame, axis: str) -> Panel:
+    """The first ROWS metrics of an axis, with n beside them or under the axis."""
+    metrics = rows.groupby("metric", sort=False)
+    sizes = metrics["n_units"].agg(_span)
+    of_one_size = sizes.nunique() == 1
+    labels = {}
+    for name, metric in metrics.first().head(ROWS).iterrows():
+        label = shown(say(metric_title(str(name), metric["title"])))
+        arrow, _ = ARROWS.get(metric["better"], ("", ""))
+        label = f"{label} {arrow}".rstrip()
+        if sizes[name] and not of_one_size:
+            label += f"  n={sizes[name]}"
+        labels[str(name)] = label
+    lines = [axis]
+    if of_one_size and sizes.iloc[0]:
+        lines[0] += f" (n = {sizes.iloc[0]})"
+    n_undrawn = len(sizes) - len(labels)
+    if n_undrawn:
+        lines.append(say("{n:,} more not drawn; the table has them all", n=n_undrawn))
+    xlabel = "\n".join(shown(line, 44) for line in lines)
+    is_drawn = rows["metric"].isin(labels)
+    return Panel(rows[is_drawn], labels, xlabel)
+
+
+def _span(numbers: pd.Series) -> str:
+    """ "40" or "12 to 40"; "" where all are null."""
+    if numbers.isna().all():
+        return ""
+    least, most = f"{numbers.min():,.0f}", f"{numbers.max():,.0f}"
+    return least if least == most else least + say(" to ") + most
+
+
+def _height(panel: Panel, n_marks: int) -> float:
+    """Rows of height that labels need: for the lines of the longest, or the marks that stand side by side in each."""
+    most_lines = max(1 + label.count("\n") for label in panel.labels.values())
+    height = max(1.0, 0.55 * n_marks, 0.52 * most_lines)
+    return len(panel.labels) * height
+
+
+def _legend(conditions: Sequence[str], notes: set[str]) -> list[Line2D]:
+    """The entries of the legend: the conditions where there are any, and what hollow marks and ticks mean."""
+    entries = []
+    if any(conditions):
+        for index, condition in enumerate(conditions):
+            entries.append(legend_entry(shown(condition), *look(index)))
+    if "few" in notes:
+        text = say("fewer than {n} units", n=SMALL_N)
+        entries.append(legend_entry(text, MUTED, "o", True))
+    if "bare" in notes:
+        entries.append(legend_entry(say("no interval"), MUTED, "|"))
+    return entries
+
+
+def _draw_panel(
+    ax: Axes,
+    panel: Panel,
+    conditions: Sequence[str],
+) -> set[str]:
+    """Draw the marks of one axis; gives what the legend explains."""
+    metrics = list(panel.labels)
+    notes = set()
+    for _, row in panel.rows.iterrows():
+        index = conditions.index(row["condition"])
+        step = index - (len(conditions) - 1) / 2
+        y = metrics.index(row["metric"]) + step * 0.72 / len(conditions)
+        note = _draw_interval(ax, y, row, *look(index))
+        notes.add(note)
+    ax.set_yticks(range(len(metrics)), list(panel.labels.values()))
+    ax.set_ylim(len(metrics) - 0.5, -0.5)
+    ax.grid(axis="y", visible=False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel(panel.xlabel)
+    return notes
+
+
+def _draw_interval(
+    ax: Axes,
+    y: float,
+    row: pd.Series,
+    colour: str,
+    marker: str,
+) -> str:
+    """Draw one value with its interval at height y; gives what the legend explains of the mark: "few", "bare" or ""."""
+    if pd.isna(row["value"]):
+        ax.annotate(
+            say("not measured"),
+            (0.01, y),
+            xycoords=("axes fraction", "data"),
+            color=MUTED,
+            fontsize=8.5,
+            va="center",
+        )
+        return ""
+    if pd.isna(row["ci_low"]):
+        ax.plot(row["value"], y, **mark_style(colour, "|"), zorder=3)
+        return "bare"
+    is_small = bool(row["n_units"] < SMALL_N)
+    ax.plot(
+        [row["ci_low"], row["ci_high"]],
+        [y, y],
+        color=colour,
+        linewidth=2,
+        solid_capstyle="butt",
+        zorder=2,
+    )
+    ax.plot(row["value"], y, **mark_style(colour, marker, is_small), zorder=3)
+    return "few" if is_small else ""
+
+
+# --- single units
+
+
 @styled
 def distribution(
     frame: pd.DataFrame,
@@ -164,8 +340,6 @@ def paired(
     frame: pd.DataFrame,
     *,
     title: str,
-    before: str = "before",
-    after: str = "after",
     xlabel: str = "before",
     ylabel: str = "after",
     better: str = "higher",
@@ -175,21 +349,21 @@ def paired(
     Columns `before` and `after`; a row with a null in either takes no part. Where many units share a place the
     mark grows with their number. Counts of improved, same and worsened stand in the legend.
     """
-    pairs = frame[[before, after]].astype(float).dropna()
+    pairs = frame[["before", "after"]].astype(float).dropna()
     if pairs.empty:
         return nothing(title)
     chart, (ax,) = new_chart(title, 12)
     low, high = _square(pairs)
     ax.plot((low, high), (low, high), color=MUTED, linewidth=1, zorder=1)
-    change = pairs[after] - pairs[before]
+    change = pairs["after"] - pairs["before"]
     kinds = _kinds_of_change(-change if better == "lower" else change)
     keys = []
     for (name, colour), marker in zip(CHANGES.items(), ("^", "o", "v")):
         is_kind = kinds == name
         spots = pairs[is_kind].round(6).value_counts(sort=False).reset_index(name="n")
         ax.scatter(
-            spots[before],
-            spots[after],
+            spots["before"],
+            spots["after"],
             s=26 * np.sqrt(spots["n"].to_numpy(dtype=float)),
             c=colour,
             marker=marker,
@@ -216,5 +390,4 @@ def _square(pairs: pd.DataFrame) -> tuple[float, float]:
 
 def _kinds_of_change(gains: pd.Series) -> np.ndarray:
     """The key of CHANGES that each gain belongs to."""
-    is_change = gains.abs() > 1e-12
-    return np.where(is_change, np.where(gains > 0, "improved", "worsened"), "same")
+    return np.select([gains > 1e-12, gains < -1e-12], ["improved", "worsened"], "same")

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.language import say
-from ..core.metric import Difference
+from ..core.metric import AnyMetric, Difference
 from ..stats.claims import THIS_SYSTEM
 from . import study_tables
 from .markdown import titled
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from .study import Study
 
 
-def _by_scale(
+def _with_axes(
     rows: pd.DataFrame,
     shown: Run | Study,
     xlabel: str,
-) -> dict[str, Any]:
-    """The rows for `dots`, with a panel for each metric without limits: characters and rates never share an axis."""
+) -> pd.DataFrame:
+    """The rows for `forest`: a metric without limits has an axis of its own, as characters and rates never share one."""
     own_axis = {}
-    for scaled in by_scale(rows.to_dict("records"), shown.metrics):
-        if scaled.is_open:
-            own_axis[scaled.rows[0]["metric"]] = scaled.rows[0]["title"]
-    if not own_axis or rows["metric"].nunique() == 1:
-        return {"frame": rows, "xlabel": xlabel}
-    axis = rows["metric"].map(own_axis).fillna(xlabel)
-    return {"frame": rows.assign(axis=axis), "xlabel": xlabel, "panel": "axis"}
+    if rows["metric"].nunique() > 1:
+        for scaled in by_scale(rows.to_dict("records"), shown.metrics):
+            if scaled.is_open:
+                name = scaled.rows[0]["metric"]
+                own_axis[name] = _title(shown, name)
+    axes = [own_axis.get(name, xlabel) for name in rows["metric"]]
+    return rows.assign(axis=axes)
 
 
 def _title(shown: Run | Study, name: str) -> str:
@@ -44,17 +44,7 @@ def _title(shown: Run | Study, name: str) -> str:
     return titled(metric.shown_title, metric.better)
 
 
-class _Plots:
-    """Figures by their names."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"no figure {name!r}; there are {', '.join(dir(self))}")
-
-    def __repr__(self) -> str:
-        return f"<figures: {', '.join(dir(self))}>"
-
-
-class RunPlots(_Plots):
+class RunPlots:
     """The figures of a run."""
 
     def __init__(self, run: Run):
@@ -74,12 +64,12 @@ class RunPlots(_Plots):
         >>> run.plot.forest("fix_rate_refpol")
         <figure: Headline metrics>
         """
-        from .dots import dots
+        from .figures import forest
 
         run = self._run
         estimates = run.estimates_of(*(metrics or run.headline))
         xlabel = say("value with {level} interval", level=run.resampling.percent)
-        return dots(**_by_scale(estimates, run, xlabel), title=title)
+        return forest(_with_axes(estimates, run, xlabel), title=title)
 
     def paired(self, metric: str | None = None) -> Any:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
@@ -89,21 +79,18 @@ class RunPlots(_Plots):
         from .figures import paired
 
         run = self._run
-        difference = self._headline_difference() if metric is None else run.metric(metric)
+        difference: AnyMetric | None = self._headline_difference()
+        if metric or difference is None:
+            difference = run.metric(metric or run.primary)
         if not isinstance(difference, Difference):
-            if metric:
-                raise UsageError(
-                    "{metric} is no difference of two metrics, with a before and an after",
-                    metric=metric,
-                )
             raise UsageError(
-                "the headline of {run} has no difference of two metrics, with a before and an after",
-                run=run.name,
+                "{metric} is no difference of two metrics, with a before and an after",
+                metric=difference.name,
             )
         before, after = difference.subtrahend, difference.minuend
         frame = pd.DataFrame({"before": run.unit_values(before), "after": run.unit_values(after)})
         return paired(
-            frame.dropna(),
+            frame,
             title=say("Each unit before and after"),
             xlabel=_title(run, before),
             ylabel=_title(run, after),
@@ -130,7 +117,7 @@ class RunPlots(_Plots):
         )
 
 
-class StudyPlots(_Plots):
+class StudyPlots:
     """The figures of a study."""
 
     def __init__(self, study: Study):
@@ -146,12 +133,12 @@ class StudyPlots(_Plots):
 
     def forest(self) -> Any:
         """The differences of the headline metrics to the baseline, with their intervals."""
-        from .dots import dots
+        from .figures import forest
 
         study = self._study
         xlabel = say("candidate less baseline, {level} interval", level=study.resampling.percent)
-        return dots(
-            **_by_scale(study_tables.deltas(study), study, xlabel),
+        return forest(
+            _with_axes(study_tables.deltas(study), study, xlabel),
             title="Differences to the baseline",
             zero=True,
             claim=self._claim(),
@@ -159,7 +146,7 @@ class StudyPlots(_Plots):
 
     def scores(self) -> Any:
         """The headline metrics of every condition, with their intervals."""
-        from .dots import dots
+        from .figures import forest
 
         study = self._study
         what = say("mean over seeds") if study.seeded else say("value")
@@ -167,8 +154,8 @@ class StudyPlots(_Plots):
         title = "Headline metrics by condition" if several else "Headline metrics"
         claim = self._claim() if study.seeded else say("claim: {claim}", claim=say(THIS_SYSTEM))
         xlabel = say("{what}, {level} interval", what=what, level=study.resampling.percent)
-        return dots(
-            **_by_scale(study_tables.estimates(study), study, xlabel),
+        return forest(
+            _with_axes(study_tables.estimates(study), study, xlabel),
             title=title,
             claim=claim,
         )
@@ -185,10 +172,9 @@ class StudyPlots(_Plots):
         name = study.candidate(candidate)
         metric_title = _title(study, metric)
         over = say(", mean over seeds") if study.seeded else ""
+        changes = study.changes(metric, name)
         return paired(
-            study.changes(metric, name),
-            before="baseline",
-            after="candidate",
+            changes.rename(columns={"baseline": "before", "candidate": "after"}),
             title=say(
                 "{metric} of each sample: {candidate} against {baseline}",
                 metric=metric_title,

@@ -10,7 +10,7 @@ import pandas as pd
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.report import estimate_tables, figures, tables
-from evaltools.report.dots import dots
+from evaltools.report.figures import forest
 from evaltools.report.samples import Line, Row, Tag, samples
 
 HOSTILE = (
@@ -44,6 +44,8 @@ def estimates(n: int = 12, **columns: Any) -> pd.DataFrame:
             "n_units": 40,
             "group": ["quality", "process"] * (n // 2) + ["quality"] * (n % 2),
             "better": ["higher", "lower", "none"] * (n // 3) + ["higher"] * (n % 3),
+            "condition": "",
+            "axis": "value",
             **columns,
         }
     )
@@ -109,7 +111,7 @@ def notebook() -> Any:
     e = estimates()
     frame = sample_frame()
     before = rng.beta(3, 2, 80).round(2)
-    by_text = estimates(len(HOSTILE)).assign(category=HOSTILE)
+    by_text = estimates(len(HOSTILE)).assign(title=HOSTILE, axis="F1")
     wide = pd.DataFrame(
         rng.normal(size=(40, 14)), columns=[f"a rather long column {i}" for i in range(14)]
     )
@@ -123,12 +125,12 @@ def notebook() -> Any:
         new_markdown_cell(
             "## Headline 결과\n\nWith $5 and **bold**, `code`, and [a link](#samples)."
         ),
-        shown(dots(e, title="Headline metrics 제품 전체#일반"), "dots(estimates)"),
+        shown(forest(e, title="Headline metrics 제품 전체#일반"), "forest(estimates)"),
         shown(
             estimate_tables.estimates_table(e, caption="All metrics"), "estimates_table(estimates)"
         ),
         new_markdown_cell("### By category"),
-        shown(dots(by_text, label="category", title="By category", xlabel="F1"), "dots(...)"),
+        shown(forest(by_text, title="By category"), "forest(...)"),
         new_markdown_cell("## Change"),
         shown(
             figures.paired(pd.DataFrame({"before": before, "after": before}), title="Change"),

@@ -15,7 +15,7 @@ from PIL import Image
 
 from evaltools.report import figures
 from evaltools.report.chart import shown
-from evaltools.report.dots import dots
+from evaltools.report.figures import forest
 from evaltools.report.strip import SMALL_N
 from tests.report.synthetic import HOSTILE, estimates
 
@@ -25,25 +25,22 @@ VALUES = pd.Series(RNG.beta(3, 2, 60).round(3))
 PAIRS = pd.DataFrame({"before": VALUES, "after": VALUES[::-1].to_numpy()})
 
 DRAWN: dict[str, Callable[[], figures.Chart]] = {
-    "dots": lambda: dots(estimates(), title="t"),
-    "dots by condition": lambda: dots(
+    "forest": lambda: forest(estimates(), title="t"),
+    "forest by condition": lambda: forest(
         pd.concat([estimates(condition="m0"), estimates(condition="조건")]),
         title="t",
         zero=True,
         claim="new samples",
     ),
-    "dots by category": lambda: dots(
-        estimates().assign(category=HOSTILE), label="category", title="t"
-    ),
-    "dots in panels": lambda: dots(
+    "forest of hostile titles": lambda: forest(estimates().assign(title=HOSTILE), title="t"),
+    "forest in panels": lambda: forest(
         pd.concat(
             [
-                estimates(4, condition=s, scale=c)
+                estimates(4, condition=s, axis=c)
                 for s in ("a", "b")
                 for c in ("share", "score, 1 to 5")
             ]
         ),
-        panel="scale",
         title="t",
     ),
     "distribution": lambda: figures.distribution(PAIRS, title="t", xlabel="F1"),
@@ -51,16 +48,17 @@ DRAWN: dict[str, Callable[[], figures.Chart]] = {
 }
 
 EMPTY: dict[str, Callable[[], figures.Chart]] = {
-    "dots": lambda: dots(estimates().head(0), title="t"),
-    "dots by category": lambda: dots(
-        estimates().head(0).assign(category=""), label="category", title="t"
-    ),
-    "dots in panels": lambda: dots(estimates().head(0).assign(scale=""), panel="scale", title="t"),
+    "forest": lambda: forest(estimates().head(0), title="t"),
     "distribution": lambda: figures.distribution(
         pd.DataFrame({"a": [np.nan]}), title="t", xlabel="x"
     ),
     "paired": lambda: figures.paired(pd.DataFrame({"before": [np.nan], "after": [1.0]}), title="t"),
 }
+
+
+def named(n: int, **columns: Any) -> pd.DataFrame:
+    """Estimates whose metrics go by their names."""
+    return estimates(n, **columns).assign(title="")
 
 
 def texts(chart: figures.Chart) -> list[str]:
@@ -100,22 +98,22 @@ def test_no_data_is_a_note(name: str) -> None:
 
 
 def test_display_is_one_sharp_png_with_its_width_and_title() -> None:
-    data, metadata = dots(estimates(), title="Headline 제품")._repr_mimebundle_()
+    data, metadata = forest(estimates(), title="Headline 제품")._repr_mimebundle_()
     assert set(data) == {"image/png", "text/plain"}
     assert metadata["image/png"] == {"width": 500, "alt": "Headline 제품"}
-    image = Image.open(io.BytesIO(dots(estimates(), title="t").png()))
+    image = Image.open(io.BytesIO(forest(estimates(), title="t").png()))
     assert image.width == 2 * 500
     assert not {"Software", "Date", "Creation Time"} & set(image.info)
 
 
 def test_intervals_are_those_given() -> None:
     frame = estimates().head(1).assign(value=0.5, ci_low=0.25, ci_high=0.875)
-    lines = [line.get_xdata() for line in dots(frame, title="t").axes[0].lines]
+    lines = [line.get_xdata() for line in forest(frame, title="t").axes[0].lines]
     assert [list(x) for x in lines] == [[0.25, 0.875], [0.5]]
 
 
 def test_what_is_not_measured_and_small_says_so() -> None:
-    chart = dots(estimates(), title="t")
+    chart = forest(estimates(), title="t")
     assert texts(chart).count("not measured") == 1
     assert entries(chart) == ["fewer than 10 units", "no interval"]
     hollow = [line for line in chart.axes[0].lines if line.get_markerfacecolor() == "white"]
@@ -125,20 +123,19 @@ def test_what_is_not_measured_and_small_says_so() -> None:
 
 def test_the_legend_has_no_entry_for_a_mark_that_is_not_drawn() -> None:
     whole = estimates(4).drop(index=[1, 2, 3])
-    assert entries(dots(whole, title="t")) == []
+    assert entries(forest(whole, title="t")) == []
     # a tick cannot be hollow
     few = whole.assign(n_units=[SMALL_N - 1], ci_low=np.nan)
-    assert entries(dots(few, title="t")) == ["no interval"]
-    assert entries(dots(whole.assign(n_units=SMALL_N - 1), title="t")) == ["fewer than 10 units"]
-    assert entries(dots(whole.assign(n_units=SMALL_N), title="t")) == []
+    assert entries(forest(few, title="t")) == ["no interval"]
+    assert entries(forest(whole.assign(n_units=SMALL_N - 1), title="t")) == ["fewer than 10 units"]
+    assert entries(forest(whole.assign(n_units=SMALL_N), title="t")) == []
 
 
 def test_n_stands_under_the_axis_where_it_is_one_and_by_the_rows_where_not() -> None:
-    same = dots(
-        estimates(4).head(3), title="t", xlabel="F1, 0 to 1", claim="new samples, this system"
-    )
+    few = named(4, axis="F1, 0 to 1")
+    same = forest(few.head(3), title="t", claim="new samples, this system")
     assert same.axes[0].get_xlabel() == "F1, 0 to 1 (n = 40)\nnew samples, this system"
-    chart = dots(estimates(4), label="metric", title="t", xlabel="F1, 0 to 1", claim="new samples")
+    chart = forest(few, title="t", claim="new samples")
     assert chart.axes[0].get_xlabel() == "F1, 0 to 1\nnew samples"
     assert rows(chart) == [
         "metric_0 ↑  n=40",
@@ -146,46 +143,41 @@ def test_n_stands_under_the_axis_where_it_is_one_and_by_the_rows_where_not() -> 
         "metric_2  n=40",
         "metric_3 ↑  n=6",
     ]
-    both = pd.concat(
-        [estimates(4, condition=c).assign(n_units=n) for c, n in (("a", 12), ("b", 1200))]
-    )
-    assert dots(both, title="t").axes[0].get_xlabel() == "value (n = 12 to 1,200)"
-    assert dots(both.drop(columns="n_units"), title="t").axes[0].get_xlabel() == "value"
+    both = pd.concat([named(4, condition=c).assign(n_units=n) for c, n in (("a", 12), ("b", 1200))])
+    assert forest(both, title="t").axes[0].get_xlabel() == "value (n = 12 to 1,200)"
+    unknown = both.assign(n_units=np.nan)
+    assert forest(unknown, title="t").axes[0].get_xlabel() == "value"
     both.iloc[0, both.columns.get_loc("n_units")] = 13
-    assert rows(dots(both, label="metric", title="t"))[:2] == [
+    assert rows(forest(both, title="t"))[:2] == [
         "metric_0 ↑  n=13 to 1,200",
         "metric_1 ↓  n=12 to 1,200",
     ]
 
 
 def test_rows_come_in_the_order_given_from_the_top() -> None:
-    chart = dots(estimates(12).iloc[::-1].assign(n_units=40), label="metric", title="t")
+    chart = forest(named(12).iloc[::-1].assign(n_units=40), title="t")
     assert [row.split()[0] for row in rows(chart)] == [f"metric_{i}" for i in range(11, -1, -1)]
     assert chart.axes[0].get_ylim() == (11.5, -0.5)
     assert [y for y, _ in marks(chart)] == sorted((y for y, _ in marks(chart)), reverse=True)
 
 
 def test_the_axis_holds_all_that_is_drawn() -> None:
-    low, high = dots(estimates(), title="t").axes[0].get_xlim()
+    low, high = forest(estimates(), title="t").axes[0].get_xlim()
     assert -0.1 < low < 0.02 and 0.97 < high < 1.1
 
 
 def test_zero_is_a_line() -> None:
     frame = estimates(4).head(1)
-    lines = [dots(frame, title="t", zero=zero).axes[0].lines for zero in (True, False)]
+    lines = [forest(frame, title="t", zero=zero).axes[0].lines for zero in (True, False)]
     assert [len(drawn) for drawn in lines] == [3, 2]
     assert list(lines[0][-1].get_xdata()) == [0, 0]
 
 
 def test_panels_have_axes_of_their_own() -> None:
-    shares, scores = (
-        estimates(4 + k, scale=c).assign(value=v)
-        for k, (c, v) in enumerate((("share", 0.5), ("score", 3)))
-    )
-    frame = pd.concat(
-        [f.assign(condition=c, n_units=40) for f in (shares, scores) for c in ("a", "b")]
-    )
-    chart = dots(frame, panel="scale", label="metric", title="t", claim="new samples")
+    shares = named(4, axis="share").assign(value=0.5)
+    scores = named(5, axis="score").assign(value=3)
+    frame = pd.concat([f.assign(condition=c, n_units=40) for f in (shares, scores) for c in "ab"])
+    chart = forest(frame, title="t", claim="new samples")
     assert [ax.get_xlabel() for ax in chart.axes] == [
         "share (n = 40)",
         "score (n = 40)\nnew samples",
@@ -198,28 +190,14 @@ def test_panels_have_axes_of_their_own() -> None:
     assert entries(chart)[:2] == ["a", "b"]
 
 
-def test_marks_of_a_row_are_told_apart_by_what_differs_within_it() -> None:
-    part = pd.concat(
-        [
-            estimates(4).assign(part="p", title=t, metric=t, n_units=40)
-            for t in ("Precision", "Recall")
-        ]
-    )
-    assert entries(dots(part, label="part", hue="title", title="t")) == [
-        "Precision ↑",
-        "Recall ↑",
-        "no interval",
-    ]
-    assert entries(dots(estimates(4, condition="m0"), title="t"))[:1] == ["m0"]
-    # what tells nothing apart has no entry
-    assert entries(dots(part, label="part", panel="title", title="t")) == ["no interval"]
+def test_conditions_have_an_entry_and_no_condition_has_none() -> None:
+    assert entries(forest(estimates(4, condition="m0"), title="t"))[:1] == ["m0"]
+    assert entries(forest(estimates(4).assign(n_units=40), title="t")) == ["no interval"]
 
 
 def test_every_hue_has_a_look_of_its_own() -> None:
-    frame = pd.DataFrame(
-        {"title": "a", "condition": range(20), "value": 0.5, "ci_low": 0.4, "ci_high": 0.6}
-    )
-    lines = [line for line in dots(frame, title="t").axes[0].lines if line.get_marker() != "None"]
+    frame = pd.concat([estimates(4, condition=str(i)).head(1) for i in range(20)])
+    lines = [line for line in forest(frame, title="t").axes[0].lines if line.get_marker() != "None"]
     assert len({(line.get_color(), line.get_marker()) for line in lines}) == 20
 
 
@@ -262,40 +240,29 @@ def test_labels_are_text() -> None:
 
 
 def test_tall_figures_grow_with_their_rows() -> None:
-    heights = [dots(estimates(n), title="t").get_figheight() for n in (4, 40)]
+    heights = [forest(estimates(n), title="t").get_figheight() for n in (4, 40)]
     assert heights[1] > heights[0] + 36 * 0.3
 
 
 def test_rows_stand_as_close_in_a_short_figure_as_in_a_tall_one() -> None:
     steps = []
     for n in (6, 40):
-        chart = dots(estimates(n), title="t")
+        chart = forest(estimates(n), title="t")
         chart.draw_without_rendering()
         steps.append(chart.axes[0].get_window_extent().height / n)
     assert steps[0] == pytest.approx(steps[1], rel=0.05)
 
 
-def test_more_categories_than_fit_are_counted() -> None:
-    frame = estimates(90).assign(category=[f"c{i}" for i in range(90)])
-    chart = dots(frame, label="category", title="t", xlabel="F1")
+def test_more_metrics_than_fit_are_counted() -> None:
+    chart = forest(named(90, axis="F1"), title="t")
     assert chart.axes[0].get_xlabel() == "F1\n30 more not drawn; the table has them all"
-    assert rows(chart) == [f"c{i}  n={6 if i == 3 else 40}" for i in range(60)]
-
-
-def test_metrics_of_one_category_are_told_apart() -> None:
-    frame = pd.concat(
-        [estimates(4).assign(category="긍정", title=t) for t in ("Precision", "Recall")]
-    )
-    assert entries(dots(frame, label="category", hue="title", title="t"))[:2] == [
-        "Precision ↑",
-        "Recall ↑",
-    ]
+    assert rows(chart)[2:5] == ["metric_2  n=40", "metric_3 ↑  n=6", "metric_4 ↓  n=40"]
+    assert len(rows(chart)) == 60
 
 
 def test_a_legend_is_no_wider_than_its_figure() -> None:
-    titles = [f"F1 after review, (ref, polar {i})" for i in range(5)]
-    frame = pd.concat([estimates(4).assign(category="긍정", title=t) for t in titles])
-    chart = dots(frame, label="category", hue="title", title="t")
+    names = [f"F1 after review, (ref, polar {i})" for i in range(5)]
+    chart = forest(pd.concat([estimates(4, condition=name) for name in names]), title="t")
     extent = chart.legends[0].get_window_extent()
     assert extent.width <= chart.bbox.width
     # its five lines leave the axes their place
@@ -309,31 +276,13 @@ def test_pairs_that_are_all_equal_are_not_magnified() -> None:
     assert high > 1
 
 
-def test_an_arrow_shows_the_better_direction_of_a_metric_and_of_nothing_else() -> None:
-    frame = estimates(4).head(3).assign(better=["higher", "lower", "none"], part="a", title=None)
-    assert rows(dots(frame, label="metric", title="t")) == [
-        "metric_0 ↑",
-        "metric_1 ↓",
-        "metric_2",
-    ]
-    by_part = dots(frame, label="part", hue="metric", title="t")
-    assert not any("↑" in row or "↓" in row for row in rows(by_part))
-    assert [t.get_text() for t in by_part.legends[0].get_texts()][:3] == [
-        "metric_0 ↑",
-        "metric_1 ↓",
-        "metric_2",
-    ]
-    assert rows(dots(frame.drop(columns="better"), label="metric", title="t"))[0] == "metric_0"
-    panels = dots(frame, label="part", panel="metric", title="t")
-    assert [ax.get_xlabel().split(" (")[0] for ax in panels.axes] == [
-        "metric_0 ↑",
-        "metric_1 ↓",
-        "metric_2",
-    ]
+def test_an_arrow_shows_the_better_direction_of_a_metric() -> None:
+    frame = named(4).head(3).assign(better=["higher", "lower", "none"])
+    assert rows(forest(frame, title="t")) == ["metric_0 ↑", "metric_1 ↓", "metric_2"]
 
 
 def test_a_character_that_nobody_sees_is_spelt_out_wherever_it_stands() -> None:
-    rows = [{"condition": "a", "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "title": "F1"}]
-    chart = dots(pd.DataFrame(rows), title="F1", xlabel="\ufeff", claim="of \u202ea")
+    frame = estimates(4, axis="\ufeff").head(1).assign(n_units=np.nan)
+    chart = forest(frame, title="F1", claim="of \u202ea")
     assert chart.axes[0].get_xlabel() == "[U+FEFF]\nof [U+202E]a"
     assert chart.export("pdf").startswith(b"%PDF")

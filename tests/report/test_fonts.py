@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 import seaborn as sns
 from fontTools.ttLib import TTFont
@@ -21,7 +20,8 @@ from matplotlib.text import Text
 from PIL import Image
 
 from evaltools.report import fonts
-from evaltools.report.dots import dots
+from evaltools.report.figures import forest
+from tests.report.synthetic import estimates
 
 TEXTS = ("제품 전체#일반", "风险提示", "패키지ㆍ구성품", "（全角）１２％", "뷁쀍힣", "−1.5")
 
@@ -71,7 +71,7 @@ def test_without_the_font_the_check_above_would_fail(bare: None) -> None:
 def test_figures_hold_the_font_after_a_theme() -> None:
     with mpl.rc_context():
         sns.set_theme(font="Comic Sans MS")
-        chart = dots(pd.DataFrame({"title": ["제품"], "value": [0.5]}), title="t")
+        chart = forest(estimates(4).head(3).assign(title="제품"), title="t")
     families = {tuple(text.get_fontfamily()) for text in chart.findobj(Text) if text.get_text()}
     assert families == {("DejaVu Sans", fonts.FAMILY)}
 

@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from evaltools.core.language import speaking
 from evaltools.report import first_screen, tables
 from evaltools.report import page as html
-from evaltools.report.dots import dots
+from evaltools.report.figures import forest
 from tests.report.synthetic import HOSTILE, estimates, notebook, shown
 
 
@@ -314,11 +314,11 @@ def test_a_section_that_shows_nothing_is_left_out_of_page_and_contents() -> None
 
 
 def test_a_figure_of_nothing_is_nothing() -> None:
-    drawn, bare = (dots(estimates().head(n), title="Headline") for n in (3, 0))
+    drawn, bare = (forest(estimates().head(n), title="Headline") for n in (3, 0))
     assert heads(
         new_markdown_cell("## A"),
-        shown(drawn, "dots"),
+        shown(drawn, "forest"),
         new_markdown_cell("## B"),
-        shown(bare, "dots"),
+        shown(bare, "forest"),
     ) == ["A"]
     assert "<img" in drawn.page().html and "Headline: none" in bare.page().html

@@ -16,9 +16,9 @@ from pydantic import BaseModel
 import evaltools as et
 from evaltools.report import figures, paper
 from evaltools.report import markdown as plain
-from evaltools.report.dots import dots
 from evaltools.report.page import render
 from evaltools.report.study import Study
+from tests.report.synthetic import estimates
 
 SEEDS = [
     f"example:cr/{c}__seed{k}_proposed" for c in ("no_memory", "with_memory") for k in (1, 2, 3)
@@ -233,10 +233,8 @@ def test_markdown_has_the_same_numbers(clear: Study) -> None:
 
 def chart() -> figures.Chart:
     names = ["정확도 (ref-pol)", "Fix rate", "风险覆盖率 $x$ & <b></style>"]
-    frame = pd.DataFrame(
-        {"title": names, "value": [0.5, 0.3, 0.2], "ci_low": 0.1, "ci_high": 0.6, "n_units": 40}
-    )
-    return dots(frame.assign(better=["higher", "lower", "none"]), title="지표 of a study")
+    frame = estimates(4).head(3).assign(value=[0.5, 0.3, 0.2], ci_low=0.1, ci_high=0.6, title=names)
+    return figures.forest(frame, title="지표 of a study")
 
 
 def test_svg_has_its_text_as_text_and_the_glyphs_inside() -> None:
@@ -249,19 +247,15 @@ def test_svg_has_its_text_as_text_and_the_glyphs_inside() -> None:
         assert text in svg
     assert "@font-face" in svg and "font/woff;base64," in svg and "<dc:date>" not in svg
     assert "font-family: 'Evaltools Sans CJK', 'DejaVu Sans', sans-serif" in svg
-    assert (
-        "@font-face"
-        not in dots(pd.DataFrame({"title": ["a"], "value": [1.0]}), title="t")
-        .export("svg")
-        .decode()
-    )
+    latin = figures.forest(estimates(4).head(3), title="t").export("svg")
+    assert "@font-face" not in latin.decode()
 
 
 def test_pdf_holds_text_and_says_no_time() -> None:
     pdf = chart().export("pdf")
     assert b"EvaltoolsSansCJK" in pdf and b"/Type3" in pdf and b"/ToUnicode" in pdf
     assert b"CreationDate" not in pdf and b"Matplotlib" not in pdf
-    latin = dots(pd.DataFrame({"title": ["a"], "value": [1.0]}), title="t").export("pdf")
+    latin = figures.forest(estimates(4).head(3), title="t").export("pdf")
     assert b"/CIDFontType2" in latin and b"/Type3" not in latin
 
 
