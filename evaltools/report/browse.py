@@ -1,23 +1,41 @@
-"""The units of a run as cards to be paged and filtered, in the groups of its suite."""
+"""The samples behind the numbers: the units of a run in its suite's groups, and the units that carry a difference."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from .samples import Marked, samples
+from ..core.language import say
+from ..stats.unit_changes import differing, unit_changes
+from .markdown import text_of, titled
+from .samples import Layout, Line, Marked, Row, Tag, samples
 from .tables import HtmlTable, no_rows, table
 from .view import SampleView, sample_views
 
 if TYPE_CHECKING:
     from .run import Run
+    from .study import Study
 
 Members = dict[str, pd.Index]
 """Label of a group -> the index of its units."""
+
+CHANGES = {"Higher": 1, "Lower": -1}
+"""Label of a group of units that differ -> the sign of their change."""
+
+PAGE = 3
+"""Cards of units that differ that are shown at a time."""
+
+Sides = dict[str, list["Run"]]
+"""Baseline and candidate -> their runs that are compared."""
+
+
+# --- one run
 
 
 def named_groups(run: Run) -> Mapping[str, tuple[str, str]]:
@@ -28,10 +46,8 @@ def named_groups(run: Run) -> Mapping[str, tuple[str, str]]:
 
 def group_sizes(run: Run) -> dict[str, int]:
     """Label of a group -> how many units it has, in the marks of the headline; {} for a suite without views."""
-    sizes = {}
-    for label, index in _members(run, named_groups(run)).items():
-        sizes[label] = len(index)
-    return sizes
+    members = _members(run, named_groups(run))
+    return {label: len(index) for label, index in members.items()}
 
 
 def _members(run: Run, groups: Mapping[str, tuple[str, str]]) -> Members:
@@ -50,7 +66,7 @@ def browse(
 ) -> HtmlTable:
     """A browser of all groups, of one of them, or of what a query finds; `Run.samples` says more."""
     views = sample_views(run)
-    groups: list[Members] = []
+    groups: list[Members] = [{} for _ in views]
     if which is None and views:
         caption = "Samples"
         groups = [_members(run, view.groups(run)) for view in views]
@@ -58,20 +74,19 @@ def browse(
         if units.empty:
             return no_rows(caption)
     else:
-        query = caption = which or ""
-        named = named_groups(run)
-        if query in named:
-            query, caption = named[query]
-        elif not query:
-            caption = "All units"
+        query = which or ""
+        query, caption = named_groups(run).get(query, (query, query or "All units"))
         units = run.queried(query)
     units = units.head(n or len(units))
-    if views:
-        layout = {"id": run.suite.unit, **views[0].browser}
-        ways = _ways(run, views, units, groups)
-        shown = samples(ways, caption=caption, share=share, **layout)
-    else:
+    if not views:
         shown = table(units, caption=f"{caption} ({len(units):,})")
+        return replace(shown, frame=units)
+    ways = []
+    for view, members in zip(views, groups):
+        cards = partial(_cards, run, view)
+        way = Marked(view.ids(run, units), cards, members, view.marks)
+        ways.append(way)
+    shown = samples(ways, views[0].layout, caption=caption, share=share)
     return replace(shown, frame=units)
 
 
@@ -83,26 +98,274 @@ def _grouped(units: pd.DataFrame, groups: Sequence[Members]) -> pd.DataFrame:
     return units[units.index.isin(in_groups)]
 
 
-def _ways(
-    run: Run,
-    views: Sequence[SampleView],
-    units: pd.DataFrame,
-    groups: Sequence[Members],
-) -> list[Marked]:
-    """Some rows of the units under each view. `groups`: those of each view, or none."""
-    if not groups:
-        groups = [{}] * len(views)
-    ways = []
-    for view, members in zip(views, groups):
-        ids = view.ids(run, units)
-        cards = partial(_cards, run, view)
-        ways.append(view.marked(ids, cards, members))
-    return ways
-
-
 def _cards(
     run: Run,
     view: SampleView,
     keys: pd.Index,
 ) -> pd.DataFrame:
     return view.cards(run, run.units.loc[keys])
+
+
+def different_units(
+    run: Run,
+    other: Run,
+    metric: str,
+) -> pd.DataFrame:
+    """The units whose value of a metric differs between two runs; `Run.diff` says more."""
+    unit = run.suite.unit
+    changes = unit_changes(
+        {"": run.data},
+        {"": other.data},
+        run.metrics,
+        unit,
+        run.metric(metric).name,
+    )
+    differences = differing(changes)
+    ids = differences[unit]
+    units = run.units.drop_duplicates(unit).set_index(unit).reindex(ids)
+    others = other.units.drop_duplicates(unit).set_index(unit).reindex(ids)
+    for column in units.columns.intersection(others.columns):
+        if pd.api.types.is_numeric_dtype(units[column]):
+            continue
+        mine, theirs = units[column].tolist(), others[column].tolist()
+        differences[column] = mine
+        if list(map(str, mine)) != list(map(str, theirs)):
+            differences[f"{column} (other)"] = theirs
+    return differences
+
+
+# --- two conditions
+
+
+def browse_differences(
+    study: Study,
+    metric: str,
+    candidate: str,
+    share: int,
+) -> HtmlTable:
+    """A browser of the units whose value of a metric differs, the largest influence on the difference first.
+
+    Each unit has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
+    the seeds say so. A table where the suite has no cards. `share`: how many browsers share the room of the page.
+    """
+    about = study.metric(metric)
+    title = titled(about.shown_title, about.better)
+    caption = f"{title}, {study.baseline} → {candidate}"
+    changed, groups = _changed(study, metric, candidate)
+    if changed.empty:
+        return no_rows(say("{metric}: samples that differ", metric=caption))
+    views = sample_views(study)
+    if not views:
+        return table(changed.reset_index(), caption=caption)
+    sides = _sides(study, candidate)
+    ids = changed.index.to_series()
+    ways = []
+    for view in views:
+        cards = partial(_compared_cards, view, changed, sides, about.better)
+        ways.append(Marked(ids, cards, groups, view.marks))
+    layout = _compared_layout(views[0], sides)
+    return samples(ways, layout, caption=caption, share=share)
+
+
+def change_sizes(
+    study: Study,
+    metric: str,
+    candidate: str,
+) -> dict[str, int]:
+    """Label of each group of `browse_differences` -> how many cards it has there (units, without cards)."""
+    _, groups = _changed(study, metric, candidate)
+    return {label: len(members) for label, members in groups.items()}
+
+
+def _changed(
+    study: Study,
+    metric: str,
+    candidate: str,
+) -> tuple[pd.DataFrame, Members]:
+    """The changes that are browsed (`stats.unit_changes`), by the id of their card; label -> the cards of a group.
+
+    Where cards are parts of the units that differ, the label says what they are.
+    """
+    unit = study.suite.unit
+    changes = differing(study.changes(metric, candidate))
+    changed = changes.set_index(unit)
+    of_parts = ""
+    for view in sample_views(study)[:1]:
+        changed = _by_card(view, changed, _sides(study, candidate))
+        part = view.layout.id
+        if part != unit:
+            plural = say(part + "s")
+            of_parts = f" ({plural})"
+    groups = {}
+    for change, sign in CHANGES.items():
+        label = say(
+            "{group} under {candidate}",
+            group=say(change),
+            candidate=candidate,
+        )
+        is_member = changed["change"] * sign > 0
+        groups[f"{label}{of_parts}"] = changed.index[is_member]
+    return changed, groups
+
+
+def _sides(study: Study, candidate: str) -> Sides:
+    """The runs of baseline and candidate: those of common seeds, all where there are none."""
+    baseline_runs = study.conditions[study.baseline]
+    candidate_runs = study.conditions[candidate]
+    common = [seed for seed in baseline_runs if seed in candidate_runs]
+    return {
+        study.baseline: [baseline_runs[seed] for seed in common or baseline_runs],
+        candidate: [candidate_runs[seed] for seed in common or candidate_runs],
+    }
+
+
+def _units_with_cards(
+    view: SampleView,
+    run: Run,
+    names: pd.Index | pd.Series,
+) -> tuple[pd.DataFrame, pd.Series]:
+    """The rows of the units of these names that have a card, and the ids of their cards."""
+    is_named = run.units[run.suite.unit].isin(names)
+    units = run.units[is_named]
+    ids = view.ids(run, units)
+    return units.loc[ids.index], ids
+
+
+def _by_card(
+    view: SampleView,
+    changed: pd.DataFrame,
+    sides: Sides,
+) -> pd.DataFrame:
+    """The rows of `changed` for each card of the units that differ, in their order: by the id of the card.
+
+    The column `unit` names the unit, of which a card may show a part.
+    """
+    unit_of_card: dict[Any, Any] = {}
+    for run in chain.from_iterable(sides.values()):
+        units, ids = _units_with_cards(view, run, changed.index)
+        for id, unit in zip(ids, units[run.suite.unit]):
+            unit_of_card.setdefault(id, unit)
+    cards = pd.Series(unit_of_card, dtype=object)
+    positions = changed.index.get_indexer(cards)
+    cards = cards.iloc[positions.argsort(kind="stable")]
+    rows = changed.loc[cards]
+    return rows.assign(unit=rows.index).set_index(cards.index)
+
+
+def _compared_layout(view: SampleView, sides: Sides) -> Layout:
+    """As the suite lays its cards out, with a column for each condition."""
+    layout = view.layout
+    texts = {}
+    for column, header in layout.texts.items():
+        if column not in view.compared:
+            texts[column] = header
+    columns = {name: layout.columns[name] for name in view.given}
+    for condition, runs in sides.items():
+        columns[condition] = condition
+        if len(runs) > 1:
+            columns[condition] = say("{condition}, {n} seeds", condition=condition, n=len(runs))
+    return replace(
+        layout,
+        texts=texts,
+        columns=columns,
+        fields={},
+        page=min(PAGE, layout.page),
+    )
+
+
+def _compared_cards(
+    view: SampleView,
+    changed: pd.DataFrame,
+    sides: Sides,
+    better: str,
+    ids: pd.Index,
+) -> pd.DataFrame:
+    """Some cards of units that differ, with a column for each condition in their rows."""
+    changed = changed.loc[ids]
+    cards_of_runs = {}
+    for run in chain.from_iterable(sides.values()):
+        units, run_ids = _units_with_cards(view, run, changed["unit"])
+        cards = view.cards(run, units)
+        cards_of_runs[run.name] = cards.set_index(run_ids.to_numpy())
+    cards = pd.concat(list(cards_of_runs.values()))
+    is_first = ~cards.index.duplicated()
+    cards = cards[is_first].loc[ids]
+    cards["tags"] = _change_tags(changed, better)
+    cards["rows"] = [_joined_rows(id, view, cards_of_runs, sides) for id in ids]
+    if "places" in cards:
+        cards["places"] = [_common_places(places) for places in cards["places"]]
+    return cards
+
+
+def _common_places(places: Sequence[Any]) -> list[Any]:
+    """Where the terms stand in a text, which is common to all runs: without the marks of one."""
+    common = []
+    for place in places:
+        if not place[4]:
+            common.append((*place[:3], "", 0, ""))
+    return common
+
+
+def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Tag]]:
+    """The value of each unit under both conditions; right or wrong where the metric has a better direction."""
+    kinds = {"higher": ("good", "bad"), "lower": ("bad", "good")}
+    rising, falling = kinds.get(better, ("", ""))
+    tags = []
+    for before, after in zip(changed["baseline"], changed["candidate"]):
+        text = f"{before:.2f} → {after:.2f}"
+        kind = rising if after > before else falling
+        tags.append([Tag(text, kind)])
+    return tags
+
+
+def _joined_rows(
+    id: Any,
+    view: SampleView,
+    cards_of_runs: Mapping[str, pd.DataFrame],
+    sides: Sides,
+) -> list[Row]:
+    """The rows of a card in all runs, joined by what they are about: a cell for each condition beside what is given."""
+    joined: dict[tuple[str, str], Row] = {}
+    for condition, runs in sides.items():
+        all_cards = [cards_of_runs[run.name] for run in runs]
+        cards = [of_run.loc[id] for of_run in all_cards if id in of_run.index]
+        lines: dict[tuple[str, str], Counter[Line]] = {}
+        for card in cards:
+            for row in _rows_of_card(card, view):
+                about = (row.label, row.part)
+                joined_row = joined.setdefault(about, Row(row.label, {}, row.part))
+                for name in view.given:
+                    joined_row.cells[name] = row.cells.get(name, [])
+                each_once = dict.fromkeys(row.cells.get(view.cell, ()))
+                lines.setdefault(about, Counter()).update(each_once.keys())
+        for about, counts in lines.items():
+            joined[about].cells[condition] = _counted(counts, len(cards))
+        if joined and not cards:
+            first = next(iter(joined.values()))
+            first.cells[condition] = [Line(say("(not in this run)"))]
+    return list(joined.values())
+
+
+def _rows_of_card(card: pd.Series, view: SampleView) -> list[Row]:
+    """The rows of a card that say something of what is compared, below a row for each text that the run wrote."""
+    rows = []
+    for column in view.compared:
+        label = say(view.layout.texts[column])
+        written = Line(text_of(card[column]))
+        rows.append(Row(label, {view.cell: [written]}))
+    columns = (view.cell, *view.given)
+    for row in card["rows"]:
+        if any(row.cells.get(name) for name in columns):
+            rows.append(row)
+    return rows
+
+
+def _counted(lines: Counter[Line], n_seeds: int) -> list[Line]:
+    """What the seeds of a condition say in a cell, each once, with how many of them say so."""
+    if n_seeds == 1:
+        return list(lines)
+    counted = []
+    for line, n in lines.items():
+        note = f"{line.note} {n}/{n_seeds}".strip()
+        counted.append(replace(line, note=note))
+    return counted

@@ -10,8 +10,7 @@ import pandas as pd
 from ..core.language import listed, say
 from ..stats.claims import THIS_SYSTEM
 from . import study_sentences, study_tables, view
-from .browse import group_sizes
-from .differences import carrying
+from .browse import change_sizes, group_sizes
 from .estimate_tables import shown_estimate
 from .headline import comparison, headline, primary_differences, verdict_strip
 from .markdown import number
@@ -182,8 +181,7 @@ def _carrying(study: Study) -> dict[str, int]:
     """Label of a group of units that carry a difference -> how many they are."""
     counts: dict[str, int] = {}
     for name in study.candidates:
-        changes = study.changes(study.primary, name)
-        counts.update(carrying(study, name, changes))
+        counts.update(change_sizes(study, study.primary, name))
     return counts
 
 

@@ -23,8 +23,7 @@ from ..stats.breakdown import breakdown, by_parts
 from ..stats.claims import NEW_DRAWS, THIS_SYSTEM, has_trials
 from ..stats.intervals import estimate
 from ..stats.unit_changes import unit_values
-from .browse import browse, group_sizes, named_groups
-from .diff_runs import diff_runs
+from .browse import browse, different_units, group_sizes, named_groups
 from .estimate_tables import estimates_table, plain_estimates
 from .numbers import Numbers
 from .plots import RunPlots
@@ -320,7 +319,7 @@ class Run(Numbers):
         Columns: those of `stats.unit_changes` (baseline is this run, candidate the other), and the columns of text of
         both sides that differ, as NAME and NAME (other). The largest influence first.
         """
-        return diff_runs(self, other, metric or self.primary)
+        return different_units(self, other, metric or self.primary)
 
     # --- what it shows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -13,7 +13,7 @@ from ..core.language import say
 from .markdown import markdown_table, plain, text_of
 from .tables import HtmlTable
 from .templates import macros
-from .text import LONG, anchor, script_json, visible
+from .text import anchor, script_json, visible
 
 CLIP = 4_000
 """Characters of one text that a card holds."""
@@ -23,9 +23,6 @@ CARRIED = 1_900_000
 
 PART = 100
 """Cards that are made at a time: a large run has many more than a page can carry."""
-
-PREVIEW = 160
-"""Characters of a folded text that are shown."""
 
 PREVIEWED = 20
 """Samples that the text of a browser lists."""
@@ -72,7 +69,41 @@ Place = tuple[str, int, int, str, int, str]
 Places of one number in two texts are linked; those of number 0 are marked only.
 """
 
-Card = dict[str, Any]
+Face = dict[str, Any]
+"""What a card shows of a sample that is marked in one way."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns of a frame of cards stand where on a card. A column that the frame lacks is left out.
+
+    Besides these a card shows the columns `tags` (a list of `Tag`), `rows` (of `Row`) and `places` (of `Place`).
+    """
+
+    id: str = "text_id"
+    """The column that names the sample."""
+    texts: Mapping[str, str] = field(default_factory=lambda: {"text": ""})
+    """Column of a text -> its header."""
+    head: str = ""
+    """What the rows are about."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Name of a cell of the rows -> header of its column."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Columns of texts below all else: column -> header, under which it is folded; "": it stands open."""
+    page: int = 5
+    """Cards shown at first."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """One way of marking what systems wrote as right or wrong."""
+
+    name: str = ""
+    """In links."""
+    label: str = ""
+    """In the list that one chooses from."""
+    legend: str = ""
+    """What the marks mean; "" where there are none."""
 
 
 @dataclass(frozen=True)
@@ -85,57 +116,21 @@ class Marked:
     """Keys -> the cards of these samples, a row each, in their order."""
     groups: Mapping[str, pd.Index] = field(default_factory=dict)
     """Label -> keys of samples."""
-    name: str = ""
-    """Of this way, in links."""
-    label: str = ""
-    """Of this way, in the list that one chooses from."""
-    legend: str = ""
-    """What the marks mean; "" where there are none."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Which columns of a frame stand where on a card. A column that the frame lacks is left out."""
-
-    id: str = "text_id"
-    """The column that names the sample."""
-    text: str | Mapping[str, str] | None = "text"
-    """The column of its text, or several: column -> header."""
-    places: str = "places"
-    """A column of lists of `Place`."""
-    tags: str = "tags"
-    """A column of lists of `Tag`."""
-    rows: str = "rows"
-    """A column of lists of `Row`."""
-    head: str = ""
-    """What the rows are about."""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """Name of a cell of the rows -> header of its column."""
-    fields: Mapping[str, str] = field(default_factory=dict)
-    """Columns of texts below all else: column -> header, under which it is folded; "": it stands open."""
-    page: int = 5
-    """Cards shown at first."""
-
-    @property
-    def texts(self) -> Mapping[str, str]:
-        """Column of a text -> its header."""
-        if isinstance(self.text, str):
-            return {self.text: ""}
-        return self.text or {}
+    marks: Marks = Marks()
 
 
 def samples(
-    df: pd.DataFrame | Sequence[Marked],
+    ways: Sequence[Marked],
+    layout: Layout,
     *,
-    caption: str | None = None,
+    caption: str = "Samples",
     share: int = 1,
-    **layout: Any,
 ) -> HtmlTable:
     """A browser of samples: a card each, with its text, and rows that hold what was expected beside what came out.
 
-    `df` is a frame in the order to be read, or the same samples marked in several ways, all with the same keys. The
-    first way is shown and a list chooses among them; a link to a sample of another way keeps that way's `name`. Marks,
-    tags, groups and order are those of the chosen way. `layout`: the fields of `Layout`.
+    `ways` are the same samples marked in several ways, all with the same keys. The first is shown and a list chooses
+    among them; a link to a sample of another way keeps the name of its marks. Marks, tags, groups and order are those of
+    the chosen way.
 
     Groups are filters with their counts. A sample may be in several; groups without samples are left out. A link to
     `anchor("group", label)` opens the browser on a group. All cards stand in the page, which shows some at a time;
@@ -143,18 +138,16 @@ def samples(
     the samples beyond.
 
     >>> frame = pd.DataFrame({"text_id": ["a", "b"], "text": ["One sentence.", "Another."]})
-    >>> "One sentence." in samples(frame, caption="All").html
+    >>> "One sentence." in samples([Marked(frame["text_id"], frame.loc.__getitem__)], Layout()).html
     True
     """
-    how = Layout(**layout)
-    ways = _ways(df, how)
-    caption = caption and say(caption)
-    cards = _cards(ways, how, CARRIED // share)
+    caption = say(caption)
+    cards = _cards(ways, layout, CARRIED // share)
     groups = _groups(ways, len(cards))
     data = {
-        "page": how.page,
+        "page": layout.page,
         "groups": list(groups.values()),
-        "ways": [(way.name, way.legend) for way in ways],
+        "ways": [(way.marks.name, say(way.marks.legend)) for way in ways],
     }
     buttons = []
     for label, members in groups.items():
@@ -164,33 +157,23 @@ def samples(
         cards,
         len(ways[0].ids),
         caption,
-        ways,
+        [way.marks for way in ways],
         buttons,
         Markup(script_json(data)),
     )
-    return HtmlTable(str(html), _preview(ways[0], how, caption))
-
-
-def _ways(df: pd.DataFrame | Sequence[Marked], how: Layout) -> list[Marked]:
-    """The ways of marking, their words in the language in force."""
-    if isinstance(df, pd.DataFrame):
-        frame = df.reset_index(drop=True)
-        return [Marked(frame[how.id], frame.loc.__getitem__)]
-    return [replace(way, label=say(way.label), legend=say(way.legend)) for way in df]
+    return HtmlTable(str(html), _preview(ways[0], layout, caption))
 
 
 def _preview(
     way: Marked,
-    how: Layout,
-    caption: str | None,
+    layout: Layout,
+    caption: str,
 ) -> str:
     """The first samples as a Markdown table of names and texts."""
     cards = way.cards(way.ids.index[:PREVIEWED])
-    columns = [column for column in (how.id, *how.texts) if column in cards]
+    columns = [column for column in (layout.id, *layout.texts) if column in cards]
     brief = cards[columns].map(lambda value: plain(value)[:60])
-    if caption:
-        caption = f"{caption} ({len(way.ids):,})"
-    return markdown_table(brief, caption=caption)
+    return markdown_table(brief, caption=f"{caption} ({len(way.ids):,})")
 
 
 def _groups(ways: Sequence[Marked], n_carried: int) -> dict[str, list[list[int]]]:
@@ -213,21 +196,21 @@ def _groups(ways: Sequence[Marked], n_carried: int) -> dict[str, list[list[int]]
 
 def _cards(
     ways: Sequence[Marked],
-    how: Layout,
+    layout: Layout,
     room: int,
 ) -> list[Markup]:
     """The cards of the samples, as many as fit into `room` bytes."""
-    columns = {name: say(header) for name, header in how.columns.items()}
     cards: list[Markup] = []
     for rows in _records(ways):
-        id = rows[0][how.id]
-        faces = [_face(row, how, columns) for row in rows]
+        id = rows[0][layout.id]
+        faces = [_face(row, layout) for row in rows]
         card = macros().sample(
             anchor("sample", id),
             visible(str(id)[:120]),
             _each_once(faces),
-            columns,
-            say(how.head),
+            layout,
+            SIGNS,
+            CLIP,
         )
         room -= len(card.encode())
         if room < 0 and cards:
@@ -244,9 +227,9 @@ def _records(ways: Sequence[Marked]) -> Iterator[tuple[Mapping[Any, Any], ...]]:
         yield from zip(*(way.cards(part).to_dict("records") for way in ways))
 
 
-def _each_once(faces: Sequence[Card]) -> list[tuple[str, Card]]:
+def _each_once(faces: Sequence[Face]) -> list[tuple[str, Face]]:
     """The different faces of a card, each with the numbers of the ways that show it."""
-    different: list[tuple[list[str], Card]] = []
+    different: list[tuple[list[str], Face]] = []
     for way, face in enumerate(faces):
         for numbers, other in different:
             if face == other:
@@ -257,71 +240,35 @@ def _each_once(faces: Sequence[Card]) -> list[tuple[str, Card]]:
     return [(" ".join(numbers), face) for numbers, face in different]
 
 
-def _face(
-    row: Mapping[Any, Any],
-    how: Layout,
-    columns: Mapping[str, str],
-) -> Card:
+def _face(row: Mapping[Any, Any], layout: Layout) -> Face:
     """What a card shows of a sample that is marked in one way."""
-    places = row.get(how.places) or ()
+    places = row.get("places") or ()
     texts = []
-    for column, header in how.texts.items():
+    for column, header in layout.texts.items():
         if column in row:
-            texts.append((say(header), _placed_text(row, column, places)))
+            texts.append((header, _placed_text(row[column], column, places)))
     fields = []
-    for column, header in how.fields.items():
+    for column, header in layout.fields.items():
         if text_of(row.get(column)):
             lines = plain(row[column]).split("\n")
-            fields.append((say(header), [_text(line) for line in lines]))
-    rows = []
-    for card_row in row.get(how.rows) or ():
-        rows.append((card_row, _cells(card_row, columns)))
+            fields.append((header, lines))
     return {
-        "tags": row.get(how.tags) or (),
+        "tags": row.get("tags") or (),
         "texts": texts,
-        "rows": rows,
+        "rows": row.get("rows") or (),
         "fields": fields,
     }
 
 
-def _cells(row: Row, columns: Mapping[str, str]) -> list[list[Card]]:
-    """For each column the lines of its cell as a card shows them."""
-    cells = []
-    for column in columns:
-        lines = []
-        for line in row.cells.get(column, ()):
-            shown = {
-                "mark": line.mark,
-                "sign": SIGNS.get(line.mark, ""),
-                "text": _text(line.text),
-                "note": _text(line.note),
-            }
-            lines.append(shown)
-        cells.append(lines)
-    return cells
-
-
-def _text(text: str) -> str | list[str]:
-    """A text as a card shows it. A long one is a list: its beginning, how long it is, and the text that is folded."""
-    if len(text) <= LONG:
-        return visible(text)
-    note = say("{n:,} characters", n=len(text))
-    if len(text) > CLIP:
-        note += say(", the first {n:,} shown; the files beside the report hold all", n=CLIP)
-    return [
-        visible(" ".join(text[:PREVIEW].split())),
-        note,
-        visible(text[:CLIP]),
-    ]
-
-
 def _placed_text(
-    row: Mapping[Any, Any],
+    value: Any,
     column: str,
     places: Sequence[Place],
-) -> Any:
+) -> str | list[Any]:
     """The text of a column, as pieces where it has places; a place that overlaps an earlier one is left out."""
-    text = _lines(row.get(column))
+    text = plain(value)
+    if isinstance(value, list):
+        text = "\n".join(value)
     linked = {}
     for other_column, _, end, _, number, _ in places:
         if number and other_column != column and end <= CLIP:
@@ -334,22 +281,15 @@ def _placed_text(
         if start < written:
             continue
         piece = {
-            "text": visible(text[start:end]),
+            "text": text[start:end],
             "mark": mark,
             "number": number,
-            "tooltip": visible(tooltip),
+            "tooltip": tooltip,
             "id": f"{column}-{number}",
             "target": linked.get(number, ""),
         }
-        pieces += [visible(text[written:start]), piece]
+        pieces += [text[written:start], piece]
         written = end
     if not pieces:
-        return _text(text)
-    return {"pieces": [*pieces, visible(text[written:CLIP])]}
-
-
-def _lines(value: Any) -> str:
-    """A cell as text: a list of texts is a line each."""
-    if isinstance(value, list) and all(isinstance(text, str) for text in value):
-        return "\n".join(value)
-    return plain(value)
+        return text
+    return [*pieces, text[written:CLIP]]

@@ -24,7 +24,7 @@ from ..stats.power import plan
 from ..stats.seeds import aggregate
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
-from .differences import differences
+from .browse import browse_differences
 from .headline import study_table
 from .numbers import Numbers, require_measured
 from .plots import StudyPlots
@@ -441,12 +441,7 @@ class Study(Numbers):
         if not names:
             return no_rows("Differences")
         share = share or len(names)
-        browsers = []
-        for name in names:
-            changes = self.changes(metric, name)
-            browser = differences(self, metric, name, changes, share)
-            browsers.append(browser)
-        return stack(browsers)
+        return stack(browse_differences(self, metric, name, share) for name in names)
 
     def each(self, show: Callable[[Any], Any]) -> Any:
         """What `show` makes of a run; of several runs one below the other, folded under their names but the first."""

@@ -16,6 +16,9 @@ from ..core.language import say
 LONG = 600
 """Texts longer than this many characters are folded."""
 
+PREVIEW = 160
+"""Characters of a folded text that are shown."""
+
 LONG_NAME = re.compile(r"[^\s“”]{49,}")
 """A name that would take lines of a title, or the head of a column."""
 
@@ -38,19 +41,19 @@ def visible(text: str, mark: Callable[[str], str] = "[{}]".format) -> str:
     return _UNSEEN.sub(lambda m: mark(f"U+{ord(m[0]):04X}"), text.replace("\r\n", "\n"))
 
 
-def safe(value: Any, *, fold: int = LONG) -> Markup:
-    """Text from data as HTML: escaped, in a <bdi>, unseen characters marked, folded beyond `fold` characters."""
+def safe(value: Any, clip: int = CLIP) -> Markup:
+    """Text from data as HTML: escaped, in a <bdi>, unseen characters marked; folded where long, and cut after `clip`."""
     text = str(value)
-    if len(text) <= fold:
+    if len(text) <= LONG:
         return Markup("<bdi>{}</bdi>").format(marked(text))
-    rest = len(text) - CLIP
-    note = say("{n:,} characters", n=len(text)) + (
-        say(", the first {n:,} shown", n=CLIP) if rest > 0 else ""
-    )
+    note = say("{n:,} characters", n=len(text))
+    if len(text) > clip:
+        note += say(", the first {n:,} shown", n=clip)
+    beginning = " ".join(text[:PREVIEW].split())
     return Markup(
         '<details class="et-long"><summary><bdi>{}</bdi>… <span class="et-muted">({})</span></summary>'
         '<div class="et-scroll" tabindex="0"><bdi>{}</bdi></div></details>'
-    ).format(marked(text[: min(fold, 160)]), note, marked(text[:CLIP]))
+    ).format(marked(beginning), note, marked(text[:clip]))
 
 
 def marked(text: str) -> Markup:

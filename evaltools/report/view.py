@@ -8,13 +8,13 @@ the numbers behind it; `first_screen(run)` a table below that.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 import pandas as pd
 
-from .samples import Marked
+from .samples import Layout, Marks
 from .tables import HtmlTable, stack
 
 
@@ -24,33 +24,21 @@ class SampleView:
 
     `groups(result)`: name -> (query on the units, caption). `ids(result, units)`: the id of the card of each row of
     the units that has one, in the order to be read. `cards(result, units)`: the cards of such rows, in their order, as
-    `samples.samples` takes them. Both have the index of the units. `browser`: the keywords of `samples`.
+    `layout` names their columns. Both have the index of the units.
 
     The part of a caption before a colon is the label of its group. A study shows side by side what its runs made of a
     sample: `cell`, that column of the rows, and `compared`, texts of the cards; `given` are the columns of the rows
-    that are the same for all runs. `name`: of the marks, in links; `label`: of them, to be chosen by; `legend`: what
-    they mean; "" where there are none.
+    that are the same for all runs.
     """
 
     groups: Callable[[Any], Mapping[str, tuple[str, str]]]
     ids: Callable[[Any, pd.DataFrame], pd.Series]
     cards: Callable[[Any, pd.DataFrame], pd.DataFrame]
-    browser: Mapping[str, Any]
+    layout: Layout
     cell: str = ""
     given: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
-    name: str = ""
-    label: str = ""
-    legend: str = ""
-
-    def marked(
-        self,
-        ids: pd.Series,
-        cards: Callable[[pd.Index], pd.DataFrame],
-        groups: Mapping[str, pd.Index],
-    ) -> Marked:
-        """Samples marked in this way, as the browser takes them."""
-        return Marked(ids, cards, groups, self.name, self.label, self.legend)
+    marks: Marks = field(default_factory=Marks)
 
 
 def _call_view(name: str, shown: Any) -> Any:

@@ -11,7 +11,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from evaltools.report import estimate_tables, figures, tables
 from evaltools.report.figures import forest
-from evaltools.report.samples import Line, Row, Tag, samples
+from evaltools.report.samples import Layout, Line, Marked, Row, Tag, samples
+from evaltools.report.tables import HtmlTable
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",
@@ -88,6 +89,16 @@ def sample_rows(text: str = "") -> list[Row]:
     ]
 
 
+def browser(
+    frame: pd.DataFrame, *, caption: str = "Samples", share: int = 1, **layout: Any
+) -> HtmlTable:
+    """A browser of the cards of a frame, in its order."""
+    how = Layout(**layout)
+    cards = frame.reset_index(drop=True)
+    way = Marked(cards[how.id], cards.loc.__getitem__)
+    return samples([way], how, caption=caption, share=share)
+
+
 def shown(value: Any, source: str) -> Any:
     """A code cell with the output that a kernel would store for `value`."""
     data, metadata = value._repr_mimebundle_()
@@ -142,7 +153,7 @@ def notebook() -> Any:
         ),
         new_markdown_cell("## Samples"),
         shown(
-            samples(
+            browser(
                 frame,
                 head="Aspect",
                 columns=SAMPLE_COLUMNS,
@@ -152,7 +163,7 @@ def notebook() -> Any:
             "samples(frame)",
         ),
         shown(
-            samples(frame.head(2), columns={"after": "Final"}, caption="Conflicts"),
+            browser(frame.head(2), columns={"after": "Final"}, caption="Conflicts"),
             "samples(frame)",
         ),
         new_markdown_cell("## Provenance"),

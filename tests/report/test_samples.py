@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from evaltools.report import samples as module
-from evaltools.report.samples import CLIP, Line, Marked, Row, samples
+from evaltools.report.samples import CLIP, Layout, Line, Marked, Marks, Row, samples
 from evaltools.report.text import LONG
-from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, sample_frame
+from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, browser, sample_frame
 
 MANY = pd.DataFrame(
     {"text_id": [f"s{i:02d}" for i in range(30)], "text": [f"text {i}" for i in range(30)]}
@@ -34,29 +34,29 @@ def ids(html: str) -> list[str]:
 
 
 def test_every_sample_has_one_card_in_its_order() -> None:
-    html = samples(MANY.iloc[::-1]).html
+    html = browser(MANY.iloc[::-1]).html
     assert ids(html) == [f"sample-s{i:02d}" for i in range(29, -1, -1)]
     assert data_of(html) == {"page": 5, "groups": [[[*range(30)]]], "ways": [["", ""]]}
     assert html.count("text 29") == 1
     assert LEFT_OUT not in html and "no samples" not in html
-    assert "no samples" in samples(MANY.head(0)).html
+    assert "no samples" in browser(MANY.head(0)).html
 
 
 def test_a_page_takes_no_more_than_it_can_carry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CARRIED", 5_000)
-    html = samples(MANY).html
+    html = browser(MANY).html
     n = len(ids(html))
     assert 10 < n < 30 and f"{n} of 30 samples are in this page" in html
     assert data_of(html)["groups"] == [[[*range(n)]]]
-    assert len(ids(samples(MANY, share=2).html)) < n
+    assert len(ids(browser(MANY, share=2).html)) < n
     # one card is there at any size
-    assert len(ids(samples(MANY.assign(text="x" * 5_500)).html)) == 1
+    assert len(ids(browser(MANY.assign(text="x" * 5_500)).html)) == 1
 
 
 def way(frame: pd.DataFrame, groups: dict[str, list[int]] | None = None, **words: str) -> Marked:
     """A frame as a way of marking; groups by the numbers of its rows."""
     members = {label: pd.Index(rows) for label, rows in (groups or {}).items()}
-    return Marked(frame["text_id"], frame.loc.__getitem__, members, **words)
+    return Marked(frame["text_id"], frame.loc.__getitem__, members, Marks(**words))
 
 
 def test_cards_are_made_for_what_the_page_lists(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def test_cards_are_made_for_what_the_page_lists(monkeypatch: pytest.MonkeyPatch)
         return many.loc[rows]
 
     many = pd.concat([MANY] * 20, ignore_index=True)
-    html = samples([Marked(many["text_id"], cards)]).html
+    html = samples([Marked(many["text_id"], cards)], Layout()).html
     n = len(ids(html))
     assert f"{n} of 600 samples are in this page" in html
     assert set(asked) == {*range(max(asked) + 1)} and n <= max(asked) < n + 15
@@ -77,7 +77,7 @@ def test_cards_are_made_for_what_the_page_lists(monkeypatch: pytest.MonkeyPatch)
 
 def test_groups_have_the_counts_of_what_they_show() -> None:
     groups = {"broken": [1, 0], "both <b>": [1, 29], "empty": [], "other": [99]}
-    html = samples([way(MANY, groups)]).html
+    html = samples([way(MANY, groups)], Layout()).html
     assert data_of(html)["groups"] == [[[*range(30)]], [[0, 1]], [[1, 29]]]
     assert re.findall(r'aria-pressed="\w+">(.*?) <b>([\d,]+)</b>', html) == [
         ("broken", "2"),
@@ -85,14 +85,14 @@ def test_groups_have_the_counts_of_what_they_show() -> None:
         ("All", "30"),
     ]
     assert 'id="group-broken"' in html
-    assert "data-group" not in samples(MANY).html
+    assert "data-group" not in browser(MANY).html
 
 
 def test_what_the_marks_mean_is_said_where_it_is_given() -> None:
     legend = "✓ ref & polarity are those of the gold"
     said = '<p class="et-sub et-legend">✓ ref &amp; polarity are those of the gold</p>'
-    assert said in samples([way(MANY, legend=legend)]).html
-    assert "et-legend" not in samples(MANY).html
+    assert said in samples([way(MANY, legend=legend)], Layout()).html
+    assert "et-legend" not in browser(MANY).html
 
 
 def test_a_card_has_a_face_for_each_different_marking_and_no_more() -> None:
@@ -100,7 +100,7 @@ def test_a_card_has_a_face_for_each_different_marking_and_no_more() -> None:
     for mark in ("good", "good", "bad"):
         rows = [[Row("a", {"after": [Line("positive", mark)]})], []]
         frames.append(pd.DataFrame({"text_id": ["x", "y"], "text": "t", "rows": rows}))
-    html = samples([way(frame) for frame in frames], columns={"after": ""}).html
+    html = samples([way(frame) for frame in frames], Layout(columns={"after": ""})).html
     assert re.findall(r'data-way="([^"]*)"( hidden)?', html) == [
         ("0 1", ""),
         ("2", " hidden"),
@@ -112,26 +112,28 @@ def test_a_card_has_a_face_for_each_different_marking_and_no_more() -> None:
 def test_long_texts_fold_and_what_is_cut_is_said(length: int) -> None:
     rows = [[Row("a", {"after": [Line("y" * length, note="z" * length)]})]]
     frame = pd.DataFrame({"text_id": ["a"], "text": ["x" * length], "rows": rows})
-    html = samples(frame, columns={"after": ""}).html
+    html = browser(frame, columns={"after": ""}).html
     assert html.count("<details") == (3 if length > LONG else 0)
     for letter in "xyz":
         assert max(map(len, re.findall(f"{letter}+", html))) == min(length, CLIP)
     assert (f"{length:,} characters" in html) is (length > LONG)
-    cut = "the first 4,000 shown; the files beside the report hold all"
+    cut = "the first 4,000 shown"
     assert (cut in html) is (length > CLIP)
 
 
 def test_no_text_ends_the_data_or_hides_in_it() -> None:
-    html = samples(sample_frame(), columns=SAMPLE_COLUMNS, fields={"actions": "Review"}).html
+    html = browser(sample_frame(), columns=SAMPLE_COLUMNS, fields={"actions": "Review"}).html
     assert len(ids(html)) == len(HOSTILE) and html.count("<script") == 1
-    assert "\u202e" not in html and "\x00" not in html and "[U+202E]" in html
+    assert (
+        "\u202e" not in html and "\x00" not in html and '<span class="et-ctl">U+202E</span>' in html
+    )
 
 
 def test_a_list_of_texts_and_a_text_of_lines_read_as_lines() -> None:
     frame = pd.DataFrame(
         {"text_id": ["a"], "contexts": [["one", "two"]], "why": ["M1: no\nM2: no"]}
     )
-    html = samples(frame, text={"contexts": "context"}, fields={"why": "why"}).html
+    html = browser(frame, texts={"contexts": "context"}, fields={"why": "why"}).html
     assert '<span class="et-sub">context</span><bdi>one\ntwo</bdi>' in html
     assert "<div><bdi>M1: no</bdi></div><div><bdi>M2: no</bdi></div>" in html
 
@@ -144,7 +146,7 @@ def test_a_place_without_a_number_is_marked_and_one_with_a_number_is_linked() ->
         ("text", 3, 6, "", 0, ""),
     ]
     frame = pd.DataFrame({"text_id": ["a"], "text": [text], "places": [places]})
-    html = samples(frame).html
+    html = browser(frame).html
     assert '스킨 <mark class="et-bad">향</mark> <a class="et-place et-good"' in html
     assert 'title="tip">좋다<sup>1</sup></a>' in html
     assert html.count("<mark") == 1, "a place that overlaps an earlier one is left out"

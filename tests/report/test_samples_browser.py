@@ -11,9 +11,9 @@ import pytest
 from nbformat.v4 import new_notebook
 
 from evaltools.report import page as html
-from evaltools.report.samples import Line, Marked, Row, Tag, samples
+from evaltools.report.samples import Layout, Line, Marked, Marks, Row, Tag, samples
 from evaltools.report.view import sample_views
-from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, sample_frame, shown
+from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, browser, sample_frame, shown
 
 pytestmark = pytest.mark.browser
 
@@ -36,16 +36,16 @@ def marked(marks: str, order: list[int], **how: Any) -> Marked:
     rows["tags"] = [[Tag("right", "good")] if m == "=" else [] for m in marks]
     right = [i for i, m in enumerate(marks) if m == "="]
     ids = rows.loc[order, "text_id"]
-    return Marked(ids, rows.loc.__getitem__, {"Right": pd.Index(right)}, **how)
+    return Marked(ids, rows.loc.__getitem__, {"Right": pd.Index(right)}, Marks(**how))
 
 
 def browser_of(rows: pd.DataFrame, groups: dict[str, list[str]] | None = None, **how: Any) -> Any:
-    layout = {"columns": SAMPLE_COLUMNS, "fields": {"actions": "Review"}, "page": 10}
+    layout = Layout(columns=SAMPLE_COLUMNS, fields={"actions": "Review"}, page=10)
     members = {}
     for label, ids in (groups or {}).items():
         members[label] = rows.index[rows["text_id"].isin(ids)]
     way = Marked(rows["text_id"], rows.loc.__getitem__, members)
-    return shown(samples([way], **layout, **how), "samples(frame)")
+    return shown(samples([way], layout, **how), "samples(frame)")
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +226,7 @@ def test_hostile_texts_are_text_on_every_card(
     assert page.locator(inert).count() == 0
     for text in HOSTILE:
         assert text[:100] in seen or not text.isprintable(), text
-    assert "[U+202E]" in seen and "\u202e" not in seen
+    assert "U+202E" in seen and "\u202e" not in seen
 
 
 def test_real_samples_fit_the_page(
@@ -244,7 +244,7 @@ def test_real_samples_fit_the_page(
     way = Marked(
         view.ids(run, run.units), lambda keys: view.cards(run, run.units.loc[keys]), groups
     )
-    found = samples([way], **view.browser)
+    found = samples([way], view.layout)
     file = tmp_path / "report.html"
     file.write_text(
         html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8"
@@ -272,7 +272,7 @@ def switched(tmp_path_factory: pytest.TempPathFactory) -> Path:
             legend="✓ by attribute",
         ),
     ]
-    found = samples(ways, columns={"after": "Final"}, page=2)
+    found = samples(ways, Layout(columns={"after": "Final"}, page=2))
     file.write_text(
         html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8"
     )
@@ -340,9 +340,9 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "source": ["x\n" * 90 + "30 won", ""],
         }
     )
-    rows["at"] = [[("said", 7, 9, "good", 1, "pays"), ("source", 180, 182, "good", 1, "won"),
+    rows["places"] = [[("said", 7, 9, "good", 1, "pays"), ("source", 180, 182, "good", 1, "won"),
                    ("said", 10, 13, "bad", 2, "<i>")], []]  # fmt: skip
-    made = samples(rows, text={"said": "Said", "source": "Source"}, places="at", caption="Linked")
+    made = browser(rows, texts={"said": "Said", "source": "Source"}, caption="Linked")
     file.write_text(
         html.render(new_notebook(cells=[shown(made, "samples(rows)")]), title="t"), encoding="utf-8"
     )

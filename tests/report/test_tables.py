@@ -19,9 +19,16 @@ from evaltools.core.estimates import from_public
 from evaltools.report import estimate_tables, tables, text
 from evaltools.report import markdown as plain
 from evaltools.report.first_screen import title
-from evaltools.report.samples import Line, Row, Tag, samples
+from evaltools.report.samples import Line, Row, Tag
 from evaltools.stats.intervals import Resampling
-from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, estimates, sample_frame, sample_rows
+from tests.report.synthetic import (
+    HOSTILE,
+    SAMPLE_COLUMNS,
+    browser,
+    estimates,
+    sample_frame,
+    sample_rows,
+)
 
 
 class Parsed(HTMLParser):
@@ -122,7 +129,7 @@ def test_any_text_stays_text(value: str) -> None:
     frame = pd.DataFrame({value or "c": [value], "id": [value]})
     check_inert(tables.table(frame, caption=value).html)
     check_inert(
-        samples(
+        browser(
             pd.DataFrame({"text_id": [value], "text": [value], "rows": [sample_rows(value)]}),
             head=value,
             columns={"gold": value, "after": value},
@@ -167,9 +174,9 @@ def test_every_place_of_every_piece_shows_text_as_text(value: str) -> None:
         tables.signature_block(value).html: 1,
         title([value], value, value, value).html: 4,
         tables.words(value).html: 1,
-        samples(
+        browser(
             frame,
-            text={"text": value},
+            texts={"text": value},
             head=value,
             columns={"after": value},
             fields=fields,
@@ -431,7 +438,7 @@ def test_no_negative_zero() -> None:
 
 def test_samples_without_tags_rows_or_fields_have_none() -> None:
     frame = pd.DataFrame([{"text_id": "1", "text": "t", "b": np.nan, "c": "", "d": None}])
-    html = samples(frame, fields={"b": "B", "c": "C", "d": "D", "not there": "E"}).html
+    html = browser(frame, fields={"b": "B", "c": "C", "d": "D", "not there": "E"}).html
     assert "et-tag" not in html and "et-field" not in html and "et-rows" not in html
 
 
@@ -492,7 +499,7 @@ def rows_of_cards(html: str) -> list[list[str]]:
 
 def test_rows_of_samples_have_a_sign_and_words_in_each_column() -> None:
     frame = pd.DataFrame([{"text_id": "1", "text": "t", "rows": sample_rows()}])
-    html = samples(frame, head="Aspect", columns=SAMPLE_COLUMNS).html
+    html = browser(frame, head="Aspect", columns=SAMPLE_COLUMNS).html
     assert rows_of_cards(html) == [
         ["Aspect", "Gold", "Stage 1", "Final"],
         ["제품 전체#일반 · 향", "positive", "✓ positive", "✓ positive"],
@@ -503,14 +510,14 @@ def test_rows_of_samples_have_a_sign_and_words_in_each_column() -> None:
 
 
 def test_samples_show_text_tags_fields_and_how_many() -> None:
-    html = samples(sample_frame(), fields={"actions": "Review"}, caption="Fixed").html
+    html = browser(sample_frame(), fields={"actions": "Review"}, caption="Fixed").html
     parsed = check_inert(html)
     assert "Fixed (12)" in parsed.text
     assert "flip: 거품" in parsed.text and "F1 0.50" in parsed.text
     assert [a["id"] for t, a in parsed.tags if t == "article"] == [
         f"sample-s{i:03d}" for i in range(12)
     ]
-    assert "no samples" in samples(sample_frame().head(0)).html
+    assert "no samples" in browser(sample_frame().head(0)).html
 
 
 @UNHURRIED

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.language import Message, listed, say
-from ...report.samples import Place, Row, Tag
+from ...core.language import listed, say
+from ...report.samples import Layout, Marks, Place, Row, Tag
 from ...report.view import SampleView
 from .card_rows import FAULTS, AspectRow, aspect_rows, card_rows
 from .tuples import KEYS, Key
@@ -56,12 +56,12 @@ OUTCOMES = {
 }
 """What became of a sample -> the word for it, and its mark."""
 
-BROWSER: Mapping[str, Any] = {
-    "head": "Aspect · term",
-    "columns": {"gold": "Gold", "stage1": "Before review", "final": "After review"},
-    "fields": {"review": ""},
-}
-"""How a card is laid out: the keywords of `report.samples.samples`."""
+LAYOUT = Layout(
+    head="Aspect · term",
+    columns={"gold": "Gold", "stage1": "Before review", "final": "After review"},
+    fields={"review": ""},
+)
+"""How a card is laid out."""
 
 REASONS = {
     "EVIDENCE_FOUND": "evidence found",
@@ -96,12 +96,10 @@ def sample_views(shown: Run | Study) -> tuple[SampleView, ...]:
             groups=partial(sample_groups, key=key),
             ids=partial(card_ids, key=key),
             cards=partial(cards, key=key),
-            browser=BROWSER,
+            layout=LAYOUT,
             cell="final",
             given=("gold",),
-            name=key,
-            label=say(name),
-            legend=say(Message(LEGEND, {"key": Message(name)})),
+            marks=Marks(key, name, say(LEGEND, key=say(name))),
         )
         views.append(view)
     return tuple(views)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...core.estimates import is_null
 from ...core.language import listed, say
-from ...report.samples import Line, Row, Tag
+from ...report.samples import Layout, Line, Row, Tag
 from ...report.view import SampleView
 from .measures import MEASURES
 
@@ -189,21 +189,21 @@ def _required(turn: Mapping[Any, Any]) -> dict[str, str]:
     return {key: text for key, text in texts.items() if text}
 
 
-BROWSER: Mapping[str, Any] = {
-    "id": "turn",
-    "text": {"user_text": "user", "reply": "reply"},
-    "page": 2,
-    "head": "Measure",
-    "columns": {"required": "required", "found": "this turn"},
-    "fields": {"context": "memory"},
-}
-"""How a card is laid out: the keywords of `report.samples.samples`."""
+LAYOUT = Layout(
+    id="turn",
+    texts={"user_text": "user", "reply": "reply"},
+    page=2,
+    head="Measure",
+    columns={"required": "required", "found": "this turn"},
+    fields={"context": "memory"},
+)
+"""How a card is laid out."""
 
 VIEW = SampleView(
     groups,
     card_ids,
     cards,
-    browser=BROWSER,
+    LAYOUT,
     cell="found",
     given=("required",),
     compared=("reply",),

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ...core.language import say
-from ...report.samples import Line, Place, Row, Tag
+from ...report.samples import Layout, Line, Marks, Place, Row, Tag
 from ...report.tables import HtmlTable, stack, table, words
 from ...report.text import anchor, marked
 from ...report.view import SampleView
@@ -45,13 +45,13 @@ LEGEND = (
 )
 """What comparing values cannot see."""
 
-BROWSER: Mapping[str, Any] = {
-    "id": "case_id",
-    "text": {"answer": "summary", "contexts": "context"},
-    "head": "Rule",
-    "columns": {"threshold": "threshold", "found": "score and finding"},
-}
-"""How cases are browsed: the keywords of `report.samples.samples`."""
+LAYOUT = Layout(
+    id="case_id",
+    texts={"answer": "summary", "contexts": "context"},
+    head="Rule",
+    columns={"threshold": "threshold", "found": "score and finding"},
+)
+"""How a card is laid out."""
 
 MARKS = {"fail": "bad", "look": "look", "ok": "good"}
 """The state of a case or of a metric in it -> its mark."""
@@ -206,7 +206,7 @@ VIEW = SampleView(
     groups,
     card_ids,
     cards,
-    BROWSER,
+    LAYOUT,
     cell="found",
     given=("threshold",),
     compared=("answer",),
@@ -220,7 +220,7 @@ def sample_views(run: Run) -> tuple[SampleView, ...]:
     """
     for evidence in run.units["summary_accuracy_evidence"]:
         if evidence.get("supported"):
-            return (replace(VIEW, legend=LEGEND),)
+            return (replace(VIEW, marks=Marks(legend=LEGEND)),)
     return (VIEW,)
 
 

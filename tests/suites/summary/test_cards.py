@@ -59,7 +59,7 @@ def test_a_figure_stands_beside_the_passage_that_it_comes_from(tmp_path: Path) -
 
 def test_the_page_says_what_values_cannot_show_where_values_were_found(tmp_path: Path) -> None:
     for cases, said in ((CASES, LEGEND), ([{"id": "a", "answer": "500만원"}], "")):
-        assert [view.legend for view in sample_views(run(tmp_path, cases, []))] == [said]
+        assert [view.marks.legend for view in sample_views(run(tmp_path, cases, []))] == [said]
 
 
 def finding(card: Any, metric: int) -> str:
