@@ -88,7 +88,9 @@ def type_words(annotation: Any) -> str:
     if origin in (list, tuple):
         return f"list of {type_words(inner[0])}"
     if origin in (Union, UnionType):
-        kinds = [type_words(kind) for kind in inner if kind is not type(None)]
+        # a number may be whole
+        unsaid = {type(None), int} if float in inner else {type(None)}
+        kinds = [type_words(kind) for kind in inner if kind not in unsaid]
         return " or ".join(dict.fromkeys(kinds))
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"

@@ -138,7 +138,8 @@ class Batch:
                 self._report_each(suite, scored, options)
                 self.lines += ["", say("Not compared: {reason}", reason=e.args[0])]
         elif len(scored) > 1 and suite.runs is not None:
-            self._report_study(suite, suite.study_notebook, scored, options)
+            primary = options.get("primary")
+            self._report_study(suite, suite.study_notebook, scored, options, primary=primary)
         else:
             self._report_each(suite, scored, options)
 

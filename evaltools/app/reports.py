@@ -38,9 +38,10 @@ def report_job(
         paper = scored[0].folder
     if study is None and not suite.together:  # a notebook of one run
         inputs = {"run": paths[0], "scored": folders[0]}
+    options = {name: value for name, value in options.items() if name not in inputs}
     parameters = ReportParameters(
         suite=suite.name,
-        options=dict(options),
+        options=options,
         out=settings.out,
         name=settings.name,
         metrics=settings.metrics,

@@ -104,6 +104,8 @@ class RunsCommand(click.Command):
         if suite is None:
             return []
         names = suite.options.costly if self.costly else suite.options.settable()
+        taken = {param.name for param in self.params}
+        names = [name for name in names if name not in taken]
 
         @click.command()
         @suite_options(suite.options, names)

@@ -28,15 +28,25 @@ class TableOptions(SuiteOptions):
     higher: tuple[str, ...] = Field(
         (), description="NAME of a metric that is better the higher it is."
     )
+    primary: str | None = Field(
+        None, description="NAME of the metric that leads and is tested alone."
+    )
     found: tuple[Metric, ...] = ()
+
+    def signature(self) -> dict[str, str]:
+        """The metric that leads, where one is named."""
+        return {"primary": self.primary} if self.primary else {}
 
     def policy(self) -> dict[str, Any]:
         """The options, and of each metric what decides its numbers; texts of a metric do not."""
+        options = super().policy()
+        if self.primary is None:
+            del options["primary"]
         metrics = []
         for metric in self.found:
             limits = list(metric.bounds) if metric.bounds else None
             metrics.append([metric.name, metric.better, metric.proportion, limits])
-        return {**super().policy(), "found": metrics}
+        return {**options, "found": metrics}
 
     @property
     def declared(self) -> dict[str, tuple[float, float]]:
@@ -63,7 +73,10 @@ class TableOptions(SuiteOptions):
         """
         declared = self.declared
         names = [metric.name for metric in metrics]
-        for name in (*declared, *self.lower, *self.higher):
+        named = [*declared, *self.lower, *self.higher]
+        if self.primary:
+            named.append(self.primary)
+        for name in named:
             if name not in names:
                 raise UsageError(
                     "{path} has no metric {name}; {nearest}",

@@ -63,7 +63,7 @@ class Line(BaseModel):
     text: str | None = None
     low: float | None = None
     high: float | None = None
-    higher_is_better: bool | int | float | str | None = None
+    higher_is_better: bool | float | str | None = None
 
 
 def is_json_lines(path: Path) -> bool:

@@ -61,15 +61,11 @@ def metrics(options: TableOptions) -> MetricTable:
 
 
 def headline(options: TableOptions, blocked: frozenset[str]) -> tuple[str, ...]:
-    """The first metrics of the file; those that have a direction lead."""
-    directed = []
-    others = []
-    for metric in options.found:
-        if metric.better == "none":
-            others.append(metric.name)
-        else:
-            directed.append(metric.name)
-    names = directed + others
+    """The first metrics of the file: the one that is named, those that have a direction, the others."""
+    metrics = sorted(options.found, key=lambda metric: metric.better == "none")
+    names = [metric.name for metric in metrics]
+    if options.primary:
+        names = list(dict.fromkeys([options.primary, *names]))
     return tuple(names[:LEADING])
 
 

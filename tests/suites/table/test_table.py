@@ -356,6 +356,23 @@ def test_report_on_conditions_without_seeds_compares_them(tmp_path: Path) -> Non
     assert reports == {"A_scores_vs_B_scores"}
 
 
+def test_report_of_a_declared_primary_metric(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    rows = [{**row, "metric": metric} for row in grid() for metric in ("acc", "f1")]
+    path = put(tmp_path, rows)
+    with without_pages():
+        done = call("report", "table", path, "--primary", "f1", "-o", out, *QUICK)
+        assert "on “f1”" in done.output and "on “acc”" not in done.output
+        one = ("--name", "A__seed1_scores", "--primary", "f1")
+        done = call("report", "table", path, *one, "-o", tmp_path / "one", *QUICK)
+    assert done.output.index("f1 ↑") < done.output.index("acc ↑")
+    assert "|primary:f1|" in done.output
+    stored = json.loads((out / "results" / "B_aggregated" / "metrics.json").read_text("utf-8"))
+    assert "|primary:f1|" in stored["signature"]
+    no_metric = call("report", "table", path, "--primary", "f2", "-o", out, status=2)
+    assert "has no metric 'f2'; did you mean f1" in no_metric.stderr
+
+
 def test_report_on_one_run(tmp_path: Path) -> None:
     call("report", "table", put(tmp_path, ROWS), "-o", tmp_path / "out", "-q", *QUICK)
     page = (tmp_path / "out" / "reports" / "scores" / "metric_report.html").read_text(
