@@ -59,7 +59,7 @@ def signature_of_study(study: Study) -> str:
     seeds: set[str] = set()
     for of_seed in study.conditions.values():
         seeds.update(of_seed)
-    parts.update(_switched(study))
+    parts.update({**study.options.signature(), **_switched(study)})
     parts["n"] = str(len(study.unit_names))
     parts["seeds"] = ",".join(sorted(seeds, key=natural))
     parts["ci"] = _with_methods(study.resampling.percent, frames_of_study(study))
