@@ -87,17 +87,17 @@ def pairs(
     [('레몬향', 'positive')]
     """
     if key == "refpol":
-        return [(t.ref, t.polarity) if t.ref else None for t in tuples]
-    found: list[Pair | None] = []
-    for t in tuples:
+        return [(ref, polarity) if ref else None for ref, _, polarity in tuples]
+    compared: list[Pair | None] = []
+    for ref, term, polarity in tuples:
         if key == "attrpol":
-            attribute = attribute_of(t.ref)
-            found.append((attribute, t.polarity) if attribute else None)
-        elif t.term or policy.implicit == "set":
-            found.append((term_key(t.term, policy), t.polarity))
+            attribute = attribute_of(ref)
+            compared.append((attribute, polarity) if attribute else None)
+        elif term or policy.implicit == "set":
+            compared.append((term_key(term, policy), polarity))
         else:
-            found.append(("", t.polarity, t.ref))
-    return found
+            compared.append(("", polarity, ref))
+    return compared
 
 
 def match_pairs(gold: Sequence[Pair | None], pred: Sequence[Pair | None]) -> Match:
@@ -106,9 +106,7 @@ def match_pairs(gold: Sequence[Pair | None], pred: Sequence[Pair | None]) -> Mat
     Equal pairs match first. Then each implicit gold pair that is left takes one predicted pair of its polarity that
     is left, if there is one. So the gold as prediction matches wholly (D26).
     """
-    wanted, predicted = set(gold), set(pred)
-    wanted.discard(None)
-    predicted.discard(None)
+    wanted, predicted = set(gold) - {None}, set(pred) - {None}
     matched_gold = wanted & predicted
     matched_pred = matched_gold
     implicit = [pair for pair in gold if pair and not pair[0]]

@@ -31,7 +31,7 @@ from .schema import Output, Scorecard, TupleRow
 from .scorecard import StageDelta, scorecard
 from .sources import gold_rows, profile_of, text_id
 from .unit_columns import unit_row
-from .units import units_frame, with_override
+from .units import counted, units_frame, with_override
 
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
@@ -61,12 +61,12 @@ class _Shard:
 
 
 class _Scored(NamedTuple):
-    """What comes of a shard: its units, empty where no row can be used, its problems, and how many lines it has.
+    """What comes of a shard: what is counted, empty where no row can be used, its problems, and its number of lines.
 
     `named`: (text_id, profile) of every row with an id, those of other profiles than the options' among them.
     """
 
-    units: pd.DataFrame
+    rows: pd.DataFrame
     problems: Problems
     lines: int
     named: set[tuple[str, str]]
@@ -109,8 +109,7 @@ def _score_shard(shard: _Shard) -> _Scored:
             scorecards.append(msgspec.json.encode(content) + b"\n")
     if shard.part is not None:
         shard.part.write_bytes(b"".join(scorecards))
-    units = units_frame(rows, run.options.match_policy)
-    return _Scored(units, problems, progress.lines, named)
+    return _Scored(counted(rows), problems, progress.lines, named)
 
 
 def _read(
@@ -179,25 +178,26 @@ def score(
     named: set[tuple[str, str]] = set()
     for scored in workers.map(_score_shard, tasks):
         problems.merge(scored.problems, lines)
-        if len(scored.units):
-            scored.units["line"] += lines
-            frames.append(scored.units)
+        if len(scored.rows):
+            scored.rows["line"] += lines
+            frames.append(scored.rows)
         named |= scored.named
         lines += scored.lines
     problems.raise_if_failed()
     _require_profiles({profile for _, profile in named}, run, problems)
     if not frames:
         raise problems.fatal("no-rows", "no line of the file can be used", file=run.path)
-    units = pd.concat(frames, ignore_index=True)
-    units = _first_of_each_id(units, run.path, problems)
-    _refuse_mixed_modes(units, run.path, problems)
+    rows = pd.concat(frames, ignore_index=True)
+    rows = _first_of_each_id(rows, run.path, problems)
+    _refuse_mixed_modes(rows, run.path, problems)
     if folder is not None:
         parts = [task.part for task in tasks if task.part]
-        _join_parts(parts, set(units.index), folder / FILES["scorecards"])
+        _join_parts(parts, set(rows.index), folder / FILES["scorecards"])
+    units = units_frame(rows.reset_index(drop=True), options.match_policy)
     text_ids = {uid for uid, _ in named}
     unknown = [uid for uid in known_gold if uid not in text_ids]
     _report_gold(units, unknown, run, problems)
-    units = with_override(units.reset_index(drop=True), override)
+    units = with_override(units, override)
     units.attrs["rows"] = {run.role: lines}
     if run.gold is not None:
         units.attrs["rows"]["gold"] = len(known_gold)
@@ -250,32 +250,32 @@ def _require_profiles(
 
 
 def _first_of_each_id(
-    units: pd.DataFrame,
+    rows: pd.DataFrame,
     path: Path,
     problems: Problems,
 ) -> pd.DataFrame:
     """The first row of each text_id; the others are errors."""
     first_lines = FirstLines(path, problems)
-    repeated = units[units["text_id"].duplicated(keep=False)]
+    repeated = rows[rows["text_id"].duplicated(keep=False)]
     for uid, line in zip(repeated["text_id"], repeated["line"].tolist()):
         first_lines.is_first(uid, line, id=uid, what="row with this text_id")
     problems.raise_if_failed()
-    return units.drop_duplicates("text_id")
+    return rows.drop_duplicates("text_id")
 
 
 def _refuse_mixed_modes(
-    units: pd.DataFrame,
+    rows: pd.DataFrame,
     path: Path,
     problems: Problems,
 ) -> None:
     """InputError where one file holds a run of the protocol and predictions that no review has seen (D25)."""
-    other = units["protocol"] != units["protocol"].iloc[0]
+    other = rows["protocol"] != rows["protocol"].iloc[0]
     if other.any():
         raise problems.fatal(
             "mixed-modes",
             "rows of a run of the protocol and predictions that no review has seen do not go together in a file",
             file=path,
-            line=int(units.loc[other, "line"].iloc[0]),
+            line=int(rows.loc[other, "line"].iloc[0]),
             field="meta.protocol_mode",
         )
 

@@ -5,7 +5,6 @@ Sources: seed cr_metrics_spec section 2, seed cr_f1_metrics_examples sections 2-
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
@@ -111,10 +110,6 @@ def _is_stripped(character: str) -> bool:
     return character == " " or unicodedata.category(character).startswith("P")
 
 
-_AROUND_HASH = re.compile(r" *# *")
-_SEPARATORS = str.maketrans("·ㆍ", "//")
-
-
 @lru_cache(maxsize=1 << 14)
 def normalize_ref(text: str) -> str:
     """Normal form of a taxonomy reference; `·` and `ㆍ` read as `/` (D4).
@@ -122,7 +117,8 @@ def normalize_ref(text: str) -> str:
     >>> normalize_ref("패키지·구성품 # 일반")
     '패키지/구성품#일반'
     """
-    return _AROUND_HASH.sub("#", collapse(text)).translate(_SEPARATORS)
+    ref = collapse(text).replace(" #", "#").replace("# ", "#")
+    return ref.replace("·", "/").replace("ㆍ", "/")
 
 
 def attribute_of(ref: str) -> str:

@@ -6,6 +6,7 @@ What a metric sums, and the section that defines it, stand in metrics.toml and m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,25 +53,32 @@ class Action(NamedTuple):
     reason_code: str | None
 
 
-def units_frame(rows: Sequence[Mapping[str, Any]], policy: MatchPolicy) -> pd.DataFrame:
-    """The frame of these rows of `unit_row`, with the same types of columns whatever values are null.
+STAGES = ("before", "after")
 
-    Added are the columns that follow from those of a row, F1 and outcomes among them.
-    """
+COUNT_COLUMNS = [f"{count}_{stage}_{key}" for key, stage, count in product(KEYS, STAGES, COUNTS)]
+"""What the `counts` of a row are, in their order."""
+
+
+def counted(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """The frame of these rows of `unit_row`, with the same types of columns whatever values are null."""
     if not rows:
         return pd.DataFrame()
     columns: dict[str, Any] = {}
     for name, values in zip(rows[0], zip(*[row.values() for row in rows])):
         columns[name] = _texts(values) if name in TEXTS else np.array(values)
     columns["latency_ms"] = columns["latency_ms"].astype(float)  # None becomes NaN
-    counts = columns.pop("counts").reshape(len(rows), len(KEYS), 2, len(COUNTS))
-    source, unsupported = columns.pop("source"), columns.pop("unsupported")
-    units = pd.DataFrame(columns)
+    columns.update(zip(COUNT_COLUMNS, columns.pop("counts").T))
+    return pd.DataFrame(columns)
+
+
+def units_frame(rows: pd.DataFrame, policy: MatchPolicy) -> pd.DataFrame:
+    """The units of a frame of `counted`, with the columns that follow from those, F1 and outcomes among them."""
+    units = rows.drop(columns=[*COUNT_COLUMNS, "source", "unsupported"])
     units["n"] = True
     units["has_gold"] = units["n_gold_tuples"] > 0
     units["reviewable"] = units["has_gold"] & units["protocol"]
     for name in FINAL_SOURCES:
-        units[f"from_{name}"] = source == name
+        units[f"from_{name}"] = rows["source"] == name
     units["has_explicit_gold"] = units["f1_explicit_gold_otepol"].notna()
     units["has_explicit_gold_refpol"] = units["f1_explicit_gold_refpol"].notna()
     units["has_valid_implicit_gold"] = units["f1_implicit"].notna()
@@ -79,11 +87,8 @@ def units_frame(rows: Sequence[Mapping[str, Any]], policy: MatchPolicy) -> pd.Da
     units["change_type"] = units["change_type"].where(units["protocol"])
     units["risk_cleared"] = units["risk_s1"] & ~units["risk_s2"]
     risks = ["risk_s2", "negation_contrast", "conflict"]
-    units["residual_risk"] = units[risks].any(axis=1) | unsupported
-    corrections = []
-    for index, key in enumerate(KEYS):
-        before, after = counts[:, index, 0].T, counts[:, index, 1].T
-        corrections.append(pd.DataFrame(_correction(key, before, after, units, policy)))
+    units["residual_risk"] = units[risks].any(axis=1) | rows["unsupported"]
+    corrections = [_correction(key, rows, units, policy) for key in KEYS]
     return pd.concat([units, *corrections], axis=1)
 
 
@@ -94,17 +99,18 @@ def _texts(values: Sequence[str | bytes | None]) -> Any:
 
 def _correction(
     key: Key,
-    before: Ints,
-    after: Ints,
+    rows: pd.DataFrame,
     units: pd.DataFrame,
     policy: MatchPolicy,
-) -> dict[str, Any]:
+) -> pd.DataFrame:
     """F1 before and after review under a key, and what review did to the samples that it has seen.
 
-    `before` and `after` are true positives, false positives and false negatives, each of every sample. A sample
-    without gold has no F1 and counts nothing; neither does, by the policy, one whose gold has no pair under the key
-    (D26). Seed cr_metrics_spec 3.1, 3.3, 4.1.
+    A sample without gold has no F1 and counts nothing; neither does, by the policy, one whose gold has no pair under
+    the key (D26). Seed cr_metrics_spec 3.1, 3.3, 4.1.
     """
+    before, after = (
+        [rows[f"{count}_{stage}_{key}"].to_numpy() for count in COUNTS] for stage in STAGES
+    )
     reviewable = units["reviewable"].to_numpy()
     changed = units["changed"].to_numpy()
     takes_part = units["has_gold"].to_numpy()
@@ -123,7 +129,7 @@ def _correction(
         outcome[happened] = name
     f1_before = np.where(takes_part & reviewable, f1_scores(*before), np.nan)
     f1_after = np.where(takes_part, f1_scores(*after), np.nan)
-    return {
+    columns = {
         f"has_gold_{key}": takes_part,
         f"reviewable_{key}": takes_part & reviewable,
         f"f1_s1_{key}": f1_before,
@@ -134,6 +140,7 @@ def _correction(
         f"improved_{key}": changed & (f1_after > f1_before),
         f"degraded_{key}": changed & (f1_after < f1_before),
     }
+    return pd.DataFrame(columns, index=units.index)
 
 
 def f1_scores(

@@ -19,7 +19,7 @@ from evaltools.suites.cr.schema import Output, Scorecard
 from evaltools.suites.cr.scorecard import scorecard
 from evaltools.suites.cr.tuples import KEYS
 from evaltools.suites.cr.unit_columns import unit_row
-from evaltools.suites.cr.units import units_frame
+from evaltools.suites.cr.units import counted, units_frame
 
 from .cards import gold, output, run, tup
 
@@ -42,7 +42,7 @@ def units_of(samples: list[list[dict[str, Any]]], options: CrOptions) -> pd.Data
         parsed = Output.model_validate(record)
         card = Scorecard.model_validate(scorecard(record, parsed, None, options, {}))
         made.append(unit_row(make_sample(card, parsed.gold_tuples or []), i, options))
-    return units_frame(made, options.match_policy)
+    return units_frame(counted(made), options.match_policy)
 
 
 @given(golds, st.sampled_from(["spec", "spacing=collapse", "implicit=set"]))
