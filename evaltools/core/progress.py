@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -19,6 +20,9 @@ def bar(
     Work that ends within `after` seconds shows no bar. The bar is written to standard error, and only where
     that is a terminal: a notebook's output holds none.
     """
+    if quiet or not sys.stderr.isatty():
+        yield lambda name="", n=1: None
+        return
     from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # its thread would be copied, half alive, into forked processes
@@ -26,7 +30,6 @@ def bar(
         total=total,
         desc=label,
         unit=unit,
-        disable=True if quiet else None,
         leave=False,
         delay=after,
     ) as shown:

@@ -124,9 +124,9 @@ def _scored(
     """Score and estimate; files that belong to the result are written into `aside`."""
     clock = time.perf_counter()
     with inputs_unchanged(task), ThreadPoolExecutor(1) as beside:
+        # large files take long to hash, and what is found meanwhile does not need it
+        beside.submit(lambda: task.inputs)
         units = score_task(task, workers, aside)
-        # large files take long to hash, and estimating leaves a core free
-        inputs = beside.submit(counted_inputs, task, units)
         manifest = finished_manifest(task, units, time.perf_counter() - clock)
         run = Run(
             suite=task.suite,
@@ -138,8 +138,8 @@ def _scored(
             manifest=manifest,
         )
         run = with_estimates(run)
-        hashed = run.manifest.model_copy(update={"inputs": inputs.result()})
-    return replace(run, manifest=hashed)
+    inputs = counted_inputs(task, units)
+    return replace(run, manifest=run.manifest.model_copy(update={"inputs": inputs}))
 
 
 def with_estimates(run: Run) -> Run:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from msgspec import json
 
 from ...core.check import AnyCheck
 from ...core.common_checks import duplicate_texts
@@ -23,6 +22,7 @@ from .check_kinds import (
 )
 from .schema import STAND_IN
 from .tuples import KEYS, attribute_of
+from .units import read_tuples
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -155,10 +155,10 @@ def ref_outside_gold(run: Run) -> Iterator[AnyCheck]:
 
 def _refs(column: pd.Series) -> list[str]:
     """The refs of all tuples of a column of the units."""
-    cells = json.decode(
-        f"[{','.join(column)}]"
-    )  # all at once: one by one they take several times as long
-    return [ref for tuples in cells for ref, _, _ in tuples]
+    refs: list[str] = []
+    for cell in column:
+        refs += [named.ref for named in read_tuples(cell)]
+    return refs
 
 
 def _attributes(refs: Iterable[str]) -> set[str]:

@@ -89,7 +89,6 @@ def collapse(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).lower().split())
 
 
-@lru_cache(maxsize=1 << 16)
 def normalize_term(text: str) -> str:
     """Normal form of an aspect term: collapsed, without punctuation at the ends.
 
@@ -110,7 +109,6 @@ def _is_stripped(character: str) -> bool:
     return character == " " or unicodedata.category(character).startswith("P")
 
 
-@lru_cache(maxsize=1 << 14)
 def normalize_ref(text: str) -> str:
     """Normal form of a taxonomy reference; `·` and `ㆍ` read as `/` (D4).
 
@@ -130,7 +128,6 @@ def attribute_of(ref: str) -> str:
     return ref.partition("#")[2]
 
 
-@lru_cache(maxsize=1 << 10)
 def given_polarity(text: str) -> str:
     """The polarity as given, in its long form; "" where it is missing.
 

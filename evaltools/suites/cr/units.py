@@ -165,14 +165,16 @@ def with_override(units: pd.DataFrame, numbers: Mapping[str, float]) -> pd.DataF
     return units.assign(**columns)
 
 
+_TUPLES = json.Decoder(list[EvalTuple])
+
+_ACTIONS = json.Decoder(list[Action])
+
+
 def read_tuples(text: str) -> list[EvalTuple]:
     """The tuples of a `gold`, `stage1` or `final` cell of the units as stored."""
-    return [EvalTuple(*values) for values in json.decode(text)]
+    return _TUPLES.decode(text)
 
 
 def read_actions(text: str) -> list[Action]:
     """The actions of a `reviews` or `arbiter` cell of the units as stored."""
-    return [
-        Action(actor, kind, tuple(targets), reason)
-        for actor, kind, targets, reason in json.decode(text)
-    ]
+    return _ACTIONS.decode(text)
