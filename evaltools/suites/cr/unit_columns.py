@@ -5,7 +5,7 @@ Sources: seed cr_metrics_spec sections 3-4, seed cr_hallucination_rate; decision
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import json
