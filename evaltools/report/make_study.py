@@ -7,23 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import OnError, UsageError
+from ..core.errors import UsageError
 from ..core.files import bytes_hash
-from ..core.memory import is_data, is_path
-from ..core.names import LONGEST_NAME, RUN_NAME, find_runs, safe_name
-from ..core.resampling import Resampling
-from ..core.suite import Suite, Workers
+from ..core.memory import is_data
+from ..core.names import LONGEST_NAME, safe_name
+from ..core.suite import Suite
 from ..stats.declared import require_declared
 from .compare_values import compare_values, is_values
 from .run import Run
-from .run_groups import (
-    Conditions,
-    group_by_name,
-    group_by_seed,
-    inputs_of_side,
-    read_runs,
-    result_folder,
-)
+from .run_groups import Conditions, group, inputs_of_side, read_inputs
 from .study import Study
 from .study_files import save_study
 
@@ -107,14 +99,9 @@ def study(
     baseline: str | None = None,
     name: str | None = None,
     out: str | Path | None = None,
-    resampling: Resampling | None = None,
-    on_error: OnError = "fail",
-    workers: Workers | None = None,
-    fresh: bool = False,
-    metrics: str | Path | None = None,
     primary: str | None = None,
     margin: Mapping[str, float] | None = None,
-    **options: Any,
+    **settings: Any,
 ) -> Study:
     """Several runs together: means over seeds, and every condition compared with the baseline.
 
@@ -123,9 +110,9 @@ def study(
     the condition run_id; others are systems of one run each, the first given being the baseline unless `baseline` says
     otherwise. `primary` names the metric that is tested alone (default: the suite's), `margin` gives for metrics the
     largest difference that does not matter: equivalence within it is tested. `suite` (default: what the inputs look
-    like) and the other parameters (`name`: of the study; resampling, n_resamples, confidence, ci, seed, metrics,
-    on_error, options of the suite) are those of `evaluate`. With `out`, writes results/<run>/ for every run that is
-    scored and results/<condition>_aggregated/ for every condition.
+    like) and `settings` (resampling, n_resamples, confidence, ci, seed, metrics, on_error, workers, fresh, options of
+    the suite) are those of `evaluate`; `name` is that of the study. With `out`, writes results/<run>/ for every run that
+    is scored and results/<condition>_aggregated/ for every condition.
 
     Raises InputError and UsageError as `evaluate` does, and UsageError for runs that cannot be put together.
 
@@ -136,19 +123,10 @@ def study(
     """
     started = datetime.now(UTC)
     inputs = [runs] if isinstance(runs, str | Path) or is_data(runs) else list(runs)
-    settings: dict[str, Any] = {
-        "resampling": resampling,
-        "on_error": on_error,
-        "workers": workers,
-        "metrics": metrics,
-        "out": out,
-        "fresh": fresh,
-        **options,
-    }
     if name is not None and len(inputs) == 1:
         settings["name"] = name
-    results, folders = _read_inputs(inputs, suite, out, settings)
-    conditions, seeded = _group(results)
+    results, folders = read_inputs(inputs, suite, out, out=out, **settings)
+    conditions, seeded = group(results)
     if name is None and len(results) == 1 and not seeded:
         name = results[0].name
     made = make_study(conditions, name=name, baseline=baseline, primary=primary, margin=margin)
@@ -169,39 +147,12 @@ def ranked_study(
     UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
     """
     started = datetime.now(UTC)
-    results, folders = _read_inputs(runs, suite, out, {**settings, "only": metric})
-    conditions, _ = _group(results)
+    results, folders = read_inputs(runs, suite, out, only=metric, **settings)
+    conditions, _ = group(results)
     made = make_study(conditions, primary=metric)
     made.rank()  # says what is wrong before anything is written
     save_study(made, out, started, folders, [made.baseline])
     return made
-
-
-def _group(runs: Sequence[Run]) -> tuple[Conditions, bool]:
-    """(condition -> seed -> run, whether all names tell a seed)."""
-    seeded = bool(runs) and all(RUN_NAME.match(run.name) for run in runs)
-    return group_by_seed(runs) if seeded else group_by_name(runs), seeded
-
-
-def _read_inputs(
-    inputs: Iterable[Any],
-    suite: str | Suite | None,
-    out: str | Path | None,
-    settings: Mapping[str, Any],
-) -> tuple[list[Run], dict[str, Path]]:
-    """(the runs of all inputs, run -> folder of its result under `out`)."""
-    entries: list[Any] = []
-    for entry in inputs:
-        entries += find_runs(entry) if is_path(entry) else [entry]
-    results: list[Run] = []
-    folders: dict[str, Path] = {}
-    for entry in entries:
-        for result in read_runs(entry, suite, **settings):
-            results.append(result)
-            if out is not None:
-                default = Path(out) / "results" / result.name
-                folders[result.name] = result_folder(entry, default)
-    return results, folders
 
 
 def compare(
@@ -209,23 +160,18 @@ def compare(
     candidate: Any,
     *,
     suite: str | Suite | None = None,
-    resampling: Resampling | None = None,
-    on_error: OnError = "fail",
-    workers: Workers | None = None,
-    metrics: str | Path | None = None,
     primary: str | None = None,
     margin: Mapping[str, float] | float | None = None,
     bounds: tuple[float, float] | None = None,
     better: str = "higher",
-    **options: Any,
+    **settings: Any,
 ) -> Study:
     """Paired comparison of two runs, of two sets of seeds, or of two lists of numbers.
 
     `baseline`, `candidate`: a result, several results (seeds of one condition), or a text as on the command line: a
     run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>), or several joined by
     commas. Two Series pair by their index, two lists of numbers by position; their metric is called "value", with the
-    limits `bounds` and the direction `better`. `primary` and `margin` are those of `study`, the other parameters
-    (suite, resampling, n_resamples, confidence, ci, seed, metrics, on_error and options of the suite) of `evaluate`.
+    limits `bounds` and the direction `better`. `suite`, `primary`, `margin` and `settings` are those of `study`.
     UsageError where a side holds several conditions or nothing is found.
 
     >>> import evaltools as et
@@ -239,21 +185,14 @@ def compare(
     if is_values(baseline) != is_values(candidate):
         raise UsageError("a list of numbers compares with a list of numbers only")
     if is_values(baseline):
-        a, b = compare_values(baseline, candidate, bounds, better, resampling, options)
+        a, b = compare_values(baseline, candidate, bounds, better, settings)
         declared = {"value": margin} if isinstance(margin, int | float) else margin
-        both = {a.name: {"": a}, b.name: {"": b}}
-        return make_study(both, name="comparison", baseline=a.name, margin=declared)
+        sides = {a.name: {"": a}, b.name: {"": b}}
+        return make_study(sides, name="comparison", baseline=a.name, margin=declared)
     if isinstance(margin, int | float):
         raise UsageError(
             "margin: expected a dict, metric -> largest difference that does not matter"
         )
-    settings: dict[str, Any] = {
-        "resampling": resampling,
-        "on_error": on_error,
-        "workers": workers,
-        "metrics": metrics,
-        **options,
-    }
     name_a, runs_a = _side(baseline, suite, settings)
     name_b, runs_b = _side(candidate, suite, settings)
     if name_a == name_b:
@@ -262,8 +201,8 @@ def compare(
         # one run each: they pair by sample, whatever their seeds are called
         runs_a = {"": next(iter(runs_a.values()))}
         runs_b = {"": next(iter(runs_b.values()))}
-    both = {name_a: runs_a, name_b: runs_b}
-    return make_study(both, baseline=name_a, name="comparison", primary=primary, margin=margin)
+    sides = {name_a: runs_a, name_b: runs_b}
+    return make_study(sides, baseline=name_a, name="comparison", primary=primary, margin=margin)
 
 
 def _side(
@@ -273,14 +212,12 @@ def _side(
 ) -> tuple[str, dict[str, Run]]:
     """(name of the condition, seed -> run) of one side of a comparison."""
     inputs = inputs_of_side(side)
-    runs = [run for entry in inputs for run in read_runs(entry, suite, **settings)]
-    if len(runs) == 1 and not RUN_NAME.match(runs[0].name):
-        return runs[0].name, {"": runs[0]}
-    grouped = group_by_seed(runs)
-    if len(grouped) > 1:
+    runs, _ = read_inputs(inputs, suite, None, **settings)
+    conditions, _ = group(runs)
+    if len(conditions) > 1:
         raise UsageError(
             "{inputs} holds several conditions: {names}",
             inputs=tuple(map(str, inputs)),
-            names=tuple(grouped),
+            names=tuple(conditions),
         )
-    return next(iter(grouped.items()))
+    return next(iter(conditions.items()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from ..core.errors import Problems, UsageError
 from ..core.files import resolve
 from ..core.manifest import NAME
 from ..core.memory import as_files, is_data, is_path
-from ..core.names import condition_of, find_runs, natural
+from ..core.names import RUN_NAME, condition_of, find_runs, natural
 from ..core.plugins import get_suite, suite_of_path
 from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
 from ..core.suite import Suite
@@ -92,6 +92,33 @@ def result_folder(run: Any, default: Path) -> Path:
     return path if manifest_of_run(path) is not None else default
 
 
+def read_inputs(
+    inputs: Iterable[Any],
+    suite: str | Suite | None,
+    top: str | Path | None,
+    **settings: Any,
+) -> tuple[list[Run], dict[str, Path]]:
+    """(the runs of all inputs, as `read_runs` reads them, run -> folder of its result: under `top`, if it had none)."""
+    entries: list[Any] = []
+    for entry in inputs:
+        entries += find_runs(entry) if is_path(entry) else [entry]
+    runs: list[Run] = []
+    folders: dict[str, Path] = {}
+    for entry in entries:
+        for run in read_runs(entry, suite, **settings):
+            runs.append(run)
+            if top is not None:
+                default = Path(top) / "results" / run.name
+                folders[run.name] = result_folder(entry, default)
+    return runs, folders
+
+
+def group(runs: Sequence[Run]) -> tuple[Conditions, bool]:
+    """(condition -> seed -> run, whether all names tell a seed)."""
+    seeded = bool(runs) and all(RUN_NAME.match(run.name) for run in runs)
+    return group_by_seed(runs) if seeded else group_by_name(runs), seeded
+
+
 def group_by_seed(runs: Iterable[Run]) -> Conditions:
     """Condition -> seed -> run, in natural order whatever the order given.
 
@@ -133,8 +160,6 @@ def group_by_name(runs: Iterable[Run]) -> Conditions:
 
 def inputs_of_side(side: Any) -> list[Any]:
     """The runs of one side of a comparison: a run, several, a text as on the command line, or data in memory."""
-    if isinstance(side, str | Path):
-        return list(find_runs(str(side)))
-    if isinstance(side, Run) or is_data(side):
+    if is_path(side) or isinstance(side, Run) or is_data(side):
         return [side]
     return list(side)
