@@ -10,6 +10,7 @@ import subprocess
 import sys
 from contextlib import chdir, nullcontext
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -93,6 +94,16 @@ def test_the_notebook_example_runs() -> None:
     scope: dict[str, object] = {}
     exec(text, scope)
     assert kind == "python" and getattr(scope["et"], "Metric", None) is Metric
+
+
+def test_the_suite_is_used_from_python(stranger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (text,) = (text for kind, text in BLOCKS if kind == "python" and "import SUITE" in text)
+    monkeypatch.syspath_prepend(stranger)
+    scope: dict[str, Any] = {}
+    with chdir(stranger):
+        exec(text, scope)
+    monkeypatch.delitem(sys.modules, "my_labels")
+    assert (scope["run"].suite.name, scope["run"].n_units) == ("labels", 1)
 
 
 @pytest.mark.parametrize(
