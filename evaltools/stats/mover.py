@@ -5,7 +5,7 @@ parts, as standard errors would be. So each part keeps its own asymmetry: near i
 interval is longer on one side.
 
 Reference: Zou and Donner, "Construction of confidence limits about effect measures", Statistics in
-Medicine 27 (2008). Measured coverage: docs/benchmarks.md.
+Medicine 27 (2008). Measured coverage: benchmarks/simulations.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ References: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with appli
 across neighbourhoods and academic achievement across countries", Review of Economic Studies 91
 (2024); Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons",
 Journal of Computational and Graphical Statistics 13 (2004). Measured error and coverage:
-docs/benchmarks.md.
+benchmarks/simulations.md.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ rate of clusters has Wilson's at its effective number of trials, with the quanti
 References: Berry and Armitage, "Mid-P confidence intervals: a brief review", The Statistician 44
 (1995); Wilson, JASA 22 (1927); Korn and Graubard, "Confidence intervals for proportions with small
 expected number of positive counts estimated from survey data", Survey Methodology 24 (1998).
-Measured coverage: docs/benchmarks.md.
+Measured coverage: benchmarks/simulations.md.
 """
 
 from __future__ import annotations
