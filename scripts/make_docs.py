@@ -182,19 +182,17 @@ def glossary() -> str:
 
 CHECKS = """# Checks
 
-What a reader must know before believing a number. A run looks for all of these when it is scored. Those that found
-something stand in `checks` of `metrics.json` (code, level, message, n, of, blocks, help), at the top of every page, on the
-card of the gallery, in the terminal and in `run.checks`; a page lists the others folded below, passed or not applicable
-with the reason, and `run.check_states` is a frame of all of them. Codes are stable.
+What a reader must know before believing a number. A run looks for all of these when it is scored; each applies always and
+blocks nothing unless its section says otherwise. What was found stands at the top of every page, on the card of the
+gallery, in the terminal, in `run.checks` and in `checks` of `metrics.json`. A page lists the others folded, passed or not
+applicable with the reason; `run.check_states` is a frame of all. Codes are stable.
 
 - **blocking** ("Cannot be measured"): the metrics that it names mean nothing here. They are shown small and struck, and
   what can be measured leads.
 - **warning** ("Caution"): read the numbers with this in mind.
 - **info** ("Note"): worth knowing.
 
-A suite of one's own declares each check once, as a `core.check.CheckKind` in `check_kinds`; its function `checks(run)`
-yields `KIND.failed(level, template, values, n, of)` or `KIND.not_applicable(reason)`, and a kind of which it yields
-nothing has passed. This page is written by `scripts/make_docs.py`.
+Checks of your own: [extending.md](extending.md). This page is written by `scripts/make_docs.py`.
 """
 
 
@@ -205,20 +203,25 @@ def checks() -> str:
     groups.insert(1, ("Texts", (DUPLICATE_TEXTS,)))
     for s in suites:
         groups.append((s.title, tuple(k for k in s.check_kinds if k != DUPLICATE_TEXTS)))
-    rows = ["| code | where | looks for |", "|---|---|---|"]
+    rows = ["| where | codes |", "|---|---|"]
     parts = []
     for title, kinds in groups:
         if kinds:
             parts.append(f"## {title}\n")
+        links = []
         for kind in kinds:
-            rows.append(f"| [`{kind.code}`](#{kind.code}) | {title} | {kind.title} |")
+            links.append(f"[`{kind.code}`](#{kind.code})")
             parts += [
                 f'### <a id="{kind.code}"></a>`{kind.code}`\n',
-                f"- Looks for: {kind.title}.",
-                f"- Applies: {kind.applies}",
-                f"- Blocks: {kind.blocks}",
-                f"- What to do: {kind.advice}\n",
+                f"Looks for {kind.title}.\n",
             ]
+            if kind.applies != "Always.":
+                parts.append(f"- Applies: {kind.applies}")
+            if kind.blocks != "Nothing.":
+                parts.append(f"- Blocks: {kind.blocks}")
+            parts.append(f"- What to do: {kind.advice}\n")
+        if kinds:
+            rows.append(f"| {title} | {', '.join(links)} |")
     return "\n".join([CHECKS, *rows, "", *parts])
 
 
