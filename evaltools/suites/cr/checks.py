@@ -10,7 +10,7 @@ import pandas as pd
 from ...core.check import AnyCheck
 from ...core.common_checks import duplicate_texts
 from ...core.language import Message
-from ...core.metric import AnyMetric, Metric, linear
+from ...core.metric import AnyMetric
 from .check_kinds import (
     EMPTY_PREDICTIONS,
     GOLD_WITHOUT_PAIRS,
@@ -32,9 +32,6 @@ FEW_REFS = 10
 
 EMPTY_SHARE = 0.05
 """A sample without a tuple has F1 0: this share of them keeps every mean F1 from its last 0.05, as runs differ by."""
-
-REVIEW_COLUMNS = ("protocol", "reviewable", "changed", "risk_s1", "fix_", "break_")
-"""How the columns begin by which metrics of the review are divided, or which they need."""
 
 WITHOUT_GOLD = "Polarity conflict"
 """The group of the metrics by ref that compare predicted tuples with each other only."""
@@ -63,27 +60,15 @@ def predictions_only(run: Run) -> Iterator[AnyCheck]:
     """No review has seen the tuples: what it did, and what was before it, is not measured (D25)."""
     if run.data["protocol"].any():
         return
-    of_review = {metric.name for metric in run.metrics if _is_of_review(metric)}
-    blocks = []
-    for metric in run.metrics:
-        if metric.name in of_review or of_review & set(metric.weights()):
-            blocks.append(metric.name)
+    blocks = tuple(name for name, value in run.to_dict().items() if value is None)
     n = len(run.data)
     yield PREDICTIONS_ONLY.failed(
         "info",
         "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured",
         n=n,
         of=n,
-        blocks=tuple(blocks),
+        blocks=blocks,
     )
-
-
-def _is_of_review(metric: AnyMetric) -> bool:
-    """Whether a ratio is one of what review did, or of what was before it."""
-    if not isinstance(metric, Metric):
-        return False
-    columns = [*linear(metric.denominator), metric.needs]
-    return any(column.startswith(REVIEW_COLUMNS) for column in columns)
 
 
 def gold_without_pairs(run: Run) -> Iterator[AnyCheck]:
