@@ -177,7 +177,7 @@ def _gold_rows(
         yield {
             "uid": sample.id,
             "input_text": sample.text,
-            "gold_tuples": _tuples(sample),
+            "gold_tuples": sample.tuples,
         }
     if not is_labelled:
         text = "no sample has a tuple: this is no gold (predictions: --as predictions)"
@@ -190,22 +190,7 @@ def _prediction_row(sample: Sample) -> dict[str, Any]:
         "input_text": sample.text,
         "protocol_mode": "predictions",
     }
-    return {"meta": meta, "final_result": {"final_tuples": _tuples(sample)}}
-
-
-def _tuples(sample: Sample) -> list[dict[str, Any]]:
-    tuples = []
-    for opinion in sample.opinions:
-        row: dict[str, Any] = {
-            "aspect_ref": opinion.ref,
-            "aspect_term": opinion.term,
-            "polarity": opinion.polarity,
-        }
-        if opinion.span is not None:
-            start, end = opinion.span
-            row["span"] = {"start": start, "end": end}
-        tuples.append(row)
-    return tuples
+    return {"meta": meta, "final_result": {"final_tuples": sample.tuples}}
 
 
 def _score_rows(

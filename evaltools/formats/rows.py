@@ -61,6 +61,22 @@ class Sample:
     text: str
     opinions: tuple[Opinion, ...]
 
+    @property
+    def tuples(self) -> list[dict[str, Any]]:
+        """The opinions as tuples of Conflict Review."""
+        tuples = []
+        for opinion in self.opinions:
+            row: dict[str, Any] = {
+                "aspect_ref": opinion.ref,
+                "aspect_term": opinion.term,
+                "polarity": opinion.polarity,
+            }
+            if opinion.span is not None:
+                start, end = opinion.span
+                row["span"] = {"start": start, "end": end}
+            tuples.append(row)
+        return tuples
+
 
 class Score(NamedTuple):
     """One metric on one sample.

@@ -159,10 +159,10 @@ def _summarize(results: list[RunResult], out: Path) -> bool:
     Returns whether every row failed.
     """
     n_rows = sum(result.n_rows for result in results)
-    n_failed = sum(result.n_failed for result in results)
     reasons: Counter[str] = Counter()
     for result in results:
         reasons.update(result.reasons)
+    n_failed = reasons.total()
     for reason, count in reasons.most_common(1):
         text = "{n} of {of} failed rows: {reason}"
         echo(say(text, n=count, of=n_failed, reason=Message(reason)), err=True)

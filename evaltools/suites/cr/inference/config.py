@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 from ....core.errors import InputError, Problems
 from ....core.files import resolve
-from ....core.manifest import policy_hash
 from ....core.records import fitted
 from ....core.text_files import read_utf8, require_file
 from ....formats.formats import FORMATS
-from ....llm.address import EXPECTED, address_in_force, is_plain_url
+from ....llm.address import EXPECTED, is_plain_url
 
 Condition = Literal["s0", "m0", "m1", "m2"]
 """Which stages a sample goes through.
@@ -154,38 +152,6 @@ class Config(Section):
     def is_example(self) -> bool:
         """Whether the stand-in answers, not a model."""
         return self.model.base_url == EXAMPLE
-
-    def run_name(self, condition: str, seed: int) -> str:
-        """The name of the folder of a condition and seed below results/."""
-        run_id = self.run_id
-        if len(self.conditions) > 1:
-            run_id = f"{run_id}_{condition}"
-        return f"{run_id}__seed{seed}_proposed"
-
-    def identity(
-        self,
-        condition: str,
-        seed: int,
-        content: Mapping[str, Any],
-    ) -> str:
-        """The hash of all that a row follows from.
-
-        `content`: the hashes of the files that the config names.
-        """
-        asked = {"name", "base_url", "temperature", "max_tokens"}
-        model = self.model.model_dump(mode="json", include=asked)
-        model["base_url"] = address_in_force(self.model.base_url)
-        memory = self.memory.mode if condition in ("m1", "m2") else None
-        identity = {
-            "condition": condition,
-            "seed": seed,
-            "arbiter": self.arbiter,
-            "recheck": self.recheck,
-            "model": model,
-            "memory": memory,
-            **content,
-        }
-        return policy_hash(identity)
 
 
 def read_config(path: Path) -> Config:

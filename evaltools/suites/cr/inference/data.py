@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from ....core.csv_files import read_csv
 from ....core.errors import Problems
@@ -19,23 +20,17 @@ from ..schema import Row, TupleRow
 from .config import Config
 
 
-class TextLine(Row):
-    """A line of format jsonl, a row of csv, a sample of any other format."""
+def _as_text(number: Any) -> Any:
+    return str(number) if isinstance(number, int) else number
 
-    id: str | int
+
+class Text(Row):
+    """A sample: a line of format jsonl, a row of csv, a sample of any other format."""
+
+    id: Annotated[str, BeforeValidator(_as_text)]
     text: str
     gold_tuples: list[TupleRow] | None = None
     split: str | None = None
-
-
-@dataclass(frozen=True)
-class Text:
-    """A sample: `gold` holds its tuples as JSON values."""
-
-    id: str
-    text: str
-    gold: tuple[dict[str, Any], ...]
-    split: str | None
 
 
 def read_texts(
@@ -53,21 +48,20 @@ def read_texts(
         require_file(data.gold, problems)
         gold = read_gold(data.gold, problems)
     texts: dict[str, Text] = {}
-    for place, line in _read_lines(config, problems):
-        name = str(line.id)
-        tuples = line.gold_tuples if gold is None else gold.get(name)
-        line_number = place if isinstance(place, int) else None
-        where: dict[str, Any] = {"file": data.file, "line": line_number, "id": name}
-        if not line.text.strip():
+    for place, text in _read_samples(config, problems):
+        if gold is not None:
+            text.gold_tuples = gold.get(text.id)
+        line = place if isinstance(place, int) else None
+        where: dict[str, Any] = {"file": data.file, "line": line, "id": text.id}
+        if not text.text.strip():
             problems.error("empty-text", "the text is empty", **where)
-        elif name in texts:
+        elif text.id in texts:
             problems.error("duplicate-id", "a second sample of this id", **where)
-        elif tuples is None:
+        elif text.gold_tuples is None:
             message = "no gold for this sample: give gold_tuples, or [data] gold"
             problems.error("missing-gold", message, **where)
         else:
-            rows = [row.model_dump(mode="json", exclude_none=True) for row in tuples]
-            texts[name] = Text(name, line.text, tuple(rows), line.split)
+            texts[text.id] = text
     problems.raise_if_failed()
     if not texts:
         raise problems.fatal("no-samples", "no sample in it can be used", file=data.file)
@@ -79,23 +73,21 @@ def read_texts(
     return chosen
 
 
-def _read_lines(config: Config, problems: Problems) -> Iterator[tuple[int | str, TextLine]]:
+def _read_samples(config: Config, problems: Problems) -> Iterator[tuple[int | str, Text]]:
     """(place in the file, sample) of whatever format."""
     data = config.data
     require_file(data.file, problems)
     if data.format == "csv":
-        yield from read_csv(data.file, TextLine, problems, id_field="id")
+        yield from read_csv(data.file, Text, problems, id_field="id")
         return
     if data.format == "jsonl":
-        yield from read_jsonl(data.file, TextLine, problems, id_field="id")
+        yield from read_jsonl(data.file, Text, problems, id_field="id")
         return
     options = {} if data.level is None else {"level": data.level}
     source = Source(data.file, problems)
     for place, sample in FORMATS[data.format].read(source, **options):
-        tuples = []
-        for ref, term, polarity, _ in sample.opinions:
-            tuples.append(TupleRow(aspect_ref=ref, aspect_term=term, polarity=polarity))
-        yield place, TextLine(id=sample.id, text=sample.text, gold_tuples=tuples)
+        content = {"id": sample.id, "text": sample.text, "gold_tuples": sample.tuples}
+        yield place, Text.model_validate(content)
 
 
 def taxonomy(
@@ -109,7 +101,7 @@ def taxonomy(
     """
     gold_refs: set[str] = set()
     for text in texts:
-        gold_refs.update(row["aspect_ref"] for row in text.gold if row.get("aspect_ref"))
+        gold_refs.update(row.aspect_ref for row in text.gold_tuples or () if row.aspect_ref)
     file = config.taxonomy.file
     if file is None and gold_refs:
         return tuple(sorted(gold_refs))

@@ -30,11 +30,10 @@ MANIFEST, OUTPUTS = SUITE.runner[:2]
 
 @dataclass(frozen=True)
 class RunResult:
-    """A run that was written, with the number of failed rows and the reasons for them."""
+    """A run that was written; `reasons`: why rows failed, with the number of rows of each."""
 
     folder: Path
     n_rows: int
-    n_failed: int
     reasons: Counter[str]
 
 
@@ -71,7 +70,7 @@ class Writer:
             "condition": key.condition,
             "seed": key.seed,
             "model": STAND_IN if config.is_example else config.model.name,
-            "config_hash": config.identity(key.condition, key.seed, self.plan.content),
+            "config_hash": self.plan.identity(key),
         }
         meta = {
             "run_id": folder.name,
@@ -97,7 +96,7 @@ class Writer:
             for name, lines in files.items():
                 write_jsonl(Path(aside) / name, lines)
             _put_in_place(Path(aside), folder)
-        return RunResult(folder, len(rows), reasons.total(), reasons)
+        return RunResult(folder, len(rows), reasons)
 
     def _manifest(self, calls: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """What a manifest says of the plan, and of all calls together."""
@@ -120,13 +119,10 @@ class Writer:
     def _gold(self) -> list[dict[str, Any]]:
         rows = []
         for text in self.plan.texts:
-            rows.append(
-                {
-                    "uid": text.id,
-                    "input_text": text.text,
-                    "gold_tuples": text.gold,
-                }
-            )
+            gold = [
+                row.model_dump(mode="json", exclude_none=True) for row in text.gold_tuples or ()
+            ]
+            rows.append({"uid": text.id, "input_text": text.text, "gold_tuples": gold})
         return rows
 
     def _row(self, sample: SampleRun, meta: dict[str, Any]) -> dict[str, Any]:
@@ -233,27 +229,18 @@ def _latency_ms(sample: SampleRun) -> int:
 
 def _flags(sample: SampleRun) -> dict[str, Any]:
     """What the rules and the reviewers said of a sample; of a failed one nothing is taken."""
-    reviews, decisions = [], []
+    reviews = []
     for stage, answer in sample.stages:
         if answer.reply is None or stage in EXTRACTING:
             continue
         for action in answer.reply.review_actions:
             reviews.append({**action.model_dump(mode="json"), "actor": AGENTS[stage]})
-    for name, vote in sample.decisions.items():
-        decisions.append(_decision(name, vote))
-    refused = [
-        {
-            "actor": actor,
-            "what": what,
-            "why": why,
-        }
-        for actor, what, why in sample.refused
-    ]
+    decisions = [_decision(name, vote) for name, vote in sample.decisions.items()]
     return {
         "conflict_flags": [asdict(conflict) for conflict in sample.conflicts],
         "review_actions": [] if sample.failure else reviews,
         "arb_actions": [] if sample.failure else decisions,
-        "refused": refused,
+        "refused": sample.refused,
     }
 
 

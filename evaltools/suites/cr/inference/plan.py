@@ -10,7 +10,9 @@ from typing import Any
 from ....core.errors import Problems
 from ....core.files import content_hash
 from ....core.language import Message
+from ....core.manifest import policy_hash
 from ....core.text_files import require_file
+from ....llm.address import address_in_force
 from .config import Config, read_config
 from .data import Text, read_texts, taxonomy
 from .memory import Episode, read_episodes, refuse_evaluated
@@ -49,6 +51,30 @@ class Plan:
             for condition in self.config.conditions:
                 runs.append(RunKey(condition, seed))
         return runs
+
+    def folder(self, key: RunKey) -> str:
+        """The name of a run's folder below results/."""
+        run_id = self.config.run_id
+        if len(self.config.conditions) > 1:
+            run_id = f"{run_id}_{key.condition}"
+        return f"{run_id}__seed{key.seed}_proposed"
+
+    def identity(self, key: RunKey) -> str:
+        """The hash of all that a row of a run follows from."""
+        config = self.config
+        asked = {"name", "base_url", "temperature", "max_tokens"}
+        model = config.model.model_dump(mode="json", include=asked)
+        model["base_url"] = address_in_force(config.model.base_url)
+        identity = {
+            "condition": key.condition,
+            "seed": key.seed,
+            "arbiter": config.arbiter,
+            "recheck": config.recheck,
+            "model": model,
+            "memory": config.memory.mode if key.condition in ("m1", "m2") else None,
+            **self.content,
+        }
+        return policy_hash(identity)
 
 
 def plan(

@@ -71,8 +71,8 @@ class Action(Reply):
 
     @property
     def polarity(self) -> str:
-        """The polarity that a FLIP sets; "" where none is given."""
-        if self.new_value is None:
+        """The polarity that a FLIP sets; "" where none is given, and of any other action."""
+        if self.new_value is None or self.action_type != "FLIP":
             return ""
         return self.new_value.polarity or ""
 
@@ -131,8 +131,8 @@ class Vote:
 
 ARBITER = "ARB"
 
-Refused = list[tuple[str, str, str]]
-"""What a model gave that is not used, and why: (who, what, why)."""
+Refused = list[dict[str, str]]
+"""What a model gave that is not used: the actor, what, and why."""
 
 GRANULARITY = "granularity_overlap_candidate"
 """The conflict of one opinion about the whole product and about a part of it."""
@@ -141,13 +141,13 @@ _LATIN = re.compile(r"[A-Za-z]")
 
 
 def merge(
-    replies: Mapping[str, Sequence[Triplet]],
+    replies: Mapping[str, Triplets],
     text: str,
     refs: Iterable[str],
     policy: Policy,
     refused: Refused,
 ) -> list[Candidate]:
-    """The candidates of the lenses' replies (lens -> triplets, in order), t0, t1, ...
+    """The candidates of the lenses' replies (lens -> reply, in order), t0, t1, ...
 
     A term stands in the text, as the text writes it; one that does not counts as implied where the
     tuple has a ref, and is refused where it has none. strict: candidates with one ref, term and
@@ -156,26 +156,25 @@ def merge(
     """
     known_refs = set(refs)
     usable = []
-    for lens, triplets in replies.items():
-        for triplet in triplets:
+    for lens, reply in replies.items():
+        for triplet in reply.triplets:
             candidate = _candidate(lens, triplet, text, known_refs, refused)
             if candidate is not None:
                 usable.append(candidate)
-    if policy == "original":
-        halved = [replace(c, confidence=c.confidence / 2 ** len(c.flags)) for c in usable]
-        return [replace(c, tuple_id=f"t{number}") for number, c in enumerate(halved)]
     merged = []
-    same = grouped(usable, lambda c: (c.aspect_ref, c.aspect_term, c.polarity))
-    for number, group in enumerate(same.values()):
-        candidate = replace(
-            group[0],
-            tuple_id=f"t{number}",
-            origin=_distinct(lens for c in group for lens in c.origin),
-            flags=_distinct(flag for c in group for flag in c.flags),
-            confidence=max(c.confidence for c in group),
-        )
-        merged.append(candidate)
-    return merged
+    if policy == "original":
+        for c in usable:
+            merged.append(replace(c, confidence=c.confidence / 2 ** len(c.flags)))
+    else:
+        for group in grouped(usable, lambda c: (c.aspect_ref, c.aspect_term, c.polarity)).values():
+            candidate = replace(
+                group[0],
+                origin=_distinct(lens for c in group for lens in c.origin),
+                flags=_distinct(flag for c in group for flag in c.flags),
+                confidence=max(c.confidence for c in group),
+            )
+            merged.append(candidate)
+    return [replace(c, tuple_id=f"t{number}") for number, c in enumerate(merged)]
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
@@ -196,7 +195,7 @@ def _candidate(
     span = find_term(term, text) if term else None
     if not ref and span is None:
         why = "the term is not in the text, and there is no ref" if term else "neither term nor ref"
-        refused.append((lens, term, why))
+        refused.append({"actor": lens, "what": term, "why": why})
         return None
     flags = []
     if ref and ref not in known_refs:
@@ -281,7 +280,7 @@ def grouped(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[A
 
 
 def votes(
-    replies: Mapping[str, Sequence[Action]],
+    replies: Mapping[str, Actions],
     candidates: Sequence[Candidate],
     flagged: Sequence[Conflict],
     policy: Policy,
@@ -292,24 +291,25 @@ def votes(
     strict: an action on an unknown or unflagged candidate, of another reason than REASONS, or a
     FLIP to nowhere is refused; silence abstains. original: silence is KEEP. MERGE counts as KEEP.
     """
+    is_strict = policy == "strict"
     ballots: dict[str, list[Vote]] = {candidate.tuple_id: [] for candidate in candidates}
-    open_ids = ids_in(flagged) if policy == "strict" else set(ballots)
-    for actor, actions in replies.items():
-        voted: set[str] = set()
-        for action in actions:
+    open_ids = ids_in(flagged) if is_strict else set(ballots)
+    for actor, reply in replies.items():
+        silent = set(ballots)
+        for action in reply.review_actions:
             kind = "KEEP" if action.action_type == "MERGE" else action.action_type
-            polarity = action.polarity if kind == "FLIP" else ""
             for target in action.target_tuple_ids:
-                why = _why_not(action, target, ballots, open_ids, voted)
-                if not why and policy == "strict" and action.reason_code not in REASONS:
+                why = _why_not(action, target, silent, ballots, open_ids)
+                if not why and is_strict and action.reason_code not in REASONS:
                     why = "the reason is none of the list"
                 if why:
-                    refused.append((actor, f"{action.action_type} {target}"[:80], why))
-                else:
-                    voted.add(target)
-                    ballots[target].append(Vote(actor, kind, action.reason_code, polarity))
-        if policy == "original":
-            for target in ballots.keys() - voted:
+                    what = f"{action.action_type} {target}"[:80]
+                    refused.append({"actor": actor, "what": what, "why": why})
+                    continue
+                silent.remove(target)
+                ballots[target].append(Vote(actor, kind, action.reason_code, action.polarity))
+        if not is_strict:
+            for target in silent:
                 ballots[target].append(Vote(actor, "KEEP", "KEEP_BEST_SUPPORTED"))
     return ballots
 
@@ -317,16 +317,16 @@ def votes(
 def _why_not(
     action: Action,
     target: str,
+    silent: set[str],
     known: Container[str],
     open_ids: set[str],
-    voted: set[str],
 ) -> str:
-    """Why an action on a candidate is refused; "" where it is not."""
+    """Why an action on a candidate is refused; "" where it is not. `silent`: those without a word on them."""
     if target not in known:
         return "no such candidate"
     if target not in open_ids:
         return "the candidate is not flagged"
-    if target in voted:
+    if target not in silent:
         return "a second word on the candidate"
     if action.action_type == "FLIP" and not action.polarity:
         return "a FLIP without a polarity"

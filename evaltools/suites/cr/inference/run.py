@@ -47,8 +47,8 @@ def run(
     require_out(out)
     folders = {}
     for key in plan.runs:
-        folder = out / "results" / config.run_name(key.condition, key.seed)
-        identity = config.identity(key.condition, key.seed, plan.content)
+        folder = out / "results" / plan.folder(key)
+        identity = plan.identity(key)
         put_back(folder)
         held = identity_of(folder)
         # not even --fresh replaces what is not of ours

@@ -60,10 +60,8 @@ class Protocol:
         """Work on one sample, as far as its replies carry."""
         config = self.plan.config
         single = self.key.condition == "s0"
-        replies = await self._ask(sample, SINGLE if single else LENSES)
-        triplets = {actor: reply.triplets for actor, reply in replies.items()}
         sample.candidates = protocol.merge(
-            triplets,
+            await self._ask(sample, SINGLE if single else LENSES),
             sample.text.text,
             self.plan.prompts.refs,
             config.arbiter,
@@ -79,17 +77,7 @@ class Protocol:
     async def _review(self, sample: SampleRun) -> None:
         """Ask the reviewers, decide, and ask once more about what is undecided."""
         config = self.plan.config
-        memory = as_text(sample.shown)
-        replies = await self._ask(sample, REVIEWERS, sample.conflicts, memory)
-        if sample.failure:
-            return
-        ballots = protocol.votes(
-            _actions(replies),
-            sample.candidates,
-            sample.conflicts,
-            config.arbiter,
-            sample.refused,
-        )
+        ballots = await self._votes(sample, REVIEWERS, sample.conflicts, config.arbiter)
         sample.decisions = protocol.arbitrate(ballots, sample.conflicts)
         undecided = {name for name, vote in sample.decisions.items() if not vote.settled}
         if not (config.recheck and undecided):
@@ -97,24 +85,27 @@ class Protocol:
         disputed = [
             conflict for conflict in sample.conflicts if undecided & set(conflict.tuple_ids)
         ]
-        replies = await self._ask(sample, RECHECK, disputed, memory)
-        ballots = protocol.votes(
-            _actions(replies),
-            sample.candidates,
-            sample.conflicts,
-            "strict",
-            sample.refused,
-        )
+        ballots = await self._votes(sample, RECHECK, disputed, "strict")
         for name in undecided:
             if ballots[name]:
                 sample.decisions[name] = ballots[name][0]
+
+    async def _votes(
+        self,
+        sample: SampleRun,
+        stages: Sequence[str],
+        asked_about: Sequence[Conflict],
+        policy: protocol.Policy,
+    ) -> dict[str, list[Vote]]:
+        """Candidate -> the votes of these stages on it; none where a stage of the sample has failed."""
+        replies = await self._ask(sample, stages, asked_about)
+        return protocol.votes(replies, sample.candidates, sample.conflicts, policy, sample.refused)
 
     async def _ask(
         self,
         sample: SampleRun,
         stages: Sequence[str],
         conflicts: Sequence[Conflict] = (),
-        memory: str = "",
     ) -> dict[str, Any]:
         """Who was asked -> the reply; nothing where a stage of the sample has failed."""
         calls = []
@@ -125,7 +116,7 @@ class Protocol:
                 sample.text.text,
                 sample.candidates,
                 conflicts,
-                memory,
+                as_text(sample.shown),
             )
             calls.append(self.client.ask(request, reply_of(stage)))
         answers = await asyncio.gather(*calls)
@@ -133,10 +124,6 @@ class Protocol:
         if sample.failure:
             return {}
         return {AGENTS[stage]: answer.reply for stage, answer in zip(stages, answers)}
-
-
-def _actions(replies: dict[str, Any]) -> dict[str, Sequence[protocol.Action]]:
-    return {actor: reply.review_actions for actor, reply in replies.items()}
 
 
 def learnt(sample: SampleRun, episodes: Sequence[Episode]) -> Episode | None:

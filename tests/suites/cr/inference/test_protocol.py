@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from evaltools.suites.cr.inference.protocol import (
     REASONS,
     Action,
+    Actions,
     Candidate,
     Conflict,
     Triplet,
+    Triplets,
     Vote,
     applied,
     arbitrate,
@@ -48,7 +50,12 @@ def candidate(
 
 def merged(policy: Any = "strict", **replies: list[Triplet]) -> tuple[list[Candidate], list[Any]]:
     refused: list[Any] = []
-    return merge(replies, TEXT, REFS, policy, refused), refused
+    by_lens = {lens: Triplets(triplets=triplets) for lens, triplets in replies.items()}
+    return merge(by_lens, TEXT, REFS, policy, refused), [tuple(one.values()) for one in refused]
+
+
+def reviews(**said: list[Action]) -> dict[str, Actions]:
+    return {actor: Actions(review_actions=actions) for actor, actions in said.items()}
 
 
 def test_strict_merges_equal_tuples_and_keeps_where_they_came_from() -> None:
@@ -196,13 +203,13 @@ def test_strict_refuses_what_it_was_not_asked_for() -> None:
         action("KEEP", "t0", reason="because"),
     ]
     said += [action("MERGE", "t0"), action("DROP", "t0"), action("FLIP", "t1", polarity="neutral")]
-    found = votes({"A": said, "B": []}, two, conflicts(two), "strict", refused)
+    found = votes(reviews(A=said, B=[]), two, conflicts(two), "strict", refused)
     assert found == {
         "t0": [Vote("A", "KEEP", "WEAK_EVIDENCE")],  # MERGE counts as KEEP; B's silence abstains
         "t1": [Vote("A", "FLIP", "WEAK_EVIDENCE", "neutral")],
         "t2": [],
     }
-    assert refused == [
+    assert [tuple(one.values()) for one in refused] == [
         ("A", "DROP t9", "no such candidate"),
         ("A", "DROP t2", "the candidate is not flagged"),
         ("A", "FLIP t0", "a FLIP without a polarity"),
@@ -213,7 +220,8 @@ def test_strict_refuses_what_it_was_not_asked_for() -> None:
 
 def test_original_takes_any_reason_on_any_candidate_and_silence_for_keep() -> None:
     one = [candidate("t0"), candidate("t1", ref="제품 전체#가격")]
-    found = votes({"A": [action("DROP", "t0", reason="because")], "B": []}, one, [], "original", [])
+    said = reviews(A=[action("DROP", "t0", reason="because")], B=[])
+    found = votes(said, one, [], "original", [])
     assert [v.action for v in found["t0"]] == ["DROP", "KEEP"]
     assert [v.action for v in found["t1"]] == ["KEEP", "KEEP"]
 

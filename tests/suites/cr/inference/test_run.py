@@ -122,7 +122,7 @@ def work(
 ) -> list[tuple[Path, int, int]]:
     problems = problems or Problems()
     results = run(plan(config, None, problems), out, problems, quiet=True, **settings)
-    return [(r.folder, r.n_rows, r.n_failed) for r in results]
+    return [(r.folder, r.n_rows, r.reasons.total()) for r in results]
 
 
 def rows(folder: Path, name: str = "outputs.jsonl") -> list[dict[str, Any]]:
