@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.check import LEVEL_WORDS
+from ..core.check import LEVEL_WORDS, check_lines
 from ..core.errors import UsageError
 from ..core.files import refuse_input, write_text
 from ..core.language import say
@@ -66,9 +66,11 @@ def comparison_text(study: Study, *, everything: bool) -> str:
     rows = study.comparisons[candidate].table
     if not everything:
         rows = rows[rows["headline"]]
+    doubts = [check for check in study.checks if check.level != "info"]
     above = [
         *study_sentences.verdicts(study),
         *study_sentences.settling(study),
+        *(check_lines(doubts) if doubts else []),
         say("A (baseline)  {name}", name=study.baseline),
         say("B (candidate) {name}", name=candidate),
     ]

@@ -49,9 +49,7 @@ def run_screen(run: Run) -> HtmlTable:
     kind = [say(run.suite.title), run.name, *_example([run])]
     finding, details = view.finding(run) or run_finding(run)
     pieces = [title(kind, _size([run]), finding, details)]
-    switched = switched_primary(run)
-    if switched:
-        pieces.append(words(switched))
+    pieces += map(words, study_sentences.switched(run))
     trust = trust_line(
         [*run.checks, *bundled([run])],
         problems_of(run),
@@ -112,21 +110,6 @@ def run_finding(run: Run) -> tuple[str, str]:
     return lead, details
 
 
-def switched_primary(run: Run) -> str:
-    """That another metric than the suite's own leads the page, because that one cannot be measured; "" otherwise."""
-    usual = run.suite.primary_name(run.options, frozenset())
-    if usual == run.primary or usual not in run.blocked:
-        return ""
-    primary_title = "–"
-    if run.primary:
-        primary_title = say(run.metric(run.primary).shown_title)
-    return say(
-        "“{usual}” cannot be measured here: “{primary}” leads in its place.",
-        usual=say(run.metric(usual).shown_title),
-        primary=primary_title,
-    )
-
-
 # --- several runs
 
 
@@ -134,9 +117,7 @@ def study_screen(study: Study) -> HtmlTable:
     """The first screen of several runs."""
     finding, details = study_sentences.finding(study)
     pieces = [title(_kind(study), _size(study.results), finding, details)]
-    switched = switched_primary(study.results[0])
-    if switched and study.declared is None:
-        pieces.append(words(switched))
+    pieces += map(words, study_sentences.switched(study))
     pieces += _verdict(study)
     pieces.append(_trust(study))
     pieces.append(where_to_look(_carrying(study)))

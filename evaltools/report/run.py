@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -93,6 +93,9 @@ class Run(Numbers):
     def primary(self) -> str:
         """The metric that the verdict is about; "" where none can be measured."""
         return self.suite.primary_name(self.options, self.blocked)
+
+    declared: ClassVar[str | None] = None
+    """A run has the primary metric of its suite; of a study another may be declared."""
 
     @property
     def verdicts(self) -> pd.DataFrame | None:

@@ -21,6 +21,7 @@ from .sentences import Row, verdict_parts, whole_sentence
 from .study_tables import comparison
 
 if TYPE_CHECKING:
+    from .run import Run
     from .study import Study
 
 
@@ -37,7 +38,23 @@ def verdicts(study: Study) -> list[str]:
     sentences = _void_runs(study)
     for candidate in study.candidates:
         sentences += _verdict(study, candidate)
-    return sentences
+    return [*sentences, *switched(study)]
+
+
+def switched(shown: Run | Study) -> list[str]:
+    """That another metric than the suite's own leads, because a check says that this one cannot be measured."""
+    usual = shown.suite.primary_name(shown.options, frozenset())
+    if usual not in shown.blocked or shown.primary in (usual, shown.declared):
+        return []
+    primary_title = "–"
+    if shown.primary:
+        primary_title = say(shown.metric(shown.primary).shown_title)
+    sentence = say(
+        "“{usual}” cannot be measured here: “{primary}” leads in its place.",
+        usual=say(shown.metric(usual).shown_title),
+        primary=primary_title,
+    )
+    return [sentence]
 
 
 def _void_runs(study: Study) -> list[str]:
@@ -240,7 +257,7 @@ def outcomes(study: Study) -> list[str]:
     Of conditions that are not compared the values of the primary metric.
     """
     if not study.candidates:
-        return _values(study)
+        return [*_values(study), *switched(study)]
     paragraphs = []
     for candidate, compared in study.comparisons.items():
         sentences = _verdict(study, candidate)
@@ -248,7 +265,7 @@ def outcomes(study: Study) -> list[str]:
         if others:
             sentences.append(say("Other headline metrics: {others}.", others=others))
         paragraphs.append(" ".join(sentences))
-    return paragraphs
+    return [*paragraphs, *switched(study)]
 
 
 def _values(study: Study) -> list[str]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 import evaltools as et
 from evaltools.app.compare import MDE, comparison_text
 from evaltools.app.text import WIDTH, wrapped
+from evaltools.core.check import check_lines
 from evaltools.report.study_sentences import settling, verdicts
 from tests.app.calling import call
 
@@ -32,9 +33,10 @@ def study(request: pytest.FixtureRequest) -> et.Study:
 def test_verdict_first_then_a_line_with_title_and_id(study: et.Study, everything: bool) -> None:
     text = comparison_text(study, everything=everything)
     lines = text.splitlines()
-    assert " ".join(text.partition("\nA (baseline)  ")[0].split()) == " ".join(
-        [*verdicts(study), *settling(study)]
-    )
+    above = " ".join(text.partition("\nA (baseline)  ")[0].split())
+    doubts = [check for check in study.checks if check.level != "info"]
+    sentences = [*verdicts(study), *settling(study), *(check_lines(doubts) if doubts else [])]
+    assert above == " ".join(sentences)
     (found,) = study.comparisons.values()
     rows = found.table if everything else found.table[found.table["headline"]]
     for name, title in zip(rows["metric"], rows["title"]):

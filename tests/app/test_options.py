@@ -290,7 +290,7 @@ def test_the_headline_is_told_in_the_language_but_nobodys_names(tmp_path: Path) 
     lines = call(*run, "--lang", "ko").stdout.splitlines()
     (profile,) = [line for line in lines if line.endswith("m2_profile_score")]
     assert profile.startswith("  프로필 점수 ↑") and "n=6 " in profile
-    assert any(line.startswith("  경고: 1 x bad-key, 첫 번째: ") for line in lines)
+    assert "  경고: 1 x bad-key" in lines
     # "metric" is a word of ours, too: as a name of the user's it stays
     scores = tmp_path / "scores.csv"
     scores.write_text("id,metric,value\n" + "".join(f"{i},metric,{i % 2}\n" for i in range(12)))

@@ -15,9 +15,9 @@ from evaltools.core.check import Check
 from evaltools.core.language import speaking
 from evaltools.core.metric import Difference, Metric
 from evaltools.report import study_sentences
-from evaltools.report.first_screen import switched_primary
 from evaltools.report.headline import primary_differences
 from evaltools.report.strip import Scale, by_scale
+from evaltools.report.study_sentences import switched
 
 FAST = et.Resampling(n_resamples=200)
 RUN = "example:cr/with_memory__seed1_proposed"
@@ -106,7 +106,7 @@ def test_one_candidate_of_several_leads_no_page(tmp_path: Path) -> None:
 
 
 def test_a_blocked_primary_metric_is_announced_and_named_in_the_signature(run: et.Run) -> None:
-    assert switched_primary(run) == "" and "primary:" not in run.signature
+    assert switched(run) == [] and "primary:" not in run.signature
     check = Check("made-up", "blocking", "nothing to see", blocks=("tuple_f1_s2_refpol",))
     blocked = replace(run, checks=(check,))
     html = blocked.page().html

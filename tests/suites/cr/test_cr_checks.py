@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import evaltools as et
+from evaltools.app.compare import comparison_text
 from evaltools.core.check import Check
 from evaltools.report.study_sentences import verdicts
 from evaltools.report.trust import problems_of
@@ -37,6 +38,24 @@ def found(run: et.Run, code: str) -> Check | None:
 
 GOLD = [[("본품#품질", "향")]] * 12
 FOREIGN = [[("향#냄새", "향")]] * 12
+
+
+def test_another_primary_metric_is_announced_where_the_verdict_stands(tmp_path: Path) -> None:
+    base = scored(tmp_path / "base", GOLD, GOLD)
+    foreign = scored(tmp_path / "foreign", GOLD, FOREIGN)
+    study = et.compare(base, foreign)
+    sentence = (
+        "“Tuple F1 after review (ref-pol)” cannot be measured here: "
+        "“Tuple F1 after review (ote-pol)” leads in its place."
+    )
+    terminal = " ".join(comparison_text(study, everything=False).split())
+    assert sentence in terminal and "none of the 12 predicted refs" in terminal
+    assert sentence in study.page().text
+    assert sentence in study.paragraph()
+    assert sentence in repr(study)
+    declared = et.compare(base, foreign, primary="tuple_f1_s2_otepol")
+    assert sentence not in comparison_text(declared, everything=False)
+    assert sentence not in repr(et.compare(base, base))
 
 
 @pytest.mark.parametrize("protocol", ["cr_v2", "cr_v1"])
