@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ConfigDict, Field
@@ -92,11 +94,24 @@ class Line(Row):
 
 
 class Results(Row):
-    """The file of results: the model, and of each task its metrics and their directions."""
+    """The file of results: the model, and of each task its numbers and the directions of its metrics."""
 
     model_name: str | None = None
     results: dict[str, dict[str, Any]] = Field(default_factory=dict)
     higher_is_better: dict[str, dict[str, bool | None]] = Field(default_factory=dict)
+
+
+@dataclass
+class Overview:
+    """What must be known of all lines before the first row.
+
+    `times`: how many lines of a filter have a hash. `totals`, `counts`: sum and number of the values
+    of each `NAME,FILTER`.
+    """
+
+    times: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    totals: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    counts: Counter[str] = field(default_factory=Counter)
 
 
 def read(source: Source) -> Records:
@@ -104,31 +119,18 @@ def read(source: Source) -> Records:
 
     The id is doc_hash, or doc_id where that is absent or several samples share it. What is no
     number is left out with a warning. From the results beside the file, where they are there: the
-    direction of each metric and the model's name as the condition. lm-eval declares the direction
-    of its own number: the perplexity is exp(-mean) of log-likelihoods, of which more is better. Of
-    another number that is not the mean of the samples the direction is not known.
+    direction of each metric and the model's name as the condition.
     """
-    times: Counter[tuple[str, str | None]] = Counter()
-    totals: defaultdict[str, float] = defaultdict(float)
-    counts: Counter[str] = Counter()
-    for line in source.first_look(_lines):
-        times[line.filter, line.doc_hash] += 1
-        for metric, value in line.values.items():
-            with suppress(Unfit):  # reported when it is read as a score
-                measured = number(value, metric)
-                if measured is not None:
-                    totals[f"{metric},{line.filter}"] += measured
-                    counts[f"{metric},{line.filter}"] += 1
-    shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
-    means = {metric: totals[metric] / n for metric, n in counts.items()}
-    results = Results()
-    declared: dict[str, bool | None] = {}
-    not_means: set[str] = set()
-    name = NAME.fullmatch(source.path.name)
-    if name:
-        results = source.beside(f"results_{name['date']}.json", Results) or Results()
-        declared = results.higher_is_better.get(name["task"], {})
-        not_means = _not_means(results.results.get(name["task"], {}), means, source)
+    overview = _overview(source.first_look(_lines))
+    shared = {doc_hash for (_, doc_hash), n in overview.times.items() if n > 1}
+    results, task = Results(), ""
+    file_name = NAME.fullmatch(source.path.name)
+    if file_name:
+        results = source.beside(f"results_{file_name['date']}.json", Results) or results
+        task = file_name["task"]
+    directions = {}
+    for name in overview.totals:
+        directions[name] = _direction(name, overview, results, task, source)
 
     def scored(_: int, line: Line) -> Scored:
         id_ = line.doc_hash
@@ -137,19 +139,10 @@ def read(source: Source) -> Records:
         scores = []
         for metric, value in line.values.items():
             name = f"{metric},{line.filter}"
-            is_higher = declared.get(metric)
-            if metric in LOG_LIKELIHOODS:
-                is_higher = True
-                source.warn_once("log-likelihood", LOG_LIKELIHOOD, metric=name, field=metric)
-                if isinstance(value, list):
-                    scores.append(_ratio(name, value, metric))
-                    continue
-            elif name in not_means:
-                is_higher = None
-            elif is_higher is None:
-                is_higher = higher_is_better("lm-eval", metric)
-            if isinstance(value, int | float | None):
-                scores.append(Score(name, number(value, metric), is_higher))
+            if metric in LOG_LIKELIHOODS and isinstance(value, list):
+                scores.append(_ratio(name, value, metric))
+            elif isinstance(value, int | float | None):
+                scores.append(Score(name, number(value, metric), directions[name]))
             else:
                 text = "{metric} is no number and left out"
                 source.warn_once("no-number", text, metric=name, field=metric, id=id_)
@@ -168,27 +161,48 @@ def _lines(source: Source) -> Records:
     return source.json_lines(Line)
 
 
-def _not_means(
-    reported: dict[str, Any],
-    means: dict[str, float],
-    source: Source,
-) -> set[str]:
-    """The metrics of which lm-eval reports another number than the mean of the samples, with a warning.
+def _overview(lines: Iterable[Line]) -> Overview:
+    overview = Overview()
+    for line in lines:
+        overview.times[line.filter, line.doc_hash] += 1
+        for metric, value in line.values.items():
+            name = f"{metric},{line.filter}"
+            measured = None
+            with suppress(Unfit):  # reported when it is read as a score
+                measured = number(value, metric)
+            overview.totals[name] += measured or 0.0
+            overview.counts[name] += measured is not None
+    return overview
 
-    What lm-eval declares of the direction of its number need not hold for a sample.
+
+def _direction(
+    name: str,
+    overview: Overview,
+    results: Results,
+    task: str,
+    source: Source,
+) -> bool | None:
+    """Whether more is better of the values of the samples; None where that is not known.
+
+    lm-eval declares the direction of its own number. Where that is not the mean of the samples the
+    direction of theirs is not known, but for the perplexity: it is exp(-mean) of log-likelihoods, of
+    which more is better.
     """
-    others = set()
-    for metric, mean in means.items():
-        aggregate = None
-        with suppress(Unfit):
-            aggregate = number(reported.get(metric), metric)
-        if aggregate is None or metric.partition(",")[0] in LOG_LIKELIHOODS:
-            continue
-        if not math.isclose(aggregate, mean, rel_tol=1e-6, abs_tol=1e-9):
-            values = {"metric": metric, "reported": aggregate, "mean": mean}
+    metric = name.partition(",")[0]
+    if metric in LOG_LIKELIHOODS:
+        source.warn("log-likelihood", LOG_LIKELIHOOD, metric=name, field=metric)
+        return True
+    reported = None
+    with suppress(Unfit):
+        reported = number(results.results.get(task, {}).get(name), name)
+    if reported is not None and overview.counts[name]:
+        mean = overview.totals[name] / overview.counts[name]
+        if not math.isclose(reported, mean, rel_tol=1e-6, abs_tol=1e-9):
+            values = {"metric": name, "reported": reported, "mean": mean}
             source.warn("not-the-mean", NOT_THE_MEAN, **values, field=metric)
-            others.add(metric)
-    return others
+            return None
+    declared = results.higher_is_better.get(task, {}).get(metric)
+    return higher_is_better("lm-eval", metric) if declared is None else declared
 
 
 def _ratio(
