@@ -1,4 +1,4 @@
-"""Agreement in Conflict Review: of seeds on a sample, and of reviewers on a tuple."""
+"""Agreement of the seeds of Conflict Review on a sample."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from ...core.resampling import Resampling
 from ...stats import agreement
 from ...stats.agreement import Measure, all_equal
 from ...stats.design import Runs, in_order
-from .units import Action
 
 TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {
     "": (0, 1, 2),
@@ -126,23 +125,3 @@ def _f1(
     if not a and not b:
         return 1.0
     return 2 * len(a & b) / (len(a) + len(b))
-
-
-def review_votes(
-    reviews: Iterable[tuple[Hashable, Sequence[Action]]],
-) -> tuple[pd.DataFrame, int]:
-    """Votes of reviewers from (sample, its review actions): (long frame, actions left out).
-
-    Frame: sample, tuple, rater, category; a row for each tuple that an action names in
-    `target_tuple_ids`, with its `actor` and `action_type`. Actions that lack one of the three are
-    counted.
-    """
-    rows, left_out = [], 0
-    for sample, actions in reviews:
-        for action in actions:
-            if not (action.target_tuple_ids and action.actor and action.action_type):
-                left_out += 1
-            else:
-                for target in action.target_tuple_ids:
-                    rows.append((sample, target, action.actor, action.action_type))
-    return pd.DataFrame(rows, columns=["sample", "tuple", "rater", "category"]), left_out

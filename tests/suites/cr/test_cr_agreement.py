@@ -10,11 +10,9 @@ import pytest
 
 from evaltools.core.resampling import Resampling
 from evaltools.suites.cr.agreement import (
-    review_votes,
     sample_agreement,
     seed_agreement,
 )
-from evaltools.suites.cr.units import Action
 
 R = Resampling(n_resamples=200)
 A, B, C = (
@@ -84,19 +82,3 @@ def test_one_seed_agrees_with_nobody() -> None:
 def test_no_rows() -> None:
     empty = {s: f.iloc[:0] for s, f in RUNS.items()}
     assert seed_agreement(empty, R)["value"].isna().all()
-
-
-def test_votes_of_review_actions() -> None:
-    actions = [
-        Action("A", "DROP", ("t0", "t1"), None),
-        Action("B", "KEEP", ("t0",), None),
-        Action("B", "KEEP", (), None),
-        Action(None, "KEEP", ("t0",), None),
-    ]
-    votes, left_out = review_votes([("s1", actions), ("s2", [])])
-    assert votes.to_numpy().tolist() == [
-        ["s1", "t0", "A", "DROP"],
-        ["s1", "t1", "A", "DROP"],
-        ["s1", "t0", "B", "KEEP"],
-    ]
-    assert left_out == 2

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 import evaltools as et
 from evaltools.report.samples import Tag
 from evaltools.suites.cr import cards as sample_cards
-from evaltools.suites.cr import reviewers
 from evaltools.suites.cr.card_rows import aspect_rows, card_rows
 from evaltools.suites.cr.commands import COMMANDS
 from evaltools.suites.cr.tuples import KEYS, EvalTuple, Key, MatchPolicy
@@ -189,16 +188,6 @@ def test_terms_are_marked_where_they_stand_in_the_text(tmp_path: Path) -> None:
     )
     (places,) = sample_cards.cards(r, r.units, key="refpol")["places"]
     assert places == [("text", 0, 1, "good", 0, "")]
-
-
-def test_agreement_of_the_reviewers_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2)]
-    study = et.study(runs, suite="cr", resampling=QUICK)
-    table = reviewers.reviewers(study)
-    assert list(table.columns) == reviewers.COLUMNS
-    assert table.groupby(["condition", "seed"]).ngroups == 4
-    monkeypatch.setattr(reviewers, "review_votes", lambda reviews: (pd.DataFrame(), 0))
-    assert reviewers.reviewers(study).empty
 
 
 def test_the_command_writes_scorecards(tmp_path: Path) -> None:
