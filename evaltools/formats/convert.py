@@ -14,7 +14,7 @@ from ..core.files import refuse_input, write_jsonl, write_text
 from ..core.language import Message
 from ..core.names import nearest
 from .formats import FORMATS, Format
-from .rows import Sample, Score, Scored
+from .rows import Sample, Score, Scored, further_columns
 from .source import Source, where
 
 PER_FILE = ("condition", "seed")
@@ -203,7 +203,7 @@ def _score_rows(
     """
     has_direction: dict[str, bool] = {}
     for sample in samples:
-        further = sample.further
+        further = further_columns(sample.further)
         for score in sample.scores:
             known = has_direction.get(score.metric, False)
             has_direction[score.metric] = known or score.higher_is_better is not None

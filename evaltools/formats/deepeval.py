@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .rows import Row, Score, Scored, further_columns, mapping, number
+from .rows import Row, Score, Scored, mapping, number
 from .source import Records, Source
 
 
@@ -47,7 +47,7 @@ class Case(Row):
     @property
     def further(self) -> dict[str, Any]:
         texts = {"output": self.actualOutput, "target": self.expectedOutput}
-        return further_columns({**texts, **mapping(self.additionalMetadata)})
+        return {**texts, **mapping(self.additionalMetadata)}
 
 
 @dataclass

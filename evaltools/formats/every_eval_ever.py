@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from .rows import Row, Score, Scored, further_columns, number
+from .rows import Row, Score, Scored, number
 from .source import Records, Source
 
 SAMPLES = "_samples.jsonl"
@@ -106,7 +106,7 @@ def read(source: Source) -> Records:
             condition=line.model_id,
             trial=None if epoch is None else str(epoch),
             text=line.input.raw,
-            further=further_columns(further),
+            further=further,
         )
 
     return source.rows(source.json_lines(Line, id_field="sample_id"), scored)

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from .directions import direction, higher_is_better
-from .rows import Row, Score, Scored, further_columns, number
+from .rows import Row, Score, Scored, number
 from .source import Records, Source
 
 
@@ -108,7 +108,7 @@ class Request(Row):
             if "correct" in reference.tags:
                 right.append(reference.output.text)
         output = [completion.text for completion in completions[:1]]
-        return further_columns({"output": output, "target": right})
+        return {"output": output, "target": right}
 
 
 NO_REQUEST = Request(instance=Question(id=""))

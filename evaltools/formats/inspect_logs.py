@@ -14,7 +14,7 @@ from pydantic_core import from_json
 from ..core.language import Message
 from ..core.records import fitted, short
 from .directions import higher_is_better
-from .rows import Row, Score, Scored, Unfit, but_got, further_columns, mapping, number
+from .rows import Row, Score, Scored, Unfit, but_got, mapping, number
 from .source import Records, Source, unread
 
 if sys.version_info >= (3, 14):
@@ -113,14 +113,12 @@ class LogSample(Row):
     @property
     def further(self) -> dict[str, Any]:
         """Output, target, and the metadata of the sample."""
-        return further_columns(
-            {
-                "output": mapping(self.output).get("completion"),
-                "target": self.target,
-                "error": mapping(self.error).get("message"),
-                **mapping(self.metadata),
-            }
-        )
+        return {
+            "output": mapping(self.output).get("completion"),
+            "target": self.target,
+            "error": mapping(self.error).get("message"),
+            **mapping(self.metadata),
+        }
 
 
 def read(source: Source) -> Records:
@@ -230,21 +228,19 @@ def _scores(
     failed: list[Scored] = []
 
     def scored(_: int, sample: LogSample) -> Scored | None:
-        results = sample.scores or {}
         scores = []
-        for scorer in sorted(results, key=lambda name: not header.leads(name)):
-            for key, value in _parts(results[scorer].value).items():
-                metric = f"{scorer}/{key}" if key else scorer
-                field = f"scores.{metric}.value"
-                if isinstance(value, list | dict):
-                    text = "{metric} is a list or nested, not a number, and left out"
-                    source.warn_once("no-number", text, metric=metric, field=field)
-                    continue
-                if directions.get(metric) is None:
-                    is_higher = (key or scorer) in header.accuracies or _is_judgement(value)
-                    directions[metric] = is_higher or higher_is_better("inspect", scorer)
-                measured = None if sample.error else _value(value, field)
-                scores.append(Score(metric, measured, directions[metric]))
+        for scorer, key, value in _values(sample, header):
+            metric = f"{scorer}/{key}" if key else scorer
+            field = f"scores.{metric}.value"
+            if isinstance(value, list | dict):
+                text = "{metric} is a list or nested, not a number, and left out"
+                source.warn_once("no-number", text, metric=metric, field=field)
+                continue
+            if directions.get(metric) is None:
+                is_higher = (key or scorer) in header.accuracies or _is_judgement(value)
+                directions[metric] = is_higher or higher_is_better("inspect", scorer)
+            measured = None if sample.error else _value(value, field)
+            scores.append(Score(metric, measured, directions[metric]))
         row = Scored(
             id=str(sample.id),
             scores=scores,
@@ -253,7 +249,7 @@ def _scores(
             text=_text(sample.input),
             further=sample.further,
         )
-        if sample.error and not results:
+        if sample.error and not sample.scores:
             failed.append(row)
             return None
         return row
@@ -267,9 +263,14 @@ def _scores(
         yield "samples", replace(row, scores=unmeasured)
 
 
-def _parts(value: Any) -> dict[str, Any]:
-    """The values of a scorer by their keys; a single one has the key ""."""
-    return value if isinstance(value, dict) else {"": value}
+def _values(sample: LogSample, header: Header) -> Iterator[tuple[str, str, Any]]:
+    """(scorer, key, value) of every scorer, that of the log's headline first; a single value has the key ""."""
+    results = sample.scores or {}
+    for scorer in sorted(results, key=lambda name: not header.leads(name)):
+        value = results[scorer].value
+        parts = value if isinstance(value, dict) else {"": value}
+        for key, part in parts.items():
+            yield scorer, key, part
 
 
 def _is_judgement(value: Any) -> bool:

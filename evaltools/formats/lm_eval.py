@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from .directions import higher_is_better
-from .rows import Row, Score, Scored, Unfit, further_columns, mapping, number
+from .rows import Row, Score, Scored, Unfit, mapping, number
 from .source import Records, Source
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
@@ -90,7 +90,7 @@ class Line(Row):
             output = output[0]
         if not isinstance(output, str):
             output = None  # likelihoods of the choices
-        return further_columns({"output": output, "target": self.target, **fields})
+        return {"output": output, "target": self.target, **fields}
 
 
 class Results(Row):

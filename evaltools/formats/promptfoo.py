@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ..core.files import bytes_hash
 from ..core.language import Message
-from .rows import Row, Score, Scored, but_got, further_columns, number
+from .rows import Row, Score, Scored, but_got, number
 from .source import Records, Source
 
 VERSION = 3
@@ -98,15 +98,13 @@ class Outcome(Row):
     @property
     def further(self) -> dict[str, Any]:
         """Output, error and what describes the test, whose variables have columns of their own."""
-        return further_columns(
-            {
-                "output": self.response.output if self.response else None,
-                "error": self.error if self.failureReason == ERROR else None,
-                "description": self.testCase.description,
-                **(self.vars if len(self.vars) > 1 else {}),
-                **(self.testCase.metadata or {}),
-            }
-        )
+        return {
+            "output": self.response.output if self.response else None,
+            "error": self.error if self.failureReason == ERROR else None,
+            "description": self.testCase.description,
+            **(self.vars if len(self.vars) > 1 else {}),
+            **(self.testCase.metadata or {}),
+        }
 
 
 def read(source: Source) -> Records:

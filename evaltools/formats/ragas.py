@@ -8,7 +8,7 @@ from pydantic import ConfigDict
 
 from ..core.csv_files import csv_rows
 from .directions import higher_is_better
-from .rows import Row, Score, Scored, Unfit, further_columns, number
+from .rows import Row, Score, Scored, Unfit, number
 from .source import Records, Source
 
 
@@ -54,7 +54,7 @@ def read(source: Source) -> Records:
             id=str(count),
             scores=scores,
             text=line.user_input if isinstance(line.user_input, str) else None,
-            further=further_columns(further),
+            further=further,
         )
 
     return source.rows(_lines(source), scored)

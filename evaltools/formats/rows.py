@@ -95,8 +95,8 @@ class Score(NamedTuple):
 class Scored:
     """A sample of a benchmark, and its scores.
 
-    `trial` is the number of a repeated draw of the sample. `further` are columns that describe it:
-    `further_columns` makes them.
+    `trial` is the number of a repeated draw of the sample. `further` describes it: what
+    can be a column becomes one (`further_columns`).
     """
 
     id: str
