@@ -92,11 +92,13 @@ def _score_shard(shard: _Shard) -> _Scored:
         if wanted and profile not in wanted:
             continue
         # the tuples of the gold file stand in for the row's own
-        in_gold_file = gold_by_id.get(uid)
-        gold = gold_rows(row) if in_gold_file is None else in_gold_file
+        is_injected = uid in gold_by_id
+        gold = gold_by_id[uid] if is_injected else gold_rows(row)
         card, content = row, {}
         if run.role == "outputs":
-            content = scorecard(json.loads(raw), row, in_gold_file, run.options, run.provenance)
+            content = scorecard(
+                json.loads(raw), row, gold, is_injected, run.options, run.provenance
+            )
             card = Scorecard.model_validate(content)
         sample = make_sample(card, gold)
         warn_of_doubts(sample, partial(problems.warn, **where))

@@ -104,36 +104,33 @@ def stage_delta(
 def scorecard(
     raw: Mapping[str, Any],
     output: Output,
-    gold: Sequence[TupleRow] | None,
+    gold: Sequence[TupleRow],
+    is_injected: bool,
     options: CrOptions,
     provenance: Mapping[str, str | None],
 ) -> dict[str, Any]:
     """One line of scorecards.jsonl; what is in its `stage_delta`, scoring finds.
 
-    `raw` is the line of the `output`, kept whole under `runtime.parsed_output`. `gold` are the tuples of the gold file
-    where it names the sample (None: the output's own count); `provenance` is added to `meta`.
+    `raw` is the line of the `output`, kept whole under `runtime.parsed_output`. `is_injected`: the gold is that of the
+    gold file, not the output's own. `provenance` is added to `meta`.
     """
     inputs = raw.get("inputs") or {}
     flags = raw.get("flags") or {}
     stage1_ate = output.stage1_ate
     aspects = stage1_ate.aspects if stage1_ate is not None else None
     filtered = build_filtered_aspects(output.meta.input_text or "", aspects or (), options)
-    if gold is None:
-        gold_tuples = _raw_gold(raw)
-    else:
-        gold_tuples = [row.model_dump(exclude_unset=True) for row in gold]
     return {
         "run_id": output.meta.run_id,
         "profile": output.meta.profile,
         "meta": {
             **raw["meta"],
             "scorecard_source": f"evaltools {__version__}",
-            "gold_injected": gold is not None,
+            "gold_injected": is_injected,
             **provenance,
         },
         "inputs": {
             **inputs,
-            "gold_tuples": gold_tuples,
+            "gold_tuples": [row.model_dump(exclude_unset=True) for row in gold],
             "ate_debug": _ate_debug(filtered),
             "aspect_sentiments": inputs.get("aspect_sentiments") or [],
         },
@@ -166,15 +163,6 @@ def _validator_verdicts(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
         if verdict is not None:
             verdicts.append({**verdict, "stage": stage})
     return verdicts
-
-
-def _raw_gold(raw: Mapping[str, Any]) -> list[Any]:
-    """The gold tuples of an output as they stand in its line."""
-    for holder in (raw, raw.get("inputs") or {}):
-        rows = holder.get("gold_tuples") or holder.get("gold_triplets")
-        if rows:
-            return list(rows)
-    return []
 
 
 def _ate_debug(filtered: Sequence[Aspect]) -> dict[str, Any]:

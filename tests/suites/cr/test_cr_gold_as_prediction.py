@@ -17,6 +17,7 @@ from evaltools.suites.cr.options import CrOptions
 from evaltools.suites.cr.sample import make_sample
 from evaltools.suites.cr.schema import Output, Scorecard
 from evaltools.suites.cr.scorecard import scorecard
+from evaltools.suites.cr.sources import gold_rows
 from evaltools.suites.cr.tuples import KEYS
 from evaltools.suites.cr.unit_columns import unit_row
 from evaltools.suites.cr.units import counted, units_frame
@@ -40,7 +41,9 @@ def units_of(samples: list[list[dict[str, Any]]], options: CrOptions) -> pd.Data
     for i, tuples in enumerate(samples):
         record = output(str(i), stage1=tuples, final=tuples, gold_tuples=tuples)
         parsed = Output.model_validate(record)
-        card = Scorecard.model_validate(scorecard(record, parsed, None, options, {}))
+        card = Scorecard.model_validate(
+            scorecard(record, parsed, gold_rows(parsed), False, options, {})
+        )
         made.append(unit_row(make_sample(card, parsed.gold_tuples or []), i, options))
     return units_frame(counted(made), options.match_policy)
 
