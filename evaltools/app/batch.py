@@ -254,8 +254,7 @@ class Batch:
         except (InputError, OSError) as e:
             self.fail(name or "study", e)
             return
-        verdicts = study_sentences.verdicts(made)
-        lines = verdicts or study_sentences.narrative(made).split("\n\n")
+        lines = study_sentences.outcomes(made)
         self.lines += ["", made.name, *lines]
         self.reports[made.name] = report_job(
             suite, notebook, made.name, scored, options, self.settings, made

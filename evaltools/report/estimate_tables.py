@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..core.estimates import is_null
 from ..core.language import say
-from ..core.metric import MetricTable, metric_title
+from ..core.metric import AnyMetric, metric_title
 from ..core.resampling import Resampling
 from ..stats.bootstrap import monte_carlo_digits
 from ..stats.intervals import MIN_UNITS
@@ -22,8 +22,8 @@ from .text import anchor
 def estimates_table(
     estimates: pd.DataFrame,
     *,
-    metrics: MetricTable | None = None,
-    resampling: Resampling | None = None,
+    metrics: Iterable[AnyMetric],
+    resampling: Resampling,
     caption: str | None = None,
     group: bool = True,
     aliases: bool = False,
@@ -31,74 +31,54 @@ def estimates_table(
 ) -> HtmlTable:
     """Every metric with its value, interval, numerator and denominator, n, method and direction.
 
-    `estimates` has the columns of `bootstrap.estimate`, and may have condition, std, n_seeds, and title,
-    description, source and alias_of; what it lacks of these four, `metrics` (the suite's table) gives. A metric that
-    is another's alias is left out unless `aliases`. A value has three decimals and an interval as many as the
-    Monte-Carlo error of its bounds supports. Null is N/A, what is `blocked` is struck and without an interval;
-    fewer than MIN_UNITS units are marked "small n".
+    `estimates`: rows of `core.estimates`; `metrics`, the suite's table, says more of each metric. A metric that is
+    another's alias is left out unless `aliases`. A value has three decimals and an interval as many as the Monte-Carlo
+    error of its bounds supports. Null is N/A, what is `blocked` is struck and without an interval; fewer than MIN_UNITS
+    units are marked "small n".
     """
-    entries = {metric.name: metric for metric in metrics or ()}
+    entries = {metric.name: metric for metric in metrics}
     rows = []
     text_rows = []
     ids = set[str]()
     for estimate in estimates.to_dict("records"):
         name = estimate["metric"]
-        about = about_metric(estimate, entries.get(name))
-        if about["alias_of"] and not aliases:
+        entry = entries.get(name)
+        alias_of = entry.alias_of if entry else ""
+        if alias_of and not aliases:
             continue
-        id = anchor("metric", name)
-        row = {**shown_estimate(estimate, resampling, name in blocked), **about}
+        row = shown_estimate(estimate, resampling, name in blocked)
+        if alias_of:
+            row["title"] = f"= {alias_of}"
+        row["description"] = say(entry.description) if entry else ""
+        row["source"] = entry.source if entry else ""
         title = f"{row['title']} {row['arrow']}".rstrip()
-        rows.append({**row, "id": "" if id in ids else id})
         text_rows.append({**row, "metric": title, "id": name})
+        id = anchor("metric", name)
+        row["id"] = "" if id in ids else id
+        rows.append(row)
         ids.add(id)
     columns = _columns_with_content(estimates)
-    if not group and "group" in columns:
-        columns.remove("group")
+    if group:
+        columns.append("group")
     caption = caption and say(caption)
     html = macros().estimates(rows, columns, caption)
-    text = text_table(_plain(text_rows, columns, "id"), caption=caption)
+    text = text_table(_as_text(text_rows, columns, "id"), caption=caption)
     return HtmlTable(str(html), text)
 
 
-def about_metric(estimate: Mapping[Any, Any], entry: Any) -> dict[str, str]:
-    """What the estimate, or else the metric's entry in its suite's table, says of the metric; see ABOUT."""
-    about = {}
-    for key in ABOUT:
-        stored = text_of(estimate.get(key))
-        of_entry = getattr(entry, key, None)
-        about[key] = stored or of_entry or ""
-    title = metric_title(estimate["metric"], about["title"])
-    about["title"] = say(title)
-    about["description"] = say(about["description"])
-    if about["alias_of"]:
-        about["title"] = f"= {about['alias_of']}"
-    return about
-
-
-ABOUT = ("title", "description", "source", "alias_of")
-RAW = ("value", "ci_low", "std", "n_seeds", "numerator", "denominator", "n_units")
-
-
 def _columns_with_content(estimates: pd.DataFrame) -> list[str]:
-    """The columns of estimates; of those that a single run leaves empty only the ones that say something."""
-    empty = []
-    if "condition" in estimates:
-        has_condition = estimates["condition"].astype(bool)
-        if not has_condition.any():
-            empty.append("condition")
-    if "std" in estimates and estimates["std"].isna().all():
-        empty += ["std", "n_seeds"]
+    """Those columns that a single run leaves empty and that say something here."""
     columns = []
-    for column in estimates.columns:
-        if column not in empty:
-            columns.append(str(column))
+    if estimates["condition"].astype(bool).any():
+        columns.append("condition")
+    if estimates["std"].notna().any():
+        columns += ["std", "n_seeds"]
     return columns
 
 
 def plain_estimates(
     estimates: pd.DataFrame,
-    resampling: Resampling | None = None,
+    resampling: Resampling,
     blocked: frozenset[str] = frozenset(),
 ) -> pd.DataFrame:
     """The estimates as text, a row a metric: metric, (condition,) value, interval, n, method."""
@@ -106,13 +86,12 @@ def plain_estimates(
     for estimate in estimates.to_dict("records"):
         is_blocked = estimate["metric"] in blocked
         rows.append(shown_estimate(estimate, resampling, is_blocked))
-    columns = _columns_with_content(estimates)
-    return _plain(rows, columns)
+    return _as_text(rows, _columns_with_content(estimates))
 
 
-def _plain(
+def _as_text(
     rows: Sequence[Mapping[str, Any]],
-    columns: Iterable[str],
+    columns: Sequence[str],
     *more: str,
 ) -> pd.DataFrame:
     """Some of what `shown_estimate` gives, as a frame."""
@@ -124,37 +103,35 @@ def _plain(
 
 def shown_estimate(
     estimate: Mapping[Any, Any],
-    resampling: Resampling | None,
+    resampling: Resampling,
     blocked: bool,
 ) -> dict[str, Any]:
-    """What a reader sees of an estimate, as text; `raw` is the estimate itself, None for what it lacks."""
+    """What a reader sees of an estimate, as text; `raw` is the estimate itself."""
     if blocked:
         no_interval = dict.fromkeys(["ci_low", "ci_high", "std"])
         estimate = {**estimate, **no_interval}
+    name = str(estimate["metric"])
     digits = row_decimals(estimate, resampling)
     value = _value(estimate)
-    better = str(estimate.get("better"))
-    arrow, direction = ARROWS.get(better, ("", ""))
-    raw: dict[str, Any] = {key: estimate.get(key) for key in RAW}
-    n_units = raw["n_units"]
-    is_small = False
-    if not is_null(raw["value"]) and not is_null(n_units):
-        is_small = 0 < n_units < MIN_UNITS
+    arrow, direction = ARROWS.get(estimate["better"], ("", ""))
+    n_units: Any = estimate["n_units"]
+    is_measured = not is_null(estimate["value"]) and not is_null(n_units)
     return {
-        "raw": raw,
-        "metric": str(estimate["metric"]),
+        "raw": estimate,
+        "metric": name,
+        "title": say(metric_title(name, text_of(estimate["title"]))),
         "group": say(text_of(estimate.get("group"))),
         "condition": text_of(estimate.get("condition")),
         "arrow": arrow,
-        "direction": direction and say(direction),
+        "direction": say(direction),
         "value": struck(value) if blocked else value,
         "interval": interval(estimate, digits),
-        "std": number(raw["std"], digits),
-        "n_seeds": number(raw["n_seeds"], 0),
-        "ratio": _ratio(raw["numerator"], raw["denominator"]),
+        "std": number(estimate.get("std"), digits),
+        "n_seeds": number(estimate.get("n_seeds"), 0),
+        "ratio": _ratio(estimate["numerator"], estimate["denominator"]),
         "n": number(n_units, 0),
-        "small": is_small,
-        "method": text_of(estimate.get("ci_method")),
+        "small": is_measured and 0 < n_units < MIN_UNITS,
+        "method": text_of(estimate["ci_method"]),
     }
 
 
@@ -162,11 +139,10 @@ def _ratio(numerator: float | None, denominator: float | None) -> str:
     """ "3 / 7", or "" where one of them is null."""
     if is_null(numerator) or is_null(denominator):
         return ""
-    parts = [_short(numerator), _short(denominator)]
-    return " / ".join(parts)
+    return f"{_short(numerator)} / {_short(denominator)}"
 
 
-def row_decimals(e: Any, resampling: Resampling | None = None) -> int:
+def row_decimals(e: Any, resampling: Resampling) -> int:
     """Decimals to print for an interval: none for numbers from 1,000 on, else what its bounds support."""
     if _large(e.get("value")):
         return 0
@@ -175,7 +151,7 @@ def row_decimals(e: Any, resampling: Resampling | None = None) -> int:
     if is_null(low) or is_null(high):
         return 3
     width = high - low
-    digits = monte_carlo_digits(width, resampling or Resampling())
+    digits = monte_carlo_digits(width, resampling)
     return min(3, digits)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..core.language import listed, say
+from ..core.language import say
 from ..stats.claims import THIS_SYSTEM
 from . import study_sentences, study_tables, view
 from .browse import change_sizes, group_sizes
@@ -20,7 +20,7 @@ from .strip import SMALL_N
 from .tables import HtmlTable, signature_block, stack, where_to_look, words
 from .templates import macros
 from .text import visible
-from .trust import bundled, problems_of, trust_line
+from .trust import bundled, trust_line
 
 if TYPE_CHECKING:
     from .run import Run
@@ -50,15 +50,9 @@ def run_screen(run: Run) -> HtmlTable:
     finding, details = view.finding(run) or run_finding(run)
     pieces = [title(kind, _size([run]), finding, details)]
     pieces += map(words, study_sentences.switched(run))
-    trust = trust_line(
-        [*run.checks, *bundled([run])],
-        problems_of(run),
-        run.quiet_checks,
-        incomplete=run.manifest.incomplete,
-    )
     estimates = _headline_estimates(run)
     pieces += [
-        trust,
+        trust_line(run, [run]),
         where_to_look(group_sizes(run)),
         view.first_screen(run),
         headline(run, estimates),
@@ -119,7 +113,8 @@ def study_screen(study: Study) -> HtmlTable:
     pieces = [title(_kind(study), _size(study.results), finding, details)]
     pieces += map(words, study_sentences.switched(study))
     pieces += _verdict(study)
-    pieces.append(_trust(study))
+    notes = [say(note) for note in study.notes]
+    pieces.append(trust_line(study, study.results, notes))
     pieces.append(where_to_look(_carrying(study)))
     pieces += _numbers(study)
     pieces += intervals_in_use(frames_of_study(study))
@@ -133,29 +128,13 @@ def _verdict(study: Study) -> list[HtmlTable]:
     if len(study.candidates) != 1:
         return pieces
     (compared,) = study.comparisons.values()
-    rows = study_sentences.primary_rows(study)
-    if rows and not compared.identical:
-        pieces.append(verdict_strip(study, rows[0]))
+    for row in study_sentences.primary_rows(study).values():
+        if not compared.identical:
+            pieces.append(verdict_strip(study, row))
     settling = study_sentences.settling(study)
     if settling:
         pieces.append(words("\n\n".join(settling)))
     return pieces
-
-
-def _trust(study: Study) -> HtmlTable:
-    """Whether the runs can be believed."""
-    problems = []
-    for run in study.results:
-        text = problems_of(run)
-        if text:
-            problems.append(f"{run.name}: {text}")
-    return trust_line(
-        [*study.checks, *bundled(study.results)],
-        listed(problems, "; "),
-        study.quiet_checks,
-        [say(note) for note in study.notes],
-        incomplete=any(run.manifest.incomplete for run in study.results),
-    )
 
 
 def _carrying(study: Study) -> dict[str, int]:

@@ -20,7 +20,6 @@ from .cards import Card, NotComplete, read_card, shown
 from .estimate_tables import shown_estimate
 from .markdown import ARROWS
 from .page import page
-from .sentences import verdict_word
 from .strip import Scale, scale_of, strip
 from .tables import VERDICTS
 from .text import anchor, script_json, visible
@@ -31,14 +30,6 @@ SCRIPTS = ("report/page.js", "gallery/gallery.js")
 
 OURS = b'<meta name="generator" content="evaltools gallery">'
 """Stands in a page that this package made."""
-
-MEANING = {
-    "equivalent": "the difference lies within the declared margin",
-    verdict_word("tied"): "and not shown to be equal",
-    "too few": "too few units to judge",
-    "not measured": "a side has no value",
-}
-"""What verdicts say that a reader might take for another."""
 
 TEXTS = 1 << 20
 """Characters of texts of samples that the page carries, to be searched."""
@@ -370,12 +361,8 @@ def verdict_chip(card: Card, metric: str) -> Chip | None:
     if metric not in card.verdicts:
         return None
     verdict, baseline = map(shown, card.verdicts[metric])
-    meaning = say("against {what}", what=baseline)
-    if verdict in MEANING:
-        explained = say(MEANING[verdict])
-        meaning = f"{meaning}: {explained}"
     kind = VERDICTS.get(verdict, "info")
-    return Chip(say(verdict), kind, meaning)
+    return Chip(say(verdict), kind, say("against {what}", what=baseline))
 
 
 def decision(card: Card) -> Chip | None:

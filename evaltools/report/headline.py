@@ -16,7 +16,7 @@ from ..core.language import say
 from ..core.metric import metric_title
 from . import study_sentences, study_tables
 from .estimate_tables import estimates_table, interval, shown_estimate
-from .markdown import ARROWS, number, struck, text_of, text_table, titled
+from .markdown import ARROWS, number, struck, text_table, titled
 from .sentences import p_text, verdict_text
 from .strip import Scale, by_scale, strip
 from .tables import VERDICTS, HtmlTable, no_rows, stack, table, words
@@ -95,7 +95,6 @@ def _metric_row(
 ) -> dict[str, Any]:
     """A row of the headline as text; without a scale it is blocked: struck, and without a strip."""
     metric = shown.metric(estimate["metric"])
-    title = metric_title(metric.name, text_of(estimate.get("title")))
     texts = shown_estimate(estimate, shown.resampling, scale is None)
     value = texts["value"]
     bounds = texts["interval"]
@@ -109,7 +108,7 @@ def _metric_row(
     return {
         "id": anchor("metric", metric.name),
         "name": metric.name,
-        "title": titled(title, metric.better),
+        "title": f"{texts['title']}\u00a0{texts['arrow']}".rstrip(),
         "about": say(metric.description),
         "primary": metric.name == shown.primary,
         "strip": drawn,
@@ -257,6 +256,9 @@ def _difference_row(
     title = metric_title(name, row["title"])
     baseline = number(row["value_baseline"])
     candidate = number(row["value_candidate"])
+    bounds = interval(row, signed=True)
+    difference = number(row["delta"], signed=True)
+    text = f"{difference} {bounds}".strip()
     shown = {
         "id": "",
         "name": name,
@@ -264,24 +266,6 @@ def _difference_row(
         "about": say(study.metric(name).description),
         "primary": bool(row["primary"]),
         "n": number(int(row["n_units"])),
-    }
-    if name in study.blocked:
-        return {
-            **shown,
-            "strip": "",
-            "difference": "",
-            "interval": "",
-            "p": "",
-            "baseline": struck(baseline),
-            "candidate": struck(candidate),
-            "verdict": say(LEVEL_WORDS["blocking"]).lower(),
-            "kind": "error",
-        }
-    bounds = interval(row, signed=True)
-    difference = number(row["delta"], signed=True)
-    text = f"{difference} {bounds}".strip()
-    return {
-        **shown,
         "baseline": baseline,
         "candidate": candidate,
         "strip": strip({**row, "n_units": None}, scale, text),
@@ -291,6 +275,13 @@ def _difference_row(
         "verdict": say(verdict_text(row)),
         "kind": _kind(row["verdict"]),
     }
+    if name in study.blocked:
+        shown.update(dict.fromkeys(("strip", "difference", "interval", "p"), ""))
+        shown["baseline"] = struck(baseline)
+        shown["candidate"] = struck(candidate)
+        shown["verdict"] = say(LEVEL_WORDS["blocking"]).lower()
+        shown["kind"] = "error"
+    return shown
 
 
 def _kind(verdict: str) -> str:

@@ -13,10 +13,6 @@ from ..core.estimates import is_null
 from ..core.metric import AnyMetric, Difference, Mean, MetricTable
 from .templates import macros
 
-LIMITS = ((0.0, 1.0), (-1.0, 1.0))
-"""Ends of a scale that shares, and differences of shares, have in common."""
-
-
 SMALL_N = 10
 """Below this many units a mark is hollow: read it as an example, not as evidence."""
 
@@ -54,22 +50,25 @@ class Scale:
         return start, centre, end
 
 
-def scale_of(numbers: Iterable[Any]) -> Scale:
-    """The scale that holds all numbers; nulls are passed over.
+def scale_of(numbers: Iterable[Any], *, signed: bool = False) -> Scale:
+    """The scale that reaches as far as some numbers: from 0, or with 0 in its middle where one is below it, or `signed`.
 
-    Numbers from 0 to 1 stand on the whole line from 0 to 1, and numbers from -1 to 1 on that from -1 to 1, so that
-    strips of different tables can be compared. Others stand between the least and the largest.
+    Numbers from 0 to 1 stand on the whole line from 0 to 1, so that strips of different tables can be compared.
+    Nulls are passed over.
 
     >>> scale_of([0.2, None, 0.7]), scale_of([-3, 12])
-    (Scale(start=0.0, end=1.0), Scale(start=-3.0, end=12.0))
+    (Scale(start=0.0, end=1.0), Scale(start=-12.0, end=12.0))
     """
-    known = [float(number) for number in numbers if not is_null(number)]
-    if not known:
-        return Scale(0.0, 1.0)
-    for start, end in LIMITS:
-        if start <= min(known) and max(known) <= end:
-            return Scale(start, end)
-    return Scale(min(known), max(known))
+    sizes = []
+    for number in numbers:
+        if is_null(number) or not math.isfinite(number):
+            continue
+        signed = signed or number < 0
+        sizes.append(abs(float(number)))
+    largest = max(sizes, default=1.0)
+    if signed:
+        return Scale(-_beyond(largest), _beyond(largest))
+    return Scale(0.0, max(1.0, _beyond(largest)))
 
 
 def strip(
@@ -107,6 +106,9 @@ def strip(
 
 STEPS = (1, 1.2, 1.5, 2, 3, 4, 5, 6, 8, 10)
 """Where an axis without limits may end, times a power of ten."""
+
+ENDS = ("value", "ci_low", "ci_high")
+"""What of an estimate must have its place on an axis."""
 
 CHANGE = "change"
 """The axis of changes of metrics that have limits."""
@@ -149,7 +151,8 @@ def by_scale(
             scaled.append(Scaled(limits, members))
             continue
         is_change = axis == CHANGE
-        reach = _open_scale(members, is_change or differences)
+        numbers = [row.get(column) for row in members for column in ENDS]
+        reach = scale_of(numbers, signed=is_change or differences)
         scaled.append(Scaled(reach, members, is_change, is_open=not is_change))
     return scaled
 
@@ -177,29 +180,6 @@ def _axis(name: str, by_name: Mapping[str, AnyMetric]) -> Any:
     if low < 0:
         return CHANGE
     return low, high
-
-
-def _open_scale(rows: Iterable[Mapping[Any, Any]], signed: bool) -> Scale:
-    """An axis as far as the rows reach, from 0 or with 0 in its middle."""
-    ends = _ends(rows)
-    if not ends:
-        ends = [1.0]
-    sizes = [abs(end) for end in ends]
-    reach = _beyond(max(sizes))
-    if signed or min(ends) < 0:
-        return Scale(-reach, reach)
-    return Scale(0.0, reach)
-
-
-def _ends(rows: Iterable[Mapping[Any, Any]]) -> list[float]:
-    """The finite values and ends of intervals."""
-    ends = []
-    for row in rows:
-        for column in ("value", "ci_low", "ci_high"):
-            value: Any = row.get(column)
-            if not is_null(value) and math.isfinite(value):
-                ends.append(float(value))
-    return ends
 
 
 def _beyond(value: float) -> float:

@@ -468,13 +468,9 @@ class Study(Numbers):
     def __repr__(self) -> str:
         """What came out, as plain text."""
         head = f"{self.name}: {self.suite.title}, {len(self.results)} runs"
-        texts = study_sentences.verdicts(self)
-        if not texts:
-            narrative = study_sentences.narrative(self)
-            texts = narrative.split("\n\n")
         lines = [
             head,
-            *texts,
+            *study_sentences.outcomes(self),
             *check_lines(self.checks),
             self.signature,
         ]

@@ -12,7 +12,6 @@ import pandas as pd
 
 from ..core.language import listed, say
 from ..core.metric import metric_title
-from ..stats.compare import Comparison
 from ..stats.equivalence import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
 from .markdown import number
@@ -29,15 +28,22 @@ Parts = tuple[str, str]
 """A finding, and the numbers behind it ("" for none)."""
 
 
+def outcomes(study: Study) -> list[str]:
+    """What came out: the verdicts; where there are none what the primary metric of each condition is."""
+    if study.candidates:
+        return verdicts(study) or _values(study)
+    return [*_void_runs(study), *_values(study), *switched(study)]
+
+
 def verdicts(study: Study) -> list[str]:
-    """What came out: for every candidate the verdict on the primary metric, a sentence each.
+    """For every candidate the verdict on the primary metric, a sentence each.
 
     Of identical sides only that they are; none for a primary metric without a direction, which has
     no verdict. What makes a whole run mean nothing is said before any of them.
     """
     sentences = _void_runs(study)
-    for candidate in study.candidates:
-        sentences += _verdict(study, candidate)
+    for parts in _verdicts(study).values():
+        sentences.append(whole_sentence(*parts))
     return [*sentences, *switched(study)]
 
 
@@ -67,80 +73,75 @@ def _void_runs(study: Study) -> list[str]:
     return sentences
 
 
+def _verdicts(study: Study) -> dict[str, Parts]:
+    """Candidate -> the verdict on it; without those that have none."""
+    rows = primary_rows(study)
+    parts = {}
+    for candidate, compared in study.comparisons.items():
+        if compared.identical:
+            text = "{b} and {a} are identical: there is nothing to compare."
+            parts[candidate] = say(text, a=study.baseline, b=candidate), ""
+        elif candidate in rows:
+            parts[candidate] = verdict_parts(rows[candidate], study.resampling.confidence)
+    return parts
+
+
+def primary_rows(study: Study) -> dict[str, Row]:
+    """Candidate -> the row of the primary metric in its comparison; without those that have none."""
+    rows = {}
+    for candidate, compared in study.comparisons.items():
+        is_primary = compared.table["metric"] == study.primary
+        for row in compared.table[is_primary].to_dict("records"):
+            rows[candidate] = row
+    return rows
+
+
 def finding(study: Study) -> Parts:
     """What the page of a study is called: its finding, and the numbers behind it.
 
     Of one candidate its verdict; of several how many differ from the baseline; of one condition
     what it reaches. The name of the study where none of this can be said.
     """
-    if void := _void_runs(study):
-        return " ".join(void), " ".join(verdicts(study)[len(void) :])
-    if not study.comparisons:
+    unknown = (study.name, "")
+    void = _void_runs(study)
+    if void:
+        others = verdicts(study)[len(void) :]
+        return " ".join(void), " ".join(others)
+    if not study.candidates:
         values = _values(study)
-        return (values[0].rstrip("."), "") if len(values) == 1 else (study.name, "")
+        return (values[0].rstrip("."), "") if len(values) == 1 else unknown
     if len(study.candidates) == 1:
-        parts = _verdict_parts(study, study.candidates[0])
-        return parts[0] if parts else (study.name, "")
+        return _verdicts(study).get(study.candidates[0], unknown)
     return _among_several(study), ""
 
 
 def _among_several(study: Study) -> str:
     """How many of several candidates differ from the baseline on the primary metric."""
-    counts = {"better": 0, "worse": 0}
-    for compared in study.comparisons.values():
-        for row in _rows_of(compared, study.primary):
-            if row["verdict"] in counts:
-                counts[row["verdict"]] += 1
-    title = say(study.metric(study.primary).shown_title)
+    found = [row["verdict"] for row in primary_rows(study).values()]
+    better = found.count("better")
+    worse = found.count("worse")
     text = "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse"
-    if not any(counts.values()):
+    if better == worse == 0:
         text = "None of {n} conditions is shown to differ from {baseline} on “{title}”"
-    values = {"n": len(study.candidates), "baseline": study.baseline, "title": title}
-    return say(text, **values, **counts)
-
-
-def _verdict(study: Study, candidate: str) -> list[str]:
-    """The verdict on one candidate: one sentence, or none."""
-    return [whole_sentence(*parts) for parts in _verdict_parts(study, candidate)]
-
-
-def _verdict_parts(study: Study, candidate: str) -> list[Parts]:
-    """The verdict on one candidate as finding and numbers; none for a metric without a direction."""
-    compared = study.comparisons[candidate]
-    if compared.identical:
-        text = "{b} and {a} are identical: there is nothing to compare."
-        return [(say(text, a=study.baseline, b=candidate), "")]
-    rows = _rows_of(compared, study.primary)
-    return [verdict_parts(row, study.resampling.confidence) for row in rows]
-
-
-def primary_rows(study: Study) -> list[Row]:
-    """The rows of the primary metric, one a candidate that was compared on it."""
-    rows = []
-    for compared in study.comparisons.values():
-        rows += _rows_of(compared, study.primary)
-    return rows
-
-
-def _rows_of(
-    compared: Comparison,
-    metric: str,
-) -> list[Row]:
-    """The row of a metric; none where it was not compared."""
-    table = compared.table
-    return table[table["metric"] == metric].to_dict("records")
+    return say(
+        text,
+        n=len(study.candidates),
+        baseline=study.baseline,
+        title=say(study.metric(study.primary).shown_title),
+        better=better,
+        worse=worse,
+    )
 
 
 def settling(study: Study) -> list[str]:
     """What would settle the primary metric of every candidate that is not shown to differ."""
     sentences = []
-    for candidate, compared in study.comparisons.items():
-        for row in _rows_of(compared, study.primary):
-            text = settle(row, study.resampling.confidence)
-            if text and len(study.candidates) > 1:
-                text = f"{candidate}: {text}"
-            if text:
-                sentences.append(text)
+    for candidate, row in primary_rows(study).items():
+        text = settle(row, study.resampling.confidence)
+        if text and len(study.candidates) > 1:
+            text = f"{candidate}: {text}"
+        if text:
+            sentences.append(text)
     return sentences
 
 
@@ -245,29 +246,6 @@ def margins(
     )
 
 
-def narrative(study: Study) -> str:
-    """What came out in plain words and by which rules; paragraphs are split at empty lines."""
-    paragraphs = [*outcomes(study), how(study)]
-    return "\n\n".join(text for text in paragraphs if text)
-
-
-def outcomes(study: Study) -> list[str]:
-    """What came out, a paragraph a candidate: the verdict, with the other headline metrics.
-
-    Of conditions that are not compared the values of the primary metric.
-    """
-    if not study.candidates:
-        return [*_values(study), *switched(study)]
-    paragraphs = []
-    for candidate, compared in study.comparisons.items():
-        sentences = _verdict(study, candidate)
-        others = "" if compared.identical else _others(compared, study.primary)
-        if others:
-            sentences.append(say("Other headline metrics: {others}.", others=others))
-        paragraphs.append(" ".join(sentences))
-    return [*paragraphs, *switched(study)]
-
-
 def _values(study: Study) -> list[str]:
     """What the primary metric of each condition is, a sentence each; none where it is not measured."""
     sentences = []
@@ -308,41 +286,6 @@ def _value_sentence(
         title=say(metric_title(row["metric"], row["title"])),
         interval=interval,
     )
-
-
-BEFORE_METRICS = {
-    "better": "better on",
-    "worse": "worse on",
-    "equivalent": "equivalent within the margin on",
-    "tied": "not shown to differ on",
-    "too few": "too few units to judge",
-    "not measured": "not measured on both sides:",
-}
-"""Verdict -> what is said before the metrics that have it."""
-
-
-def _others(
-    compared: Comparison,
-    primary: str,
-) -> str:
-    """What a comparison says of the other headline metrics: a part of a sentence for each verdict."""
-    table = compared.table
-    others = table[table["headline"] & (table["metric"] != primary)]
-    parts = []
-    for verdict, before in BEFORE_METRICS.items():
-        rows = others[others["verdict"] == verdict].to_dict("records")
-        titles = [_titled(row) for row in rows]
-        if titles:
-            parts.append(f"{say(before)} {listed(titles)}")
-    return listed(parts, "; ")
-
-
-def _titled(row: Row) -> str:
-    """The title of a metric in quotes, with its difference where one was shown."""
-    title = f"“{say(metric_title(row['metric'], row['title']))}”"
-    if row["verdict"] in ("better", "worse"):
-        return f"{title} ({number(row['delta'], signed=True)})"
-    return title
 
 
 RANK_NOTE = (

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from ..core.check import LEVEL_WORDS, Check, Level, QuietCheck, check_lines
 from ..core.check_kinds import BUNDLED_EXAMPLE, INPUT
 from ..core.files import EXAMPLES
-from ..core.language import Message, say
+from ..core.language import Message, listed, say
 from .tables import HtmlTable, Kind, problems_text
 from .templates import macros
 
 if TYPE_CHECKING:
     from .run import Run
+    from .study import Study
 
 KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
 """Level of a check -> its colour."""
@@ -63,23 +64,22 @@ def trust(
 
 
 def trust_line(
-    checks: Sequence[Check],
-    problems: str = "",
-    quiet: Sequence[QuietCheck] = (),
+    shown: Run | Study,
+    runs: Sequence[Run],
     notes: Sequence[str] = (),
-    *,
-    incomplete: bool = False,
 ) -> HtmlTable:
-    """Whether the numbers can be believed, in a line that opens: the worst first, or that there is no caution.
+    """Whether the numbers of a page of these runs can be believed, in a line that opens.
 
-    `problems` is what was wrong with the input, "" where nothing was. `notes` stand below the checks. The `quiet`
-    checks, which found nothing, are folded below. It stands open where something cannot be measured.
+    The worst of its checks and of what was wrong with the input stands first, then `notes`; the checks that found
+    nothing are folded below. It stands open where something cannot be measured.
     """
-    failed = list(checks)
+    failed = [*shown.checks, *bundled(runs)]
+    quiet = list(shown.quiet_checks)
+    problems = _problems(runs)
     if problems:
         failed.append(INPUT.failed("warning", "input: {what}", {"what": problems}))
     elif quiet:
-        quiet = [QuietCheck(INPUT), *quiet]
+        quiet.insert(0, QuietCheck(INPUT))
     levels = [check.level for check in failed]
     rows = []
     for check in failed:
@@ -90,7 +90,7 @@ def trust_line(
     for note in notes:
         rows.append({"lead": lead, "text": note, "help": ""})
         lines.append(f"{lead}: {note}")
-    state = trust(levels, incomplete=incomplete)
+    state = trust(levels, incomplete=any(run.manifest.incomplete for run in runs))
     html = macros().trust(
         say(state.words),
         state.kind,
@@ -151,6 +151,18 @@ def bundled(runs: Sequence[Run]) -> list[Check]:
     if not is_of_example or not all(is_of_example):
         return []
     return [BUNDLED_EXAMPLE.failed("info", "these are the numbers of a bundled example")]
+
+
+def _problems(runs: Sequence[Run]) -> str:
+    """What was wrong with the input of these runs; "" where nothing was."""
+    if len(runs) == 1:
+        return problems_of(runs[0])
+    problems = []
+    for run in runs:
+        text = problems_of(run)
+        if text:
+            problems.append(f"{run.name}: {text}")
+    return listed(problems, "; ")
 
 
 def problems_of(run: Run) -> str:

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from evaltools.core.estimates import complete
+from evaltools.core.resampling import Resampling
 from evaltools.report import estimate_tables, figures, tables
 from evaltools.report.figures import forest
 from evaltools.report.samples import Layout, Line, Marked, Row, Tag, samples
@@ -138,7 +140,10 @@ def notebook() -> Any:
         ),
         shown(forest(e, title="Headline metrics 제품 전체#일반"), "forest(estimates)"),
         shown(
-            estimate_tables.estimates_table(e, caption="All metrics"), "estimates_table(estimates)"
+            estimate_tables.estimates_table(
+                complete(e), metrics=[], resampling=Resampling(), caption="All metrics"
+            ),
+            "estimates_table(estimates)",
         ),
         new_markdown_cell("### By category"),
         shown(forest(by_text, title="By category"), "forest(...)"),

@@ -170,10 +170,7 @@ def test_no_test_is_named_where_too_few_samples_pair() -> None:
 
 def test_results_are_the_verdicts(clear: Study, bare: Study) -> None:
     said = paper.results(clear)
-    assert (
-        "new_한국 is better than old on “Accuracy”" in said
-        and "worse on “Error_rate & more”" in said
-    )
+    assert said.startswith("new_한국 is better than old on “Accuracy”")
     assert "not measured" not in said and "Westfall" not in said
     assert paper.results(bare) == ""
 

@@ -32,9 +32,10 @@ def test_what_was_not_measured_has_no_strip(value: float | None) -> None:
     [
         ([0.2, 0.9], Scale(0, 1)),
         ([-0.2, 0.9], Scale(-1, 1)),
-        ([120.0, 950.0], Scale(120, 950)),
+        ([-0.04, 0.05], Scale(-0.05, 0.05)),
+        ([120.0, 950.0], Scale(0, 1000)),
         ([], Scale(0, 1)),
-        ([None, 3.0], Scale(3, 3)),
+        ([None, 3.0], Scale(0, 3)),
     ],
 )
 def test_shares_have_one_scale_whatever_their_range(numbers: list[float], scale: Scale) -> None:
