@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from ..core.check import (
     AnyCheck,
     Check,
@@ -23,15 +25,27 @@ from ..core.common_checks import (
     one_sided_missing,
 )
 from ..core.language import Message
-from ..stats.notes import Note
-from ..stats.seed_notes import completeness
 from ..stats.seed_variance import ALIKE
 from . import study_tables
-from .sentences import note_message
 
 if TYPE_CHECKING:
     from .run import Run
     from .study import Study
+
+ONE_SEED = "One seed only: no standard deviation, and the intervals do not speak for another seed."
+
+TWO_SEEDS = "Two seeds only: intervals that speak for new seeds are very wide."
+
+NO_COMMON_SAMPLE = (
+    "No sample occurs in two seeds: the spread of seeds and of samples cannot be told apart."
+)
+
+NOT_IN_SEEDS = "{name} is not measured in seed {seeds}; it rests on the other seeds."
+
+SEED_POOL = (
+    "The spread of seeds is that of both conditions together (in comparisons, of sides whose seeds go "
+    "apart) wherever the two do not differ too much (Bartlett's test, p > {level})."
+)
 
 UNPAIRED_UNITS = (
     "{left} of {total} units of {name} have no counterpart on the other side and take no part."
@@ -109,30 +123,38 @@ def quiet_checks_of_study(study: Study) -> list[QuietCheck]:
 
 
 def notes_of_study(study: Study) -> list[Message]:
-    """The notes on every condition, on the seeds together, and on every pair that is compared."""
+    """The notes on the seeds of every condition, on all of them, and on every pair that is compared."""
     messages = []
     if study.seeded:
-        messages += _notes_on_conditions(study)
+        for condition in study.conditions:
+            for note in _notes_on_seeds(study, condition):
+                values = {"condition": condition, "note": note}
+                messages.append(Message("{condition}: {note}", values))
     baseline_estimates = study.aggregates[study.baseline]
     if baseline_estimates["pooled"].any():
-        note = Note("seed-pool", {"level": ALIKE})
-        messages.append(note_message(note))
+        messages.append(Message(SEED_POOL, {"level": ALIKE}))
     messages += _notes_on_pairs(study)
     return messages
 
 
-def _notes_on_conditions(study: Study) -> list[Message]:
-    """How complete the seeds of every condition are."""
-    messages = []
-    for condition in study.conditions:
-        frames = study.frames(condition)
-        for note in completeness(frames, study.metrics, study.suite.unit):
-            values = {
-                "condition": condition,
-                "note": note_message(note),
-            }
-            messages.append(Message("{condition}: {note}", values))
-    return messages
+def _notes_on_seeds(study: Study, condition: str) -> list[Message]:
+    """Whether a condition has too few seeds, no sample in two of them, or metrics that some lack."""
+    runs = study.conditions[condition]
+    if len(runs) == 1:
+        return [Message(ONE_SEED)]
+    notes = []
+    if len(runs) == 2:
+        notes.append(Message(TWO_SEEDS))
+    samples = [run.data[study.suite.unit].drop_duplicates() for run in runs.values()]
+    if not pd.concat(samples).duplicated().any():
+        notes.append(Message(NO_COMMON_SAMPLE))
+    of_seeds = {seed: run.estimates.set_index("metric")["value"] for seed, run in runs.items()}
+    is_lacking = pd.DataFrame(of_seeds).isna()
+    in_some = is_lacking.any(axis=1) & ~is_lacking.all(axis=1)
+    for metric, lacks in is_lacking[in_some].iterrows():
+        seeds = tuple(lacks.index[lacks])
+        notes.append(Message(NOT_IN_SEEDS, {"name": metric, "seeds": seeds}))
+    return notes
 
 
 def _notes_on_pairs(study: Study) -> list[Message]:

@@ -15,10 +15,10 @@ import pandas as pd
 
 from ..core.language import Message, say
 from ..core.metric import metric_title
+from ..stats.calibration import Drawn
 from ..stats.compare import ROUGH
 from ..stats.equivalence import equivalence_confidence, within_margin
 from ..stats.intervals import MIN_UNITS
-from ..stats.notes import Note
 from .markdown import number
 
 Row = Mapping[Any, Any]
@@ -229,16 +229,6 @@ def _why_too_few(row: Row) -> str:
     return say(text, differ=differ, n=n)
 
 
-NOTES = {
-    "two-seeds": "Two seeds only: intervals that speak for new seeds are very wide.",
-    "one-seed": "One seed only: no standard deviation, and the intervals do not speak for another seed.",
-    "no-common-sample": "No sample occurs in two seeds: the spread of seeds and of samples cannot be told apart.",
-    "not-in-seeds": "{name} is not measured in seed {seeds}; it rests on the other seeds.",
-    "seed-pool": "The spread of seeds is that of both conditions together (in comparisons, of sides whose seeds go "
-    "apart) wherever the two do not differ too much (Bartlett's test, p > {level}).",
-}
-"""Code of a note -> its sentence."""
-
 OF_LABELS = {
     "labels-of-passes": "{metric}: labels are of passes only (mean score {mean}, of all cases {all}): they say nothing "
     "of the others",
@@ -249,22 +239,13 @@ OF_LABELS = {
     "labels-of-high": "{metric}: labels are rather of cases with high scores (mean score {mean}, of all cases {all}): "
     "they were not drawn at random",
 }
-"""Code of a note on labels (`stats.calibration.drawn`) -> what a reader must know of them."""
-
-
-def note_message(note: Note) -> Message:
-    """The sentence of a note of seeds. KeyError for an unknown code.
-
-    >>> str(note_message(Note("not-in-seeds", {"name": "f1", "seeds": "3"})))
-    'f1 is not measured in seed 3; it rests on the other seeds.'
-    """
-    return Message(NOTES[note.code], note.values)
+"""Code of `stats.calibration.Drawn` -> what a reader must know of the labels."""
 
 
 def label_message(
     metric: str,
-    note: Note,
+    drawn: Drawn,
 ) -> Message:
-    """The sentence of a note on the labels of a metric. KeyError for an unknown code."""
-    means = {name: number(note.values[name], 2) for name in ("mean", "all")}
-    return Message(OF_LABELS[note.code], {"metric": metric, **means})
+    """What a reader must know of how the labels of a metric were drawn."""
+    means = {"mean": number(drawn.mean, 2), "all": number(drawn.mean_of_all, 2)}
+    return Message(OF_LABELS[drawn.code], {"metric": metric, **means})

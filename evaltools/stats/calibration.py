@@ -20,7 +20,6 @@ from ..core.language import Message
 from .agreement import ballot, cohen_kappa, kappa_of
 from .arrays import Array
 from .corrected import case_contributions, corrected_mean
-from .notes import Note
 from .score_intervals import wilson
 
 LEAST = 30
@@ -49,6 +48,18 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """How the labelled cases were picked, where not at random: the mean score of them and of all cases.
+
+    `code`: "labels-of-passes", "labels-of-failures", "labels-of-low" or "labels-of-high" scores.
+    """
+
+    code: str
+    mean: float
+    mean_of_all: float
+
+
+@dataclass(frozen=True)
 class Calibration:
     """A judge held against labels.
 
@@ -57,7 +68,7 @@ class Calibration:
     """
 
     frame: pd.DataFrame
-    notes: dict[str, Note]
+    notes: dict[str, Drawn]
     next: pd.DataFrame
 
 
@@ -216,13 +227,8 @@ def refused(
     return Message("strata with fewer than 2 labels: {strata}", {"strata": tuple(strata)})
 
 
-def drawn(cases: pd.DataFrame) -> Note | None:
-    """A note on how the labelled cases were picked by their scores.
-
-    None where they can have been drawn at random. Codes: "labels-of-passes",
-    "labels-of-failures", "labels-of-low", "labels-of-high" scores. Values: `mean` score of the
-    labelled cases and of `all`.
-    """
+def drawn(cases: pd.DataFrame) -> Drawn | None:
+    """How the labelled cases were picked by their scores; None where that can be at random."""
     if cases["stratum"].notna().any():
         return None
     labelled = cases["label"].notna()
@@ -233,14 +239,13 @@ def drawn(cases: pd.DataFrame) -> Note | None:
     away = (mean - mean_of_all) / error if error > 0 else 0.0
     if abs(away) < FAR:
         return None
-    values = {"mean": float(mean), "all": float(mean_of_all)}
     passes = score >= cases["threshold"].fillna(PASS) - 1e-12
     one_kind = passes[labelled].nunique() == 1 and passes.nunique() > 1
     if one_kind:
         code = "labels-of-passes" if passes[labelled].all() else "labels-of-failures"
     else:
         code = "labels-of-low" if away < 0 else "labels-of-high"
-    return Note(code, values)
+    return Drawn(code, float(mean), float(mean_of_all))
 
 
 def _agreement(

@@ -9,8 +9,7 @@ import pytest
 
 from evaltools.core.language import say, speaking
 from evaltools.report.sentences import OF_LABELS, label_message
-from evaltools.stats.calibration import COLUMNS, NEXT, calibrate
-from evaltools.stats.notes import Note
+from evaltools.stats.calibration import COLUMNS, NEXT, Drawn, calibrate
 from tests.app.calling import call, written
 from tests.stats.test_calibration import judged
 
@@ -77,7 +76,7 @@ def test_calibrate_speaks_the_language_and_writes_the_same(
 @pytest.mark.parametrize("code", OF_LABELS)
 @pytest.mark.parametrize("lang, beginning", [("ko", "m: 라벨이 "), ("zh", "m：标签")])
 def test_the_note_of_a_page_is_told_in_the_language(code: str, lang: str, beginning: str) -> None:
-    note = Note(code, {"mean": 0.9, "all": 0.58})
+    note = Drawn(code, 0.9, 0.58)
     with speaking(lang):
         assert say(label_message("m", note)).startswith(beginning)
 

@@ -126,6 +126,30 @@ def test_one_seed_has_no_standard_deviation(tmp_path: Path) -> None:
     assert any("One seed only" in str(note) for note in study.notes)
 
 
+def noted(rows: list[tuple[str, str, str, float | None]]) -> list[str]:
+    """The notes on the seeds of one condition, of rows (id, seed, metric, value)."""
+    frame = pd.DataFrame(rows, columns=["id", "seed", "metric", "value"])
+    frame = frame.assign(condition="c")
+    notes = [str(note) for note in et.study(frame, suite="table", resampling=FAST).notes]
+    return [note for note in notes if note.startswith("c: ")]
+
+
+def test_what_the_seeds_of_a_condition_lack_is_noted_and_nothing_else() -> None:
+    ids = [f"s{i}" for i in range(12)]
+    three = [(id_, seed, "f1", i / 12) for seed in "123" for i, id_ in enumerate(ids)]
+    assert noted(three) == []
+    assert noted([row for row in three if row[1] != "3"]) == [
+        "c: Two seeds only: intervals that speak for new seeds are very wide."
+    ]
+    assert noted([(id_ + seed, seed, *rest) for id_, seed, *rest in three]) == [  # type: ignore[misc]
+        "c: No sample occurs in two seeds: the spread of seeds and of samples cannot be told apart."
+    ]
+    other = [(id_, seed, "judge", 0.5 if seed == "2" else None) for id_, seed, *_ in three]
+    assert noted(three + other) == [
+        "c: judge is not measured in seed 1, 3; it rests on the other seeds."
+    ]
+
+
 def test_incomplete_seeds_are_named(study: et.Study) -> None:
     assert any("with_memory__seed3_proposed lacks 6" in check.message for check in study.checks)
 

@@ -240,7 +240,7 @@ def test_labels_of_failures_only_are_named_as_such() -> None:
     )
     note = c.calibrate(scores, only).notes["m"]
     assert note.code == "labels-of-failures"
-    assert note.values == pytest.approx({"mean": 0.0, "all": 0.585})
+    assert (note.mean, note.mean_of_all) == pytest.approx((0.0, 0.585))
     more = pd.concat(
         [only, only.head(1).assign(case_id=scores["case_id"][scores["score"] == 1].iloc[0])]
     )

@@ -15,7 +15,6 @@ from evaltools.stats import bootstrap
 from evaltools.stats import large_samples as many
 from evaltools.stats.compare import compare
 from evaltools.stats.large_samples import LARGE, normal_flips
-from evaltools.stats.seed_notes import completeness
 from evaltools.stats.seeds import aggregate
 from evaltools.stats.sign_flips import sign_flip
 from tests.stats.comparing import ERRORS, TABLE, Runs, two
@@ -196,14 +195,8 @@ def test_few_units_that_differ_are_enumerated_however_many_do_not() -> None:
 def test_aggregates_of_some_metrics_at_a_time_are_the_same(name: str) -> None:
     for runs in case(name, 700):
         with one_at_a_time(100):
-            apart = (
-                aggregate({"": runs}, TABLE, "id", R)[""],
-                completeness(runs, TABLE, "id"),
-            )
-        pd.testing.assert_frame_equal(
-            apart[0], aggregate({"": runs}, TABLE, "id", R)[""], rtol=1e-9
-        )
-        assert apart[1] == completeness(runs, TABLE, "id")
+            apart = aggregate({"": runs}, TABLE, "id", R)[""]
+        pd.testing.assert_frame_equal(apart, aggregate({"": runs}, TABLE, "id", R)[""], rtol=1e-9)
 
 
 def test_clusters_are_summed_first() -> None:

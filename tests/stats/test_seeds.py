@@ -22,8 +22,6 @@ from evaltools.stats.claims import NEW_SEEDS, THIS_SYSTEM
 from evaltools.stats.design import grid, in_order
 from evaltools.stats.influence import cell_sums
 from evaltools.stats.intervals import estimate, estimate_run
-from evaltools.stats.notes import Note
-from evaltools.stats.seed_notes import completeness
 from evaltools.stats.seed_variance import seed_pool, seed_term
 from evaltools.stats.seeds import aggregate
 from tests.stats.comparing import MEAN, MICRO
@@ -48,10 +46,6 @@ TABLE: MetricTable = [
     Difference(name="d", minuend="mean", subtrahend="micro", group="g", better="higher", title="D"),
 ]
 R = Resampling(n_resamples=500)
-
-
-def codes(notes: list[Note]) -> list[str]:
-    return [note.code for note in notes]
 
 
 def run(y: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
@@ -208,7 +202,6 @@ def test_no_sample_shared_falls_back_to_the_seeds() -> None:
     )
     assert row[["var_share_seed", "var_share_sample", "var_share_residual"]].isna().all()
     assert row["df"] == 2
-    assert "no-common-sample" in codes(completeness(runs, TABLE, "id"))
 
 
 def test_one_seed_is_that_run() -> None:
@@ -223,7 +216,6 @@ def test_one_seed_is_that_run() -> None:
         assert got[column].tolist() == pytest.approx(alone[of_run].tolist(), nan_ok=True)
     assert got["std"].isna().all()
     assert got.loc["mean", "claim"] == THIS_SYSTEM
-    assert "one-seed" in codes(completeness(runs, TABLE, "id"))
 
 
 def test_a_count_has_no_interval() -> None:
@@ -281,8 +273,6 @@ def test_a_metric_not_measured_in_some_seeds_rests_on_the_others() -> None:
     assert row["n_seeds"] == 2
     for column in ("value", "std", "ci_low", "ci_high", "df"):
         assert row[column] == pytest.approx(two[column])
-    note = Note("not-in-seeds", {"name": "mean", "seeds": "42"})
-    assert note in completeness(runs, TABLE, "id")
     runs[123] = runs[123].assign(n=0, y=0.0, hit=0)
     row, alone = (
         of(runs).loc["mean"],
@@ -343,7 +333,6 @@ def test_anything_incomplete_is_defined(k: int, n: int, seed: int) -> None:
     assert ((got["ci_method"] == "none") == got["ci_low"].isna()).all()
     shares = got[["var_share_seed", "var_share_sample", "var_share_residual"]].dropna()
     assert np.allclose(shares.sum(axis=1), 1)
-    assert isinstance(completeness(runs, TABLE, "id"), list)
 
 
 def test_labels_sort_by_value_whatever_their_type() -> None:
