@@ -34,6 +34,7 @@ from evaltools.core.metric_matrix import Compiled, column_values, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats import influence
 from evaltools.stats.compare import compare
+from evaltools.stats.differences import differences
 from evaltools.stats.evidence import evidence, judged_together
 from evaltools.stats.intervals import MIN_UNITS
 from evaltools.stats.sign_flips import sign_flip
@@ -64,8 +65,11 @@ def shown(pair: influence.Paired, how: Resampling, family: Sequence[int]) -> np.
     p = tested.p_value.copy()
     members = [metric for metric in family if enough[metric]]
     if members:
-        parts, differences = tested.parts().iloc[members], tested.differences[:, members]
-        p[members] = judged_together(parts, differences, PATTERNS, how)["p_adjusted"]
+        # the intervals of the rows are not looked at
+        quick = how.model_copy(update={"n_resamples": 100})
+        rows = differences(tested, np.full(len(p), np.nan), quick).iloc[members]
+        judged = judged_together(rows, tested.differences[:, members], PATTERNS, how)
+        p[members] = judged["p_adjusted"]
     return enough & (p <= how.level)
 
 

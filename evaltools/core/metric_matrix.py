@@ -28,6 +28,7 @@ class _RatioKey(NamedTuple):
     denominator: str
     empty: float | None
     needs: str
+    limits: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,6 @@ def compile_table(table: MetricTable) -> Compiled:
     by_name = _by_name(table)
 
     index_of: dict[_RatioKey, int] = {}
-    limits: list[tuple[float, float]] = []
     parts = []
     for metric in table:
         of_metric = []
@@ -150,38 +150,27 @@ def compile_table(table: MetricTable) -> Compiled:
                 ratio.denominator,
                 ratio.empty,
                 ratio.needs,
+                ratio.limits,
             )
             index = index_of.setdefault(key, len(index_of))
-            if index == len(limits):
-                limits.append(ratio.limits)
-            # of two metrics with one ratio, one may leave out its limits
-            low, high = limits[index]
-            least, greatest = ratio.limits
-            limits[index] = max(low, least), min(high, greatest)
             of_metric.append((index, weight))
         parts.append(tuple(of_metric))
 
-    columns = _columns(list(index_of))
-    numerators = []
-    denominators = []
-    empty = []
+    keys = list(index_of)
+    columns = _columns(keys)
     needs = []
     for key, index in index_of.items():
-        numerators.append(key.numerator)
-        denominators.append(key.denominator)
-        empty.append(key.empty)
         if key.needs:
-            column = columns.index(key.needs)
-            needs.append((index, column))
-    is_count = [denominator == "" for denominator in denominators]
+            needs.append((index, columns.index(key.needs)))
+    limits = [key.limits for key in keys]
     return Compiled(
         metrics=tuple(table),
         columns=columns,
-        numerator=_factors(numerators, columns),
-        denominator=_factors(denominators, columns),
-        empty=np.array(empty, dtype=float),
+        numerator=_factors([key.numerator for key in keys], columns),
+        denominator=_factors([key.denominator for key in keys], columns),
+        empty=np.array([key.empty for key in keys], dtype=float),
         needs=tuple(needs),
-        is_count=np.array(is_count, dtype=bool),
+        is_count=np.array([key.denominator == "" for key in keys], dtype=bool),
         limits=np.array(limits).reshape(-1, 2).T,
         parts=tuple(parts),
     )

@@ -15,8 +15,9 @@ Formulas and measured error rates: docs/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,7 @@ from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
 from .large_samples import metric_groups
 from .max_t import JointTests
-from .measured import measured_groups, one_sided
+from .measured import OneSided, measured_groups, one_sided
 
 CONTRACT = (
     "metric", "baseline", "candidate", "value_baseline", "value_candidate", "delta",
@@ -142,17 +143,11 @@ def compare(
     declared = declare(table, headline, primary, margin or {}, resampling.confidence)
     wholes = grid(baseline, unit), grid(candidate, unit)
     pairing = pair(*wholes)
-    if not len(pairing.baseline.units):
+    units = pairing.baseline.units
+    if not len(units):
         raise _nothing_paired(wholes, names, unit)
-    measured = _measured(
-        (baseline, candidate),
-        unit,
-        table,
-        pairing.baseline.units,
-        declared,
-        n_permutations,
-        resampling,
-    )
+    groups = _groups(baseline, candidate, table, unit)
+    measured = _measured(groups, units, declared, n_permutations, resampling)
     adjusted = _adjusted(measured, declared, n_permutations, resampling)
     if joint is not None:
         adjusted = _for_all_pairs(adjusted, joint, names)
@@ -178,12 +173,42 @@ def _nothing_paired(
     return NothingPaired(f"{' and '.join(sides)} share no {unit}: nothing to compare")
 
 
-@dataclass(frozen=True)
-class _Measured:
+class _Group(NamedTuple):
+    """Metrics, by their indices in the table, that are measured in the same cells.
+
+    `units`: those that pair. `lacking`: what one side has and the other has not.
+    """
+
+    metrics: list[int]
+    units: pd.Index
+    paired: Paired
+    lacking: OneSided
+
+
+def _groups(
+    baseline: Runs,
+    candidate: Runs,
+    table: MetricTable,
+    unit: str,
+) -> Iterator[_Group]:
+    """The metrics of a table in groups; of many cells some metrics at a time."""
+    frames = [*baseline.values(), *candidate.values()]
+    for group in measured_groups(table, frames, unit):
+        wholes = grid(group.runs(baseline), unit), grid(group.runs(candidate), unit)
+        a, b, by_seed, _ = pair(*wholes)
+        n_units = len(a.units)
+        n_cells = n_units * (len(a.seeds) + len(b.seeds))
+        for metrics, compiled in metric_groups(table, group.metrics, n_units, n_cells):
+            paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), by_seed)
+            lacking = one_sided(*wholes, compiled, by_seed, paired.delta)
+            yield _Group(metrics, a.units, paired, lacking)
+
+
+class _Measured(NamedTuple):
     """Every metric by itself.
 
     `rows` are those of `differences`, with what `one_sided` says. `of_family`: the differences of the
-    units, a column a metric of the family.
+    units, a column a metric of the family. `identical`: as in `Comparison`.
     """
 
     rows: pd.DataFrame
@@ -192,9 +217,7 @@ class _Measured:
 
 
 def _measured(
-    runs: tuple[Runs, Runs],
-    unit: str,
-    table: MetricTable,
+    groups: Iterable[_Group],
     units: pd.Index,
     declared: Declared,
     n_permutations: int,
@@ -202,41 +225,26 @@ def _measured(
 ) -> _Measured:
     """What is shown of every metric by itself, in the order of the table.
 
-    Metrics go together that are measured in the same cells; of many cells some metrics at a time.
     `units`: all units that pair. A unit in which a metric of the family is not measured differs by
     0 in it.
     """
     rows = []
-    order: list[int] = []
     of_family: dict[int, pd.Series] = {}
     identical = True
-    frames = [frame for side in runs for frame in side.values()]
-    for group in measured_groups(table, frames, unit):
-        whole_a, whole_b = (grid(group.runs(side), unit) for side in runs)
-        pairing = pair(whole_a, whole_b)
-        a, b = pairing.baseline, pairing.candidate
-        n_cells = len(a.units) * (len(a.seeds) + len(b.seeds))
-        for metrics, compiled in metric_groups(table, group.metrics, len(a.units), n_cells):
-            paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), pairing.by_seed)
-            shown = evidence(paired, n_permutations, resampling)
-            lacking = one_sided(
-                whole_a,
-                whole_b,
-                compiled,
-                pairing.by_seed,
-                paired.delta,
-            )
-            of_group = differences(shown, declared.margins[metrics], resampling)
-            rows.append(of_group.assign(**vars(lacking)))
-            order += metrics
-            is_lacking = lacking.missing_baseline + lacking.missing_candidate > 0
-            identical &= paired.identical and not is_lacking
-            for column, metric in enumerate(metrics):
-                if metric in declared.family:
-                    of_family[metric] = pd.Series(shown.differences[:, column], a.units)
-    in_order = pd.concat(rows, ignore_index=True).iloc[np.argsort(order)]
-    differences_of_family = pd.DataFrame(of_family, index=units).fillna(0.0)
-    return _Measured(in_order.reset_index(drop=True), differences_of_family, identical)
+    for metrics, of_units, paired, lacking in groups:
+        shown = evidence(paired, n_permutations, resampling)
+        of_group = differences(shown, declared.margins[metrics], resampling)
+        of_group = of_group.assign(**vars(lacking))
+        rows.append(of_group.set_index(pd.Index(metrics)))
+        identical &= paired.identical and lacking.n_missing == 0
+        for column, metric in enumerate(metrics):
+            if metric in declared.family:
+                of_family[metric] = pd.Series(shown.differences[:, column], of_units)
+    return _Measured(
+        rows=pd.concat(rows).sort_index(),
+        of_family=pd.DataFrame(of_family, index=units).fillna(0.0),
+        identical=identical,
+    )
 
 
 def _adjusted(

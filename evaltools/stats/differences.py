@@ -26,6 +26,7 @@ from .influence import Paired
 from .intervals import MIN_UNITS
 from .mover import gains_and_losses
 from .run_bounds import carries_difference
+from .score_intervals import proportions
 
 
 def differences(
@@ -38,8 +39,10 @@ def differences(
     `margins` (metrics) is the declared margin, nan for none. Columns: both values; `ci_low`,
     `ci_high`, `ci_method`, `claim`; `equivalence_low` and `equivalence_high`, the interval that
     must lie within the margin; `n_units`, `n_seeds`; `n_differ`, the units that differ,
-    and `each`, the mean size of their differences as a part of delta; `p_value`, `p_samples`, `error`, `df`; the
-    parts of the variance; and what `judged_together` needs.
+    and `each`, the mean size of their differences as a part of delta; `p_value`, `p_samples`,
+    `error`, `df`; the parts of the variance. For `judged_together`: what samples and what seeds
+    (null for one seed) bring to the variance, the degrees of freedom of the seeds, and `mid`,
+    whether the metric is a proportion, whose p is mid-p.
     """
     paired = tested.paired
     counts = paired.baseline.compiled.counts
@@ -55,27 +58,37 @@ def differences(
 
     n_differ = (tested.differences != 0).sum(axis=0)
     size = np.abs(tested.differences).sum(axis=0)
-    columns = {
-        "value_baseline": paired.value_a,
-        "value_candidate": paired.value_b,
-        "ci_low": intervals.low,
-        "ci_high": intervals.high,
-        "equivalence_low": equivalence.low,
-        "equivalence_high": equivalence.high,
-        "n_seeds": paired.n_seeds,
-        "ci_method": intervals.method,
-        "claim": np.where(unmeasured, "", _claims(paired)),
-        "p_samples": tested.p_samples,
-        "error": tested.error,
-        "df": np.where(wanted & (tested.error > 0), tested.df, np.nan),
-        "each": size / np.maximum(n_differ, 1),
-        "n_differ": n_differ,
-        "var_seed": tested.spread.from_seeds,
-        "var_sample": tested.spread.from_samples,
-        "var_residual": tested.spread.from_residual,
-        "pooled": tested.spread.pooled,
-    }
-    return tested.parts().assign(**columns)
+    spread = tested.spread
+    seeds_that_tell = np.where(spread.pooled, 2, 1)
+    return pd.DataFrame(
+        {
+            "value_baseline": paired.value_a,
+            "value_candidate": paired.value_b,
+            "delta": paired.delta,
+            "ci_low": intervals.low,
+            "ci_high": intervals.high,
+            "ci_method": intervals.method,
+            "claim": np.where(unmeasured, "", _claims(paired)),
+            "equivalence_low": equivalence.low,
+            "equivalence_high": equivalence.high,
+            "p_value": tested.p_value,
+            "p_samples": tested.p_samples,
+            "error": tested.error,
+            "df": np.where(wanted & (tested.error > 0), tested.df, np.nan),
+            "n_units": paired.n_units,
+            "n_seeds": paired.n_seeds,
+            "n_differ": n_differ,
+            "each": size / np.maximum(n_differ, 1),
+            "var_seed": spread.from_seeds,
+            "var_sample": spread.from_samples,
+            "var_residual": spread.from_residual,
+            "pooled": spread.pooled,
+            "of_samples": spread.variance - spread.from_seeds,
+            "of_seeds": np.where(tested.several, spread.from_seeds, np.nan),
+            "df_seeds": (paired.n_seeds - 1.0) * seeds_that_tell,
+            "mid": proportions(paired.baseline.compiled),
+        }
+    )
 
 
 def _claims(paired: Paired) -> Array:

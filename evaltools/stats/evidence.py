@@ -52,26 +52,6 @@ class Evidence:
         """(metrics,): whether both sides have the metric in several seeds."""
         return self.paired.n_seeds > 1
 
-    def parts(self) -> pd.DataFrame:
-        """What `judged_together` needs of every metric, a row each.
-
-        `of_samples` and `of_seeds` are parts of the variance of delta; `of_seeds` is null for one
-        seed. `mid`: whether the metric is a proportion, whose p is mid-p.
-        """
-        from_seeds = self.spread.from_seeds
-        seeds_that_tell = np.where(self.spread.pooled, 2, 1)
-        return pd.DataFrame(
-            {
-                "p_value": self.p_value,
-                "delta": self.paired.delta,
-                "of_samples": self.spread.variance - from_seeds,
-                "of_seeds": np.where(self.several, from_seeds, np.nan),
-                "n_units": self.paired.n_units,
-                "df_seeds": (self.paired.n_seeds - 1.0) * seeds_that_tell,
-                "mid": proportions(self.paired.baseline.compiled),
-            }
-        )
-
 
 def evidence(
     paired: Paired,
@@ -129,7 +109,7 @@ def _spread(
 
 
 def judged_together(
-    parts: pd.DataFrame,
+    rows: pd.DataFrame,
     differences: Array,
     n_permutations: int,
     resampling: Resampling,
@@ -138,27 +118,27 @@ def judged_together(
 
     Columns: p_adjusted, level, error_shared, df_shared; a row a metric.
 
-    `parts` are rows of `Evidence.parts`, `differences` (units, metrics) those of the same metrics.
+    `rows` are those of `differences.differences`, `differences` (units, metrics) those of the same
+    metrics.
     p is first raised to what a common share of the seeds gives (`shared_seeds`), and then adjusted
     by Westfall and Young's step-down (`step_down`). `level` is what the p of the metric must keep
     at its step.
     """
+    column = {name: rows[name].to_numpy() for name in rows}
     error, df = shared_seeds(
-        parts["of_samples"].to_numpy(float),
-        parts["of_seeds"].to_numpy(float),
-        parts["n_units"].to_numpy(float),
-        parts["df_seeds"].to_numpy(float),
+        column["of_samples"],
+        column["of_seeds"],
+        column["n_units"],
+        column["df_seeds"],
     )
-    size = np.abs(parts["delta"].to_numpy(float))
     with np.errstate(divide="ignore", invalid="ignore"):
-        p_shared = 2 * stdtr(df, -size / error)
-    p = np.fmax(parts["p_value"].to_numpy(float), p_shared)
-    mid = parts["mid"].to_numpy(bool)
+        p_shared = 2 * stdtr(df, -np.abs(column["delta"]) / error)
+    p = np.fmax(column["p_value"], p_shared)
     flipped = flipped_p(
         differences,
         n_permutations,
         resampling.seed,
-        mid,
+        column["mid"],
     )
     steps = step_down(p, flipped, resampling.level)
     return pd.DataFrame(
@@ -168,7 +148,7 @@ def judged_together(
             "error_shared": error,
             "df_shared": df,
         },
-        index=parts.index,
+        index=rows.index,
     )
 
 

@@ -131,6 +131,11 @@ class OneSided:
     delta_worst: Array
     delta_best: Array
 
+    @property
+    def n_missing(self) -> int:
+        """Cells that only one side has."""
+        return self.missing_baseline + self.missing_candidate
+
 
 def one_sided(
     baseline: Grid,
