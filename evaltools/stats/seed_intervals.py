@@ -7,10 +7,7 @@ effective number of trials.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import pandas as pd
 
 from ..core.resampling import COMPONENTS, CONSTANT, Resampling
 from .arrays import Array, divide
@@ -29,18 +26,13 @@ from .score_intervals import (
 BY_COMPONENTS = (COMPONENTS, "wilson", "score-t")
 """The methods whose interval rests on the variance components."""
 
-EstimatesOf = Callable[[int], pd.DataFrame]
-"""Number of a seed -> the estimates of its run."""
-
 
 def seed_intervals(
     condition: OverSeeds,
-    estimates_of: EstimatesOf,
     resampling: Resampling,
 ) -> Intervals:
-    """The intervals of `seeds.aggregate`."""
+    """The intervals of `seeds.aggregate` for metrics that are measured in several seeds."""
     intervals = Intervals.none(len(condition.mean))
-    _fill_one_seed(intervals, condition, estimates_of)
     if resampling.method == "auto":
         _fill_scored(intervals, condition, resampling.confidence)
     else:
@@ -58,24 +50,6 @@ def seed_intervals(
 def _has_components(condition: OverSeeds) -> Array:
     """Whether variance components carry an interval: enough units and some variation."""
     return condition.several & (condition.n_units >= MIN_UNITS) & (condition.error > 0)
-
-
-def _fill_one_seed(
-    intervals: Intervals,
-    condition: OverSeeds,
-    estimates_of: EstimatesOf,
-) -> None:
-    """Metrics that are measured in one seed only have the interval of that run."""
-    one_seed = condition.n_seeds == 1
-    first_seed = np.argmax(~np.isnan(condition.cells.values), axis=0)
-    for k in np.unique(first_seed[one_seed]):
-        of_run = estimates_of(k).set_index("metric").loc[condition.cells.compiled.names]
-        intervals.fill(
-            one_seed & (first_seed == k),
-            of_run["ci_low"].to_numpy(),
-            of_run["ci_high"].to_numpy(),
-            of_run["ci_method"].to_numpy(),
-        )
 
 
 def _fill_scored(

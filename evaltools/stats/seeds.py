@@ -7,7 +7,6 @@ and, where there is one seed only, "new samples, this system". Formulas and meas
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -24,8 +23,10 @@ from .intervals import estimate_run
 from .large_samples import metric_groups
 from .measured import measured_groups
 from .over_seeds import OverSeeds, over_seeds
-from .seed_intervals import BY_COMPONENTS, EstimatesOf, seed_intervals
+from .seed_intervals import BY_COMPONENTS, seed_intervals
 from .seed_variance import seed_pool, seed_term
+
+INTERVAL = ["ci_low", "ci_high", "ci_method"]
 
 
 def aggregate(
@@ -65,31 +66,56 @@ def aggregate(
          metric  value  n_seeds  min   max
     0  accuracy  0.625        2  0.5  0.75
     """
-    known = estimates_of_runs or {}
-    estimates_of = {}
-    for name, runs in conditions.items():
-        estimates_of[name] = _estimates_of(runs, table, unit, resampling, known.get(name, {}))
-    rows: dict[str, list[pd.DataFrame]] = {name: [] for name in conditions}
     frames = [frame for runs in conditions.values() for frame in runs.values()]
+    rows: dict[str, list[pd.DataFrame]] = {}
     for group in measured_groups(table, frames, unit):
-        grids = {name: grid(group.runs(runs), unit) for name, runs in conditions.items()}
+        grids = {}
+        for name, runs in conditions.items():
+            grids[name] = grid(group.runs(runs), unit)
         n_units = max(len(side.units) for side in grids.values())
-        n_cells = n_units * max(len(side.seeds) for side in grids.values())
+        n_seeds = max(len(side.seeds) for side in grids.values())
+        n_cells = n_units * n_seeds
         for metrics, compiled in metric_groups(table, group.metrics, n_units, n_cells):
-            cells = {name: cell_sums(side, compiled) for name, side in grids.items()}
-            for name, of_group in _group_rows(cells, estimates_of, resampling).items():
-                rows[name].append(of_group.set_index(pd.Index(metrics)))
+            cells = {}
+            for name, side in grids.items():
+                cells[name] = cell_sums(side, compiled)
+            for name, of_group in _group_rows(cells, resampling).items():
+                of_group = of_group.set_index(pd.Index(metrics))
+                rows.setdefault(name, []).append(of_group)
+
     estimates = {}
     for name, runs in conditions.items():
-        in_table_order = pd.concat(rows[name]).sort_index()
-        with_claims = with_trials(in_table_order, runs.values(), unit)
-        estimates[name] = complete(with_claims, condition=name)
+        of_condition = pd.concat(rows[name]).sort_index()
+        known = (estimates_of_runs or {}).get(name, {})
+        for k, of_seed in of_condition[of_condition["n_seeds"] == 1].groupby("first_seed"):
+            # what is measured in one seed alone has the interval of its run
+            seed = in_order(runs)[k]
+            of_run = known.get(seed)
+            if of_run is None:
+                of_run = estimate_run(runs[seed], table, unit, resampling)
+            intervals = of_run.set_index("metric").loc[of_seed["metric"], INTERVAL]
+            of_condition.loc[of_seed.index, INTERVAL] = intervals.to_numpy()
+        estimates[name] = _finished(of_condition, name, runs, unit)
     return estimates
+
+
+def _finished(
+    rows: pd.DataFrame,
+    condition: str,
+    runs: Runs,
+    unit: str,
+) -> pd.DataFrame:
+    """The rows of a condition as `aggregate` gives them, with their claims."""
+    claims = np.where(rows["n_seeds"] == 1, THIS_SYSTEM, NEW_SEEDS)
+    has_interval = rows["ci_method"] != "none"
+    rows = rows.assign(claim=np.where(has_interval, claims, ""))
+    rows = rows.drop(columns="first_seed")
+    rows = with_trials(rows, runs.values(), unit)
+    return complete(rows, condition=condition)
 
 
 def _group_rows(
     cells: Mapping[str, Cells],
-    estimates_of: Mapping[str, EstimatesOf],
     resampling: Resampling,
 ) -> dict[str, pd.DataFrame]:
     """The rows of each condition for metrics that are measured in the same cells."""
@@ -102,43 +128,23 @@ def _group_rows(
     rows = {}
     for name, of_condition in cells.items():
         condition = over_seeds(of_condition, terms[name], resampling)
-        intervals = seed_intervals(condition, estimates_of[name], resampling)
+        intervals = seed_intervals(condition, resampling)
         rows[name] = _rows(condition, intervals).assign(pooled=pooled)
     return rows
-
-
-def _estimates_of(
-    runs: Runs,
-    table: MetricTable,
-    unit: str,
-    resampling: Resampling,
-    known: Mapping[Seed, pd.DataFrame],
-) -> EstimatesOf:
-    """Number of a seed -> the estimates of its run, made once where they are not known."""
-    seeds = in_order(runs)
-
-    @cache
-    def estimates_of(k: int) -> pd.DataFrame:
-        seed = seeds[k]
-        if seed in known:
-            return known[seed]
-        return estimate_run(runs[seed], table, unit, resampling)
-
-    return estimates_of
 
 
 def _rows(
     condition: OverSeeds,
     intervals: Intervals,
 ) -> pd.DataFrame:
-    """The rows of `aggregate`."""
+    """The rows of `aggregate` without claims; `first_seed`: the first that a metric is measured in."""
     compiled = condition.cells.compiled
-    has_interval = intervals.method != "none"
-    claim = np.where(condition.n_seeds == 1, THIS_SYSTEM, NEW_SEEDS)
+    is_measured = ~np.isnan(condition.cells.values)
     varies = condition.error > 0
     by_components = np.isin(intervals.method.astype(str), BY_COMPONENTS) & varies
     spread = condition.spread
-    has_shares = varies & ~compiled.counts & ~(condition.nested & condition.several)
+    nested_seeds = condition.nested & condition.several
+    has_shares = varies & ~compiled.counts & ~nested_seeds
     variance = np.where(has_shares, spread.variance, np.nan)
     return pd.DataFrame(
         {
@@ -151,12 +157,12 @@ def _rows(
             "min": condition.lowest,
             "max": condition.highest,
             "ci_method": intervals.method,
-            "claim": np.where(has_interval, claim, ""),
             "df": np.where(by_components, condition.df, np.nan),
             "var_share_seed": divide(spread.from_seeds, variance),
             "var_share_sample": divide(spread.from_samples, variance),
             "var_share_residual": divide(spread.from_residual, variance),
             "n_units": condition.n_units,
+            "first_seed": np.argmax(is_measured, axis=0),
             **compiled.each("title", "group", "better"),
         }
     )
