@@ -35,7 +35,7 @@ from .large_samples import LARGE
 from .measured import measured_runs
 from .mover import unit_differences
 from .score_intervals import proportions
-from .seed_variance import SeedPool, SeedTerm, seed_pool, seed_term
+from .seed_variance import SeedTerm, seed_pool, seed_term
 from .sign_flips import sign_patterns
 from .variance import SampleTerm, spread
 
@@ -93,48 +93,61 @@ def joint_tests(
     compiled = compile_table(subset(table, [metric]))
     columns = _columns(list(conditions.values()), compiled, unit)
     first, second = np.triu_indices(len(names), 1)
-    differences, delta, n_units = _of_pairs(columns)
+    pairs = _pairs(columns)
     p = np.full(len(first), np.nan)
     level = resampling.level
-    tested = (n_units >= MIN_UNITS) & ~np.isnan(delta)
+    tested = (pairs.n_units >= MIN_UNITS) & ~np.isnan(pairs.delta)
     if tested.any():
+        of_tested = pairs.take(tested)
+        a, b = columns.terms.take(first[tested]), columns.terms.take(second[tested])
         p[tested], level = _tested(
-            differences[:, tested],
-            n_units[tested],
-            _p_of_seeds(
-                columns.terms,
-                (first[tested], second[tested]),
-                _from_samples(differences[:, tested], n_units[tested]),
-                delta[tested],
-            ),
+            of_tested,
+            _p_of_seeds(of_tested, a, b, columns.terms),
             bool(proportions(compiled)[0]),
             n_permutations,
             resampling,
         )
-    pairs = pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "baseline": [names[index] for index in first],
             "candidate": [names[index] for index in second],
-            "delta": delta,
-            "n_units": n_units,
+            "delta": pairs.delta,
+            "n_units": pairs.n_units,
             "p_adjusted": p,
         },
         columns=list(PAIRS),
     )
-    return JointTests(pairs, level)
+    return JointTests(frame, level)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs of conditions: `differences` (units, pairs), which sum to `delta`; `n_units` in common."""
+
+    differences: Array
+    delta: Array
+    n_units: Array
+
+    def take(self, which: Array) -> _Pairs:
+        """Some of the pairs."""
+        return _Pairs(
+            self.differences[:, which],
+            self.delta[which],
+            self.n_units[which],
+        )
 
 
 def _tested(
-    differences: Array,
-    n_units: Array,
+    pairs: _Pairs,
     p_seeds: Array,
     mid: bool,
     n_permutations: int,
     resampling: Resampling,
 ) -> tuple[Array, float]:
     """(adjusted p of every pair, level that the p of a pair by itself must keep)."""
-    t = np.fmin(_observed(differences), _t_of(p_seeds, n_units))
-    scaled = _scaled(_of_blocks(differences, resampling.seed))
+    of_seeds = _t_of(p_seeds, pairs.n_units)
+    t = np.fmin(_observed(pairs.differences), of_seeds)
+    scaled = _scaled(_of_blocks(pairs.differences, resampling.seed))
     p = _step_down(
         scaled,
         t,
@@ -147,8 +160,8 @@ def _tested(
     if not open_pairs.any():
         return p, resampling.level
     largest = _largest(scaled[:, open_pairs], n_permutations, resampling.seed)
-    critical = largest[int(resampling.confidence * (len(largest) - 1))]
-    level = _p_of(critical, n_units[open_pairs].min())
+    rank = int(resampling.confidence * (len(largest) - 1))
+    level = _p_of(largest[rank], pairs.n_units[open_pairs].min())
     return p, min(resampling.level, level)
 
 
@@ -196,24 +209,31 @@ def _mean_over_seeds(cells: Cells) -> Array:
     return cells.sums.sum(axis=0) / n_seeds[:, None]
 
 
-def _of_pairs(columns: _Columns) -> tuple[Array, Array, Array]:
-    """(differences (units, pairs), delta (pairs), units in common (pairs)), each condition with all later ones."""
-    parts = [_differences(columns, first) for first in range(len(columns.sums) - 1)]
-    differences, delta, n_units = zip(*parts)
-    return np.concatenate(differences, axis=1), np.concatenate(delta), np.concatenate(n_units)
+def _pairs(columns: _Columns) -> _Pairs:
+    """Each condition with all later ones."""
+    parts = []
+    for first in range(len(columns.sums) - 1):
+        parts.append(_pairs_with(columns, first))
+    return _Pairs(
+        np.concatenate([part.differences for part in parts], axis=1),
+        np.concatenate([part.delta for part in parts]),
+        np.concatenate([part.n_units for part in parts]),
+    )
 
 
-def _differences(
+def _pairs_with(
     columns: _Columns,
     first: int,
-) -> tuple[Array, Array, Array]:
-    """As `_of_pairs`, linearised where both sides of a pair have the mean of their ratios."""
+) -> _Pairs:
+    """One condition with all later ones, linearised where both sides have the mean of their ratios."""
     compiled = columns.compiled
     later = slice(first + 1, None)
     both = columns.present[first] & columns.present[later]
-    a = np.where(both[:, :, None], columns.sums[first], 0.0)
-    b = np.where(both[:, :, None], columns.sums[later], 0.0)
-    delta = compiled.values(b.sum(axis=1)) - compiled.values(a.sum(axis=1))
+    in_both = both[:, :, None]
+    a = np.where(in_both, columns.sums[first], 0.0)
+    b = np.where(in_both, columns.sums[later], 0.0)
+    values_a = compiled.values(a.sum(axis=1))
+    values_b = compiled.values(b.sum(axis=1))
     differences = unit_differences(
         a @ compiled.numerator,
         a @ compiled.denominator,
@@ -221,8 +241,13 @@ def _differences(
         b @ compiled.denominator,
     )
     differences = compiled.combined(differences)[:, :, 0]
-    counted = ((np.abs(a) + np.abs(b)) @ np.abs(compiled.denominator)).any(axis=2)
-    return rounded(differences.T), delta[:, 0], (counted & both).sum(axis=1)
+    size = (np.abs(a) + np.abs(b)) @ np.abs(compiled.denominator)
+    counted = size.any(axis=2) & both
+    return _Pairs(
+        rounded(differences.T),
+        (values_b - values_a)[:, 0],
+        counted.sum(axis=1),
+    )
 
 
 def _observed(differences: Array) -> Array:
@@ -231,15 +256,12 @@ def _observed(differences: Array) -> Array:
     return divide(np.abs(differences.sum(axis=0)), size, 0.0)
 
 
-def _from_samples(
-    differences: Array,
-    n_units: Array,
-) -> SampleTerm:
-    """(variance that units bring to the sum of the differences, degrees of freedom), as in
-    `variance.sample_term`.
-    """
-    total = differences.sum(axis=0)
-    squares = (differences**2).sum(axis=0) - total**2 / n_units
+def _from_samples(pairs: _Pairs) -> SampleTerm:
+    """(variance that units bring to `delta`, degrees of freedom), as in `variance.sample_term`."""
+    n_units = pairs.n_units
+    total = pairs.differences.sum(axis=0)
+    squares = (pairs.differences**2).sum(axis=0)
+    squares = squares - total**2 / n_units
     df = n_units - 1.0
     return squares * n_units / df, df
 
@@ -289,9 +311,10 @@ def _step_down(
         above += (flipped > t * (1 + ROUNDING)).sum(axis=0)
         n_patterns += len(signs)
     counted = (at_least + above) / 2 if mid else at_least
-    from_largest = np.maximum.accumulate(counted[::-1] / n_patterns)[::-1]
+    largest_first = (counted / n_patterns)[::-1]
+    adjusted = np.maximum.accumulate(largest_first)
     p = np.empty(len(t))
-    p[order] = from_largest
+    p[order] = adjusted[::-1]
     return p
 
 
@@ -308,34 +331,28 @@ def _largest(
 
 
 def _p_of_seeds(
-    terms: SeedTerm,
-    pairs: tuple[Array, Array],
-    samples: SampleTerm,
-    delta: Array,
+    pairs: _Pairs,
+    a: SeedTerm,
+    b: SeedTerm,
+    conditions: SeedTerm,
 ) -> Array:
     """p of every pair for new seeds and new samples; null where a side has one seed.
 
-    The largest of those by each of `_pools`.
-    """
-    a, b = terms.take(pairs[0]), terms.take(pairs[1])
-    p = []
-    for pool in _pools(terms, a, b):
-        p.append(spread(samples, pool.term(a, sides=2), pool.term(b, sides=2)).p_value(delta))
-    return np.fmax.reduce(p)
-
-
-def _pools(
-    terms: SeedTerm,
-    a: SeedTerm,
-    b: SeedTerm,
-) -> list[SeedPool]:
-    """How far seeds differ: those of both sides of each pair, and those of all conditions.
-
-    The latter count even where Bartlett's test tells conditions apart: of very many pairs, the few seeds of some hardly
+    `a`, `b`: what the seeds of the sides of each pair differ by, `conditions` those of all. The
+    larger of the p by the seeds of the pair and by those of all conditions. The latter count even
+    where Bartlett's test tells conditions apart: of very many pairs, the few seeds of some hardly
     differ by chance.
     """
-    conditions = [terms.take([index]) for index in range(len(terms.plain))]
-    return [seed_pool([a, b]), seed_pool(conditions, level=0.0)]
+    of_each = [conditions.take([index]) for index in range(len(conditions.plain))]
+    of_pairs = seed_pool([a, b])
+    of_all = seed_pool(of_each, level=0.0)
+    samples = _from_samples(pairs)
+    p = []
+    for pool in (of_pairs, of_all):
+        term_a = pool.term(a, sides=2)
+        term_b = pool.term(b, sides=2)
+        p.append(spread(samples, term_a, term_b).p_value(pairs.delta))
+    return np.fmax(*p)
 
 
 def _t_of(
@@ -354,4 +371,6 @@ def _p_of(
     """The p of a t test of so many units whose differences have this T."""
     if t**2 >= n_units:
         return 0.0
-    return float(2 * stdtr(n_units - 1, -t * np.sqrt((n_units - 1) / (n_units - t**2))))
+    df = n_units - 1
+    of_test = t * np.sqrt(df / (n_units - t**2))
+    return float(2 * stdtr(df, -of_test))
