@@ -16,7 +16,7 @@ from ..core.language import Message
 from ..core.metric import AnyMetric
 from ..core.resampling import Resampling
 from ..core.suite import Suite
-from ..stats.breakdown import by_parts, compare_parts
+from ..stats.breakdown import PART, by_parts, compare_parts
 from ..stats.compare import Comparison, compare
 from ..stats.design import Runs, Seed
 from ..stats.max_t import JointTests, joint_tests
@@ -388,10 +388,8 @@ class Study(Numbers):
         name = self.candidate(candidate)
         names = [self.metric(metric).name for metric in metrics]
         return compare_parts(
-            self.frames(self.baseline),
-            self.frames(name),
-            self._parts(self.baseline, column),
-            self._parts(name, column),
+            self._in_parts(self.baseline, column),
+            self._in_parts(name, column),
             self.metrics,
             self.suite.unit,
             self.resampling,
@@ -399,12 +397,12 @@ class Study(Numbers):
             (self.baseline, name),
         )
 
-    def _parts(self, condition: str, column: str) -> dict[str, pd.Series]:
-        """Seed -> the part of each row of its units."""
-        parts = {}
+    def _in_parts(self, condition: str, column: str) -> Runs:
+        """Seed -> units of a condition, with the part of each row."""
+        frames: dict[Seed, pd.DataFrame] = {}
         for seed, run in self.conditions[condition].items():
-            parts[seed] = by_parts(run.units, column)
-        return parts
+            frames[seed] = run.data.assign(**{PART: by_parts(run.units, column)})
+        return frames
 
     # --- what it shows
 

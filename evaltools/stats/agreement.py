@@ -31,6 +31,9 @@ COLUMNS = [
 ]
 """The columns of `seed_agreement`, in order."""
 
+NO_VARIANCE = "no variance"
+"""Why the kappa of subjects that all are in one category is null."""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -149,33 +152,28 @@ def reviewer_agreement(
     raters = list(sheet.columns)
     names = ", ".join(map(str, raters))
     full = sheet.dropna()
-    rows: list[tuple[str, str, float, int, str]] = []
+    values = dict.fromkeys(("fleiss_kappa", "perfect_agreement", "majority_agreement"), np.nan)
     reason = "one rater" if len(raters) < 2 else "no subject in common"
-    if len(raters) < 2 or full.empty:
-        for measure in ("fleiss_kappa", "perfect_agreement", "majority_agreement"):
-            rows.append((measure, names, np.nan, len(full), reason))
-    else:
+    if len(raters) >= 2 and len(full):
         counts = _counts(full)
         largest = counts.max(axis=1)
-        fleiss = fleiss_kappa(counts)
-        perfect = float(np.mean(largest == len(raters)))
-        majority = float(np.mean(largest > len(raters) / 2))
-        rows.append(("fleiss_kappa", names, fleiss, len(full), _why(fleiss)))
-        rows.append(("perfect_agreement", names, perfect, len(full), ""))
-        rows.append(("majority_agreement", names, majority, len(full), ""))
+        values["fleiss_kappa"] = fleiss_kappa(counts)
+        values["perfect_agreement"] = float(np.mean(largest == len(raters)))
+        values["majority_agreement"] = float(np.mean(largest > len(raters) / 2))
+        reason = NO_VARIANCE
+    rows = []
+    for measure, value in values.items():
+        rows.append((measure, names, value, len(full), reason))
     for a, b in combinations(raters, 2):
         both = sheet[[a, b]].dropna()
         kappa, reason = np.nan, "no subject in common"
         if len(both):
-            kappa = cohen_kappa(both[a], both[b])
-            reason = _why(kappa)
+            kappa, reason = cohen_kappa(both[a], both[b]), NO_VARIANCE
         rows.append(("cohen_kappa", f"{a}, {b}", kappa, len(both), reason))
-    return pd.DataFrame(rows, columns=["measure", "raters", "value", "n_subjects", "reason"])
-
-
-def _why(kappa: float) -> str:
-    """Why a kappa is null; "" for one that is not."""
-    return "no variance" if np.isnan(kappa) else ""
+    columns = ["measure", "raters", "value", "n_subjects", "reason"]
+    agreement = pd.DataFrame(rows, columns=columns)
+    agreement["reason"] = agreement["reason"].where(agreement["value"].isna(), "")
+    return agreement
 
 
 def kappa_of(sheet: pd.DataFrame) -> float:

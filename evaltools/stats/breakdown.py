@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -17,6 +17,9 @@ from .intervals import estimate
 MOST = 20
 """Parts that are shown; the smallest of more are summed up as one."""
 
+PART = "(part)"
+"""The column that holds the part of each row, in frames that `compare_parts` takes."""
+
 
 def by_parts(
     units: pd.DataFrame,
@@ -28,7 +31,7 @@ def by_parts(
     "(none)". UsageError for a column that the units have not, for another number of values, and
     for a Series of other rows.
     """
-    name = "part"
+    name = PART
     if isinstance(column, str):
         if column not in units:
             raise UsageError(
@@ -52,7 +55,8 @@ def by_parts(
         )
     if isinstance(values, pd.Series) and not units.index.isin(values.index).all():
         raise UsageError("the index of the values is not that of the units")
-    return pd.Series(values, index=units.index, name=name).astype("string").fillna("(none)")
+    parts = pd.Series(values, index=units.index, name=name)
+    return parts.astype("string").fillna("(none)")
 
 
 def largest_parts(
@@ -70,9 +74,9 @@ def largest_parts(
     names = in_order.index.tolist()
     if len(names) <= most:
         return parts, names
-    others = names[most - 1 :]
-    rest = f"({len(others)} others)"
-    return parts.where(~parts.isin(others), rest), [*names[: most - 1], rest]
+    shown = names[: most - 1]
+    rest = f"({len(names) - len(shown)} others)"
+    return parts.where(parts.isin(shown), rest), [*shown, rest]
 
 
 def breakdown(
@@ -130,8 +134,6 @@ def _of_part(
 def compare_parts(
     baseline: Runs,
     candidate: Runs,
-    baseline_parts: Mapping[Any, pd.Series],
-    candidate_parts: Mapping[Any, pd.Series],
     table: MetricTable,
     unit: str,
     resampling: Resampling,
@@ -140,22 +142,20 @@ def compare_parts(
 ) -> pd.DataFrame:
     """The difference of two conditions within each part of their units, the largest part first.
 
-    `baseline_parts` and `candidate_parts`: seed -> the part of each row. Columns: `part`, `n`
-    (paired units), then those of `compare(...).table`. `p_adjusted` is Holm's over the parts of one
-    metric, and the verdict follows it. Parts in which the sides share no unit are left out.
+    The frames have the part of each row in the column PART. Columns: `part`, `n` (paired units),
+    then those of `compare(...).table`. `p_adjusted` is Holm's over the parts of one metric, and the
+    verdict follows it. Parts in which the sides share no unit are left out.
     """
     metrics = subset(table, names)
-    labels = pd.concat(baseline_parts.values(), ignore_index=True)
-    ids = pd.concat([units[unit] for units in baseline.values()], ignore_index=True)
-    _, part_names = largest_parts(labels, ids, MOST)
+    rows = pd.concat([units[[unit, PART]] for units in baseline.values()])
+    rows = rows.reset_index(drop=True)
+    _, part_names = largest_parts(rows[PART], rows[unit], MOST)
     frames = []
     for part in part_names:
-        a = _runs_of_part(baseline, baseline_parts, part)
-        b = _runs_of_part(candidate, candidate_parts, part)
         try:
             compared = compare(
-                a,
-                b,
+                _of_runs(baseline, part),
+                _of_runs(candidate, part),
                 metrics,
                 unit,
                 resampling,
@@ -163,26 +163,25 @@ def compare_parts(
             )
         except NothingPaired:
             continue
-        is_wanted = compared.table["metric"].isin(names)
-        rows = compared.table[is_wanted]
-        frames.append(_of_part(rows, part, rows["n_units"]))
+        table_of_part = compared.table
+        wanted = table_of_part[table_of_part["metric"].isin(names)]
+        frames.append(_of_part(wanted, part, wanted["n_units"]))
     if not frames:
         raise UsageError("the sides share no unit in any part")
     frame = pd.concat(frames, ignore_index=True)
-    for _, rows in frame.groupby("metric"):
-        frame.loc[rows.index, "p_adjusted"] = holm(rows["p_value"])
+    for _, of_metric in frame.groupby("metric"):
+        frame.loc[of_metric.index, "p_adjusted"] = holm(of_metric["p_value"])
     few_differ = frame["verdict"] == "too few"
     frame["verdict"] = verdicts(frame.assign(few_differ=few_differ), resampling.level)
     return frame
 
 
-def _runs_of_part(
-    runs: Runs,
-    parts: Mapping[Any, pd.Series],
-    part: str,
-) -> Runs:
+def _of_runs(runs: Runs, part: str) -> Runs:
     """The rows of a condition (seed -> units frame) that are of a part."""
-    return {seed: units[parts[seed] == part] for seed, units in runs.items()}
+    of_part = {}
+    for seed, units in runs.items():
+        of_part[seed] = units[units[PART] == part]
+    return of_part
 
 
 def holm(p: pd.Series) -> pd.Series:
