@@ -91,11 +91,14 @@ def calibrate(
       metric   n  n_labelled  judge_mean  corrected_mean
     0      m  60          40         0.5            0.75
     """
-    cases = {metric: together(scores, labels, metric) for metric in dict.fromkeys(labels["metric"])}
+    cases = {}
+    for metric in labels["metric"].unique():
+        cases[metric] = together(scores, labels, metric)
     _require_labels(cases, labels, file)
     rows, notes, proposed = [], {}, []
     for metric, of_metric in cases.items():
-        row, weight = _row(of_metric, labels[labels["metric"] == metric], confidence)
+        labels_of_metric = labels[labels["metric"] == metric]
+        row, weight = _row(of_metric, labels_of_metric, confidence)
         rows.append({"metric": metric, **row})
         proposed.append(next_cases(of_metric, weight))
         note = drawn(of_metric)
@@ -148,7 +151,8 @@ def together(
     labelled = labels[labels["metric"] == metric]
     means = labelled.groupby("case_id")["label"].mean()
     cases = scored.assign(label=scored["case_id"].map(means))
-    if labelled["stratum"].notna().any() and scored["stratum"].isna().all():
+    labels_name_strata = labelled["stratum"].notna().any()
+    if labels_name_strata and scored["stratum"].isna().all():
         cases["stratum"] = score_strata(scored["score"].to_numpy())
     return cases
 
@@ -175,8 +179,13 @@ def score_strata(score: Array) -> Array:
     >>> score_strata(np.array([0.0, 0.2, 1.0])).tolist()
     ['score 0', 'score below 0.5', 'score 1']
     """
-    names = ["score 0", f"score below {PASS}", f"score from {PASS}"]
-    return np.select([score <= 0, score < PASS, score < 1], names, "score 1").astype(object)
+    strata = {
+        "score 0": score <= 0,
+        f"score below {PASS}": score < PASS,
+        f"score from {PASS}": score < 1,
+    }
+    names = np.select(list(strata.values()), list(strata), "score 1")
+    return names.astype(object)
 
 
 def _require_labels(
@@ -208,21 +217,27 @@ def refused(
         return None
     if cases["stratum"].isna().any():
         return Message("some scores name a stratum and some do not")
-    named = labels[(labels["metric"] == metric) & labels["stratum"].notna()]
+    named = labels[labels["metric"] == metric].dropna(subset=["stratum"])
     stratum_of = cases.set_index("case_id")["stratum"]
-    other = named[named["stratum"] != named["case_id"].map(stratum_of)]
+    of_scores = named["case_id"].map(stratum_of)
+    other = named[named["stratum"] != of_scores]
     if len(other):
         case = repr(other["case_id"].iloc[0])
         return Message(
             "the case {case} is of another stratum in the scores than in the labels", {"case": case}
         )
     counts = cases.groupby("stratum")["label"].agg(["size", "count"])
-    few = counts[counts["count"] < counts["size"].clip(upper=2)]
+    least = counts["size"].clip(upper=2)
+    few = counts[counts["count"] < least]
     if few.empty:
         return None
     strata = []
     for name, row in few.iterrows():
-        values = {"name": repr(name), "n": int(row["count"]), "of": int(row["size"])}
+        values = {
+            "name": repr(name),
+            "n": int(row["count"]),
+            "of": int(row["size"]),
+        }
         strata.append(Message("{name} {n} of {of} cases", values))
     return Message("strata with fewer than 2 labels: {strata}", {"strata": tuple(strata)})
 
@@ -235,14 +250,16 @@ def drawn(cases: pd.DataFrame) -> Drawn | None:
     n = int(labelled.sum())
     score = cases["score"]
     mean, mean_of_all = score[labelled].mean(), score.mean()
-    error = np.sqrt(score.var() / n * (1 - n / len(score)))
+    unlabelled = 1 - n / len(score)
+    error = np.sqrt(score.var() / n * unlabelled)
     away = (mean - mean_of_all) / error if error > 0 else 0.0
     if abs(away) < FAR:
         return None
     passes = score >= cases["threshold"].fillna(PASS) - 1e-12
-    one_kind = passes[labelled].nunique() == 1 and passes.nunique() > 1
+    of_labelled = passes[labelled]
+    one_kind = of_labelled.nunique() == 1 and passes.nunique() > 1
     if one_kind:
-        code = "labels-of-passes" if passes[labelled].all() else "labels-of-failures"
+        code = "labels-of-passes" if of_labelled.all() else "labels-of-failures"
     else:
         code = "labels-of-low" if away < 0 else "labels-of-high"
     return Drawn(code, float(mean), float(mean_of_all))
@@ -258,7 +275,8 @@ def _agreement(
     Cases on which as many raters say 0 as 1 take no part in TPR, TNR and the judge's kappa.
     """
     row: dict[str, Any] = {"raters": votes["rater"].nunique()}
-    if not votes["label"].isin([0, 1]).all():
+    is_vote = votes["label"].isin([0, 1])
+    if not is_vote.all():
         return row
     labelled = cases["label"].notna()
     strata = cases["stratum"].fillna("")
@@ -270,18 +288,20 @@ def _agreement(
     passed = cases["score"][clear] >= PASS
     right = (passed == good).astype(float)
     for name, truth in (("tpr", good), ("tnr", ~good)):
-        rate = _rate(right[truth].to_numpy(), weight[clear][truth].to_numpy(float), confidence)
-        row[name], row[f"{name}_low"], row[f"{name}_high"] = rate
+        value, low, high = _rate(right[truth], weight[clear][truth], confidence)
+        row[name] = value
+        row[f"{name}_low"] = low
+        row[f"{name}_high"] = high
 
     row["judge_kappa"] = cohen_kappa(good, passed)
-    sheet = votes.rename(columns={"label": "category"}).astype({"category": str})
+    sheet = votes.assign(category=votes["label"].astype(str))
     row["rater_kappa"] = kappa_of(ballot(sheet, ["case_id"]))
     return row
 
 
 def _rate(
-    right: Array,
-    weight: Array,
+    right: pd.Series,
+    weight: pd.Series,
     confidence: float,
 ) -> tuple[float, float, float]:
     """(share of right cases by weight, low, high): Wilson's interval; nan without a case."""
@@ -311,20 +331,43 @@ def next_cases(
     open_cases = cases[cases["label"].isna()]
     if open_cases.empty:
         return open_cases[columns]
-    left = (cases["label"] - weight * cases["score"]).groupby(cases["stratum"])
-    strata = left.agg(["size", "count", "var"]).fillna({"var": 0.0})
-    df = (strata["count"] - 1).clip(lower=0)
-    pooled = (df @ strata["var"]) / max(df.sum(), 1)
-    deviation = np.sqrt((df * strata["var"] + PRIOR * pooled) / (df + PRIOR))
-    need = deviation * strata["size"]
-    best = need / (need.sum() or 1.0) * (strata["count"].sum() + NEXT)
+    left = cases["label"] - weight * cases["score"]
+    strata = left.groupby(cases["stratum"]).agg(["size", "count", "var"])
+    n_labels = strata["count"]
+    best = _best_numbers(n_labels, strata["size"], strata["var"].fillna(0.0))
 
-    pairs = zip(open_cases["case_id"], open_cases["metric"])
-    turns = [sha256(f"{metric}\0{case_id}".encode()).hexdigest() for case_id, metric in pairs]
+    pairs = zip(open_cases["metric"], open_cases["case_id"])
+    turns = [_turn(metric, case_id) for metric, case_id in pairs]
     open_cases = open_cases.assign(turn=turns).sort_values("turn")
     stratum = open_cases["stratum"]
-    number = open_cases.groupby("stratum").cumcount() + stratum.map(strata["count"]) + 1
+    place = open_cases.groupby("stratum").cumcount() + 1
+    number = place + stratum.map(n_labels)
+    share_of_best = number / stratum.map(best).clip(lower=1e-9)
     # two of each stratum first, without which there is no mean; then where most is lacking
-    due = np.where(number <= 2, -1.0, number / stratum.map(best).clip(lower=1e-9))
-    chosen = open_cases.iloc[np.argsort(due, kind="stable")[:NEXT]]
+    due = np.where(number <= 2, -1.0, share_of_best)
+    order = np.argsort(due, kind="stable")
+    chosen = open_cases.iloc[order[:NEXT]]
     return chosen[columns].reset_index(drop=True)
+
+
+def _best_numbers(
+    n_labels: pd.Series,
+    size: pd.Series,
+    variance: pd.Series,
+) -> pd.Series:
+    """How many labels each stratum should have once NEXT more are there (Neyman)."""
+    df = (n_labels - 1).clip(lower=0)
+    pooled = (df @ variance) / max(df.sum(), 1)
+    shrunk = (df * variance + PRIOR * pooled) / (df + PRIOR)
+    need = np.sqrt(shrunk) * size
+    share = need / (need.sum() or 1.0)
+    return share * (n_labels.sum() + NEXT)
+
+
+def _turn(
+    metric: str,
+    case_id: str,
+) -> str:
+    """Where a case stands in an order that is random, and the same every time."""
+    name = f"{metric}\0{case_id}"
+    return sha256(name.encode()).hexdigest()

@@ -152,9 +152,14 @@ def compare(
     if joint is not None:
         adjusted = _for_all_pairs(adjusted, joint, names)
     judged = _judged(adjusted, declared, resampling.level)
-    judged = judged.assign(baseline=names[0], candidate=names[1], headline=declared.leading)
-    rows = judged.loc[declared.directed, [*CONTRACT, *DETAILS]].reset_index(drop=True)
-    rows = with_trials(rows, [*baseline.values(), *candidate.values()], unit)
+    judged = judged.assign(
+        baseline=names[0],
+        candidate=names[1],
+        headline=declared.leading,
+    )
+    rows = judged.loc[declared.directed, [*CONTRACT, *DETAILS]]
+    frames = [*baseline.values(), *candidate.values()]
+    rows = with_trials(rows.reset_index(drop=True), frames, unit)
     return Comparison(
         table=rows,
         unpaired=pairing.unpaired,
@@ -194,13 +199,20 @@ def _groups(
     """The metrics of a table in groups; of many cells some metrics at a time."""
     frames = [*baseline.values(), *candidate.values()]
     for group in measured_groups(table, frames, unit):
-        wholes = grid(group.runs(baseline), unit), grid(group.runs(candidate), unit)
-        a, b, by_seed, _ = pair(*wholes)
+        whole_a = grid(group.runs(baseline), unit)
+        whole_b = grid(group.runs(candidate), unit)
+        a, b, by_seed, _ = pair(whole_a, whole_b)
         n_units = len(a.units)
         n_cells = n_units * (len(a.seeds) + len(b.seeds))
         for metrics, compiled in metric_groups(table, group.metrics, n_units, n_cells):
             paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), by_seed)
-            lacking = one_sided(*wholes, compiled, by_seed, paired.delta)
+            lacking = one_sided(
+                whole_a,
+                whole_b,
+                compiled,
+                by_seed,
+                paired.delta,
+            )
             yield _Group(metrics, a.units, paired, lacking)
 
 

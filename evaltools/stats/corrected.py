@@ -65,12 +65,15 @@ def _strata(
     """
     y = x if y is None else y
     n = np.bincount(at, minlength=k)
-    mean_x = np.bincount(at, x, k) / np.maximum(n, 1)
-    mean_y = np.bincount(at, y, k) / np.maximum(n, 1)
-    products = (x - mean_x[at]) * (y - mean_y[at])
-    sums = np.bincount(at, products, k)
-    pooled = sums.sum() / max((n - 1).clip(0).sum(), 1)
-    variance = np.where(n > 1, sums / np.maximum(n - 1, 1), pooled)
+    divisor = np.maximum(n, 1)
+    mean_x = np.bincount(at, x, k) / divisor
+    mean_y = np.bincount(at, y, k) / divisor
+    deviation_x = x - mean_x[at]
+    deviation_y = y - mean_y[at]
+    sums = np.bincount(at, deviation_x * deviation_y, k)
+    df = np.maximum(n - 1, 0)
+    pooled = sums.sum() / max(df.sum(), 1)
+    variance = np.where(df > 0, sums / np.maximum(df, 1), pooled)
     return _Strata(n, mean_x, variance)
 
 
@@ -93,7 +96,9 @@ def corrected_mean(
     >>> round(corrected_mean(score, label, weight=1).value, 4)  # .75 + (.75 - .5)
     1.0
     """
-    at = np.zeros(len(score), dtype=int) if stratum is None else stratum
+    at = stratum
+    if at is None:
+        at = np.zeros(len(score), dtype=int)
     k = int(at.max()) + 1
     labelled = ~np.isnan(label)
     n_open = np.bincount(at[~labelled], minlength=k)
@@ -108,14 +113,17 @@ def corrected_mean(
     n = both.n
     if weight is None:
         weight = _best_weight(share, both, spread, n_open)
-    rest = _strata(here, k, label[labelled] - weight * used[labelled])
+    difference = label[labelled] - weight * used[labelled]
+    rest = _strata(here, k, difference)
     of_open = _strata(at[~labelled], k, used[~labelled])
     means = rest.mean + weight * of_open.mean
     value = float(share @ means)
 
     hidden = HIDDEN * weight if k == 1 else DOUBT
     variance = rest.variance + hidden / n
-    error = (share**2 * (variance / n + weight**2 * spread / n_open)).sum()
+    of_labelled = variance / n
+    of_scores = weight**2 * spread / n_open
+    error = (share**2 * (of_labelled + of_scores)).sum()
     # new cases fall into the strata by chance, too
     error += share @ (means - value) ** 2 / len(at)
     trials = 1 / (share**2 / n).sum()
@@ -143,8 +151,11 @@ def _best_weight(
     """
     n = labelled.n
     gain = (share**2 * labelled.variance / n).sum()
-    cost = (share**2 * spread * (1 / n + 1 / n_open)).sum()
-    return float(np.clip(gain / cost, 0, 1)) if cost > 0 else 0.0
+    of_each = 1 / n + 1 / n_open
+    cost = (share**2 * spread * of_each).sum()
+    if cost <= 0:
+        return 0.0
+    return float(np.clip(gain / cost, 0, 1))
 
 
 def _interval(
@@ -179,6 +190,8 @@ def case_contributions(
     n_labelled = np.bincount(stratum[labelled], minlength=len(n))
     n_open = n - n_labelled
     moved = np.where(n_open[stratum] > 0, weight * score, 0.0)
-    of_labelled = (n / n_labelled)[stratum] * (label - moved)
-    of_open = (n / np.maximum(n_open, 1))[stratum] * moved
+    per_label = n / n_labelled
+    per_open = n / np.maximum(n_open, 1)
+    of_labelled = per_label[stratum] * (label - moved)
+    of_open = per_open[stratum] * moved
     return np.where(labelled, of_labelled, of_open)

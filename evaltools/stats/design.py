@@ -113,8 +113,8 @@ class Grid:
         takes_part = index >= 0
         values = values[takes_part]
         index = index[takes_part]
-        several_rows = np.bincount(index, minlength=1).max() > 1
-        if several_rows:
+        n_rows = np.bincount(index, minlength=1)
+        if n_rows.max() > 1:
             # a sum of floats depends on its order: the rows of a unit are added by size
             order = np.lexsort((*values.T, index))
             return add_rows(values[order], index[order], n_units)
@@ -199,7 +199,8 @@ def pair(
     Sides with different numbers of seeds pair by unit too, so that all of their seeds count.
     """
     shared_seeds = in_order(set(baseline.seeds) & set(candidate.seeds))
-    by_seed = bool(shared_seeds) and len(baseline.seeds) == len(candidate.seeds)
+    as_many_seeds = len(baseline.seeds) == len(candidate.seeds)
+    by_seed = bool(shared_seeds) and as_many_seeds
     in_candidate = candidate.units.get_indexer(baseline.units) >= 0
     units = baseline.units[in_candidate]
     if by_seed:
@@ -211,8 +212,9 @@ def pair(
     else:
         a = baseline.take(baseline.seeds, units)
         b = candidate.take(candidate.seeds, units)
-    on_both_sides = a.present.any(axis=0) & b.present.any(axis=0)
-    units = units[on_both_sides]
+    in_a = a.present.any(axis=0)
+    in_b = b.present.any(axis=0)
+    units = units[in_a & in_b]
     a = a.take(a.seeds, units)
     b = b.take(b.seeds, units)
     unpaired = {

@@ -49,13 +49,16 @@ def smallest_difference(
     t noncentral, over c4(df): an estimated standard error is too small on average.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        c4 = np.sqrt(2 / df) * np.exp(gammaln((df + 1) / 2) - gammaln(df / 2))
+        gammas = gammaln((df + 1) / 2) - gammaln(df / 2)
+        c4 = np.sqrt(2 / df) * np.exp(gammas)
         critical = stdtrit(df, 1 - level / 2)
         away = nctdtrinc(df, 1 - POWER, critical) / c4
         # difference^2 = away^2 (error^2 + each * (more * difference - difference^2))
         growth = np.where(np.isnan(more), 0.0, away**2 * each)
         half = growth * np.nan_to_num(more) / 2
         whole = 1 + growth
-        difference = (half + np.sqrt(half**2 + whole * (away * error) ** 2)) / whole
+        without_growth = (away * error) ** 2
+        root = np.sqrt(half**2 + whole * without_growth)
+        difference = (half + root) / whole
         floor = gammaincinv(units, POWER) * each
         return np.maximum(difference, floor)

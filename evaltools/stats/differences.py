@@ -93,7 +93,9 @@ def differences(
 
 def _claims(paired: Paired) -> Array:
     """What the interval of every metric speaks for."""
-    one_each = (paired.in_a.sum(axis=0) == 1) & (paired.in_b.sum(axis=0) == 1)
+    seeds_a = paired.in_a.sum(axis=0)
+    seeds_b = paired.in_b.sum(axis=0)
+    one_each = (seeds_a == 1) & (seeds_b == 1)
     one_side = np.where(one_each, claims.THESE_SYSTEMS, claims.THESE_SEEDS)
     return np.where(paired.n_seeds > 1, claims.NEW_SEEDS, one_side)
 

@@ -260,7 +260,9 @@ class Paired:
         sides = []
         for side in (self.baseline, self.candidate):
             for sums in (side.num, side.den):
-                sides.append(sums if self.by_seed else sums.mean(axis=0, keepdims=True))
+                if not self.by_seed:
+                    sums = sums.mean(axis=0, keepdims=True)
+                sides.append(sums)
         differences = compiled.combined(unit_differences(*sides))
         if not self.by_seed:
             return differences[0]
@@ -273,6 +275,8 @@ class Paired:
         Of a weighted sum of ratios that is what it weighs in each, by the size of their weights.
         """
         compiled = self.baseline.compiled
-        shares = unit_shares(self.baseline.den.sum(axis=0), self.candidate.den.sum(axis=0))
+        den_a = self.baseline.den.sum(axis=0)
+        den_b = self.candidate.den.sum(axis=0)
+        shares = unit_shares(den_a, den_b)
         size = np.abs(compiled.weights)
         return shares @ (size / size.sum(axis=0))

@@ -95,9 +95,10 @@ def _columns_of(
 ) -> tuple[str, ...]:
     """The columns of the numerators and denominators that a metric is made of."""
     used = compiled.uses[metric]
-    factors = np.abs(compiled.numerator[:, used]) + np.abs(compiled.denominator[:, used])
-    in_metric = factors.any(axis=1)
-    return tuple(column for column, is_used in zip(compiled.columns, in_metric) if is_used)
+    in_numerator = compiled.numerator[:, used].any(axis=1)
+    in_denominator = compiled.denominator[:, used].any(axis=1)
+    columns = np.array(compiled.columns, dtype=object)
+    return tuple(columns[in_numerator | in_denominator])
 
 
 def _null_rows(
@@ -109,7 +110,8 @@ def _null_rows(
     if not frames:
         return nulls
     for column in compiled.columns:
-        is_null = np.concatenate([frame[column].isna().to_numpy() for frame in frames])
+        of_frames = [frame[column].isna() for frame in frames]
+        is_null = np.concatenate(of_frames)
         if is_null.any():
             nulls[column] = is_null
     return nulls
@@ -162,7 +164,8 @@ def one_sided(
         present_b = np.any(present_b, axis=0, keepdims=True)
     lacks_a = present_b & ~present_a
     lacks_b = present_a & ~present_b
-    n_a, n_b = int(lacks_a.sum()), int(lacks_b.sum())
+    n_a = int(lacks_a.sum())
+    n_b = int(lacks_b.sum())
     n_cells = int((present_a | present_b).sum())
     if not n_a and not n_b:
         return OneSided(n_cells, 0, 0, delta, delta)
@@ -170,7 +173,8 @@ def one_sided(
     cells_b = cell_sums(b, compiled)
     low_a, high_a = _ends(cells_a, _weights(cells_b, lacks_a, by_seed))
     low_b, high_b = _ends(cells_b, _weights(cells_a, lacks_b, by_seed))
-    lower_is_better = np.array([metric.better == "lower" for metric in compiled.metrics])
+    directions = compiled.each("better")["better"]
+    lower_is_better = np.array(directions) == "lower"
     least = low_b - high_a
     greatest = high_b - low_a
     return OneSided(
@@ -190,8 +194,9 @@ def _weights(
     """Denominators that lacking cells would add to each seed, (seeds or 1, ratios)."""
     den = other.den
     if not by_seed:
-        n_seeds = np.maximum(other.present.sum(axis=0), 1)
-        den = den.sum(axis=0, keepdims=True) / n_seeds[:, None]
+        n_seeds = other.present.sum(axis=0)
+        total = den.sum(axis=0, keepdims=True)
+        den = total / np.maximum(n_seeds, 1)[:, None]
     return np.einsum("ku,kur->kr", lacks.astype(float), den)
 
 
@@ -213,4 +218,7 @@ def _ends(
     at_least, at_most = ends
     low = compiled.combined(at_least, at_most)
     high = compiled.combined(at_most, at_least)
-    return seed_mean(low, ~np.isnan(low)), seed_mean(high, ~np.isnan(high))
+    return (
+        seed_mean(low, ~np.isnan(low)),
+        seed_mean(high, ~np.isnan(high)),
+    )

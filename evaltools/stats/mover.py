@@ -44,7 +44,12 @@ def mover(
     upward = weights * np.where(adds, above, below)
     low = downward @ correlations @ downward
     high = upward @ correlations @ upward
-    return float(np.sqrt(max(low, 0.0))), float(np.sqrt(max(high, 0.0)))
+    return _root(low), _root(high)
+
+
+def _root(square: float) -> float:
+    """The root of what rounding may have made negative."""
+    return float(np.sqrt(max(square, 0.0)))
 
 
 def correlations(errors: Array) -> Array:
@@ -73,17 +78,21 @@ def gains_and_losses(
     n = effective_units(shares)
     critical = t_quantile(n - 1, confidence)
     correction = n / np.maximum(n - 1, WIDEST_DF)
+    spans = np.broadcast_to(spans, n.shape)
+    limits = np.stack([np.zeros_like(n), spans])
+    gains = np.maximum(differences, 0.0)
+    losses = np.maximum(-differences, 0.0)
     parts = []
-    for part in (np.maximum(differences, 0.0), np.maximum(-differences, 0.0)):
+    for part in (gains, losses):
         mean = part.sum(axis=0)
         errors = part - mean * shares
         variance = sum_products(errors, errors) * correction
-        limits = np.stack([np.zeros_like(mean), np.broadcast_to(spans, mean.shape)])
         low, high = t_wilson(mean, variance, n, critical, limits, DOUBT)
         parts.append((errors, mean - low, high - mean))
     (of_gains, gains_below, gains_above), (of_losses, losses_below, losses_above) = parts
     squares = sum_products(of_gains, of_gains) * sum_products(of_losses, of_losses)
-    correlation = divide(sum_products(of_gains, of_losses), np.sqrt(squares), otherwise=0.0)
+    products = sum_products(of_gains, of_losses)
+    correlation = divide(products, np.sqrt(squares), otherwise=0.0)
     below = _reach(gains_below, losses_above, correlation)
     above = _reach(gains_above, losses_below, correlation)
     return below, above

@@ -85,5 +85,6 @@ def shared_seeds(
         by_seeds = np.fmax(seeds, lent)
         by_seeds = np.where(several_seeds, by_seeds, np.nan)
         variance = samples + by_seeds
-        df = variance**2 / (samples**2 / (n - 1) + by_seeds**2 / df_seeds)
+        squares = samples**2 / (n - 1) + by_seeds**2 / df_seeds
+        df = variance**2 / squares
     return np.sqrt(variance), np.maximum(df, df_seeds)

@@ -44,7 +44,9 @@ class OverSeeds:
     def around_mean(self, half: Array) -> tuple[Array, Array]:
         """mean -+ half within the limits of every metric."""
         least, most = self.cells.compiled.ends
-        return np.maximum(self.mean - half, least), np.minimum(self.mean + half, most)
+        low = np.maximum(self.mean - half, least)
+        high = np.minimum(self.mean + half, most)
+        return low, high
 
 
 def over_seeds(
@@ -59,16 +61,20 @@ def over_seeds(
     lowest = np.fmin.reduce(values)
     highest = np.fmax.reduce(values)
     # of equal values that value, without the rounding of a sum
-    mean = np.where(lowest == highest, lowest, seed_mean(values, measured))
-    squares = seed_mean((values - mean) ** 2, measured) * n_seeds
+    mean = seed_mean(values, measured)
+    mean = np.where(lowest == highest, lowest, mean)
+    mean_square = seed_mean((values - mean) ** 2, measured)
+    squares = mean_square * n_seeds
 
-    n_units = (seen(cells.present, measured) & cells.takes_part).sum(axis=0)
+    in_seeds = seen(cells.present, measured)
+    n_units = (in_seeds & cells.takes_part).sum(axis=0)
     n_effective = n_units
     if resampling.method == "auto":
         added = np.maximum(cells.compiled.weights, 0.0)
         shares = seed_mean(cells.shares @ added, measured)
         n_effective = effective_units(np.nan_to_num(shares))
-    of_mean = spread(sample_term(seed_mean(cells.errors, measured), n_effective), term)
+    errors = seed_mean(cells.errors, measured)
+    of_mean = spread(sample_term(errors, n_effective), term)
     error, critical, df = of_mean.widest(resampling.confidence)
     return OverSeeds(
         cells=cells,

@@ -67,8 +67,10 @@ class Pilot:
         """Number of normal units whose variance would be known as well (by the kurtosis)."""
         means = self.cells.mean(axis=0)
         z = (means - means.mean()) / (means.std() or 1.0)
-        excess = max(float(np.mean(z**4)) - 3, TAILS)
-        return 1 + 2 / (2 / (self.n - 1) + excess / self.n)
+        kurtosis = float(np.mean(z**4))
+        excess = max(kurtosis - 3, TAILS)
+        doubt = 2 / (self.n - 1) + excess / self.n
+        return 1 + 2 / doubt
 
     @property
     def shortfall(self) -> float:
@@ -85,7 +87,9 @@ class Pilot:
     ) -> None:
         """UsageError unless the metric has room for the difference and units can be tilted."""
         least, most = self.metric.limits
-        room = self.value - least if self.metric.better == "lower" else most - self.value
+        room = most - self.value
+        if self.metric.better == "lower":
+            room = self.value - least
         name = self.metric.name
         if difference > room:
             raise UsageError(
@@ -112,15 +116,18 @@ class Pilot:
     def varying(self, components: Components) -> Pilot:
         """The same pilot with other variances of samples and of the rest; a cell of 0 stays 0."""
         old = self.components
-        of_means = np.sqrt(
-            (components.sample + components.residual / self.seeds)
-            / (old.sample + old.residual / self.seeds)
-        )
-        of_rest = np.sqrt(components.residual / old.residual) if old.residual else 1.0
+        now = components.sample + components.residual / self.seeds
+        before = old.sample + old.residual / self.seeds
+        of_means = np.sqrt(now / before)
+        of_rest = 1.0
+        if old.residual:
+            of_rest = np.sqrt(components.residual / old.residual)
         means = self.cells.mean(axis=0)
-        cells = of_means * means + of_rest * (self.cells - means)
+        rest = self.cells - means
+        cells = of_means * means + of_rest * rest
         centre = self.cells.mean(axis=1, keepdims=True)
-        cells = moved_cells(cells, centre - cells.mean(axis=1, keepdims=True))
+        off_centre = cells.mean(axis=1, keepdims=True)
+        cells = moved_cells(cells, centre - off_centre)
         return replace(self, cells=cells, components=components)
 
     def weights(
@@ -178,12 +185,21 @@ def pilot(
     seeds, n = cells.shape
     if planned.better == "lower":
         cells = -cells
-    deviations = cells.mean(axis=1, keepdims=True) - cells.mean()
+    of_seeds = cells.mean(axis=1, keepdims=True)
+    deviations = of_seeds - cells.mean()
     cells = moved_cells(cells, -deviations)
     df_seeds = seeds - 1.0
     if len(conditions) == 1:
-        cells = np.concatenate([cells, -cells]).reshape(1, -1)
-        components = _of_one_condition(measured[0], unit, compiled, n, seeds, resampling)
+        both_ways = np.concatenate([cells, -cells])
+        cells = both_ways.reshape(1, -1)
+        components = _of_one_condition(
+            measured[0],
+            unit,
+            compiled,
+            n,
+            seeds,
+            resampling,
+        )
     else:
         tested = evidence(paired, 1, resampling)
         components = Components.from_spread(tested.spread.take(0), n, seeds)
@@ -211,7 +227,8 @@ def _require_differences(
         raise UsageError(
             "{n} units ({unit}) in common: a plan needs {least}", n=n, unit=unit, least=MIN_UNITS
         )
-    if np.ptp(cells) <= ROUNDING * np.abs(cells).max(initial=1.0):
+    largest = np.abs(cells).max(initial=1.0)
+    if np.ptp(cells) <= ROUNDING * largest:
         raise UsageError(
             "{metric} does not differ between these runs in any {unit}: nothing to plan from",
             metric=metric,
@@ -235,7 +252,8 @@ def paired_cells(
     cells = _differences(paired)
     counted = ~np.isnan(cells).all(axis=0)
     cells = cells[:, counted]
-    cells = np.where(np.isnan(cells), np.nanmean(cells, axis=0), cells)
+    of_units = np.nanmean(cells, axis=0)
+    cells = np.where(np.isnan(cells), of_units, cells)
     return paired, pairing.baseline.units[counted], cells
 
 
@@ -276,7 +294,8 @@ def _numbered(
     k: int,
 ) -> Grid:
     """The first k seeds of a side under the labels 0, 1, ..."""
-    return replace(side.take(side.seeds[:k], side.units), seeds=tuple(range(k)))
+    first = side.take(side.seeds[:k], side.units)
+    return replace(first, seeds=tuple(range(k)))
 
 
 def _differences(paired: Paired) -> Array:
@@ -285,16 +304,19 @@ def _differences(paired: Paired) -> Array:
     Differences are linearised at the mean ratio of all runs. Seeds in which the metric is not
     measured are left out.
     """
-    compiled = paired.baseline.compiled
-    ratios = np.concatenate(
-        [compiled.ratios(paired.baseline.totals), compiled.ratios(paired.candidate.totals)]
-    )
-    middle = np.nan_to_num(seed_mean(ratios, ~np.isnan(ratios)))[None]
-    errors = paired.candidate.ratio_errors(middle) - paired.baseline.ratio_errors(middle)
+    a, b = paired.baseline, paired.candidate
+    compiled = a.compiled
+    totals = np.concatenate([a.totals, b.totals])
+    ratios = compiled.ratios(totals)
+    middle = seed_mean(ratios, ~np.isnan(ratios))
+    middle = np.nan_to_num(middle)[None]
+    errors = b.ratio_errors(middle) - a.ratio_errors(middle)
     errors = compiled.combined(errors)[:, :, 0]
-    present = paired.baseline.present
-    in_units = errors * present.sum(axis=1)[:, None]
-    return np.where(present, in_units, np.nan)[paired.in_a[:, 0]]
+    n_units = a.present.sum(axis=1)
+    in_units = errors * n_units[:, None]
+    cells = np.where(a.present, in_units, np.nan)
+    is_measured = paired.in_a[:, 0]
+    return cells[is_measured]
 
 
 def moved_cells(
@@ -319,7 +341,8 @@ def _of_one_condition(
     """The components of a difference to a condition like this one: twice its own, none of samples."""
     cells = cell_sums(grid(runs, unit), compiled)
     errors = seed_mean(cells.errors, ~np.isnan(cells.values))
-    of_mean = spread(sample_term(errors, np.array([n])), seed_term(cells))
+    of_samples = sample_term(errors, np.array([n]))
+    of_mean = spread(of_samples, seed_term(cells))
     single = Components.from_spread(of_mean.take(0), n, seeds)
     sides = 2 if resampling.method == "auto" else 1
     return Components(

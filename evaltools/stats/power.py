@@ -128,7 +128,12 @@ def plan(
     _require_settings(goal, seeds, sizes)
     first = pilot(conditions, table, unit, metric, resampling)
     first.require(difference, unit)
-    of_pilot = _Planning(_with_known_seeds(first), likely(first, resampling.seed), goal, resampling)
+    of_pilot = _Planning(
+        _with_known_seeds(first),
+        likely(first, resampling.seed),
+        goal,
+        resampling,
+    )
     rows = []
     for planning in _sizes(of_pilot, conditions, table, unit, sizes):
         planning.pilot.require(difference, unit)
@@ -258,7 +263,8 @@ def approximate(
     """
     error, critical, df = c.spread(n, seeds).widest(goal.confidence)
     if seeds == 1:
-        return ndtr((goal.difference - critical * error) / np.sqrt(c.seed + error**2))
+        beyond = goal.difference - critical * error
+        return ndtr(beyond / np.sqrt(c.seed + error**2))
     # far out nctdtr gives nan, which is a power of 1
     return 1 - np.nan_to_num(nctdtr(df, goal.difference / error, critical))
 
@@ -306,7 +312,13 @@ class _Planning:
         """Power of n samples under each of so many seeds: simulated, of many samples approximate."""
         if n > LARGE:
             return float(approximate(self.pilot.components, self.goal, n, seeds))
-        return simulated_power(self.pilot, self.goal.difference, n, seeds, self.resampling)
+        return simulated_power(
+            self.pilot,
+            self.goal.difference,
+            n,
+            seeds,
+            self.resampling,
+        )
 
 
 def _with_known_seeds(pilot: Pilot) -> Pilot:

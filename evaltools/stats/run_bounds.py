@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
@@ -138,20 +139,22 @@ def _gains_and_losses(
 
     And whether the units carry a bootstrap of it.
     """
-    (other, weight), (one, _) = sorted(parts, key=lambda part: -part[1])
+    # the ratio that is taken off has the lower weight
+    (one, _), (other, weight) = sorted(parts, key=itemgetter(1))
     num, den = run.num[0], run.den[0]
-    differences = unit_differences(
-        num[:, [one]],
-        den[:, [one]],
-        num[:, [other]],
-        den[:, [other]],
-    )
-    shares = unit_shares(den[:, [one]], den[:, [other]])
+    num_a, den_a = num[:, [one]], den[:, [one]]
+    num_b, den_b = num[:, [other]], den[:, [other]]
+    differences = unit_differences(num_a, den_a, num_b, den_b)
+    shares = unit_shares(den_a, den_b)
     least, most = run.compiled.limits[:, [one, other]]
     span = np.array([most.max() - least.min()])
     below, above = gains_and_losses(differences, shares, span, confidence)
     carries = carries_difference(differences, span)
-    return weight * float(below[0]), weight * float(above[0]), bool(carries[0])
+    return (
+        weight * float(below[0]),
+        weight * float(above[0]),
+        bool(carries[0]),
+    )
 
 
 @dataclass(frozen=True)

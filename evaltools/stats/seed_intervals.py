@@ -49,7 +49,9 @@ def seed_intervals(
 
 def _has_components(condition: OverSeeds) -> Array:
     """Whether variance components carry an interval: enough units and some variation."""
-    return condition.several & (condition.n_units >= MIN_UNITS) & (condition.error > 0)
+    enough = condition.n_units >= MIN_UNITS
+    varies = condition.error > 0
+    return condition.several & enough & varies
 
 
 def _fill_scored(
@@ -103,7 +105,8 @@ def _fill_wilson(
 
     totals = condition.cells.totals.sum(axis=0)
     trials = (totals @ compiled.denominator)[first_ratio(compiled)]
-    effective = np.fmin(divide(mean * (1 - mean), condition.error**2), trials)
+    effective = divide(mean * (1 - mean), condition.error**2)
+    effective = np.fmin(effective, trials)
     # without variation the units stand in, as if all seeds of a unit were one trial
     effective = np.where(varies, effective, n)
     quantile = np.where(varies, condition.critical, normal_quantile(confidence))

@@ -34,7 +34,12 @@ class MetricArrays:
         other: Self,
     ) -> Self:
         """The fields of this one for the metrics in `use`, those of `other` for the rest."""
-        return self._of_fields([self, other], lambda pair: np.where(use, *pair))
+
+        def choose(arrays: Sequence[Array]) -> Array:
+            own, others = arrays
+            return np.where(use, own, others)
+
+        return self._of_fields([self, other], choose)
 
     def take(self, metrics: int | Sequence[int] | Array) -> Self:
         """The record of the metrics at these indices."""
@@ -57,10 +62,11 @@ class MetricArrays:
         combine: Callable[[Any], Array],
     ) -> Self:
         """The record of which each field is made of that field of all parts."""
-        columns = {}
+        combined = {}
         for field in fields(cls):
-            columns[field.name] = combine([getattr(part, field.name) for part in parts])
-        return cls(**columns)
+            arrays = [getattr(part, field.name) for part in parts]
+            combined[field.name] = combine(arrays)
+        return cls(**combined)
 
 
 @dataclass(frozen=True)
@@ -307,7 +313,8 @@ def bartlett(
         log_ratio = np.where(several & (pooled > 0), log_ratio, 0.0)
         statistic = np.maximum(log_ratio.sum(axis=0), 0.0)
         inverse = divide(1.0, df, 0.0).sum(axis=0)
-        correction = 1 + (inverse - 1 / total) / (3 * (k - 1))
+        excess_of_inverse = inverse - 1 / total
+        correction = 1 + excess_of_inverse / (3 * (k - 1))
         return chdtrc(k - 1.0, statistic / correction)
 
 

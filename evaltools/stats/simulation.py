@@ -41,7 +41,9 @@ def simulated_power(
     successes = 0
     for block in range(BLOCKS):
         change = _drawn(pilot, cumulated, shape, rng)
-        middle = _drawn(pilot, cumulated, shape, rng) if apart else np.zeros(shape)
+        middle = np.zeros(shape)
+        if apart:
+            middle = _drawn(pilot, cumulated, shape, rng)
         paired = Paired(
             _side(compiled, (middle - change) / 2),
             _side(compiled, (middle + change) / 2),
@@ -80,14 +82,17 @@ def _drawn(
     `Pilot.keep`, and is else another one, drawn anew. The seed of the pilot that the cell comes
     from is drawn too.
     """
-    same_unit = np.broadcast_to(np.searchsorted(cumulated, rng.random(shape[1:])), shape)
+    same_unit = np.searchsorted(cumulated, rng.random(shape[1:]))
     any_unit = np.searchsorted(cumulated, rng.random(shape))
     stays = rng.random(shape) < pilot.keep
-    units = np.minimum(np.where(stays, same_unit, any_unit), len(cumulated) - 1)
-    cells = pilot.cells[rng.integers(len(pilot.cells), size=shape), units]
+    units = np.where(stays, same_unit, any_unit)
+    units = np.minimum(units, len(cumulated) - 1)
+    seeds_of_pilot = rng.integers(len(pilot.cells), size=shape)
+    cells = pilot.cells[seeds_of_pilot, units]
     if pilot.components.seed > 0:
         seeds, _, studies = shape
-        deviations = rng.normal(0, np.sqrt(pilot.components.seed), (seeds, 1, studies))
+        size = np.sqrt(pilot.components.seed)
+        deviations = rng.normal(0, size, (seeds, 1, studies))
         cells = moved_cells(cells, deviations)
     return cells
 
@@ -101,4 +106,5 @@ def _side(
     seeds, n, _ = cells.shape
     sums = np.ones((seeds, n, len(compiled.columns)))
     sums[:, :, numerators] = cells
-    return Cells(compiled, sums, np.ones((seeds, n), dtype=bool))
+    present = np.ones((seeds, n), dtype=bool)
+    return Cells(compiled, sums, present)

@@ -7,8 +7,9 @@ import pandas as pd
 
 from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import compile_table
+from .arrays import Array
 from .design import Runs, grid, pair
-from .influence import cell_sums, seed_mean
+from .influence import Cells, cell_sums, seed_mean
 from .intervals import unit_sums
 from .measured import measured_runs
 
@@ -64,36 +65,43 @@ def unit_changes(
     if metric not in {m.name for m in table}:
         raise ValueError(f"no metric {metric!r} in the table")
     compiled = compile_table(subset(table, [metric]))
-    sides = [
-        grid(measured_runs(runs, compiled.metrics, unit), unit) for runs in (baseline, candidate)
-    ]
+    sides = []
+    for runs in (baseline, candidate):
+        measured = measured_runs(runs, compiled.metrics, unit)
+        sides.append(grid(measured, unit))
     a, b, by_seed, _ = pair(*sides)
-    values = []
-    for side in (a, b):
-        of_cells = compiled.values(side.sums(compiled.columns))[:, :, 0]
-        values.append(np.where(side.present, of_cells, np.nan))
-    before, after = values
+    before = cell_sums(a, compiled)
+    after = cell_sums(b, compiled)
+    values_before = _values_of_cells(before)
+    values_after = _values_of_cells(after)
     if by_seed:
-        missing = np.isnan(before) | np.isnan(after)
-        before = np.where(missing, np.nan, before)
-        after = np.where(missing, np.nan, after)
-    mean_before = seed_mean(before, ~np.isnan(before))
-    mean_after = seed_mean(after, ~np.isnan(after))
+        missing = np.isnan(values_before) | np.isnan(values_after)
+        values_before[missing] = np.nan
+        values_after[missing] = np.nan
+    mean_before = seed_mean(values_before, ~np.isnan(values_before))
+    mean_after = seed_mean(values_after, ~np.isnan(values_after))
 
-    cells = [cell_sums(side, compiled) for side in (a, b)]
-    totals = sum(side.totals.sum(axis=0) for side in cells)
+    totals = before.totals.sum(axis=0) + after.totals.sum(axis=0)
     ratios = np.nan_to_num(compiled.ratios(totals[None]))
-    before, after = (side.ratio_errors(ratios).mean(axis=0) for side in cells)
+    errors_before = before.ratio_errors(ratios).mean(axis=0)
+    errors_after = after.ratio_errors(ratios).mean(axis=0)
+    influence = compiled.combined(errors_after - errors_before)
     frame = pd.DataFrame(
         {
             unit: a.units.astype(object),
             "baseline": mean_before,
             "candidate": mean_after,
             "change": mean_after - mean_before,
-            "influence": compiled.combined(after - before)[:, 0],
+            "influence": influence[:, 0],
         }
     )
     return frame.dropna(subset=["change"]).reset_index(drop=True)
+
+
+def _values_of_cells(cells: Cells) -> Array:
+    """(seeds, units): the first metric of each cell alone; nan where it has none."""
+    values = cells.compiled.values(cells.sums)[:, :, 0]
+    return np.where(cells.present, values, np.nan)
 
 
 def differing(changes: pd.DataFrame) -> pd.DataFrame:

@@ -95,7 +95,10 @@ def within_units(
     """
     labelled = []
     for runs in conditions:
-        labelled.append({seed: _labelled(frame, unit, kind) for seed, frame in runs.items()})
+        frames = {}
+        for seed, frame in runs.items():
+            frames[seed] = _labelled(frame, unit, kind)
+        labelled.append(frames)
     _, rows, values = paired_cells(labelled, compiled, ROW)
     groups = pd.Index(rows).str.rsplit(BETWEEN, n=1).str[0]
     codes, names = pd.factorize(groups)
@@ -104,7 +107,8 @@ def within_units(
         raise UsageError(LACKING[kind], least=MIN_UNITS)
 
     seeds = len(values)
-    of_seeds = float(np.mean([_variance(of_seed, codes, df) for of_seed in values]))
+    variances = [_variance(of_seed, codes, df) for of_seed in values]
+    of_seeds = float(np.mean(variances))
     residual = 0.0
     if len(conditions) == 1:
         # differences of a condition's own seeds: what they share is gone
