@@ -75,11 +75,11 @@ def browse(
             return no_rows(caption)
     else:
         query = which or ""
-        query, caption = named_groups(run).get(query, (query, query or "All units"))
+        query, caption = named_groups(run).get(query, (query, query or say("All units")))
         units = run.queried(query)
     units = units.head(n or len(units))
     if not views:
-        shown = table(units, caption=f"{caption} ({len(units):,})")
+        shown = table(units, caption=caption)
         return replace(shown, frame=units)
     ways = []
     for view, members in zip(views, groups):

@@ -21,7 +21,7 @@ from .text import visible
 
 HEADING = re.compile(r"(#{1,6}) ")
 
-SCRIPTS = ("vendor/sortable.min.js", "vendor/sortable.a11y.min.js", "report/page.js")
+SCRIPTS = ("vendor/sortable.min.js", "report/page.js")
 SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
 """The words of a template or script: `say` is called there with the English text in double quotes."""
 

@@ -27,6 +27,9 @@ HEADS = """() => {
     copy.querySelectorAll("code, pre, script, kbd").forEach((part) => part.remove());
     texts.push(copy.textContent);
   }
+  for (const piece of document.querySelectorAll("[aria-label], [title], [placeholder]")) {
+    for (const name of ["aria-label", "title", "placeholder"]) texts.push(piece.getAttribute(name) || "");
+  }
   return texts.join("\\n");
 }"""
 
@@ -138,6 +141,8 @@ CR = {
 OTHERS = {
     *("dialog_id", "turn_pair_id", "dialog_trace.jsonl", "ignore_memory_keys", "lexicon"),
     *("trace", "memory", "scored", "bad-key", "unresolvable-key", "max-T", "evaltools", "compare"),
+    # settings and columns of a table
+    *("bounds", "lower", "higher", "found", "false", "null", "num_", "den_", "scores", "table", "csv"),
     # errors that the traces quote
     *("model", "endpoint", "closed", "the", "connection", "before", "first", "turn", "timed"),
     *("out", "after", "tool", "failed", "quote", "service", "returned"),
@@ -173,8 +178,9 @@ def test_no_english_is_left_on_pages_of_memfin_tables_and_the_gallery(
     ours = ["-o", tmp_path, "--lang", "ko", *QUICK]
     call("report", "memfin", "example:memfin/memory_agent", "example:memfin/plain_llm", *ours)
     call("report", "table", scores, *ours)
+    call("report", "table", scores, "--name", "하나_점수", *ours)
     pages = sorted(tmp_path.glob("reports/*/metric_report.html"))
-    assert len(pages) >= 2
+    assert len(pages) >= 3
     for path in [*pages, tmp_path / "index.html"]:
         left = english(open_page(path).evaluate(HEADS), OTHERS)
         assert not left, f"{path.parent.name}: {left}"
