@@ -142,7 +142,19 @@ OTHERS = {
     *("dialog_id", "turn_pair_id", "dialog_trace.jsonl", "ignore_memory_keys", "lexicon"),
     *("trace", "memory", "scored", "bad-key", "unresolvable-key", "max-T", "evaltools", "compare"),
     # settings and columns of a table
-    *("bounds", "lower", "higher", "found", "false", "null", "num_", "den_", "scores", "table", "csv"),
+    *(
+        "bounds",
+        "lower",
+        "higher",
+        "found",
+        "false",
+        "null",
+        "num_",
+        "den_",
+        "scores",
+        "table",
+        "csv",
+    ),
     # errors that the traces quote
     *("model", "endpoint", "closed", "the", "connection", "before", "first", "turn", "timed"),
     *("out", "after", "tool", "failed", "quote", "service", "returned"),
