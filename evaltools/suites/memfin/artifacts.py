@@ -13,6 +13,7 @@ from ...core.files import write_json, write_jsonl, write_text
 from ...core.manifest import SCHEMA_VERSION
 from ...report.estimate_tables import plain_estimates
 from ...report.markdown import markdown, markdown_table
+from ...report.trust import problems_of
 from .columns import TURN_EVAL
 from .eligibility import STATES, eligibility, turns_of
 from .measures import MEASURES, Measure
@@ -121,16 +122,8 @@ def report_md(result: Run) -> str:
             table[column] = [f"{value:.6g}" for value in rows[column]]
         parts.append(markdown_table(table, caption=f"## {group}"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
-    if result.manifest.problems:
-        parts.append(markdown_table(_problems(result), caption="## Problems in the input"))
+    problems = problems_of(result)
+    if problems:
+        parts.append(f"Problems in the input: {problems}.\n")
     parts.append(f"`{result.signature}`\n")
     return "\n".join(parts)
-
-
-def _problems(result: Run) -> pd.DataFrame:
-    """The problems of the input, a row a code, with the first example of each."""
-    rows = []
-    for problem in result.manifest.problems:
-        row = problem.model_dump(exclude={"examples"})
-        rows.append({**row, "first": problem.examples[0]})
-    return pd.DataFrame(rows)

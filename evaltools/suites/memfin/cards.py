@@ -101,6 +101,11 @@ def _tags(turn: Mapping[Any, Any], reasons: Reasons) -> list[Tag]:
 def _rows(turn: Mapping[Any, Any], reasons: Reasons) -> list[Row]:
     """A row for each measure that a turn takes part in: what was required, its score, what is wrong."""
     required = _required(turn)
+    scores = {
+        "M1": (turn["m1_hits"], turn["m1_keys"]),
+        "M3": (turn["m3_hits"], turn["m3_tags"]),
+        "M5": (turn["m5_hits"], turn["m5_elements"]),
+    }
     rows = []
     for measure in MEASURES:
         key = measure.key
@@ -108,28 +113,15 @@ def _rows(turn: Mapping[Any, Any], reasons: Reasons) -> list[Row]:
             continue
         short = [sentence for of_measure, sentence in reasons if of_measure == key]
         mark = "bad" if short else "good"
-        if key == "M4" and short:
-            found = Line(short[0], mark)
+        if key in scores:
+            n, total = scores[key]
+            score = say("{n:.0f} of {total:.0f}", n=n, total=total)
+            found = Line(score, mark, listed(short, "; "))
         else:
-            found = Line(_score(turn, key), mark, listed(short, "; "))
+            found = Line(short[0] if short else say(str(turn["pred_compliance_label"])), mark)
         cells: dict[str, list[Line]] = {"required": [Line(required[key])], "found": [found]}
         rows.append(Row(f"{key} {say(measure.title)}", cells, mark=mark))
     return rows
-
-
-def _score(turn: Mapping[Any, Any], measure: str) -> str:
-    """The score of a turn: how much was met of what was required, or the label that it was given."""
-    if measure == "M4":
-        return say(str(turn["pred_compliance_label"]))
-    met, due = {
-        "M1": ("m1_hits", "m1_keys"),
-        "M3": ("m3_hits", "m3_tags"),
-        "M5": ("m5_hits", "m5_elements"),
-    }[measure]
-    score = say("{n:.0f} of {total:.0f}", n=turn[met], total=turn[due])
-    if measure == "M5" and not is_null(turn["m5_score"]):
-        score = say("{score}, judge {judge:.1f}", score=score, judge=turn["m5_score"])
-    return score
 
 
 def reasons_of(turn: Mapping[Any, Any]) -> Reasons:

@@ -146,7 +146,7 @@ def test_failing_turns(plain: Run) -> None:
         ),
         "M5 Explainability": (
             "信息依据, 边界声明",
-            "bad 0 of 2, judge 1.0 信息依据 is missing; 边界声明 is missing",
+            "bad 0 of 2 信息依据 is missing; 边界声明 is missing",
         ),
     }
     assert set(turns["turn"]) == {

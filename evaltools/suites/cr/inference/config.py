@@ -149,6 +149,11 @@ class Config(Section):
         return self
 
     @property
+    def prices(self) -> tuple[float, float] | None:
+        """(input, output) of a million tokens; None where they are not given."""
+        return None if self.price is None else (self.price.input, self.price.output)
+
+    @property
     def is_example(self) -> bool:
         """Whether the stand-in answers, not a model."""
         return self.model.base_url == EXAMPLE

@@ -9,14 +9,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from ....core.errors import Problems, UsageError
-from ....core.jsonl import read_jsonl
-from ....core.language import Message
 from .data import Text
 
 SHOWN, LETTERS = 3, 800
@@ -80,39 +76,6 @@ def shape(text: str) -> dict[str, Any]:
         "negation": bool(_NEGATION.search(text)),
         "contrast": bool(_CONTRAST.search(text)),
     }
-
-
-def read_episodes(
-    path: Path,
-    texts: Iterable[Text],
-    allowed: bool,
-    problems: Problems,
-) -> list[Episode]:
-    """The episodes of a file.
-
-    UsageError where one is of a sample that is evaluated, unless that is `allowed`.
-    """
-    episodes = [episode for _, episode in read_jsonl(path, Episode, problems)]
-    problems.raise_if_failed()
-    sources = {episode.source for episode in episodes}
-    evaluated = {sample_hash(text) for text in texts}
-    refuse_evaluated(len(sources & evaluated), str(path), allowed)
-    return episodes
-
-
-def refuse_evaluated(
-    n: int,
-    where: str | Message,
-    allowed: bool,
-) -> None:
-    """UsageError where `n` episodes are of samples that are evaluated, unless that is `allowed`."""
-    if n and not allowed:
-        raise UsageError(
-            "memory: {n} episodes of {where} are of samples that this run evaluates; "
-            "build them from another split, or set [memory] allow_evaluated_split = true",
-            n=n,
-            where=where,
-        )
 
 
 def retrieved(episodes: Sequence[Episode], text: str) -> list[Episode]:

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ....core.errors import Problems
+from ....core.errors import Problems, UsageError
 from ....core.files import content_hash
-from ....core.language import Message
+from ....core.jsonl import read_jsonl
 from ....core.manifest import policy_hash
 from ....core.text_files import require_file
+from ....llm.accounting import Limits
 from ....llm.address import address_in_force
 from .config import Config, read_config
 from .data import Text, read_texts, taxonomy
-from .memory import Episode, read_episodes, refuse_evaluated
+from .memory import Episode, sample_hash
 from .prompts import LENSES, RECHECK, REVIEWERS, SINGLE, Prompts, read_prompts
 
 LETTERS_PER_TOKEN = 2.0
@@ -106,16 +107,28 @@ def _episodes(
     texts: list[Text],
     problems: Problems,
 ) -> list[Episode]:
-    """The episodes of the config's file, where a condition uses them."""
+    """The episodes of the config's file, where a condition uses them.
+
+    UsageError where a run would learn from samples that it evaluates, unless the config allows it.
+    """
     memory = config.memory
-    episodes = []
+    episodes: list[Episode] = []
     if memory.file is not None:
         require_file(memory.file, problems)
         if "m1" in config.conditions or "m2" in config.conditions:
-            allowed = memory.allow_evaluated_split
-            episodes = read_episodes(memory.file, texts, allowed, problems)
+            episodes = [episode for _, episode in read_jsonl(memory.file, Episode, problems)]
+            problems.raise_if_failed()
+    evaluated = {sample_hash(text) for text in texts}
+    learnt_from = {episode.source for episode in episodes}
     if memory.mode == "online" and "m2" in config.conditions:
-        refuse_evaluated(len(texts), Message("its own"), memory.allow_evaluated_split)
+        learnt_from |= evaluated
+    n = len(learnt_from & evaluated)
+    if n and not memory.allow_evaluated_split:
+        raise UsageError(
+            "memory: this run would learn from {n} samples that it evaluates; build the episodes "
+            "from another split, or set [memory] allow_evaluated_split = true",
+            n=n,
+        )
     return episodes
 
 
@@ -154,7 +167,5 @@ def expected(plan: Plan) -> Expected:
         letters += n * len("".join(first_request(plan, stage)))
     tokens_in = letters / LETTERS_PER_TOKEN
     tokens_out = sum(requests.values()) * min(config.model.max_tokens, TOKENS_OF_REPLY)
-    cost = None
-    if config.price is not None:
-        cost = (tokens_in * config.price.input + tokens_out * config.price.output) / 1e6
+    cost = Limits(price=config.prices).cost_of(int(tokens_in), tokens_out)
     return Expected(requests, int(tokens_in), tokens_out, cost)

@@ -59,10 +59,7 @@ def run(
                 folder=str(folder),
             )
         folders[key] = folder
-    price = None
-    if config.price is not None:
-        price = (config.price.input, config.price.output)
-    elif max_cost is not None:
+    if max_cost is not None and config.prices is None:
         raise UsageError("--max-cost needs the [price] of the config")
     model = config.model
     client_class = StandIn if config.is_example else Client
@@ -70,7 +67,7 @@ def run(
         Server(model.base_url, (model.key_env,), model.concurrency),
         out / "llm-cache",
         problems,
-        Limits(max_requests, max_cost, price),
+        Limits(max_requests, max_cost, config.prices),
         repairs=1,
         fresh=fresh,
     )

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from evaltools.core.errors import UsageError
 from evaltools.suites.cr.inference.memory import (
     LETTERS,
     Episode,
     as_text,
-    refuse_evaluated,
     retrieved,
     shape,
 )
@@ -90,12 +88,3 @@ def test_a_prompt_holds_whole_episodes_up_to_its_letters_and_no_source() -> None
     # the line break between two counts
     half = [episode("a", stage1={"가" * n: []}) for n in (400 - bare, 399 - bare, 400 - bare)]
     assert len(as_text(half[:2])) == LETTERS and len(as_text(half[::2])) == 400
-
-
-def test_learning_from_what_is_evaluated_is_refused_unless_allowed() -> None:
-    with pytest.raises(
-        UsageError, match=r"2 episodes of e\.jsonl are of samples that this run evaluates"
-    ):
-        refuse_evaluated(2, "e.jsonl", False)
-    refuse_evaluated(2, "e.jsonl", True)
-    refuse_evaluated(0, "e.jsonl", False)
