@@ -97,19 +97,41 @@ class Study(Numbers):
         """The conditions that are compared with the baseline."""
         return [condition for condition in self.conditions if condition != self.baseline]
 
-    def where(self, query: str) -> Study:
-        """The study over the units that a query finds in every run. UsageError where one has none.
+    @cached_property
+    def units(self) -> pd.DataFrame:
+        """The units of all runs, one below the other, with the columns `condition`, `seed` and `run`."""
+        frames = []
+        for condition, of_seed in self.conditions.items():
+            for seed, run in of_seed.items():
+                frames.append(run.units.assign(condition=condition, seed=seed, run=run.name))
+        return pd.concat(frames, ignore_index=True)
+
+    def where(self, part: str | pd.DataFrame) -> Study:
+        """The study over some of the units of every run, with its own intervals.
+
+        `part`: a query on the units, or rows of `units`, whose columns may be new or changed.
+        UsageError where a run has none of them.
 
         >>> import evaltools as et
         >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2)])
         >>> [run.n_units for run in study.where("split == 'dev'").results]
         [20, 20]
+        >>> units = study.units.query("seed == '1' or n_gold_tuples > 1")
+        >>> [run.n_units for run in study.where(units).results]
+        [40, 11]
         """
+        if part is self.units:
+            return self
         conditions: Conditions = {}
+        first = 0
         for condition, of_seed in self.conditions.items():
             conditions[condition] = {}
             for seed, run in of_seed.items():
-                conditions[condition][seed] = run.where(query)
+                of_run: str | pd.DataFrame = part
+                if isinstance(part, pd.DataFrame):
+                    of_run = _rows_of_run(part, run, first)
+                    first += len(run.units)
+                conditions[condition][seed] = run.where(of_run)
         return replace(self, conditions=conditions)
 
     def candidate(self, name: str | None = None) -> str:
@@ -478,3 +500,14 @@ class Study(Numbers):
         """All but what holds the suite, whose functions cannot be pickled; the runs bring it back."""
         of_suite = ("suite", "options", "metrics")
         return {name: value for name, value in vars(self).items() if name not in of_suite}
+
+
+def _rows_of_run(units: pd.DataFrame, run: Run, first: int) -> pd.DataFrame:
+    """The rows of one run among the units of a study, where its own begin at `first`."""
+    rows = units[(units.index >= first) & (units.index < first + len(run.units))]
+    rows = rows.set_axis(run.units.index[rows.index - first])
+    foreign = ["condition", "seed", "run"]
+    for column in rows.columns.difference(run.units.columns):
+        if rows[column].isna().all():  # only other runs have it
+            foreign.append(column)
+    return rows.drop(columns=foreign)

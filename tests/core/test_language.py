@@ -442,7 +442,7 @@ def written() -> tuple[set[str], list[str]]:
         | set(notebook_texts())
         | said()
     )
-    texts |= {text.partition(":")[0].removeprefix("## ") for text in texts}
+    texts |= {text.partition("\n")[0].partition(":")[0].removeprefix("## ") for text in texts}
     texts |= {name.removeprefix("summary_").replace("_", " ") for name in texts}
     texts |= {
         value

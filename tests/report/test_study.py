@@ -150,6 +150,31 @@ def test_what_the_seeds_of_a_condition_lack_is_noted_and_nothing_else() -> None:
     ]
 
 
+def test_rows_of_the_units_make_a_study_over_these_rows(study: et.Study) -> None:
+    units = study.units
+    assert units.groupby(["condition", "seed", "run"]).size().tolist() == [40] * 5 + [34]
+    assert study.where(units) is study
+    kept = units.query("split == 'dev'").assign(long=units["text"].str.len() > 20)
+    of_rows, of_query = study.where(kept), study.where("split == 'dev'")
+    pd.testing.assert_frame_equal(of_rows.frame, of_query.frame)
+    assert of_rows.results[0].by("long", "n")["n"].sum() == of_rows.results[0].n_units == 20
+    with pytest.raises(et.UsageError, match="no unit of no_memory__seed1_proposed"):
+        study.where(units.query("condition == 'with_memory'"))
+
+
+def test_a_column_that_one_run_lacks_stays_away_from_it() -> None:
+    runs = []
+    for name, rows in (("a", [{"topic": "law"}] * 12), ("b", [{}] * 12)):
+        lines = [
+            {"id": f"q{i}", "metric": "m", "value": i % 2, **row} for i, row in enumerate(rows)
+        ]
+        runs.append(et.evaluate("table", lines, name=name, resampling=FAST))
+    study = et.study(runs, resampling=FAST)
+    part = study.where(study.units.query("id != 'q0'"))
+    assert [run.n_units for run in part.results] == [11, 11]
+    assert ["topic" in run.units for run in part.results] == [True, False]
+
+
 def test_incomplete_seeds_are_named(study: et.Study) -> None:
     assert any("with_memory__seed3_proposed lacks 6" in check.message for check in study.checks)
 
