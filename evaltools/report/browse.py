@@ -84,9 +84,19 @@ def browse(
     ways = []
     for view, members in zip(views, groups):
         cards = partial(_cards, run, view)
-        way = Marked(view.ids(run, units), cards, members, view.marks)
+        way = Marked(
+            view.ids(run, units),
+            cards,
+            members,
+            view.marks,
+        )
         ways.append(way)
-    shown = samples(ways, views[0].layout, caption=caption, share=share)
+    shown = samples(
+        ways,
+        views[0].layout,
+        caption=caption,
+        share=share,
+    )
     return replace(shown, frame=units)
 
 
@@ -161,10 +171,28 @@ def browse_differences(
     ids = changed.index.to_series()
     ways = []
     for view in views:
-        cards = partial(_compared_cards, view, changed, sides, about.better)
-        ways.append(Marked(ids, cards, groups, view.marks))
+        cards = partial(
+            _compared_cards,
+            view,
+            changed,
+            sides,
+            about.better,
+        )
+        ways.append(
+            Marked(
+                ids,
+                cards,
+                groups,
+                view.marks,
+            )
+        )
     layout = _compared_layout(views[0], sides)
-    return samples(ways, layout, caption=caption, share=share)
+    return samples(
+        ways,
+        layout,
+        caption=caption,
+        share=share,
+    )
 
 
 def change_sizes(
@@ -291,7 +319,15 @@ def _compared_cards(
     is_first = ~cards.index.duplicated()
     cards = cards[is_first].loc[ids]
     cards["tags"] = _change_tags(changed, better)
-    cards["rows"] = [_joined_rows(id, view, cards_of_runs, sides) for id in ids]
+    cards["rows"] = [
+        _joined_rows(
+            id,
+            view,
+            cards_of_runs,
+            sides,
+        )
+        for id in ids
+    ]
     if "places" in cards:
         cards["places"] = [_common_places(places) for places in cards["places"]]
     return cards

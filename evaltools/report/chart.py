@@ -50,28 +50,18 @@ class Chart(Figure):
     def export(self, form: Literal["svg", "pdf"]) -> bytes:
         """The figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
         text = "".join(t.get_text() for t in self.findobj(Text))
+        metadata = {"Title": self.title, **dict.fromkeys(MADE_BY[form])}
+        style = dict(figure_style())
+        style["svg.fonttype"] = "none"
         # the glyphs of the shipped face are of PostScript's kind, which a Type 42 font cannot hold
-        fonts: dict[Any, Any] = {
-            "svg.fonttype": "none",
-            "pdf.fonttype": 3 if ANSWERED.search(text) else 42,
-        }
+        style["pdf.fonttype"] = 3 if ANSWERED.search(text) else 42
         out = io.BytesIO()
-        with mpl.rc_context({**figure_style(), **fonts}):
-            self.savefig(
-                out, format=form, metadata={"Title": self.title, **dict.fromkeys(MADE_BY[form])}
-            )
+        with mpl.rc_context(style):
+            self.savefig(out, format=form, metadata=metadata)
         if form == "pdf":
             return out.getvalue()
-        # a browser loads a font that stands behind another too late for some of the text
-        names = [f"'{name}'" for name in families()]
-        page = (
-            out.getvalue()
-            .decode()
-            .replace(", ".join(names), ", ".join([*reversed(names), "sans-serif"]))
-        )
-        return page.replace(
-            '<style type="text/css">', f'<style type="text/css">{webfont_css(text)}', 1
-        ).encode()
+        svg = out.getvalue().decode()
+        return _with_glyphs(svg, text).encode()
 
     def __repr__(self) -> str:
         return f"<figure: {self.title}>"
@@ -91,6 +81,16 @@ class Chart(Figure):
             return self.page()._repr_mimebundle_()
         data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": repr(self)}
         return data, {"image/png": {"width": round(self.get_figwidth() * 100), "alt": self.title}}
+
+
+def _with_glyphs(svg: str, text: str) -> str:
+    """An SVG with the Korean and Chinese glyphs of its text inside."""
+    # a browser loads a font that stands behind another too late for some of the text
+    names = [f"'{name}'" for name in families()]
+    glyphs_first = ", ".join([*reversed(names), "sans-serif"])
+    svg = svg.replace(", ".join(names), glyphs_first)
+    style = '<style type="text/css">'
+    return svg.replace(style, style + webfont_css(text), 1)
 
 
 def picture(figure: Figure) -> Image.Image:
@@ -150,15 +150,14 @@ def shown(
     with characters that no shipped font has as U+FFFD."""
     text = visible(unicodedata.normalize("NFC", str(value)))
     # no more than can stand there: the time to break a word grows with the square of its length
-    text = "".join(
-        c if ord(c) in covered() else "\ufffd"
-        for c in " ".join(text.split())[: 200 + 2 * width * lines]
-    )
+    text = " ".join(text.split())[: 200 + 2 * width * lines]
+    text = "".join(c if ord(c) in covered() else "\ufffd" for c in text)
     start = text[:200]
-    columns = max(8, round(width * len(start) / width_of(start))) if start else width
-    return "\n".join(_Names(columns, max_lines=lines, placeholder=" …").wrap(text)) or say(
-        "(empty)"
-    )
+    if not start:
+        return say("(empty)")
+    columns = max(8, round(width * len(start) / width_of(start)))
+    names = _Names(columns, max_lines=lines, placeholder=" …")
+    return "\n".join(names.wrap(text))
 
 
 class _Names(textwrap.TextWrapper):

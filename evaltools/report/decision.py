@@ -228,21 +228,27 @@ def judge(decision: Decision, study: Study) -> Outcome:
             other=study.suite.name,
         )
     candidate = study.candidate()
-    directed = study.directed(decision.metric)
-    row = study.comparisons[candidate].table.set_index("metric").loc[directed.name]
-    n = int(row["n_units"])
-    level = _level_of_look(decision, n)
-    row = _tested(study, directed.name, candidate, level)
-    sign = 1 if decision.direction == "higher" else -1
-    harmful = row["ci_low"] if sign == 1 else row["ci_high"]
-    least = sign * (row["delta"] if pd.isna(harmful) else harmful)
-    if row["missing_baseline"] or row["missing_candidate"]:
-        least -= abs(row["delta_worst"] - row["delta"])
-    if decision.margin:
-        met = bool(least >= -decision.margin)
-    else:
-        met = bool(least > 0 and row["verdict"] in ("better", "worse"))
+    metric = study.directed(decision.metric).name
+    compared = study.comparisons[candidate].table.set_index("metric")
+    level = _level_of_look(decision, int(compared.loc[metric, "n_units"]))
+    row = _tested(study, metric, candidate, level)
+    met = _is_met(decision, row)
     return Outcome(met, _said(decision, row, level, met), _departures(decision, study, row))
+
+
+def _is_met(decision: Decision, row: pd.Series) -> bool:
+    """Whether a row shows what is declared, also if all values that one side lacks were the worst."""
+    sign, harmful_end = 1, row["ci_low"]
+    if decision.direction == "lower":
+        sign, harmful_end = -1, row["ci_high"]
+    if pd.isna(harmful_end):
+        harmful_end = row["delta"]
+    least_gain = sign * harmful_end
+    if row["missing_baseline"] or row["missing_candidate"]:
+        least_gain -= abs(row["delta_worst"] - row["delta"])
+    if decision.margin:
+        return bool(least_gain >= -decision.margin)
+    return bool(least_gain > 0 and row["verdict"] in ("better", "worse"))
 
 
 def _level_of_look(

@@ -62,7 +62,13 @@ def new_chart(
     chart.title = " ".join(heading.split())
     # the shipped face has one weight: a title is not bold in part
     weight = "normal" if ANSWERED.search(heading) else "bold"
-    chart.suptitle(heading, x=0.012, ha="left", fontsize=11, fontweight=weight)
+    chart.suptitle(
+        heading,
+        x=0.012,
+        ha="left",
+        fontsize=11,
+        fontweight=weight,
+    )
     axes = np.atleast_1d(chart.subplots(**grid))
     return chart, list(axes)
 
@@ -93,7 +99,12 @@ def mark_style(
 
 def legend_entry(text: str, *mark: Any) -> Line2D:
     """An entry of the legend."""
-    return Line2D([], [], label=text, **mark_style(*mark))
+    return Line2D(
+        [],
+        [],
+        label=text,
+        **mark_style(*mark),
+    )
 
 
 def look(index: int) -> tuple[str, str]:
@@ -168,7 +179,12 @@ def forest(
     for ax, panel in zip(axes, panels):
         notes |= _draw_panel(ax, panel, conditions)
         if zero:
-            ax.axvline(0, color=INK, linewidth=1, zorder=1)
+            ax.axvline(
+                0,
+                color=INK,
+                linewidth=1,
+                zorder=1,
+            )
     if claim:
         axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}")
     add_legend(chart, _legend(conditions, notes))
@@ -222,7 +238,14 @@ def _legend(conditions: Sequence[str], notes: set[str]) -> list[Line2D]:
             entries.append(legend_entry(shown(condition), *look(index)))
     if "few" in notes:
         text = say("fewer than {n} units", n=SMALL_N)
-        entries.append(legend_entry(text, MUTED, "o", True))
+        entries.append(
+            legend_entry(
+                text,
+                MUTED,
+                "o",
+                True,
+            )
+        )
     if "bare" in notes:
         entries.append(legend_entry(say("no interval"), MUTED, "|"))
     return entries
@@ -269,7 +292,12 @@ def _draw_interval(
         )
         return ""
     if pd.isna(row["ci_low"]):
-        ax.plot(row["value"], y, **mark_style(colour, "|"), zorder=3)
+        ax.plot(
+            row["value"],
+            y,
+            **mark_style(colour, "|"),
+            zorder=3,
+        )
         return "bare"
     is_small = bool(row["n_units"] < SMALL_N)
     ax.plot(
@@ -280,7 +308,12 @@ def _draw_interval(
         solid_capstyle="butt",
         zorder=2,
     )
-    ax.plot(row["value"], y, **mark_style(colour, marker, is_small), zorder=3)
+    ax.plot(
+        row["value"],
+        y,
+        **mark_style(colour, marker, is_small),
+        zorder=3,
+    )
     return "few" if is_small else ""
 
 
@@ -354,7 +387,13 @@ def paired(
         return nothing(title)
     chart, (ax,) = new_chart(title, 12)
     low, high = _square(pairs)
-    ax.plot((low, high), (low, high), color=MUTED, linewidth=1, zorder=1)
+    ax.plot(
+        (low, high),
+        (low, high),
+        color=MUTED,
+        linewidth=1,
+        zorder=1,
+    )
     change = pairs["after"] - pairs["before"]
     kinds = _kinds_of_change(-change if better == "lower" else change)
     keys = []

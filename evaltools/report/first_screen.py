@@ -12,7 +12,7 @@ from ..stats.claims import THIS_SYSTEM
 from . import study_sentences, study_tables, view
 from .browse import change_sizes, group_sizes
 from .estimate_tables import shown_estimate
-from .headline import comparison, headline, primary_differences, verdict_strip
+from .headline import headline, primary_differences, verdict_strip
 from .markdown import number
 from .provenance import frames_of_study, intervals_in_use
 from .sentences import whole_sentence
@@ -47,8 +47,9 @@ def title(
 def run_screen(run: Run) -> HtmlTable:
     """The first screen of one run."""
     kind = [say(run.suite.title), run.name, *_example([run])]
+    size = _size([run])
     finding, details = view.finding(run) or run_finding(run)
-    pieces = [title(kind, _size([run]), finding, details)]
+    pieces = [title(kind, size, finding, details)]
     pieces += map(words, study_sentences.switched(run))
     estimates = _headline_estimates(run)
     pieces += [
@@ -109,16 +110,20 @@ def run_finding(run: Run) -> tuple[str, str]:
 
 def study_screen(study: Study) -> HtmlTable:
     """The first screen of several runs."""
+    kind = _kind(study)
+    size = _size(study.results)
     finding, details = study_sentences.finding(study)
-    pieces = [title(_kind(study), _size(study.results), finding, details)]
+    notes = [say(note) for note in study.notes]
+    pieces = [title(kind, size, finding, details)]
     pieces += map(words, study_sentences.switched(study))
     pieces += _verdict(study)
-    notes = [say(note) for note in study.notes]
-    pieces.append(trust_line(study, study.results, notes))
-    pieces.append(where_to_look(_carrying(study)))
-    pieces += _numbers(study)
-    pieces += intervals_in_use(frames_of_study(study))
-    pieces.append(signature_block(study.signature))
+    pieces += [
+        trust_line(study, study.results, notes),
+        where_to_look(_carrying(study)),
+        *_numbers(study),
+        *intervals_in_use(frames_of_study(study)),
+        signature_block(study.signature),
+    ]
     return stack(piece for piece in pieces if piece.html)
 
 
@@ -148,11 +153,13 @@ def _carrying(study: Study) -> dict[str, int]:
 def _numbers(study: Study) -> list[HtmlTable]:
     """The headline: of one candidate every difference, of several the primary one, without any the values."""
     if not study.candidates:
-        return [headline(study, study_tables.estimates(study))]
-    how = words(study_sentences.how(study))
+        estimates = study_tables.estimates(study)
+        return [headline(study, estimates)]
     if len(study.candidates) == 1:
-        return [comparison(study, study_tables.comparison(study)), how]
-    return [primary_differences(study), how]
+        differences = study.table("comparison")
+    else:
+        differences = primary_differences(study)
+    return [differences, words(study_sentences.how(study))]
 
 
 def _kind(study: Study) -> list[str]:

@@ -15,7 +15,7 @@ from ..core.estimates import is_null
 from ..core.language import say
 from ..core.metric import metric_title
 from . import study_sentences, study_tables
-from .estimate_tables import estimates_table, interval, shown_estimate
+from .estimate_tables import interval, shown_estimate
 from .markdown import ARROWS, number, struck, text_table, titled
 from .sentences import p_text, verdict_text
 from .strip import Scale, by_scale, strip
@@ -51,14 +51,16 @@ def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
     usable.sort(key=lambda row: row["metric"] != shown.primary)
     groups = []
     for scaled in by_scale(usable, shown.metrics):
-        label = say("Changes") if scaled.is_change else ""
-        rows = [_metric_row(shown, row, scaled.scale) for row in scaled.rows]
-        groups.append(Group(label, scaled.scale, rows))
+        group = Group(say("Changes") if scaled.is_change else "", scaled.scale)
+        for row in scaled.rows:
+            group.rows.append(_metric_row(shown, row, scaled.scale))
+        groups.append(group)
     struck_estimates = estimates[is_blocked & estimates["value"].notna()]
     if not struck_estimates.empty:
-        label = say(LEVEL_WORDS["blocking"])
-        rows = [_metric_row(shown, row, None) for row in struck_estimates.to_dict("records")]
-        groups.append(Group(label, Scale(0.0, 1.0), rows, dim=True))
+        group = Group(say(LEVEL_WORDS["blocking"]), Scale(0.0, 1.0), dim=True)
+        for row in struck_estimates.to_dict("records"):
+            group.rows.append(_metric_row(shown, row, None))
+        groups.append(group)
     level = _level(shown)
     html = macros().headline(groups, level)
     columns = {
@@ -120,7 +122,7 @@ def _metric_row(
 
 # --- differences
 
-TABLES = ("comparison", "all metrics", "scores", "ranks")
+TABLES = ("comparison", "all metrics", "ranks")
 """The tables of a study."""
 
 
@@ -130,13 +132,6 @@ def study_table(study: Study, which: str) -> HtmlTable:
         return comparison(study, study_tables.comparison(study))
     if which == "all metrics":
         return comparison(study, study_tables.comparison(study, headline=False))
-    if which == "scores":
-        return estimates_table(
-            study_tables.estimates(study),
-            metrics=study.metrics,
-            resampling=study.resampling,
-            group=False,
-        )
     if which == "ranks":
         text = " ".join(study_sentences.ranking(study))
         return stack([words(text), table(study.rank())])

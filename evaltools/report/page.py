@@ -232,5 +232,10 @@ def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
         return f'<h{level} id="{name}"{attributes}>{inner}</h{level}>'
 
     pattern = r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>'
-    page = re.sub(pattern, heading, html, flags=re.DOTALL)
+    page = re.sub(
+        pattern,
+        heading,
+        html,
+        flags=re.DOTALL,
+    )
     return page, entries

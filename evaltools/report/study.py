@@ -40,7 +40,7 @@ class Study(Numbers):
     """Conditions by seeds, or systems of one run each, and what follows from them.
 
     `study.table()` is the comparison with the baseline as the report has it and `study.frame` its frame (of one
-    condition: the scores); `study.plot` the figures; `study.table("scores")` the means over seeds. `cmp["metric"]` is
+    condition: the scores); `study.plot` the figures; `study.scores` the means over seeds. `cmp["metric"]` is
     one difference.
 
     `conditions`: name -> seed -> run, in natural order. `declared`: the primary metric that was named, if one was.
@@ -434,7 +434,7 @@ class Study(Numbers):
         return StudyPlots(self)
 
     def table(self, which: str = "comparison") -> HtmlTable:
-        """The comparison with the baseline, or "all metrics", "scores", "ranks"; UsageError for another."""
+        """The comparison with the baseline, or "all metrics", "ranks"; UsageError for another."""
         return study_table(self, which)
 
     def samples(

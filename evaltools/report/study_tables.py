@@ -77,7 +77,11 @@ def agreement(study: Study) -> pd.DataFrame:
         for seed, run in of_seed.items():
             units[seed] = run.units
         frame = agreement_of(units, study.resampling)
-        frame.insert(0, "condition", condition)
+        frame.insert(
+            0,
+            "condition",
+            condition,
+        )
         frames.append(frame)
     if not frames:
         return pd.DataFrame(columns=["condition", *AGREEMENT])
@@ -88,7 +92,12 @@ def ranks_of(study: Study, metric: AnyMetric) -> pd.DataFrame:
     """The conditions of a study from the best on, on one metric (`stats.ranks`)."""
     values = estimates(study, [metric.name])[list(CONTRACT[:4])]
     level = 1 - study.resampling.confidence
-    return ranks(values, _tested_pairs(study, metric), metric, level)
+    return ranks(
+        values,
+        _tested_pairs(study, metric),
+        metric,
+        level,
+    )
 
 
 def _tested_pairs(study: Study, metric: AnyMetric) -> pd.DataFrame:
@@ -104,20 +113,17 @@ def _tested_pairs(study: Study, metric: AnyMetric) -> pd.DataFrame:
 def _as_compared(study: Study, pairs: pd.DataFrame) -> pd.DataFrame:
     """The pairs, those with the baseline as their verdicts say: no p where no difference was shown."""
     table = comparison(study, headline=False)
-    of_primary = table[table["metric"] == study.primary]
-    by_candidate = of_primary.set_index("candidate")
+    is_primary = table["metric"] == study.primary
+    by_candidate = table[is_primary].set_index("candidate", drop=False)
     rows = []
     for pair in pairs.to_dict("records"):
-        names = [pair["baseline"], pair["candidate"]]
+        names = {pair["baseline"], pair["candidate"]}
         if study.baseline in names:
-            names.remove(study.baseline)
-            (candidate,) = names
+            (candidate,) = names - {study.baseline}
             compared = by_candidate.loc[candidate]
-            pair["baseline"] = study.baseline
-            pair["candidate"] = candidate
-            pair["delta"] = compared["delta"]
-            pair["p_adjusted"] = np.nan
-            if compared["verdict"] in ("better", "worse"):
-                pair["p_adjusted"] = compared["p_adjusted"]
+            for column in ("baseline", "candidate", "delta", "p_adjusted"):
+                pair[column] = compared[column]
+            if compared["verdict"] not in ("better", "worse"):
+                pair["p_adjusted"] = np.nan
         rows.append(pair)
     return pd.DataFrame(rows, columns=pairs.columns)

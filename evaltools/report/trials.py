@@ -4,9 +4,7 @@ samples come out now one way and now another.
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
-from scipy.special import gammaln
 
 from ..core.errors import UsageError
 from ..core.metric import Metric
@@ -78,10 +76,11 @@ def pass_at_k(
         raise UsageError(
             "pass@k: expected k from 1 to the number of trials of a sample, got {k}", k=k
         )
-    n = counts["n"].to_numpy(float)
-    wrong = n - counts["right"].to_numpy(float)
+    from scipy.stats import hypergeom  # slow to import
+
+    none_right = hypergeom.pmf(0, counts["n"], counts["right"], k)
+    units = counts.assign(passed=1 - none_right, one=1)
     name = f"pass@{k}"
-    units = counts.assign(passed=1 - _share_all_wrong(n, wrong, k), one=1)
     passed = Metric(
         name=name,
         numerator="passed",
@@ -89,7 +88,7 @@ def pass_at_k(
         better="higher",
         title=name,
         bounds=(0, 1),
-        proportion=k == 1 and bool((n == 1).all()),
+        proportion=k == 1 and bool((counts["n"] == 1).all()),
     )
     frame = estimate(
         units,
@@ -98,23 +97,6 @@ def pass_at_k(
         resampling=run.resampling,
     )
     return frame.iloc[0].rename(name)
-
-
-def _share_all_wrong(
-    n: np.ndarray,
-    wrong: np.ndarray,
-    k: int,
-) -> np.ndarray:
-    """C(wrong, k) / C(n, k) of each sample; 0 where fewer than k are wrong."""
-    enough = np.maximum(wrong, k)
-    logarithm = _log_permutations(enough, k) - _log_permutations(n, k)
-    return np.where(wrong >= k, np.exp(logarithm), 0.0)
-
-
-def _log_permutations(n: np.ndarray, k: int) -> np.ndarray:
-    """The logarithm of n! / (n - k)!."""
-    permutations: np.ndarray = gammaln(n + 1) - gammaln(n - k + 1)
-    return permutations
 
 
 def _values(run: Run, metric: str | None) -> tuple[str, pd.DataFrame]:

@@ -195,7 +195,7 @@ def test_a_study_shows_its_verdicts_and_notes(study: et.Study) -> None:
 
 
 def test_tables_of_a_study(study: et.Study) -> None:
-    for name in ("comparison", "all metrics", "scores"):
+    for name in ("comparison", "all metrics"):
         assert study.table(name).html, name
     assert "Tuple F1" in study.table().html
     aliases = {m.name for m in study.metrics if m.alias_of}
@@ -456,7 +456,7 @@ def test_a_study_lists_the_checks_of_its_runs_and_those_of_several_runs(study: e
 
 
 def test_a_terminal_shows_intervals_without_the_escapes_of_markdown(run: et.Run) -> None:
-    texts = [run.table().text, run.page().text, et.study([run]).table("scores").text]
+    texts = [run.table().text, run.page().text, et.study([run]).page().text]
     for text in texts:
         assert re.search(r"\[0\.\d+, [01]\.\d+\]", text)
         assert "\\" not in text
