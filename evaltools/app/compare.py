@@ -16,6 +16,7 @@ from ..core.metric import metric_title
 from ..core.names import find_runs
 from ..report import study_sentences
 from ..report.decision import judge, read_decision
+from ..report.estimate_tables import interval
 from ..report.make_study import compare as compare_runs
 from ..report.markdown import number
 from ..report.sentences import mde_text, p_text, verdict_text
@@ -107,10 +108,10 @@ def _cells(row: Mapping[Any, Any], is_blocked: bool) -> dict[str, str]:
     if row["alias_of"]:
         title = f"= {row['alias_of']}"
     numbers = {
-        "A": _number(row["value_baseline"]) or "N/A",
-        "B": _number(row["value_candidate"]) or "N/A",
-        "B - A": _number(row["delta"], signed=True) or "N/A",
-        "interval": _interval(row),
+        "A": number(row["value_baseline"]),
+        "B": number(row["value_candidate"]),
+        "B - A": number(row["delta"], signed=True),
+        "interval": interval(row, signed=True),
         "p": "",
         "p adj.": "",
         "mde": mde_text(row),
@@ -128,21 +129,3 @@ def _cells(row: Mapping[Any, Any], is_blocked: bool) -> dict[str, str]:
         "verdict": verdict,
         "id": name,
     }
-
-
-def _interval(row: Mapping[Any, Any]) -> str:
-    """The interval of the difference; "" where there is none."""
-    low = _number(row["ci_low"], signed=True)
-    high = _number(row["ci_high"], signed=True)
-    bounds = [bound for bound in (low, high) if bound]
-    if not bounds:
-        return ""
-    return f"[{', '.join(bounds)}]"
-
-
-def _number(value: float, *, signed: bool = False) -> str:
-    """The number with three decimals, from 100 on with one; "" for null."""
-    if pd.isna(value):
-        return ""
-    decimals = 1 if abs(value) >= 100 else 3
-    return number(float(value), decimals, signed=signed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -33,27 +33,18 @@ def columns(
     apple   50%
     b
     """
-    texts = {}
+    aligned: list[list[str]] = []
     for column in frame:
         text_of = formats.get(str(column), str)
-        cells = []
+        texts = [str(column)] if header else []
         for value in frame[column]:
-            cells.append("" if pd.isna(value) else text_of(value))
-        texts[str(column)] = cells
-    first, *others = texts
-    head, *cells = _padded([first if header else "", *texts[first]])
-    aligned = {head: cells}
-    for column in others:
-        aligned[column] = texts[column]
-    with pd.option_context("display.unicode.east_asian_width", True):
-        return pd.DataFrame(aligned).to_string(index=False, header=header)
-
-
-def _padded(texts: Sequence[str]) -> list[str]:
-    """The texts with blanks behind them, all of one width."""
-    widest = max(map(width_of, texts))
-    padded = []
-    for text in texts:
-        blanks = " " * (widest - width_of(text))
-        padded.append(text + blanks)
-    return padded
+            texts.append("" if pd.isna(value) else text_of(value))
+        widest = max(map(width_of, texts))
+        is_first = not aligned
+        cells = []
+        for text in texts:
+            blanks = " " * (widest - width_of(text))
+            cells.append(text + blanks if is_first else blanks + text)
+        aligned.append(cells)
+    lines = [" ".join(cells).rstrip() for cells in zip(*aligned)]
+    return "\n".join(lines)

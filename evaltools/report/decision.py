@@ -26,6 +26,7 @@ from ..core.text_files import require_file
 from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
 from ..stats.spending import look_levels
+from .estimate_tables import interval
 from .markdown import number
 from .sentences import p_equation
 from .study import Study
@@ -302,16 +303,13 @@ def _said(
         },
     )
     template = MET if met else NOT_MET
-    interval = "-"
-    if pd.notna(row["ci_low"]):
-        interval = f"[{number(row['ci_low'], signed=True)}, {number(row['ci_high'], signed=True)}]"
     return Message(
         template,
         {
             "asked": asked,
             "delta": number(row["delta"], signed=True),
             "level": f"{100 * (1 - level):.4g}%",
-            "interval": interval,
+            "interval": interval(row, signed=True) or "-",
             "p": p_equation(row["p_value"]),
             "alpha": f"{level:.3g}",
             "n": int(row["n_units"]),

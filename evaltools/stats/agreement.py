@@ -87,8 +87,8 @@ def seed_agreement(
             proportion=measure.exact,
         )
         table.append(metric)
-    estimates = estimate(counted, table, unit, resampling).rename(columns={"name": "metric"})
-    return estimates.assign(
+    estimates = estimate(counted, table, unit, resampling)
+    return estimates.rename(columns={"name": "metric"}).assign(
         n_samples=n_samples,
         n_incomplete=n_incomplete,
     )[COLUMNS]
@@ -192,8 +192,11 @@ def kappa_of(sheet: pd.DataFrame) -> float:
 def _counts(full: pd.DataFrame) -> Array:
     """(subjects, categories): how many raters chose each category; every rater has every subject."""
     votes = full.to_numpy(dtype=object).astype(str)
-    of_each = [(votes == category).sum(axis=1) for category in np.unique(votes)]
-    return np.stack(of_each, axis=1)
+    counts = []
+    for category in np.unique(votes):
+        chosen = votes == category
+        counts.append(chosen.sum(axis=1))
+    return np.stack(counts, axis=1)
 
 
 def fleiss_kappa(counts: Array) -> float:

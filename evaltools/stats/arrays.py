@@ -56,7 +56,8 @@ def excess(
     [2.0, 0.0]
     """
     difference = total - part
-    return np.where(difference > 1e-9 * (total + part), difference, 0.0)
+    rounding = 1e-9 * (total + part)
+    return np.where(difference > rounding, difference, 0.0)
 
 
 def varies(

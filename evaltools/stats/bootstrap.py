@@ -243,7 +243,8 @@ def monte_carlo_digits(
     alpha = (1 - resampling.confidence) / 2
     z = ndtri(1 - alpha)
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    error = np.sqrt(alpha * (1 - alpha) / resampling.n_resamples) / density
+    variance = alpha * (1 - alpha) / resampling.n_resamples
+    error = np.sqrt(variance) / density
     error = error / (2 * z) * width
     digits = np.floor(-np.log10(max(error, 1e-9)))
     return int(np.clip(digits, 1, 4))

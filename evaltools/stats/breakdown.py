@@ -53,8 +53,10 @@ def by_parts(
             n=len(values),
             n_units=len(units),
         )
-    if isinstance(values, pd.Series) and not units.index.isin(values.index).all():
-        raise UsageError("the index of the values is not that of the units")
+    if isinstance(values, pd.Series):
+        has_value = units.index.isin(values.index)
+        if not has_value.all():
+            raise UsageError("the index of the values is not that of the units")
     parts = pd.Series(values, index=units.index, name=name)
     return parts.astype("string").fillna("(none)")
 
@@ -147,8 +149,8 @@ def compare_parts(
     verdict follows it. Parts in which the sides share no unit are left out.
     """
     metrics = subset(table, names)
-    rows = pd.concat([units[[unit, PART]] for units in baseline.values()])
-    rows = rows.reset_index(drop=True)
+    of_seeds = [units[[unit, PART]] for units in baseline.values()]
+    rows = pd.concat(of_seeds, ignore_index=True)
     _, part_names = largest_parts(rows[PART], rows[unit], MOST)
     frames = []
     for part in part_names:

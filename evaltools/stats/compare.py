@@ -352,8 +352,15 @@ def _smallest_shown(
 
     mde = np.full(len(rows), np.nan)
     for error, df in (("error", "df"), ("error_shared", "df_shared")):
-        errors, dfs = rows[error].to_numpy(), rows[df].to_numpy()
-        mde = np.fmax(mde, smallest_difference(errors, dfs, level, each, units, more))
+        smallest = smallest_difference(
+            rows[error].to_numpy(),
+            rows[df].to_numpy(),
+            level,
+            each,
+            units,
+            more,
+        )
+        mde = np.fmax(mde, smallest)
     mde = np.where(rows["ci_low"].notna(), mde, np.nan)
     return [_known_digits(value, df) for value, df in zip(mde, rows["df"])]
 

@@ -93,9 +93,9 @@ class Grid:
 
     def sums(self, columns: Sequence[str]) -> Array:
         """Column sums of every cell, (seeds, units, columns); 0 where the cell is not present."""
-        shape = len(self.seeds), len(self.units), len(columns)
-        sums = np.empty(shape)
-        for k in range(len(self.seeds)):
+        n_seeds, n_units = len(self.seeds), len(self.units)
+        sums = np.empty((n_seeds, n_units, len(columns)))
+        for k in range(n_seeds):
             sums[k] = self._sums_of_seed(k, columns)
         return sums
 
@@ -217,8 +217,10 @@ def pair(
     units = units[in_a & in_b]
     a = a.take(a.seeds, units)
     b = b.take(b.seeds, units)
+    left_a = baseline.present.sum() - a.present.sum()
+    left_b = candidate.present.sum() - b.present.sum()
     unpaired = {
-        "baseline": int(baseline.present.sum() - a.present.sum()),
-        "candidate": int(candidate.present.sum() - b.present.sum()),
+        "baseline": int(left_a),
+        "candidate": int(left_b),
     }
     return Pairing(a, b, by_seed, unpaired)

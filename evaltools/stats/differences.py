@@ -122,7 +122,12 @@ def _intervals(
     to_draw = one_seed & (intervals.method == "none")
     if to_draw.any():
         drawn = _bootstrap(tested.paired, to_draw, resampling)
-        intervals.fill(drawn.method != "none", drawn.low, drawn.high, drawn.method)
+        intervals.fill(
+            drawn.method != "none",
+            drawn.low,
+            drawn.high,
+            drawn.method,
+        )
     half = tested.error * tested.spread.widest(resampling.confidence)[1]
     intervals.fill(varies, delta - half, delta + half, COMPONENTS)
     if auto:
@@ -160,11 +165,12 @@ def _bootstrap(
     resampling: Resampling,
 ) -> Intervals:
     """Bootstrap intervals of the metrics `to_draw`: the same draws of units for both sides."""
+    has_limits = np.isfinite(paired.baseline.compiled.ends)
     statistic = Statistic(
         sides=[paired.baseline.sums, paired.candidate.sums],
         metrics_of=paired.delta_of,
         n_units=paired.n_units,
-        unlimited=~np.isfinite(paired.baseline.compiled.ends).all(axis=0),
+        unlimited=~has_limits.all(axis=0),
         errors=paired.errors,
         bias=paired.bias,
     )

@@ -63,10 +63,11 @@ class Cells:
         """
         compiled = self.compiled
         # sizes, because terms of opposite sign can cancel
-        size = np.abs(self.sums) @ np.abs(compiled.denominator)
-        in_ratio = (size != 0).any(axis=0)
-        in_metric = in_ratio.astype(float) @ compiled.uses.T > 0
-        return in_metric | compiled.counts
+        factors = np.abs(compiled.denominator)
+        size = np.abs(self.sums) @ factors
+        in_ratio = np.any(size != 0, axis=0)
+        n_ratios = in_ratio.astype(float) @ compiled.uses.T
+        return (n_ratios > 0) | compiled.counts
 
     def ratio_errors(self, ratios: Array) -> Array:
         """(num - ratio * den) / D of every cell, (seeds, units, ratios); 0 where D is 0.
@@ -135,7 +136,8 @@ def seen(present: Array, measured: Array) -> Array:
 
     `present` (seeds, units), `measured` (seeds, metrics).
     """
-    return (present.T.astype(float) @ measured.astype(float)) > 0
+    n_seeds = present.T.astype(float) @ measured.astype(float)
+    return n_seeds > 0
 
 
 def seed_mean(
@@ -155,8 +157,8 @@ def seed_mean(
     weight = divide(1.0, measured.sum(axis=0))
     if values.ndim > measured.ndim:
         measured = measured[:, None]
-    total = np.where(measured, values, 0.0).sum(axis=0)
-    return total * weight
+    counted = np.where(measured, values, 0.0)
+    return counted.sum(axis=0) * weight
 
 
 @dataclass(frozen=True)

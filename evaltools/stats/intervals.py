@@ -126,7 +126,8 @@ def _estimates(
     values = compiled.values(totals)
     intervals = run_intervals(run, values, resampling)
     ratio = first_ratio(compiled)
-    is_ratio = np.array([isinstance(metric, Metric) for metric in compiled.metrics], dtype=bool)
+    kinds = [isinstance(metric, Metric) for metric in compiled.metrics]
+    is_ratio = np.array(kinds, dtype=bool)
     numerators = (totals @ compiled.numerator)[ratio]
     denominators = (totals @ compiled.denominator)[ratio]
     return pd.DataFrame(
@@ -162,7 +163,8 @@ def run_intervals(
         known = measured & proportions(compiled)
         # each unit is one trial
         trials = np.maximum(n_units, 1)
-        share = np.clip(np.where(known, values, 0.5), 0.0, 1.0)
+        share = np.where(known, values, 0.5)
+        share = np.clip(share, 0.0, 1.0)
         score = Intervals.none(len(values))
         z = normal_quantile(resampling.confidence)
         score.fill(known, *score_interval(share, trials, z), "wilson")
@@ -183,5 +185,10 @@ def run_intervals(
         np.clip(drawn.high, least, most),
         drawn.method,
     )
-    intervals.fill(known, score.low, score.high, score.method)
+    intervals.fill(
+        known,
+        score.low,
+        score.high,
+        score.method,
+    )
     return intervals

@@ -76,8 +76,15 @@ def read_scores(
             field="case_id",
         )
         if is_first and r.score is not None:
-            measured = r.measured is not False
-            kept.append((r.case_id, r.metric, r.stratum, r.score, r.threshold, measured))
+            values = {
+                "case_id": r.case_id,
+                "metric": r.metric,
+                "stratum": r.stratum,
+                "score": r.score,
+                "threshold": r.threshold,
+                "measured": r.measured is not False,
+            }
+            kept.append(values)
     columns = ["case_id", "metric", "stratum", "score", "threshold", "measured"]
     frame = pd.DataFrame(kept, columns=columns)
     return frame.astype({"score": float, "threshold": float, "measured": bool})
@@ -93,7 +100,9 @@ def read_labels(
     Reports by line what is wrong: a case that has no score (where `scores` are given), a second
     label of one rater.
     """
-    known = None if scores is None else set(zip(scores["case_id"], scores["metric"]))
+    known = None
+    if scores is not None:
+        known = set(zip(scores["case_id"], scores["metric"]))
     kept = []
     first_lines = FirstLines(path, problems)
     for line, r in read_rows(path, Label, problems, "case_id"):
@@ -120,7 +129,14 @@ def read_labels(
             field="case_id",
         )
         if is_first:
-            kept.append((r.case_id, r.metric, r.stratum, r.label, rater))
+            values = {
+                "case_id": r.case_id,
+                "metric": r.metric,
+                "stratum": r.stratum,
+                "label": r.label,
+                "rater": rater,
+            }
+            kept.append(values)
     frame = pd.DataFrame(kept, columns=["case_id", "metric", "stratum", "label", "rater"])
     return frame.astype({"label": float})
 
@@ -128,5 +144,7 @@ def read_labels(
 def only_measured(scores: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of scores or labels of which the score was measured."""
     measured = scores[scores["measured"]]
-    pairs = set(zip(measured["case_id"], measured["metric"]))
-    return frame[[pair in pairs for pair in zip(frame["case_id"], frame["metric"])]]
+    keys = ["case_id", "metric"]
+    of_measured = pd.MultiIndex.from_frame(measured[keys])
+    is_measured = pd.MultiIndex.from_frame(frame[keys]).isin(of_measured)
+    return frame[is_measured]

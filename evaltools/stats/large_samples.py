@@ -95,9 +95,12 @@ def closed_bounds(
     """
     s = np.sqrt(sum_products(errors, errors))
     s[s == 0] = np.nan
-    a = np.einsum("um,um,um->m", errors, errors, errors) / (6 * s**3)
+    cubes = np.einsum("um,um,um->m", errors, errors, errors)
+    a = cubes / (6 * s**3)
     here = curve(np.zeros_like(s))
-    second_difference = curve(STEP / s) + curve(-STEP / s) - 2 * here
+    above = curve(STEP / s)
+    below = curve(-STEP / s)
+    second_difference = above + below - 2 * here
     c = second_difference / (2 * STEP**2 * s)
     z0 = a - (bias / s - c)
     z = ndtri(0.5 + resampling.confidence / 2)
@@ -129,7 +132,8 @@ def normal_flips(
     smallest = nonzero.min(axis=0, initial=np.inf)
     multiples = size / smallest
     off_whole = np.abs(multiples - np.round(multiples))
-    all_whole = (off_whole <= WHOLE).all(axis=0) & np.isfinite(smallest)
+    is_whole = np.all(off_whole <= WHOLE, axis=0)
+    all_whole = is_whole & np.isfinite(smallest)
     continuity = np.where(all_whole & np.logical_not(mid), smallest, 0.0)
     scale = np.sqrt(sum_products(differences, differences))
     distance = np.abs(differences.sum(axis=0)) - continuity

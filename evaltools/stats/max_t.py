@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -99,7 +100,8 @@ def joint_tests(
     tested = (pairs.n_units >= MIN_UNITS) & ~np.isnan(pairs.delta)
     if tested.any():
         of_tested = pairs.take(tested)
-        a, b = columns.terms.take(first[tested]), columns.terms.take(second[tested])
+        a = columns.terms.take(first[tested])
+        b = columns.terms.take(second[tested])
         p[tested], level = _tested(
             of_tested,
             _p_of_seeds(of_tested, a, b, columns.terms),
@@ -184,8 +186,13 @@ def _columns(
     compiled: Compiled,
     unit: str,
 ) -> _Columns:
-    grids = [grid(measured_runs(runs, compiled.metrics, unit), unit) for runs in conditions]
-    labels = set().union(*(side.units for side in grids))
+    grids = []
+    labels: set[Any] = set()
+    for runs in conditions:
+        measured = measured_runs(runs, compiled.metrics, unit)
+        side = grid(measured, unit)
+        grids.append(side)
+        labels.update(side.units)
     units = pd.Index(in_order(labels), dtype=object)
     sums = []
     present = []
@@ -241,7 +248,8 @@ def _pairs_with(
         b @ compiled.denominator,
     )
     differences = compiled.combined(differences)[:, :, 0]
-    size = (np.abs(a) + np.abs(b)) @ np.abs(compiled.denominator)
+    either = np.abs(a) + np.abs(b)
+    size = either @ np.abs(compiled.denominator)
     counted = size.any(axis=2) & both
     return _Pairs(
         rounded(differences.T),
@@ -279,7 +287,8 @@ def _of_blocks(
         return differences
     rng = np.random.default_rng(seed)
     signs = rng.choice([-1.0, 1.0], n_units)
-    return add_rows(signs[:, None] * differences, rng.permutation(n_units) % LARGE, LARGE)
+    blocks = rng.permutation(n_units) % LARGE
+    return add_rows(signs[:, None] * differences, blocks, LARGE)
 
 
 def _scaled(differences: Array) -> Array:

@@ -168,7 +168,13 @@ def one_sided(
     n_b = int(lacks_b.sum())
     n_cells = int((present_a | present_b).sum())
     if not n_a and not n_b:
-        return OneSided(n_cells, 0, 0, delta, delta)
+        return OneSided(
+            n_cells,
+            0,
+            0,
+            delta,
+            delta,
+        )
     cells_a = cell_sums(a, compiled)
     cells_b = cell_sums(b, compiled)
     low_a, high_a = _ends(cells_a, _weights(cells_b, lacks_a, by_seed))

@@ -87,7 +87,14 @@ def gains_and_losses(
         mean = part.sum(axis=0)
         errors = part - mean * shares
         variance = sum_products(errors, errors) * correction
-        low, high = t_wilson(mean, variance, n, critical, limits, DOUBT)
+        low, high = t_wilson(
+            mean,
+            variance,
+            n,
+            critical,
+            limits,
+            DOUBT,
+        )
         parts.append((errors, mean - low, high - mean))
     (of_gains, gains_below, gains_above), (of_losses, losses_below, losses_above) = parts
     squares = sum_products(of_gains, of_gains) * sum_products(of_losses, of_losses)

@@ -43,7 +43,8 @@ def step_down(
     ordered = p[order]
     # smallest p of each pattern among a metric and those with a larger p
     largest_first = flipped[:, order[::-1]]
-    least = np.minimum.accumulate(largest_first, axis=1)[:, ::-1]
+    least = np.minimum.accumulate(largest_first, axis=1)
+    least = least[:, ::-1]
     share = (least <= ordered).mean(axis=0)
     not_below_p = np.maximum(share, ordered)
     adjusted = np.maximum.accumulate(not_below_p)
@@ -59,7 +60,10 @@ def step_down(
     step = np.minimum(np.searchsorted(ordered, ordered), n_passed)
 
     back = np.argsort(order)
-    return Steps(p=adjusted[back], level=levels[step][back])
+    return Steps(
+        p=adjusted[back],
+        level=levels[step][back],
+    )
 
 
 def shared_seeds(

@@ -126,7 +126,13 @@ def plan(
     asked = {TRIALS: trials, CLUSTER_SIZE: cluster_size}
     sizes = {kind: numbers for kind, numbers in asked.items() if numbers is not None}
     _require_settings(goal, seeds, sizes)
-    first = pilot(conditions, table, unit, metric, resampling)
+    first = pilot(
+        conditions,
+        table,
+        unit,
+        metric,
+        resampling,
+    )
     first.require(difference, unit)
     of_pilot = _Planning(
         _with_known_seeds(first),
@@ -163,7 +169,11 @@ def _sizes(
     here = within_units(conditions, compiled, unit, kind)
     rng = np.random.default_rng([planning.resampling.seed, 1])
     chance = _mean_square_draws(here.df, rng)
-    likely_here = replace(here, sample=here.sample * chance, residual=here.residual * chance)
+    likely_here = replace(
+        here,
+        sample=here.sample * chance,
+        residual=here.residual * chance,
+    )
     for size in dict.fromkeys(numbers):
         planned = here.planned(planning.pilot.components, size)
         yield replace(
@@ -243,7 +253,9 @@ def _mean_square_draws(
     rng: np.random.Generator,
 ) -> Array:
     """(PILOTS,): df over draws of chi-square; 0 without degrees of freedom."""
-    return df / rng.chisquare(df, PILOTS) if df > 0 else np.zeros(PILOTS)
+    if df <= 0:
+        return np.zeros(PILOTS)
+    return df / rng.chisquare(df, PILOTS)
 
 
 def approximate(
@@ -348,7 +360,9 @@ def _row(
     row["samples_low"] = low if np.isfinite(low) else np.nan
 
     normal = float(needed(pilot.components, goal, seeds))
-    enough = _enough(planning, seeds, normal) if np.isfinite(normal) else np.nan
+    enough = np.nan
+    if np.isfinite(normal):
+        enough = _enough(planning, seeds, normal)
     if np.isnan(enough):
         return row | {"power": planning.power_of(MOST, seeds)}
     # the approximation may be off for these units; its range is moved by as much
@@ -404,7 +418,8 @@ def _enough(
         samples = int(np.clip(n, MIN_UNITS, MOST))
         if samples not in powers:
             powers[samples] = planning.power_of(samples, seeds)
-        return float(ndtri(np.clip(powers[samples], LEAST_POWER, 1 - LEAST_POWER)))
+        power = np.clip(powers[samples], LEAST_POWER, 1 - LEAST_POWER)
+        return float(ndtri(power))
 
     n = start
     for _ in range(TRIES):
@@ -417,7 +432,10 @@ def _enough(
     for part in AROUND:
         quantile_at(part * n)
 
-    near = [tried for tried, power in powers.items() if TOO_FAR < power < 1 - TOO_FAR / 10]
+    near = []
+    for tried, power in powers.items():
+        if TOO_FAR < power < 1 - TOO_FAR / 10:
+            near.append(tried)
     if len(near) > 1:
         quantiles = [quantile_at(tried) for tried in near]
         slope, at_one = np.polyfit(np.log(near), quantiles, 1)

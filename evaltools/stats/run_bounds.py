@@ -104,7 +104,8 @@ def _mid_p(
     trials = over_units(den)
     one_trial_each = sum_products(den, den) == trials
     trials = np.maximum(trials[ratio], 1.0)
-    successes = np.clip(over_units(run.num[0])[ratio], 0.0, trials)
+    successes = over_units(run.num[0])[ratio]
+    successes = np.clip(successes, 0.0, trials)
     low, high = mid_p(successes, trials, confidence)
     intervals = Intervals.none(len(ratio))
     intervals.fill(
@@ -144,11 +145,21 @@ def _gains_and_losses(
     num, den = run.num[0], run.den[0]
     num_a, den_a = num[:, [one]], den[:, [one]]
     num_b, den_b = num[:, [other]], den[:, [other]]
-    differences = unit_differences(num_a, den_a, num_b, den_b)
+    differences = unit_differences(
+        num_a,
+        den_a,
+        num_b,
+        den_b,
+    )
     shares = unit_shares(den_a, den_b)
     least, most = run.compiled.limits[:, [one, other]]
     span = np.array([most.max() - least.min()])
-    below, above = gains_and_losses(differences, shares, span, confidence)
+    below, above = gains_and_losses(
+        differences,
+        shares,
+        span,
+        confidence,
+    )
     carries = carries_difference(differences, span)
     return (
         weight * float(below[0]),

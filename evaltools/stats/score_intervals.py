@@ -64,8 +64,10 @@ def score_interval(
     """Wilson's interval of proportions p of `trials`, at quantiles of a normal or a t."""
     z2 = critical**2
     shrink = 1 + z2 / trials
-    centre = (p + z2 / (2 * trials)) / shrink
-    variance = p * (1 - p) / trials + z2 / (4 * trials**2)
+    centre = p + z2 / (2 * trials)
+    centre = centre / shrink
+    of_p = p * (1 - p) / trials
+    variance = of_p + z2 / (4 * trials**2)
     half = critical * np.sqrt(variance) / shrink
     low = np.where(p <= 0, 0.0, centre - half)
     high = np.where(p >= 1, 1.0, centre + half)
@@ -125,8 +127,9 @@ def effective_trials(
     spread = p * (1 - p)
     trials = divide(spread, variance)
     trials = np.where(spread > 0, trials, np.inf)
-    with_doubt = n * (n * spread + doubt)
-    with_doubt = with_doubt / (n**2 * variance + doubt)
+    doubted_spread = n * (n * spread + doubt)
+    doubted_variance = n**2 * variance + doubt
+    with_doubt = doubted_spread / doubted_variance
     fewer = np.minimum(trials, with_doubt)
     return np.where(variance > 0, fewer, n)
 

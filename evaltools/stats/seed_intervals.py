@@ -76,8 +76,20 @@ def _fill_scored(
     low, high = t_wilson(mean, error**2, n, quantile, limits)
     no_variance = np.zeros_like(mean)
     least, most = limits
-    low_of_all, _ = t_wilson(most, no_variance, n, of_units, limits)
-    _, high_of_none = t_wilson(least, no_variance, n, of_units, limits)
+    low_of_all, _ = t_wilson(
+        most,
+        no_variance,
+        n,
+        of_units,
+        limits,
+    )
+    _, high_of_none = t_wilson(
+        least,
+        no_variance,
+        n,
+        of_units,
+        limits,
+    )
 
     # of hardly any degrees of freedom the interval would be all that is possible
     few_df = _has_components(condition) & (condition.df < 2)
@@ -115,4 +127,9 @@ def _fill_wilson(
         np.where(is_proportion, effective, 1.0),
         quantile,
     )
-    intervals.fill(is_proportion, low, high, "wilson")
+    intervals.fill(
+        is_proportion,
+        low,
+        high,
+        "wilson",
+    )

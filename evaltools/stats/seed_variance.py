@@ -118,8 +118,8 @@ def seed_term(
     nested = n_cells == n_units
 
     values = np.nan_to_num(i.values)
-    y = values[:, None, :] + per_seed[:, None, :] * i.errors
-    y = np.where(taken, y, 0.0)
+    errors = per_seed[:, None, :] * i.errors
+    y = np.where(taken, values[:, None, :] + errors, 0.0)
     unit_weight = divide(1.0, per_unit, 0.0)
     unit_means = y.sum(axis=0) * unit_weight
     within_unit = np.where(taken, y - unit_means, 0.0)
@@ -137,8 +137,10 @@ def seed_term(
         scale = rank / (n_cells - n_units)
         factor = scale / n_seeds
         variance = factor * excess(ms_seed, ms_residual)
-        squares = ms_seed**2 / rank + ms_residual**2 / df_residual
-        squares = factor**2 * squares * (variance > 0)
+        of_seed = ms_seed**2 / rank
+        of_residual = ms_residual**2 / df_residual
+        squares = factor**2 * (of_seed + of_residual)
+        squares = squares * (variance > 0)
         seed_weights = divide(1.0, per_seed, 0.0)
         residual = ms_residual * seed_weights.sum(axis=0) / n_seeds**2
     told_apart = (df_residual >= 1) & (rank > 0)
@@ -170,7 +172,8 @@ def _information(
     for a in range(n_seeds):
         for b in range(n_seeds):
             shared = taken[a] & taken[b]
-            information[:, a, b] = -np.sum(shared * unit_weight, axis=0)
+            weights = shared * unit_weight
+            information[:, a, b] = -weights.sum(axis=0)
         information[:, a, a] += per_seed[a]
     return information
 
@@ -237,14 +240,16 @@ class SeedPool(MetricArrays):
         In a difference each of `sides` has its part of the degrees of freedom.
         """
         n_seeds = own.plain_df + 1
-        told_apart = ~np.isnan(own.within) & ~np.isnan(self.between)
+        told_apart = ~np.isnan(own.within + self.between)
         df = self.df / sides
         plain_df = self.plain_df / sides
         plain = self.plain / n_seeds
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = excess(self.between, own.within) / n_seeds
-            squares = self.between**2 / df + own.within**2 / own.within_df
-            squares = squares / n_seeds**2 * (variance > 0)
+            of_between = self.between**2 / df
+            of_within = own.within**2 / own.within_df
+            squares = (of_between + of_within) / n_seeds**2
+            squares = squares * (variance > 0)
             plain_squares = plain**2 / plain_df
         pooled = replace(
             own,
@@ -290,8 +295,9 @@ def _weighted_mean(
     """(mean, total df) of (conditions, metrics) by degrees of freedom; null takes no part."""
     df = np.where(np.isnan(values), 0.0, df)
     total = df.sum(axis=0)
-    weighted = (df * np.nan_to_num(values)).sum(axis=0)
-    return divide(weighted, total), total
+    weighted = df * np.nan_to_num(values)
+    mean = divide(weighted.sum(axis=0), total)
+    return mean, total
 
 
 def bartlett(
@@ -331,7 +337,8 @@ def unrelated(
     rest = one.errors - one.errors.mean(axis=0)
     other_rest = other.errors - other.errors.mean(axis=0)
     products = np.einsum("kum,kum->um", rest, other_rest)
+    total = products.sum(axis=0)
     size = np.sqrt(sum_products(products, products))
-    z = divide(products.sum(axis=0), size, otherwise=np.inf)
+    z = divide(total, size, otherwise=np.inf)
     p = 2 * ndtr(-np.abs(z))
     return p > ALIKE

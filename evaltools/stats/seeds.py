@@ -66,7 +66,9 @@ def aggregate(
          metric  value  n_seeds  min   max
     0  accuracy  0.625        2  0.5  0.75
     """
-    frames = [frame for runs in conditions.values() for frame in runs.values()]
+    frames: list[pd.DataFrame] = []
+    for runs in conditions.values():
+        frames += runs.values()
     rows: dict[str, list[pd.DataFrame]] = {}
     for group in measured_groups(table, frames, unit):
         grids = {}
@@ -119,15 +121,15 @@ def _group_rows(
     resampling: Resampling,
 ) -> dict[str, pd.DataFrame]:
     """The rows of each condition for metrics that are measured in the same cells."""
-    terms = {name: seed_term(of_condition) for name, of_condition in cells.items()}
+    terms = [seed_term(of_condition) for of_condition in cells.values()]
     pooled: Array | bool = False
     if resampling.method == "auto" and len(terms) == 2:
-        pool = seed_pool(list(terms.values()))
+        pool = seed_pool(terms)
         pooled = pool.alike
-        terms = {name: pool.term(term) for name, term in terms.items()}
+        terms = [pool.term(term) for term in terms]
     rows = {}
-    for name, of_condition in cells.items():
-        condition = over_seeds(of_condition, terms[name], resampling)
+    for (name, of_condition), term in zip(cells.items(), terms):
+        condition = over_seeds(of_condition, term, resampling)
         intervals = seed_intervals(condition, resampling)
         rows[name] = _rows(condition, intervals).assign(pooled=pooled)
     return rows

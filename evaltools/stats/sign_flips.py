@@ -41,10 +41,12 @@ class Null:
     def p(self, sums: Array) -> Array:
         """Two-sided p of sums."""
         size = np.abs(sums)
-        at_least = self.tail[np.searchsorted(self.points, size - self.slack)]
+        from_here = np.searchsorted(self.points, size - self.slack)
+        at_least = self.tail[from_here]
         if not self.mid:
             return at_least
-        above = self.tail[np.searchsorted(self.points, size + self.slack, side="right")]
+        beyond = np.searchsorted(self.points, size + self.slack, side="right")
+        above = self.tail[beyond]
         return (at_least + above) / 2
 
 

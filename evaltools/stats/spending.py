@@ -78,7 +78,8 @@ def _shares(
 ) -> Array:
     """The share of studies at each of the sums `inside`, one normal step after those at `sums`."""
     z = (inside[:, None] - sums) / step
-    density = np.exp(-(z**2) / 2) @ share / (step * np.sqrt(2 * np.pi))
+    kernel = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    density = kernel @ share / step
     shares = density * (inside[1] - inside[0])
     shares[[0, -1]] /= 2  # the trapezoids at the ends have one side
     return shares

@@ -73,8 +73,10 @@ class Spread(MetricArrays):
             plain_t = size / np.sqrt(self.plain)
         p = 2 * stdtr(self.df, -t)
         plain_p = 2 * stdtr(self.plain_df, -plain_t)
-        p = np.where(size == 0, 1.0, np.fmax(p, plain_p))
-        return np.where(np.isnan(self.variance), np.nan, p)
+        p = np.fmax(p, plain_p)
+        p = np.where(size == 0, 1.0, p)
+        unknown = np.isnan(self.variance)
+        return np.where(unknown, np.nan, p)
 
 
 def sample_term(
@@ -112,8 +114,9 @@ def spread(sample: SampleTerm, *seeds: SeedTerm) -> Spread:
 
     from_seeds = terms.variance.sum(axis=0)
     total = variance + from_seeds
+    squares_of_seeds = terms.squares.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        squares = variance**2 / df + terms.squares.sum(axis=0)
+        squares = variance**2 / df + squares_of_seeds
         joint = total**2 / squares
     # a sum of mean squares has at least the degrees of freedom of its smallest, but a difference of
     # mean squares can come out below
@@ -172,10 +175,11 @@ def spread_of_pair(
     """
     a, b = paired.baseline, paired.candidate
     if paired.by_seed:
+        values = b.values - a.values
         difference = Influence(
             present=a.present,
             takes_part=a.takes_part | b.takes_part,
-            values=np.where(paired.in_a, b.values - a.values, np.nan),
+            values=np.where(paired.in_a, values, np.nan),
             errors=b.errors - a.errors,
         )
         alone = spread(sample, seed_term(difference))
@@ -200,8 +204,10 @@ def negligible(
     values: Array,
 ) -> Array:
     """Whether a variance (metrics) is rounding next to its values (seeds, metrics)."""
-    scale = np.nanmax(np.abs(values), axis=0, initial=0.0)
-    return np.sqrt(variance) <= NEGLIGIBLE * scale
+    size = np.abs(values)
+    scale = np.nanmax(size, axis=0, initial=0.0)
+    error = np.sqrt(variance)
+    return error <= NEGLIGIBLE * scale
 
 
 @dataclass(frozen=True)
@@ -251,9 +257,10 @@ class Components:
         total = by_samples + seed
         varies = seed > 0
         with np.errstate(divide="ignore", invalid="ignore"):
-            squares = (between**2 + residual**2 / df) / df_seeds
-            squares = np.where(varies, squares, 0.0)
-            joint = total**2 / (by_samples**2 / df + squares)
+            of_seeds = (between**2 + residual**2 / df) / df_seeds
+            of_samples = by_samples**2 / df
+            squares = of_samples + np.where(varies, of_seeds, 0.0)
+            joint = total**2 / squares
         several = seeds > 1
         plain_counts = several & (varies | (seeds == 2))
         return Spread(

@@ -148,7 +148,8 @@ def _variance(
 ) -> float:
     """The variance of values (rows) about the means of their groups."""
     means = np.bincount(codes, values) / np.bincount(codes)
-    return float(np.sum((values - means[codes]) ** 2) / df)
+    deviations = values - means[codes]
+    return float(np.sum(deviations**2) / df)
 
 
 def _rows_per(

@@ -129,7 +129,7 @@ def test_a_line_has_the_numbers_of_its_metric(tmp_path: Path) -> None:
         if ln
     }
     # x is 1.25 and 2.25 in turn, then 1.75 and 2.75
-    assert lines["big"].split()[:4] == [whole, "175.0", "225.0", "+50.000"]
+    assert lines["big"].split()[:4] == [whole, "175.000", "225.000", "+50.000"]
     assert lines["small"].split()[:4] == [cut, "1.750", "2.250", "+0.500"]
     assert (
         lines["none"].split()[:4] == ["Nothing", "N/A", "N/A", "N/A"] and "[" not in lines["none"]
