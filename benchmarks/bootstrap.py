@@ -34,6 +34,7 @@ from evaltools.core.metric import Metric, MetricTable
 from evaltools.core.metric_matrix import column_values, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats.intervals import estimate
+from evaltools.stats.measured import measured_groups
 
 Bounds = tuple[float, float]
 Sums = Sequence[np.ndarray]
@@ -52,6 +53,19 @@ def own_columns(ratios: int, n: int) -> tuple[pd.DataFrame, MetricTable]:
         for j in range(ratios)
     ]
     return pd.DataFrame({"text_id": np.arange(n), **columns}), table
+
+
+def sums_of(frame: pd.DataFrame, table: MetricTable) -> dict[str, Sums]:
+    """Of each metric the numerator and denominator of each of its ratios, in the rows that are measured."""
+    compiled = compile_table(table)
+    sums = {}
+    for group in measured_groups(table, [frame], "text_id"):
+        values = column_values(group.rows(frame), compiled.columns)
+        num, den = values @ compiled.numerator, values @ compiled.denominator
+        for metric in group.metrics:
+            ratios = [ratio for ratio, _ in compiled.parts[metric]]
+            sums[compiled.names[metric]] = [x for r in ratios for x in (num[:, r], den[:, r])]
+    return sums
 
 
 def statistic(*sums: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -120,7 +134,6 @@ def main() -> None:
     )
     resampling = Resampling(method="bca", n_resamples=args.resamples)
     compiled = compile_table(table)
-    values = column_values(frame, compiled.columns)
 
     def package() -> pd.DataFrame:
         return estimate(frame, table, "text_id", resampling).set_index("name")
@@ -128,11 +141,7 @@ def main() -> None:
     known = package()
     with_interval = known.index[known["ci_method"] == "bca"].to_numpy()
     ends = [pd.Series(end, index=compiled.names) for end in compiled.ends]
-    num, den = values @ compiled.numerator, values @ compiled.denominator
-    sums = {
-        name: [x for r, _ in parts for x in (num[:, r], den[:, r])]
-        for name, parts in zip(compiled.names, compiled.parts)
-    }
+    sums = sums_of(frame, table)
     contenders: list[tuple[str, Callable[[Sums], Bounds]]] = [
         (f"scipy {version('scipy')}, one call a metric", lambda x: with_scipy(x, args.resamples)),
         (f"scipy {version('scipy')}, batch=256", lambda x: with_scipy(x, args.resamples, 256)),

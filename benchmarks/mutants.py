@@ -321,12 +321,14 @@ def main() -> int:
     tests = tests or sorted({str(t.relative_to(ROOT)) for _, p, *_ in drawn for t in tests_of(p)})
     tests = [t for t in tests if not any(part in t for part in without)]
     os.environ.setdefault("EVALTOOLS_REFERENCE", str(ROOT.parent / "shared" / "reference"))
-    sys.path[:] = [p for p in sys.path if not Path(p).resolve().is_relative_to(ROOT)]
+    # an environment in the checkout stays
+    sys.path[:] = [p for p in sys.path if Path(p).resolve() not in (ROOT, ROOT / "benchmarks")]
     for library in LIBRARIES:
         importlib.import_module(library)
     with tempfile.TemporaryDirectory(prefix="evaltools-mutants-") as scratch:
         copied, note = Path(scratch) / "checkout", Path(scratch) / "note"
-        shutil.copytree(ROOT, copied, ignore=shutil.ignore_patterns(".git", "outputs", "*.pyc"))
+        left_out = shutil.ignore_patterns(".git", ".venv*", "outputs", "*.pyc")
+        shutil.copytree(ROOT, copied, ignore=left_out)
         run(copied, tests, note, 3600, reach=True)
         reached = json.loads(note.read_text(encoding="utf-8"))
         seconds: dict[str, float] = reached["seconds"]
