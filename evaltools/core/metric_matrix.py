@@ -250,15 +250,12 @@ def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     [[1.0, 1.0], [2.0, 0.0]]
     """
     require_columns(units, columns)
-    matrix = np.empty((len(units), len(columns)))
-    refused = []
-    for index, column in enumerate(columns):
-        values = units[column].to_numpy(dtype=float, na_value=np.nan)
-        if np.fmax.reduce(np.abs(values), initial=0.0) >= LARGEST:
-            refused.append(column)
-        matrix[:, index] = values
+    by_column = units[list(columns)].to_numpy(dtype=float, na_value=np.nan)
+    largest = np.fmax.reduce(np.abs(by_column), axis=0, initial=0.0)
+    refused = [column for column, size in zip(columns, largest) if size >= LARGEST]
     if refused:
         raise ValueError(f"infinite values, or of {LARGEST:g} and more, in {refused}")
+    matrix = np.array(by_column, order="C")
     np.copyto(matrix, 0.0, where=np.isnan(matrix))
     return matrix
 

@@ -106,15 +106,12 @@ def _null_rows(
     frames: Sequence[pd.DataFrame],
 ) -> dict[str, Array]:
     """Column -> whether each row of all frames, one after the other, is null; columns with nulls only."""
-    nulls: dict[str, Array] = {}
     if not frames:
-        return nulls
-    for column in compiled.columns:
-        of_frames = [frame[column].isna() for frame in frames]
-        is_null = np.concatenate(of_frames)
-        if is_null.any():
-            nulls[column] = is_null
-    return nulls
+        return {}
+    columns = list(compiled.columns)
+    is_null = np.concatenate([frame[columns].isna().to_numpy() for frame in frames])
+    has_null = is_null.any(axis=0)
+    return {columns[i]: is_null[:, i] for i in np.flatnonzero(has_null)}
 
 
 @dataclass(frozen=True)

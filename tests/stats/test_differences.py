@@ -186,7 +186,7 @@ def test_no_interval_leaves_the_limits_of_a_difference(seeds: int) -> None:
 
 
 @given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.3, 1.0])] * 2), min_size=10, max_size=40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_swapping_the_sides_mirrors_a_delta_of_score_intervals(
     pairs: list[tuple[float, float]],
 ) -> None:

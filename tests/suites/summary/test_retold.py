@@ -98,8 +98,10 @@ def test_fresh_summaries_pass_where_they_tell_the_risk_and_fail_where_they_leave
         if scores["summary_risk_coverage"].score < 0.9:
             alarms.append(case["id"])
         for wrong in case["wrong"]:
+            if wrong["metric"] != "summary_risk_coverage":
+                continue
             scores = score_case(wrong["answer"], contexts, tags, rules).scores
-            if wrong["metric"] == "summary_risk_coverage" and scores[wrong["metric"]].score >= 0.9:
+            if scores["summary_risk_coverage"].score >= 0.9:
                 missed.append(case["id"])
     assert missed == ["m25", "m44"]
     assert alarms == ["n04", "n19", "n20", "q04", "q16", "s23", "s45", "s51", "s54", "u32"]

@@ -344,7 +344,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
         print(score(case["right"], case["contexts"])["summary_accuracy"].evidence)
 """
     printed = set()
-    for seed in ("1", "2", "3"):
+    for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         done = subprocess.run(
             [sys.executable, "-c", code, str(path)],
