@@ -2,23 +2,23 @@
 
     sources --wordings of the tag and its signs------------------> clauses that carry the tag
     summary --signs of the tag-----------------------------------> clauses --alike?--> covered
+    summary --all clauses--------------------------------> most of such a part of a source? --> covered
 
 A sign is a class of grammar or of plain words: a conditional ending, a negation, a period that is over. It stands
 in many sentences; it covers a tag only in a clause that tells again what such a clause of the sources says.
+Without a sign it covers a tag where it restates most of what a source says in a wording of the tag.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .compiled import CompiledPhrases, CompiledRules
 from .entities import ReadText
-from .statements import CLAUSE_END, syllable_pairs
+from .statements import CLAUSE_END, STOP, syllable_pairs
 from .text import normalise
 from .wording import Matches, find_matches
 
@@ -33,13 +33,22 @@ _NEXT_WORD = re.compile(r"\s{0,2}[가-힣]{2}")
 ALIKE = 1 / 3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
 
+RESTATED = 1 / 2
+"""Share of the words and figures of a part of a source that a clause has, if it says the same in other words."""
+
+FEWEST_SHARED = 5
+"""Words and figures that such a clause has in common with the source at least."""
+
 MOST_CLAUSES = 200
 """Clauses of a text that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause with a wording of a tag: `match`, its first one, as evidence, and the words and figures around."""
+    """A clause, or the part of one between commas: `match`, its first wording of a tag, as evidence, and `words`.
+
+    words: the pairs of syllables and the figures in it.
+    """
 
     match: Place
     words: frozenset[str]
@@ -50,6 +59,11 @@ class Clause:
         if shorter == 0:
             return 0.0
         return len(self.words & other.words) / shorter
+
+    def restates(self, source: Clause) -> bool:
+        """Whether most of what a part of a source says stands in this clause."""
+        shared = len(self.words & source.words)
+        return shared >= max(FEWEST_SHARED, RESTATED * len(source.words))
 
 
 def tag_told(
@@ -68,8 +82,28 @@ def tag_told(
         source = max(carrying, key=clause.likeness, default=None)
         if source and clause.likeness(source) >= ALIKE:
             matches.standing.append({**source.match, **clause.match})
+    if not matches.standing:
+        matches.standing.extend(_restatements(tag, summary, sources, rules))
     left_out = bool(named) and not matches.standing
     return matches, named[0].match if left_out else {}
+
+
+def _restatements(
+    tag: str,
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
+) -> Iterator[Place]:
+    """The clauses of a summary that restate a part of a source with a wording of a tag, without one a sign."""
+    parts = _carriers(rules.tags[tag], sources, rules, STOP)
+    if not parts:
+        parts = _carriers(rules.signs[tag], sources, rules, STOP)
+    for start, end, words in _clauses(summary, CLAUSE_END):
+        clause = Clause({"text": summary.raw[start:end], "at": [start, end]}, words)
+        for part in parts:
+            if clause.restates(part):
+                yield {**part.match, **clause.match}
+                break
 
 
 def weakly_said(
@@ -132,11 +166,12 @@ def _carriers(
     named: CompiledPhrases,
     sources: Sequence[ReadText],
     rules: CompiledRules,
+    ends: re.Pattern[str] = CLAUSE_END,
 ) -> list[Clause]:
     """The clauses of the sources in which any of the phrases stands, with the place in its context."""
     carrying = []
     for number, source in enumerate(sources):
-        for clause in _clauses_with(named, source, rules):
+        for clause in _clauses_with(named, source, rules, ends):
             text, at = clause.match["text"], clause.match["at"]
             place = {"text": text, "context": number, "context_at": at}
             carrying.append(Clause(place, clause.words))
@@ -147,22 +182,35 @@ def _clauses_with(
     named: CompiledPhrases,
     read: ReadText,
     rules: CompiledRules,
+    ends: re.Pattern[str] = CLAUSE_END,
 ) -> list[Clause]:
     """The clauses of a text in which any of the phrases stands."""
-    ends = [end.end() for end in CLAUSE_END.finditer(read.raw)]
-    bounds = [0, *ends, len(read.raw)]
-    matches: dict[int, Place] = {}
-    for match in find_matches(named, read, rules).standing:
-        number = bisect_right(ends, match["at"][0])
-        matches.setdefault(number, match)
-    figures = defaultdict(set)
-    for entity in read.entities:
-        if entity.base:
-            number = bisect_right(ends, entity.start)
-            figures[number].add(entity.key)
+    matches = find_matches(named, read, rules).standing
+    if not matches:
+        return []
+    following = iter(matches)
+    match = next(following, None)
     clauses = []
-    for number in list(matches)[:MOST_CLAUSES]:
-        start, end = bounds[number], bounds[number + 1]
-        words = syllable_pairs(normalise(read.raw[start:end]).norm)
-        clauses.append(Clause(matches[number], words | figures[number]))
-    return clauses
+    for _, end, words in _clauses(read, ends):
+        if match and match["at"][0] < end:
+            clauses.append(Clause(match, words))
+        while match and match["at"][0] < end:
+            match = next(following, None)
+    return clauses[:MOST_CLAUSES]
+
+
+def _clauses(
+    read: ReadText,
+    ends: re.Pattern[str],
+) -> Iterator[tuple[int, int, frozenset[str]]]:
+    """Where each clause of a text begins and ends, and its words and figures."""
+    figures = [entity for entity in read.entities if entity.base]
+    start = 0
+    following = 0
+    for end in [*(match.end() for match in ends.finditer(read.raw)), len(read.raw)]:
+        words = set(syllable_pairs(normalise(read.raw[start:end]).norm))
+        while following < len(figures) and figures[following].start < end:
+            words.add(figures[following].key)
+            following += 1
+        yield start, end, frozenset(words)
+        start = end

@@ -48,6 +48,12 @@ _BEHIND = {
 }
 """What stands right behind a value -> what it says of it."""
 
+_LAPSES = re.compile(
+    _JOINT
+    + r"(?:초과|넘|지나|경과)[가-힣]{0,3}면[^.!?;\n0-9]{0,40}?(?:않|못|없|(?<![가-힣])안 |불가|거절|소멸|무효)"
+)
+"""What is denied when a value has passed: after 2 months no claim is taken is the same as within 2 months."""
+
 _AHEAD = {
     LOW: re.compile(r"(?:최소|최저|적어도|하한)\s?(?:는|은|:)?\s?$"),
     HIGH: re.compile(r"(?:최대|최고|최장|상한)\s?(?:는|은|:)?\s?$"),
@@ -66,8 +72,10 @@ _DENIED = re.compile(
 )
 _PAID = re.compile(
     rf"{_PAY}(?:하|되|함|됨|합|됩|한다|된다|해|받|돼|\s?(?:가능|대상|>|[.,;\n]|$))|나옵|나온|나와|받습|받는|받을 수 있"
-    rf"|{_PAY}에 포함"
+    rf"|{_PAY}에 포함|(?:은|는|도) (?:됩|돼|된|됨)"
 )
+_EVEN_IF = re.compile(r"(?:되어|하여|받아|돼|해)도\s")
+"""It says what else holds, not that something is paid: 면제되어도 보험료는 내야 함."""
 
 PAYMENT_WORDS = re.compile(
     rf"(?:{_PAY}|부지급|미지급|미보장|부담보|무효|면책|면제|제외|대상|가능|불가|않|없|나오|나가|받|빠)[가-힣]*"
@@ -83,8 +91,12 @@ STOP = re.compile(rf"[.!?,](?!\d)|[;\n·/|()\[\]■○●▶※]|{_CONNECTIVE}")
 _LINE = re.compile(r"[.!?](?!\d)|[\n■○●▶※]")
 _WORD = re.compile(r"(?<![0-9가-힣])[가-힣]{2,}|[a-z]{2,}")
 _ENDING = re.compile(
-    r"(?:입니다|습니다|합니다|됩니다|으로|에서|부터|까지|에는|에도|로도|으로도|까지도|이며|하고|되고|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
+    "(?:(?:입니|습니|합니|됩니)다"
+    "|(?:하|되|드리|받|주|지|이|시|었|았|였|했|됐)*"
+    "(?:거나|으면|면서|면|으며|며|고|므로|니까|는데|지만|도록|야|서|아|어|여|해|돼|함|됨|임|기|는|은|던|다|요)"
+    "|(?:으로|에서|부터|까지|에는|에도|에게|이나|라도|마다|보다|처럼|로|은|는|이|가|을|를|의|에|와|과|도|만)[서는도만]?)$"
 )
+"""Endings of verbs and particles: what a word is about stands before them."""
 
 _TURN = re.compile(
     r"(?:(?P<customer>고객|가입자|계약자|민원인|customer|client|caller)|상담사|상담원|상담|직원|설계사|agent)"
@@ -93,9 +105,11 @@ _TURN = re.compile(
 )
 """Where somebody begins to speak, in a conversation that says who."""
 
-_RECKONED = re.compile(r"[x×*=+→]\s?$")
-_RECKONED_WITH = re.compile(r"\s?[x×*=+→]")
-"""Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원."""
+_RECKONED = re.compile(
+    r"[x×*=+→]\s?$|[0-9][0-9,.]*\s?[가-힣%]{0,4}(?:에서|보다)\s?[가-힣]{0,2}\s?$"
+)
+_RECKONED_WITH = re.compile(r"\s?[x×*=+→]|(?:에서|보다)\s?[가-힣]{0,2}\s?[0-9]")
+"""Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원, 10회에서 8회로."""
 
 _HEAD = re.compile(r"([^:.\n■○●▶※-]+):(?!\d)[^:.\n■○●▶※]*$")
 """What a line is about, before all of its values: 휴업손해: 1일 200만원, 최대 60일, 대기 3일."""
@@ -107,6 +121,10 @@ _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'’\"”0-9]*['’\"”]")
 
 _NEXT_OF_LIST = re.compile(r"[,·/()+]|(?<=원)과\s")
 """In a list of values what is said at its end is said of all: A 300만원, B 3천만원을 1회 지급."""
+
+
+_TOPIC = re.compile(r"[가-힣][은는]\s")
+"""What has a topic of its own is no item of the list before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +178,7 @@ def statements(
         following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
         words_behind = _words_behind(after, following - entity.end)
         conditions = _conditions(entities, index, start)
-        label = (syllable_pairs(STOP.split(line)[-1]) or words_behind) | conditions
+        label = syllable_pairs(STOP.split(line)[-1]) | words_behind | conditions
         if _RECKONED.search(before) or _RECKONED_WITH.match(after):
             label = frozenset()
         paid, is_direct = _payment_behind(after)
@@ -206,6 +224,8 @@ def _norm(text: str) -> str:
 def _sides(before: str, after: str) -> frozenset[str]:
     sides = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
     sides |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
+    if _LAPSES.match(after):
+        sides.add(DENIED)
     return frozenset(sides)
 
 
@@ -215,7 +235,8 @@ def _payment_behind(after: str) -> tuple[frozenset[str], bool]:
     clause = CLAUSE_END.split(_ASIDE.sub("", after), maxsplit=1)[0]
     for part in _NEXT_OF_LIST.split(clause):
         has_figure = bool(_FIGURE.search(part))
-        if not is_direct and not has_figure:
+        is_next_item = has_figure and not _TOPIC.search(part)
+        if not is_direct and not is_next_item:
             break
         is_direct = is_direct and not has_figure
         side = payment(part + " ")
@@ -233,7 +254,7 @@ def payment(clause: str) -> str | None:
     """
     if _DENIED.search(clause):
         return DENIED
-    return PAID if _PAID.search(clause) else None
+    return PAID if _PAID.search(_EVEN_IF.sub(" ", clause)) else None
 
 
 def syllable_pairs(text: str) -> frozenset[str]:
@@ -241,6 +262,8 @@ def syllable_pairs(text: str) -> frozenset[str]:
     pairs = set()
     for word in _WORD.findall(text):
         stem = _ENDING.sub("", word)
+        if len(stem) < 2:
+            stem = word[:2]
         for index in range(len(stem) - 1):
             pairs.add(stem[index : index + 2])
     return frozenset(pairs)
@@ -261,8 +284,9 @@ def likeness(
 ) -> float:
     """The share of the words, by rarity, that stand around a value too: 0..1.
 
-    The sums are exact: a set has no order, and of equal likeness the first passage counts.
+    A word that no source has counts like one that stands around a single value. The sums are exact: a set has
+    no order, and of equal likeness the first passage counts.
     """
-    total = math.fsum(weights.get(word, 0) for word in words)
+    total = math.fsum(weights.get(word, 1) for word in words)
     shared = math.fsum(weights.get(word, 0) for word in words & statement.words)
     return shared / total if total else 0.0

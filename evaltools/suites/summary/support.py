@@ -50,9 +50,6 @@ MOST_SOURCES = 600
 CLEAR = 0.5
 """Likeness from which two values are surely said of the same item."""
 
-ELSEWHERE = 0.3
-"""Likeness from which another value is called meant, where no word of the summary stands around this one."""
-
 ECHO = 0.2
 """By so much less alike counts what a customer says than what the agent says."""
 
@@ -60,7 +57,16 @@ ABOUT_WITHIN = 12
 """Characters around a figure in which a word calls it an approximation."""
 
 APART = 0.35
-"""A value is called misplaced where its whole item stands around another one, and around itself less by so much."""
+"""By so much a passage is preferred that says the same of a value, as a bound or a payment."""
+
+OTHER_ITEM = 0.5
+"""A value is called misplaced where its item is so much more alike to that of another value of the sources."""
+
+SWAPPED = 0.2
+"""The same of two values that a summary states both, where neither fits better as it stands: the sum of both."""
+
+MOST_COUNTED = 10
+"""Up to so many things of a text a summary may count itself."""
 
 FIGURES = ("amount", "percent", "duration", "age", "count")
 """Kinds of values that texts say of several items."""
@@ -71,8 +77,6 @@ SUMS = ("amount", "percent", "count")
 CHANGE = "the source says the opposite change"
 ITEM = "the source says it of another item"
 NOT_DENIED = "no source says that it is not paid"
-
-EXCESS = re.compile("넘는|넘은|초과")
 
 BOUNDS = frozenset({LOW, HIGH})
 
@@ -138,20 +142,17 @@ class SourceValues:
         return list(denied)[:MOST_SOURCES]
 
     @cached_property
-    def exceeded(self) -> set[str]:
-        """The keys of the sums of which a source says that what goes beyond is not paid."""
-        return {source.entity.key for source in self.compared if self._excess_is_denied(source)}
-
-    @cached_property
     def bare(self) -> dict[str, dict[str, Any]]:
-        """Figures that stand without a unit (1년 안에는 500, 집기 4천): the figure -> the first place."""
+        """Figures without a unit (1년 안에는 500, 집기 4천) and ordinals (9주차): the figure -> its first place."""
         places: dict[str, dict[str, Any]] = {}
         for number, source in enumerate(self.sources):
             for figure in bare_figures(source):
+                place = {"context": number, "context_at": list(figure.span())}
                 digits = _BARE.fullmatch(figure[0])
                 if digits:
-                    place = {"context": number, "context_at": list(figure.span())}
                     places.setdefault(_digits(digits[1]), place)
+                elif figure[0].endswith("차"):
+                    places.setdefault(figure[0].removesuffix("차"), place)
             for numeral in outside_values(_SPOKEN, source):
                 value = hangul_value(numeral[1])
                 if value is not None:
@@ -213,20 +214,18 @@ class SourceValues:
         if statement.entity.kind not in SUMS or DENIED not in statement.sides:
             return ""
         same = self._same_value(statement)
-        if any(DENIED in _all_sides(source) for source in same):
+        if any(self._is_denied_behind(source) for source in same):
             return ""
-        in_words = any(words <= statement.words for words in self.denied)
-        if in_words or statement.entity.key in self.exceeded:
+        if any(words <= statement.words for words in self.denied):
             return ""
         return NOT_DENIED
 
-    def _excess_is_denied(self, source: Statement) -> bool:
-        """Whether the sentence goes on to deny what is beyond a sum: 2만 달러로, 넘는 부분은 보상할 수 없음."""
+    def _is_denied_behind(self, source: Statement) -> bool:
+        """Whether the rest of the sentence denies it, or what is beyond it: 2만 달러로, 넘는 부분은 보상할 수 없음."""
         end = source.entity.end
-        raw = self.sources[source.number].raw
-        behind = SENTENCE_END.split(raw[end : end + AFTER], maxsplit=1)[0]
-        excess = EXCESS.search(behind)
-        return excess is not None and payment(behind[excess.start() :] + " ") == DENIED
+        behind = self.sources[source.number].raw[end : end + AFTER]
+        sentence = SENTENCE_END.split(behind, maxsplit=1)[0]
+        return DENIED in _all_sides(source) or payment(sentence + " ") == DENIED
 
     def instead(self, statement: Statement) -> Statement | None:
         """The sources' own value of the kind at the item of a value that none of them states."""
@@ -235,49 +234,40 @@ class SourceValues:
         best = max(of_kind, key=lambda other: self.alike(statement.words, other), default=None)
         return best if best and self.alike(statement.words, best) else None
 
-    def misplaced(
-        self,
-        statement: Statement,
-        nearest: Statement,
-        stated: Sequence[Statement],
-    ) -> Statement | None:
+    def misplaced(self, statement: Statement, stated: Sequence[Statement]) -> Statement | None:
         """Another value of the kind that the source says of the item, where it does not say this one of it.
 
         Where the summary states that other value too, the two must fit better the other way round.
         """
-        if statement.entity.kind not in FIGURES or nearest.entity.support_only:
+        same = self._same[statement.entity.key]
+        if statement.entity.kind not in FIGURES or same[0].entity.support_only:
             return None
-        label = statement.label
-        own = self.alike(label, nearest)
         best = None
-        is_elsewhere = not self.alike(statement.words, nearest)
-        if not is_elsewhere and own > 1 - APART:
-            return None
-        best_likeness = ELSEWHERE if is_elsewhere else 1.0
+        best_gain = 0.0
+        alternatives = {}
         for candidate in self.compared:
-            if not _is_alternative(statement, candidate):
-                continue
-            candidate_likeness = self.alike(label, candidate)
-            if candidate_likeness < best_likeness:
-                continue
-            if candidate_likeness - own > self._loss(candidate, nearest, stated):
+            if _is_alternative(statement, candidate):
+                alternatives[candidate.entity.key] = candidate
+        for key, candidate in alternatives.items():
+            gain = self._gain(statement, key)
+            needed = OTHER_ITEM
+            told = [other for other in stated if other.entity.key == key]
+            if told and gain > 0:
+                of_other = min(self._gain(other, statement.entity.key) for other in told)
+                gain = gain + of_other if of_other >= 0 else 0
+                needed = SWAPPED
+            if gain >= needed and gain > best_gain:
                 best = candidate
-                best_likeness = candidate_likeness
+                best_gain = gain
         return best
 
-    def _loss(
-        self,
-        candidate: Statement,
-        nearest: Statement,
-        stated: Sequence[Statement],
-    ) -> float:
-        """How much worse the summary's own statement of a candidate's value would fit the nearest's item."""
-        loss = 0.0
-        for other in stated:
-            if other.entity.key == candidate.entity.key:
-                fit = self.alike(other.label, candidate)
-                loss = max(loss, fit - self.alike(other.label, nearest))
-        return loss
+    def _gain(self, statement: Statement, key: str) -> float:
+        """How much better the item of a statement fits another value than its own."""
+        other = max(self.alike(statement.label, source) for source in self._same[key])
+        own = max(
+            self.alike(statement.label, source) for source in self._same[statement.entity.key]
+        )
+        return other - own
 
 
 def support(
@@ -316,7 +306,7 @@ def support(
         if first:
             result.supported.append(shown)
         if relations and not why:
-            other = values.misplaced(statement, nearest, stated)
+            other = values.misplaced(statement, stated)
             if other is not None:
                 why = ITEM
                 shown = {**shown, **place(other)}
@@ -349,6 +339,8 @@ def _without_its_value(
     before = answer[max(entity.start - ABOUT_WITHIN, 0) : entity.start]
     after = answer[entity.end : entity.end + ABOUT_WITHIN]
     source = restated(entity, values.known, is_about(before, after))
+    if source is None and _is_own_count(entity, values):
+        return
     if source is None:
         instead = values.instead(statement)
         if instead is not None:
@@ -362,10 +354,20 @@ def _without_its_value(
         result.look.append({**shown, "why": why})
 
 
+def _is_own_count(entity: Entity, values: SourceValues) -> bool:
+    """Whether a summary counts what the sources list (다섯 가지, 두 번): a small count of what none of them counts."""
+    if entity.kind != "count" or Decimal(entity.value) > MOST_COUNTED:
+        return False
+    return all(source.entity.base != entity.base for source in values.known)
+
+
 def _bare_place(entity: Entity, values: SourceValues) -> dict[str, Any]:
-    """Where a source has the figure of a sum, a share or a count without its unit; {} where none does."""
+    """Where a source has a figure without its unit, or a day of a known year; {} where none does."""
+    if entity.kind == "date":
+        month_and_day = entity.value[-5:].lstrip("0").replace("-0", "-").replace("-", ".")
+        return values.bare.get(month_and_day, {})
     if entity.kind not in SUMS:
-        return {}
+        return values.bare.get(entity.text, {})
     figure = _FIGURE.match(entity.text)
     readings = [_digits(figure[0])] if figure else []
     if entity.kind == "amount":
@@ -416,7 +418,7 @@ def _is_alternative(statement: Statement, candidate: Statement) -> bool:
     if (own.kind, own.base) != (other.kind, other.base) or own.key == other.key:
         return False
     same_bound = statement.sides & BOUNDS == candidate.sides & BOUNDS
-    return same_bound and not other.support_only
+    return same_bound and bool(candidate.label) and not other.support_only
 
 
 def place(statement: Statement) -> dict[str, Any]:

@@ -39,8 +39,8 @@ def promise(answer: str) -> bool:
 
 
 def values(answer: str) -> list[str]:
-    evidence = scored(answer, "1원").scores["summary_accuracy"].evidence
-    return [e["value"] for e in evidence.get("unsupported", [])]
+    evidence = scored(answer, answer).scores["summary_accuracy"].evidence
+    return [e["value"] for e in evidence.get("supported", [])]
 
 
 def unread(answer: str) -> bool:

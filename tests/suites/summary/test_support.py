@@ -402,3 +402,48 @@ def test_a_value_is_of_another_item_only_where_its_whole_item_stands_there() -> 
     source = "입원 수술 특약은 300만원, 통원 특약은 20만원 한도입니다."
     assert whys("통원 특약 300만원", source) == [ITEM]
     assert whys("입원 특약 300만원", source) == []
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("신청은 만기 후 두 달 안에 해야 함", "만기 후 2개월이 지나면 신청이 안 됩니다."),
+        (
+            "피해일부터 3년이 지나기 전에 청구해야 함",
+            "피해일부터 3년이 지나면 청구권이 소멸합니다.",
+        ),
+        ("통원일당은 한 해 8회로 줄어듦", "통원일당은 연 10회에서 연 8회로 줄어듭니다."),
+        ("사진은 두 번 올림, 30만원", "사진을 가입과 만기에 각각 올리시면 30만원입니다."),
+        ("수술은 3월 14일, 30만원", "2024.3.12 골절, 3.14 수술, 30만원"),
+        ("임신 9주 고객, 30만원", "고객은 임신 9주차, 30만원"),
+        (
+            "1년 이내 사망은 50% 지급, 2년 이내 자살은 면책",
+            "1년 이내 사망은 50%를 지급합니다. 자살은 2년 이내 면책.",
+        ),
+        (
+            "배관 수리비 85만원은 지급되지 않음",
+            "배관 수리비 85만원은 손해가 아니므로 지급되지 않았습니다.",
+        ),
+    ],
+)
+def test_the_same_in_another_form_is_right(summary: str, source: str) -> None:
+    assert state(summary, source) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("다섯 번까지 보장, 30만원", "연 4회까지 보장, 30만원"),  # the source counts them, too
+        ("50회까지 보장, 30만원", "30만원을 보장합니다."),  # nobody counts so many himself
+    ],
+)
+def test_a_count_that_is_no_count_of_the_summary_itself_has_no_source(
+    summary: str, source: str
+) -> None:
+    assert evidence(summary, source)["unsupported"]
+
+
+def test_two_values_that_change_places_are_looked_at() -> None:
+    source = "입원 일당은 3만원, 통원 치료비는 1만원입니다."
+    assert ITEM in whys("입원 일당 1만원, 통원 치료비 3만원", source)
+    assert not whys("입원하면 하루 3만원, 통원하면 1만원", source)
