@@ -158,10 +158,6 @@ class Source:
         """(line number, record) of a JSON Lines file."""
         return read_jsonl(self.path, model, self.problems, id_field=id_field)
 
-    def json(self) -> Any:
-        """The JSON value of the whole file."""
-        return read_json(self.path, self.problems)
-
     @cached_property
     def _document(self) -> Any:
         """The file as JSON that is unread so far; one with NaN, or with something wrong, is read."""
@@ -169,7 +165,7 @@ class Source:
             with suppress(msgspec.MsgspecError, ValueError, RecursionError):
                 content = self.path.read_bytes().removeprefix(BOM)
                 return msgspec.json.decode(content, type=msgspec.Raw)
-        return self.json()
+        return read_json(self.path, self.problems)
 
     def part(self, key: str) -> Any:
         """What stands under a dotted key of the file's JSON value, read or unread; None where nothing does."""

@@ -87,16 +87,16 @@ def _agreement_of(
 ) -> dict[str, Any]:
     """The row of one sample, from its final tuples and its label in each seed that has it."""
     tuple_sets = [final for final in finals if not is_null(final)]
-    whole = [_projected(tuples, TUPLE_KEYS[""]) for tuples in tuple_sets]
     row = {
         UNIT: name,
         "n_seeds": len(finals),
-        "tuples_agree": all_equal(whole),
         "labels_agree": all_equal([label for label in labels if not is_null(label)]),
     }
     for suffix, positions in TUPLE_KEYS.items():
         parts = [_projected(tuples, positions) for tuples in tuple_sets]
         row[f"pairwise_f1{suffix}"] = _mean_f1(parts)
+        if not suffix:
+            row["tuples_agree"] = all_equal(parts)
     return row
 
 

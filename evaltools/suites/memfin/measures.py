@@ -146,22 +146,18 @@ def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
 
     The value of a dialogue stands in its first row, null in the others. M2 has its values already.
     """
-    turn_measures = [measure for measure in MEASURES if measure.unit == "turn"]
-    summed: set[str] = set()
-    for measure in turn_measures:
-        for metric in measure.micro.values():
-            summed.update((metric.numerator, metric.denominator))
     by_dialog = units.groupby("dialog_id", sort=False)
-    sums = by_dialog[sorted(summed)].sum().astype(float)
-
     columns: dict[str, pd.Series] = {}
-    for measure in turn_measures:
+    for measure in MEASURES:
+        if measure.unit != "turn":
+            continue
+        takes_part = by_dialog[measure.eligible].sum() > 0
         micro = measure.micro
         for name, mean in measure.macro.items():
-            denominator = sums[micro[name].denominator]
-            ratio = sums[micro[name].numerator] / denominator.where(denominator > 0)
-            columns[mean.denominator] = (sums[measure.eligible] > 0).astype(float)
-            columns[mean.numerator] = ratio
+            numerator = by_dialog[micro[name].numerator].sum().astype(float)
+            denominator = by_dialog[micro[name].denominator].sum().astype(float)
+            columns[mean.denominator] = takes_part.astype(float)
+            columns[mean.numerator] = numerator / denominator.where(denominator > 0)
     first_rows = units.index[~units["dialog_id"].duplicated()]
     values = pd.DataFrame(columns).set_axis(first_rows).reindex(units.index)
     extended = pd.concat([units, values], axis=1)

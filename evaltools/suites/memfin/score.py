@@ -44,20 +44,27 @@ def locate(
     A trace is named as its folder; one of several in a folder as its file. UsageError where a folder holds several
     and `name` is none of their stems, InputError where it holds none.
     """
-    trace = _trace_of_folder(path, name, problems) if path.is_dir() else path
+    trace = _chosen_trace(path, name, problems) if path.is_dir() else path
     require_file(trace, problems)
     files = {"trace": trace}
     if options.lexicon is not None:
         files["lexicon"] = Path(options.lexicon)
-    return Source(name or _name_of(trace), files)
+    folder = trace.resolve().parent
+    has_others = _traces(folder).keys() - {trace.stem}
+    return Source(name or (trace.stem if has_others else folder.name), files)
 
 
-def _trace_of_folder(
+def _traces(folder: Path) -> dict[str, Path]:
+    """The traces in a folder by their stems."""
+    return {trace.stem: trace for trace in sorted(folder.glob(PATTERN))}
+
+
+def _chosen_trace(
     folder: Path,
     name: str | None,
     problems: Problems,
 ) -> Path:
-    traces = {trace.stem: trace for trace in sorted(folder.glob(PATTERN))}
+    traces = _traces(folder)
     if not traces:
         text = "no {pattern} in this folder"
         raise problems.fatal("missing-file", text, pattern=PATTERN, file=folder)
@@ -72,19 +79,10 @@ def _trace_of_folder(
     return traces[name]
 
 
-def _name_of(trace: Path) -> str:
-    """The name of the folder of a trace; that of the file where the folder holds other traces, too."""
-    folder = trace.resolve().parent
-    others = {path.name for path in folder.glob(PATTERN)} - {trace.name}
-    return trace.stem if others else folder.name
-
-
 def runs(path: Path, problems: Problems) -> Sequence[str | None]:
     """The stems of the traces of a folder of several; [None] for a trace that names itself."""
-    traces = sorted(path.glob(PATTERN)) if path.is_dir() else []
-    if len(traces) < 2:
-        return [None]
-    return [trace.stem for trace in traces]
+    traces = _traces(path)
+    return list(traces) if len(traces) > 1 else [None]
 
 
 def sniff(path: Path) -> bool:
@@ -92,7 +90,7 @@ def sniff(path: Path) -> bool:
     dialogue."""
     try:
         if path.is_dir():
-            return any(path.glob(PATTERN))
+            return bool(_traces(path))
         if not path.is_file():
             return False
         record = from_json(first_line(path))

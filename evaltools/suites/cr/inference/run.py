@@ -45,20 +45,7 @@ def run(
     """
     config = plan.config
     require_out(out)
-    folders = {}
-    for key in plan.runs:
-        folder = out / "results" / plan.folder(key)
-        identity = plan.identity(key)
-        put_back(folder)
-        held = identity_of(folder)
-        # not even --fresh replaces what is not of ours
-        require_replaceable(folder, SUITE.runner if held else ())
-        if held != identity and not fresh and any(folder.glob("[!.]*")):
-            raise UsageError(
-                "{folder} holds something that this config did not make; --fresh replaces it",
-                folder=str(folder),
-            )
-        folders[key] = folder
+    folders = _folders(plan, out, fresh)
     if max_cost is not None and config.prices is None:
         raise UsageError("--max-cost needs the [price] of the config")
     model = config.model
@@ -72,6 +59,28 @@ def run(
         fresh=fresh,
     )
     return in_background(_run_all(plan, client, folders, quiet))
+
+
+def _folders(
+    plan: Plan,
+    out: Path,
+    fresh: bool,
+) -> dict[RunKey, Path]:
+    """The folder of every run. UsageError where one holds what this config did not make."""
+    folders = {}
+    for key in plan.runs:
+        folder = out / "results" / plan.folder(key)
+        put_back(folder)
+        held = identity_of(folder)
+        # not even --fresh replaces what is not of ours
+        require_replaceable(folder, SUITE.runner if held else ())
+        if held != plan.identity(key) and not fresh and any(folder.glob("[!.]*")):
+            raise UsageError(
+                "{folder} holds something that this config did not make; --fresh replaces it",
+                folder=str(folder),
+            )
+        folders[key] = folder
+    return folders
 
 
 async def _run_all(
