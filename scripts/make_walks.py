@@ -163,7 +163,6 @@ class Walk:
     commands: Sequence[str]
     reported: str
     know: Sequence[str]
-    more: str = ""
 
 
 COMMON = (
@@ -171,24 +170,6 @@ COMMON = (
     " common: [formats.md](formats.md).",
 )
 CONDITION = "What the file does not say is asked for: `--condition NAME` and `--seed NAME`, once or for each file."
-
-SCORERS = """
-## How our tuple F1 differs from scorers in wide use
-
-| case | gold | predicted | a scorer that | gives | here |
-| --- | --- | --- | --- | ---: | ---: |
-| one right tuple three times | pizza food positive; staff service negative | pizza food positive, three times | counts each copy as a hit (precision 3/3, recall 3/2) | 1.2 | 0.667 |
-| one category, two polarities | pizza food positive; salad food negative | the same two | keeps one polarity a category | 0.5 | 1.0 |
-| a part of the term | battery life laptop positive | battery laptop positive | looks for substrings | 1.0 | 0.0 |
-
-- Predictions are a set: in the first case the one predicted tuple is right and one of two gold tuples is found, so that precision is
-  1, recall 1/2 and F1 = 2 · 1 · ½ / 1½ = 0.667.
-- Tuples are compared whole: in the second case both are right.
-- By (term, polarity) a term must be the term, but for case, blanks and punctuation at its ends. By (category, polarity) the third case
-  has an F1 of 1.0.
-- The gold, fed as the prediction, scores 1 under every key, whatever it repeats (D26 in [decisions.md](decisions.md)). With `--match
-  reference`, the rule of an earlier tool, two implicit tuples of one polarity, predicted rightly, have an F1 by term of 0.667.
-"""
 
 WALKS = {
     "lm-eval": Walk(
@@ -333,8 +314,8 @@ WALKS = {
             "Words of opinions (ASTE, ASQP, ACOS) are no part of a tuple. `conflict` is our `mixed`. Sentences out of scope are"
             " left out. A review of `semeval16` whose opinions are of the whole text is one sample.",
             "A file without any tuple (the test files of SemEval without labels) is no gold and refused.",
+            "Why rescore: [absa-scorers.md](absa-scorers.md).",
         ),
-        SCORERS,
     ),
 }
 
@@ -365,7 +346,7 @@ def page(name: str, walk: Walk) -> str:
             walk.reported.format(values=reported),
             "",
             *(f"- {line}" for line in walk.know),
-            walk.more,
+            "",
             f"Made by `scripts/make_walks.py` on {N} synthetic samples.",
             "",
         ]
