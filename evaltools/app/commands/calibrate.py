@@ -43,10 +43,11 @@ def calibrate(
     labels: Path,
     **options: Any,
 ) -> None:
-    """Hold SCORES of a judge or of rules against LABELS that people gave to some of the cases.
+    """Compare SCORES of a judge or of rules with LABELS of people.
 
-    CSV or JSONL, numbers from 0 to 1: SCORES have case_id, metric, score (summary_scores.csv is such a file), LABELS
-    case_id, metric, label, and maybe rater and stratum. The corrected mean is what people would give all cases.
+    SCORES have the columns case_id, metric, score (summary_scores.csv is such a file), LABELS case_id, metric, label,
+    and maybe rater and stratum. Both are CSV or JSONL, with numbers from 0 to 1. The corrected mean is what people
+    would give all cases. Fewer than 30 labels of a metric: status 3, nothing is written.
     """
     from ..calibrate import calibrate_command
 

@@ -40,7 +40,7 @@ class CheckGroup(SuiteGroup):
 
             check_input(suite, path, options, problems)
 
-        text = f"List every problem of inputs of {suite.title}, write nothing."
+        text = f"Inputs of {suite.title}: list every problem."
         options = suite_options(suite.options, suite.options.free())
         return _check_command(suite.name, text, check_file, options)
 
@@ -72,4 +72,4 @@ def _check_command(
 @click.group(cls=CheckGroup)
 @suite_file_option
 def check() -> None:
-    """Validate inputs: list every problem, write nothing."""
+    """List every problem of input files; write nothing."""

@@ -38,10 +38,10 @@ def compare(
     margin: tuple[str, ...],
     **values: Any,
 ) -> None:
-    """Paired comparison of two runs, or of two sets of seeds.
+    """Is B better than A? Two runs, or two sets of seeds, in pairs.
 
     A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
-    or several runs joined by commas. Takes the options of the suite besides (evaltools score SUITE --help).
+    or several runs joined by commas. The options of the suite are taken too (evaltools score SUITE --help).
     """
     from ..compare import compare_command
 

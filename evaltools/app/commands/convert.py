@@ -59,7 +59,9 @@ def convert(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Write other tools' FILEs as gold or predictions of Conflict Review, or as rows of the suite `table`.
+    """Files of other tools to files of this one.
+
+    They become gold or predictions of Conflict Review, or rows of the suite `table`.
 
     FORMAT: nikl, semeval14, semeval15, semeval16, aste, asqp, tasd, acos (aspect-based sentiment);
     every-eval-ever, inspect, lm-eval, promptfoo, deepeval, ragas, helm (scores of any benchmark).

@@ -14,7 +14,10 @@ from ...core.terminal import echo
 @click.argument("outputs", default="outputs", type=PATH)
 @lang_option
 def gallery(outputs: Path) -> None:
-    """(Re)build index.html, the page that finds, filters and compares all results under OUTPUTS."""
+    """Make index.html of all results under OUTPUTS again.
+
+    The page finds, filters and compares them.
+    """
     from ...core.folders import remove_leftovers
     from ...report.gallery import build
 

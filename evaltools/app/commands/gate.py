@@ -72,9 +72,10 @@ from ..options import decision_option
 )
 @lang_option
 def gate(result: Path, **asked: Any) -> None:
-    """Fail (status 1) unless RESULT, a metrics.json or the folder of a run or aggregate, holds what is asked.
+    """Status 1 unless RESULT holds what is asked, for CI.
 
-    Without any bound or baseline its suite's verdicts must be passes. What is not measured does not pass.
+    RESULT is a metrics.json, or the results folder of a run or an aggregate. Without any bound or baseline the
+    verdicts of its suite must be passes. What is not measured does not pass.
     """
     from .. import gate as work
 

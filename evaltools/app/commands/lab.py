@@ -20,9 +20,9 @@ from ...core.commands import PATH
     help="Folder of the notebooks' copy.",
 )
 def lab(folder: Path, options: tuple[str, ...]) -> None:
-    """Open JupyterLab on a copy of the notebooks, the examples at hand.
+    """Open JupyterLab on a copy of the notebooks.
 
-    A file that is in the folder already is never overwritten: another DIR gets a fresh copy.
+    A file that is in the folder already is never overwritten: another --dir gets a fresh copy.
     Options of JupyterLab are passed on to it, as --port 8889, --no-browser or, in a container whose port is
     published, --ip=0.0.0.0
     """

@@ -86,9 +86,10 @@ from ..suite_commands import RunsCommand
 @study_options
 @quiet_option
 def plan(runs: tuple[str, ...], **values: Any) -> None:
-    """How many samples, for each number of seeds, show a difference, the runs given being the pilot.
+    """How many samples and seeds would show a difference.
 
-    The runs of two conditions (named as for `compare`); or of one, whose seeds then stand in for the other.
+    RUN... are the pilot: the runs of two conditions (named as for `compare`), or of one, whose seeds then stand in
+    for the other.
     """
     from ..plan import plan_command
 

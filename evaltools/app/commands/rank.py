@@ -31,10 +31,10 @@ def rank(
     out: Path,
     **values: Any,
 ) -> None:
-    """Every pair of conditions on one metric: tie groups, and ranks that hold together.
+    """Which condition is best on one metric: ranks and tie groups.
 
-    Writes results/<baseline>_aggregated/ of this metric, with ranks.csv in it; the baseline is the first condition by
-    name.
+    Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ of this metric, with ranks.csv in
+    it; the baseline is the first condition by name.
     """
     from ...core.folders import require_out
     from ...report import study_sentences

@@ -40,7 +40,10 @@ class ReportGroup(SuiteGroup):
 @click.group(cls=ReportGroup)
 @suite_file_option
 def report() -> None:
-    """Numbers, notebook and HTML: results/<run>/ and reports/<run>/."""
+    """Numbers, notebook and HTML page of runs.
+
+    Writes results/<run>/ and reports/<run>/. `evaltools report SUITE --help` lists the options of a suite.
+    """
 
 
 @report.command(cls=RunsCommand)
@@ -62,9 +65,10 @@ def seeds(
     margin: tuple[str, ...],
     **values: Any,
 ) -> None:
-    """Aggregate runs named <run_id>__seed<N>_<mode> over seeds, and compare the run_ids.
+    """Means over seeds, and conditions compared (any suite).
 
-    Takes the options of the suite besides (evaltools report SUITE --help).
+    RUN... are named <run_id>__seed<N>_<mode>; runs of one run_id are seeds of one condition. The options of the suite
+    are taken too (evaltools report SUITE --help).
     """
     from ...core.names import find_runs
     from ...report.run_groups import suite_of_run

@@ -32,7 +32,7 @@ def rerun(
     metrics: Path | None,
     **costly: Any,
 ) -> None:
-    """Make the results of MANIFEST (a manifest.json) again.
+    """Make the results of a manifest.json again and compare.
 
     Status 4 where an input, the policy or a number is not the same, each of which is named. What would be sent or
     spent (a judge) is not taken from the manifest, but from options of the suite given here.

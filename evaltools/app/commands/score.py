@@ -49,4 +49,7 @@ class ScoreGroup(SuiteGroup):
 @click.group(cls=ScoreGroup)
 @suite_file_option
 def score() -> None:
-    """Numbers only, no notebook: results/<run>/."""
+    """Numbers of runs, without notebook and page.
+
+    Writes results/<run>/. `evaltools score SUITE --help` lists the options of a suite.
+    """

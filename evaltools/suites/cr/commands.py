@@ -40,7 +40,10 @@ def scorecards(
     on_error: OnError,
     quiet: bool,
 ) -> None:
-    """Write the scorecards of a file of runner outputs (or of a run folder)."""
+    """Write the scorecards of runner outputs.
+
+    OUTPUTS is a file outputs.jsonl or a run folder.
+    """
     from .score import write_scorecards
 
     problems = Problems(on_error)
@@ -97,7 +100,10 @@ def run_cr(
     resume: bool,
     quiet: bool,
 ) -> None:
-    """Run a model over texts as CONFIG says: outputs of every condition and seed, to be scored."""
+    """Run a model over texts as CONFIG (TOML) says.
+
+    Writes the outputs of every condition and seed, to be scored (docs/run-your-own-model.md).
+    """
     from .inference.plan import plan
     from .inference.run import run
 

@@ -27,9 +27,12 @@ class CrOptions(SuiteOptions):
         description="How tuples are matched: spec, reference, or switches as in spacing=collapse,implicit=set,"
         "pairless=zero (docs/decisions.md, D5, D6, D26).",
     )
-    stop_terms: tuple[str, ...] = Field(STOP_TERMS, description="Terms that are no valid aspect.")
+    stop_terms: tuple[str, ...] = Field(
+        STOP_TERMS,
+        description="Terms that are no valid aspect (repeatable; they replace the default list).",
+    )
     allowlist: tuple[str, ...] = Field(
-        ALLOWLIST, description="Valid aspects even if of one character or stop terms."
+        ALLOWLIST, description="Valid aspects even if of one character or stop terms (repeatable)."
     )
     gold: Path | None = Field(
         None,

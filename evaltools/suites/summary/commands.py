@@ -61,7 +61,7 @@ QUESTIONS = {
 
 
 def check_rules(path: Path, problems: Problems) -> None:
-    """Validate rule files: list every problem, write nothing."""
+    """Rule files of summaries: list every problem."""
     from .rules import read_rules
 
     read_rules(path, problems)
@@ -119,10 +119,10 @@ def label(
     wanted: Path | None,
     lang: str,
 ) -> None:
-    """Write a page on which people label CASES of summaries, offline, by keyboard or on a phone,
-    blind to judge and rules.
+    """Make a page on which people label summaries, offline.
 
-    It downloads the labels as CSV for `evaltools calibrate` and `report summary --labels`.
+    It works by keyboard and on a phone and shows no score of judge or rules. It downloads the labels as CSV for
+    `evaltools calibrate` and `report summary --labels`.
     """
     speak(lang)
     inputs = [cases, wanted] if wanted else [cases]
