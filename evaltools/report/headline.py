@@ -220,20 +220,16 @@ def _groups(
     records = _as_differences(rows)
     records.sort(key=lambda row: not row["primary"])
     scaled_rows = by_scale(records, study.metrics, differences=True)
-    groups: list[Group] = []
-    for dim in (False, True):
-        heading = say("No verdict: too few units, or not measured") if dim else ""
+    undecided = say("No verdict: too few units, or not measured")
+    groups = []
+    for dim, heading in ((False, label), (True, undecided)):
         for scaled in scaled_rows:
             members = [row for row in scaled.rows if _is_undecided(row) == dim]
             if not members:
                 continue
             shown = [_difference_row(study, row, scaled.scale) for row in members]
-            # the first group names the candidate, the first of the undecided says that they are
-            above = heading
-            if not groups and not dim:
-                above = label
-            groups.append(Group(above, scaled.scale, shown, dim))
-            heading = ""
+            groups.append(Group(heading, scaled.scale, shown, dim))
+            heading = ""  # stands above the first of them only
     return groups
 
 

@@ -123,18 +123,21 @@ def _with_content(cells: Sequence[Any]) -> list[Any]:
     """The cells without sections whose code shows nothing: their heading, words and code. A title stays."""
     left_out = set[int]()
     for index, cell in enumerate(cells):
-        level = _level(cell)
-        if level < 2:
+        if _level(cell) < 2:
             continue
-        section = [index]
-        for below in range(index + 1, len(cells)):
-            if 0 < _level(cells[below]) <= level:
-                break
-            section.append(below)
-        code = [cells[below] for below in section if cells[below].cell_type == "code"]
-        if code and not any(_shows(cell) for cell in code):
+        section = _section(cells, index)
+        code = [cells[place] for place in section if cells[place].cell_type == "code"]
+        if code and not any(map(_shows, code)):
             left_out.update(section)
     return [cell for index, cell in enumerate(cells) if index not in left_out]
+
+
+def _section(cells: Sequence[Any], start: int) -> range:
+    """The places of a heading and of what stands below it, up to the next heading of its level or above."""
+    for place in range(start + 1, len(cells)):
+        if 0 < _level(cells[place]) <= _level(cells[start]):
+            return range(start, place)
+    return range(start, len(cells))
 
 
 def _finding_first(cells: list[Any]) -> list[Any]:

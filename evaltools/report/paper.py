@@ -75,7 +75,9 @@ def table(study: Study) -> pd.DataFrame:
     differ between rows). A candidate's value is `Strong` where its verdict is better; MARK stands after a difference
     whose p, adjusted in the family, is within the level.
     """
-    estimates = views.estimates(study, metrics_of_table(study))
+    names = metrics_of_table(study)
+    by_metric = views.estimates(study, names).set_index("metric", drop=False)
+    estimates = by_metric.loc[names]
     texts = plain_estimates(estimates, resampling=study.resampling).to_dict("records")
     comparisons = {}
     for row in views.comparison(study, headline=False).to_dict("records"):
@@ -102,18 +104,15 @@ def table(study: Study) -> pd.DataFrame:
 
 
 def _without_repetition(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows by metric, each named once, without the columns that are empty or the same in all rows."""
-    metric_index, _ = pd.factorize(rows["metric"])
-    order = metric_index.argsort(kind="stable")
-    frame = rows.iloc[order].reset_index(drop=True)
-    is_repeated = frame["metric"].duplicated()
+    """The rows, each metric named once, without the columns that are empty or the same in all rows."""
+    is_repeated = rows["metric"].duplicated()
     dropped = []
-    for column in frame:
-        is_same = column in ("condition", "n", "seeds") and frame[column].nunique() == 1
-        if is_same or not any(frame[column]):
+    for column in rows:
+        is_same = column in ("condition", "n", "seeds") and rows[column].nunique() == 1
+        if is_same or not any(rows[column]):
             dropped.append(column)
-    frame.loc[is_repeated, "metric"] = ""
-    return frame.drop(columns=dropped)
+    rows.loc[is_repeated, "metric"] = ""
+    return rows.drop(columns=dropped)
 
 
 def _means(study: Study) -> bool:

@@ -33,26 +33,11 @@ def csv(frame: pd.DataFrame) -> str:
     return frame.to_csv(index=False, lineterminator="\n")
 
 
-def aggregated_csv(study: Study, condition: str) -> str:
-    """The content of aggregated_mean_std.csv; with several conditions the column `condition` comes first."""
-    frame = aggregated_frame(study.aggregates[condition])
-    if study.comparisons:
-        frame.insert(0, "condition", condition)
-    return csv(frame)
-
-
 def comparison_csv(study: Study) -> str:
     """The content of comparison.csv: every candidate against the baseline."""
     tables = [compared.table for compared in study.comparisons.values()]
     rows = pd.concat(tables, ignore_index=True)
     return csv(rows[list(COMPARISON_COLUMNS)])
-
-
-def aggregated_markdown(study: Study, condition: str) -> str:
-    """The content of aggregated_mean_std.md."""
-    table = markdown_table(aggregated_frame(study.aggregates[condition]))
-    n = len(study.conditions[condition])
-    return f"# {condition} over {n} seed(s)\n\n{table}\n`{study.signature}`\n"
 
 
 def result_folders(path: Path) -> list[Path]:
@@ -83,11 +68,10 @@ def save_study(
         targets[condition] = aggregate_folder(out, condition)
         _require_target(targets[condition], study)
     for condition, target in targets.items():
-        relative = {}
-        for run, folder in folders.items():
-            relative[run] = os.path.relpath(folder, target)
         since = started.isoformat(timespec="seconds")
-        manifest = study_manifest(study, condition, since, seconds, relative)
+        manifest = study_manifest(study, condition, since, seconds)
+        places = [os.path.relpath(folders[run], target) for run in manifest.runs]
+        manifest = manifest.model_copy(update={"folders": places})
         with whole_folder(target) as folder:
             for file, text in _texts(study, condition).items():
                 write_text(folder / file, text)
@@ -104,12 +88,17 @@ def aggregate_folder(out: Path, condition: str) -> Path:
 
 
 def _texts(study: Study, condition: str) -> dict[str, str]:
-    """File -> text of the tables of a condition."""
+    """File -> text of the tables of a condition; with several conditions the column `condition` comes first."""
+    means = aggregated_frame(study.aggregates[condition])
+    n_seeds = len(study.conditions[condition])
+    lines = markdown_table(means)
+    if study.comparisons:
+        means.insert(0, "condition", condition)
     agreement = study.agreement[study.agreement["condition"] == condition]
     texts = {
-        "aggregated_mean_std.csv": aggregated_csv(study, condition),
+        "aggregated_mean_std.csv": csv(means),
         "agreement.csv": csv(agreement),
-        "aggregated_mean_std.md": aggregated_markdown(study, condition),
+        "aggregated_mean_std.md": f"# {condition} over {n_seeds} seed(s)\n\n{lines}\n`{study.signature}`\n",
     }
     if condition == study.baseline and study.is_ranked:
         texts["ranks.csv"] = csv(study.rank())
@@ -146,9 +135,8 @@ def study_manifest(
     condition: str,
     started: str,
     seconds: float,
-    folders: Mapping[str, str],
 ) -> Manifest:
-    """The manifest of one condition of a study. `folders`: run -> where its result stands, from the condition's own."""
+    """The manifest of one condition of a study, without the folders of its runs."""
     first = study.results[0].manifest
     runs = list(study.conditions[condition].values())
     members = []
@@ -187,7 +175,6 @@ def study_manifest(
         primary=study.declared or "",
         margin=dict(study.margin),
         runs=[run.name for run in runs],
-        folders=[folders[run.name] for run in runs],
         inputs=inputs,
         members=members,
         signature=study.signature,
