@@ -147,11 +147,6 @@ class Manifest(Member):
                 return entry
         return None
 
-    def path_of(self, role: str) -> Path | None:
-        """Where the input of a role was; None where there was none."""
-        entry = self.input_of(role)
-        return Path(entry.path) if entry else None
-
     @property
     def incomplete(self) -> bool:
         """Samples that the gold names are missing, or records were left out."""

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.errors import InputError, Problems
 from ...core.files import atomic, write_text
 from ...core.metric import Metric
-from .read import read_override
 
 if TYPE_CHECKING:
     from ...report.run import Run
 
 
-def override_numbers(run: Run) -> dict[str, float]:
-    """All numbers of override_gate_debug_summary.json under override_* names; {} where there is none to be read.
-
-    The debate override is switched off in Conflict Review (seed cr_metrics_spec 6).
-    """
-    path = run.manifest.path_of("override_gate")
-    if path is not None:
-        with suppress(InputError):  # reported when the run was scored
-            return read_override(path, Problems("skip"))
-    return {}
-
-
 def structural_metrics(run: Run) -> dict[str, Any]:
     """One row: the run, every metric by name, override_*, eval_semver and eval_policy_hash; None is not measured.
 
-    Counts are whole numbers.
+    Counts are whole numbers. The debate override is switched off in Conflict Review (seed cr_metrics_spec 6):
+    its numbers are those of its file where there is one.
     """
     counts = set()
     for metric in run.metrics:
@@ -46,7 +32,7 @@ def structural_metrics(run: Run) -> dict[str, Any]:
         row[name] = value
         if name in counts and value is not None:
             row[name] = int(value)
-    row |= override_numbers(run)
+    row |= run.data.attrs.get("override", {})
     row["eval_semver"] = run.policy["eval_semver"]
     row["eval_policy_hash"] = run.policy["eval_policy_hash"]
     return row

@@ -201,6 +201,7 @@ def score(
     _report_gold(units, unknown, run, problems)
     units = with_override(units, override)
     units.attrs["rows"] = {run.role: lines}
+    units.attrs["override"] = override
     if run.gold is not None:
         units.attrs["rows"]["gold"] = len(known_gold)
     return units
