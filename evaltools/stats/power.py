@@ -95,9 +95,8 @@ def plan(
     """How many samples find a difference: CONTRACT, a row a number of seeds.
 
     `conditions`: one or two, each seed -> units frame. `difference`: how much better the candidate
-    truly is, in units of the metric. `trials`: numbers of trials of a sample to plan for, a row
-    each; or `cluster_size`: of samples in a cluster; None is as many as here. `done(name)` is
-    called after each row.
+    truly is, in units of the metric. `trials`, `cluster_size`: numbers of trials of a sample, or of
+    samples in a cluster, to plan for. `done(name)` is called after each row.
 
     - `samples`: the least number under every seed, the same for both conditions, for which `power`
       of the simulated studies find it, as the primary metric at the level of `resampling`. Null
@@ -107,7 +106,6 @@ def plan(
     - `samples_low`, `samples_high`: what the pilot leaves open, in LIKELY of the cases; null: no bound.
     - `calls` = seeds * samples * rows_per_sample, for one condition.
     - `rows_per_sample`: rows of a sample, on average (trials, turns, samples of a cluster).
-    - `trials`, `cluster_size`: null where none was asked for.
 
     Studies of more than LARGE samples have the normal approximation (`approximate`). Raises
     UsageError as `pilot`, `Pilot.require` and `within_units` do, and for settings out of range.
@@ -123,31 +121,36 @@ def plan(
     """
     resampling = resampling or Resampling()
     goal = Goal(difference, power, resampling.confidence)
-    asked = {TRIALS: trials, CLUSTER_SIZE: cluster_size}
-    sizes = {kind: numbers for kind, numbers in asked.items() if numbers is not None}
+    sizes = _asked({TRIALS: trials, CLUSTER_SIZE: cluster_size})
     _require_settings(goal, seeds, sizes)
-    first = pilot(
-        conditions,
-        table,
-        unit,
-        metric,
-        resampling,
-    )
+    first = pilot(conditions, table, unit, metric, resampling)
     first.require(difference, unit)
-    of_pilot = _Planning(
-        _with_known_seeds(first),
-        likely(first, resampling.seed),
-        goal,
-        resampling,
-    )
-    rows = []
+    known = _with_known_seeds(first)
+    of_pilot = _Planning(known, likely(first, resampling.seed), goal, resampling)
+    rows: list[dict[str, float]] = []
     for planning in _sizes(of_pilot, conditions, table, unit, sizes):
-        planning.pilot.require(difference, unit)
         for k in dict.fromkeys(seeds):
             rows.append(_row(planning, k))
             done(f"{k} seeds")
+    return _as_frame(rows, _rows_per_sample(conditions, unit))
+
+
+def _asked(sizes: Mapping[str, Sequence[int] | None]) -> Sizes:
+    """The sizes for which there are numbers."""
+    asked = {}
+    for kind, numbers in sizes.items():
+        if numbers is not None:
+            asked[kind] = numbers
+    return asked
+
+
+def _as_frame(
+    rows: Sequence[Mapping[str, float]],
+    rows_per_sample: float,
+) -> pd.DataFrame:
+    """The rows of a plan with its calls; `rows_per_sample` of the pilot."""
     frame = pd.DataFrame(rows, columns=list(CONTRACT))
-    frame["rows_per_sample"] *= _rows_per_sample(conditions, unit)
+    frame["rows_per_sample"] *= rows_per_sample
     frame["calls"] = np.ceil(frame["seeds"] * frame["samples"] * frame["rows_per_sample"])
     whole = ["samples", "samples_low", "samples_high", "calls", "trials", "cluster_size"]
     return frame.astype(dict.fromkeys(whole, "Int64"))
@@ -176,9 +179,11 @@ def _sizes(
     )
     for size in dict.fromkeys(numbers):
         planned = here.planned(planning.pilot.components, size)
+        of_size = planning.pilot.varying(planned)
+        of_size.require(planning.goal.difference, unit)
         yield replace(
             planning,
-            pilot=planning.pilot.varying(planned),
+            pilot=of_size,
             others=likely_here.planned(planning.others, size),
             columns={kind: size},
             rows_per_sample=size / here.size,

@@ -66,6 +66,29 @@ def aggregate(
          metric  value  n_seeds  min   max
     0  accuracy  0.625        2  0.5  0.75
     """
+    estimates = {}
+    for name, rows in _in_groups(conditions, table, unit, resampling).items():
+        runs = conditions[name]
+        known = (estimates_of_runs or {}).get(name, {})
+        for k, of_seed in rows[rows["n_seeds"] == 1].groupby("first_seed"):
+            # what is measured in one seed alone has the interval of its run
+            seed = in_order(runs)[k]
+            of_run = known.get(seed)
+            if of_run is None:
+                of_run = estimate_run(runs[seed], table, unit, resampling)
+            intervals = of_run.set_index("metric").loc[of_seed["metric"], INTERVAL]
+            rows.loc[of_seed.index, INTERVAL] = intervals.to_numpy()
+        estimates[name] = _finished(rows, name, runs, unit)
+    return estimates
+
+
+def _in_groups(
+    conditions: Mapping[str, Runs],
+    table: MetricTable,
+    unit: str,
+    resampling: Resampling,
+) -> dict[str, pd.DataFrame]:
+    """The rows of each condition in the order of the table, made group by group of metrics."""
     frames: list[pd.DataFrame] = []
     for runs in conditions.values():
         frames += runs.values()
@@ -84,21 +107,7 @@ def aggregate(
             for name, of_group in _group_rows(cells, resampling).items():
                 of_group = of_group.set_index(pd.Index(metrics))
                 rows.setdefault(name, []).append(of_group)
-
-    estimates = {}
-    for name, runs in conditions.items():
-        of_condition = pd.concat(rows[name]).sort_index()
-        known = (estimates_of_runs or {}).get(name, {})
-        for k, of_seed in of_condition[of_condition["n_seeds"] == 1].groupby("first_seed"):
-            # what is measured in one seed alone has the interval of its run
-            seed = in_order(runs)[k]
-            of_run = known.get(seed)
-            if of_run is None:
-                of_run = estimate_run(runs[seed], table, unit, resampling)
-            intervals = of_run.set_index("metric").loc[of_seed["metric"], INTERVAL]
-            of_condition.loc[of_seed.index, INTERVAL] = intervals.to_numpy()
-        estimates[name] = _finished(of_condition, name, runs, unit)
-    return estimates
+    return {name: pd.concat(of_groups).sort_index() for name, of_groups in rows.items()}
 
 
 def _finished(
