@@ -36,8 +36,7 @@ def require_file(path: Path, problems: Problems) -> None:
     with path.open("rb") as f:
         start = f.read(4)
     if not start:
-        text = "the file is empty; expected one JSON object a line"
-        raise problems.fatal("empty-file", text, file=path)
+        raise problems.fatal("empty-file", "the file is empty", file=path)
     for mark, encoding in FOREIGN.items():
         if start.startswith(mark):
             text = "the file is {encoding}; expected text in UTF-8"

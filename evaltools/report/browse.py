@@ -156,7 +156,7 @@ def browse_differences(
     """A browser of the units whose value of a metric differs, the largest influence on the difference first.
 
     Each unit has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
-    the seeds say so. A table where the suite has no cards. `share`: how many browsers share the room of the page.
+    the seeds say so. A table where the suite has no cards. Its `frame` has a row a unit. `share`: how many browsers share the room of the page.
     """
     about = study.metric(metric)
     title = titled(about.shown_title, about.better)
@@ -165,8 +165,9 @@ def browse_differences(
     if changed.empty:
         return no_rows(say("{metric}: samples that differ", metric=caption))
     views = sample_views(study)
+    units = differing(study.changes(metric, candidate))
     if not views:
-        return table(changed.reset_index(), caption=caption)
+        return replace(table(units, caption=caption), frame=units)
     sides = _sides(study, candidate)
     ids = changed.index.to_series()
     ways = []
@@ -187,12 +188,13 @@ def browse_differences(
             )
         )
     layout = _compared_layout(views[0], sides)
-    return samples(
+    shown = samples(
         ways,
         layout,
         caption=caption,
         share=share,
     )
+    return replace(shown, frame=units)
 
 
 def change_sizes(

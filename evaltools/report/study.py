@@ -446,13 +446,16 @@ class Study(Numbers):
         """The units whose value of a metric (by default the primary) differs between baseline and candidate.
 
         The largest influence on the difference comes first; of each unit the gold and what both conditions made of
-        it, side by side, with how many of the seeds say so. Without `candidate`, a browser of each. `share`: how
-        many browsers share the room of the page, by default these.
+        it, side by side, with how many of the seeds say so. Without `candidate`, a browser of each. `.frame` of what
+        it gives holds the units of one candidate: their values on both sides, the change, and its influence. `share`:
+        how many browsers share the room of the page, by default these.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
         >>> "no_memory, 3 seeds" in cmp.samples("tuple_f1_s2_refpol").html
         True
+        >>> cmp.samples("tuple_f1_s2_refpol").frame["text_id"].head(2).tolist()
+        ['review-023', 'review-034']
         """
         metric = metric or self.primary
         names = self.candidates
@@ -461,7 +464,8 @@ class Study(Numbers):
         if not names:
             return no_rows("Differences")
         share = share or len(names)
-        return stack(browse_differences(self, metric, name, share) for name in names)
+        browsers = [browse_differences(self, metric, name, share) for name in names]
+        return browsers[0] if len(browsers) == 1 else stack(browsers)
 
     def each(self, show: Callable[[Any], Any]) -> Any:
         """What `show` makes of a run; of several runs one below the other, folded under their names but the first."""

@@ -120,6 +120,9 @@ def require_declared(
                 name=name,
                 size=f"{size:g}",
             )
+    targets = {metric.name: metric.alias_of or metric.name for metric in compiled.metrics}
+    if len({targets[name] for name in margin}) < len(margin):
+        raise UsageError("margin: a metric and its aliases can have one margin only")
     if margin and confidence <= 0.5:
         raise UsageError(
             "a margin needs intervals of more than 50%, not {level:.0%}", level=confidence

@@ -160,6 +160,7 @@ WRONG = {
     ): "margin of fix_rate_refpol: expected a finite number above 0",
     ("--margin", "zz=1"): "margin: no metric 'zz'",
     ("--margin", "net_gain=1", "--margin", "net_gain=2"): "a metric can have one margin only",
+    ("--margin", "net_gain=1", "--margin", "net_gain_refpol=2"): "its aliases can have one margin",
     ("--margin", "net_gain=1", "--confidence", ".5"): "a margin needs intervals of more than 50%",
 }
 
