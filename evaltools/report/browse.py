@@ -156,7 +156,8 @@ def browse_differences(
     """A browser of the units whose value of a metric differs, the largest influence on the difference first.
 
     Each unit has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
-    the seeds say so. A table where the suite has no cards. Its `frame` has a row a unit. `share`: how many browsers share the room of the page.
+    the seeds say so. A table where the suite has no cards. `frame`: a row a unit. `share`: how many browsers share the
+    room of the page.
     """
     about = study.metric(metric)
     title = titled(about.shown_title, about.better)
