@@ -535,8 +535,7 @@ def test_verdicts_have_their_words_and_colours(open_page: Any, tmp_path: Path) -
     colours = [chip.get_attribute("class").split()[-1] for chip in chips.all()[:4]]
     assert colours == ["et-good", "et-good", "et-error", "et-warning"]
     titles = [chip.get_attribute("title") for chip in chips.all()[:4]]
-    assert titles[0] == "against no_memory"
-    assert titles[3] == "against no_memory: too few units to judge" and "margin" in titles[1]
+    assert titles == ["against no_memory"] * 4
 
 
 def test_a_folded_aggregate_is_found_by_its_name_and_its_link(
