@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 from pydantic import Field
 from pydantic_core import from_json
 
@@ -15,7 +14,7 @@ from ..core.language import Message
 from ..core.records import fitted, short
 from .directions import higher_is_better
 from .rows import Row, Score, Scored, Unfit, but_got, mapping, number
-from .source import Records, Source, unread
+from .source import Records, Source
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -169,27 +168,13 @@ def _members(
 def _member(log: zipfile.ZipFile, name: str) -> Any:
     """The JSON value of a member of the zip."""
     try:
-        return _fields_in_use(_unpacked(log, name))
+        return from_json(_unpacked(log, name))
     except Unfit:
         raise
     except ValueError as error:
         raise Unfit(name, "not JSON: {reason}", reason=str(error)) from None
     except Exception as error:  # noqa: BLE001 - every kind of compression has errors of its own
         raise Unfit(name, "cannot be read: {reason}", reason=str(error)) from None
-
-
-def _fields_in_use(data: bytes) -> Any:
-    """A JSON object without the fields that no model here has: events and messages are most of it."""
-    raw = msgspec.Raw(data)
-    fields = unread(raw, dict[str, msgspec.Raw])
-    if fields is None:
-        return from_json(data)  # JSON with NaN, or none
-    in_use = {**LogSample.model_fields, **Header.model_fields}
-    content: dict[str, Any] = {}
-    for name in in_use:
-        if name in fields:
-            content[name] = from_json(bytes(fields[name]))
-    return content
 
 
 def _unpacked(log: zipfile.ZipFile, name: str) -> bytes:
