@@ -64,17 +64,23 @@ def evaluate(
 ) -> Run:
     """Score one run and estimate every metric of its suite.
 
-    `suite`: the name of a suite, or one (`et.jsonl_suite`). `run`: a run folder, a file, "example:NAME" for a bundled
-    one, or data in memory: a DataFrame (or anything with `__arrow_c_stream__`) or a list of dicts, records as in the
-    suite's file. `name`: instead of the folder's or file's; "data" for data in memory. `n_resamples`, `confidence`,
-    `ci` and `seed` set the intervals, as does `resampling`. `on_error`: "fail" on records that cannot be used, or
-    "skip" (left out, counted, reported). `metrics`: a Python file with METRICS of one's own. `options`: those of the
-    suite, `help(et.options("cr"))` lists them; of a file that is an option, its records in memory do as well.
+    suite: "cr", "memfin", "summary", "table", an installed one, or a suite itself (`et.jsonl_suite`).
+    run: a run folder, a file, "example:NAME" for a bundled one, or data in memory: a DataFrame (or
+        anything with `__arrow_c_stream__`) or a list of dicts, records as in the suite's file.
+    name: instead of the folder's or file's; data in memory are called "data".
+    out: the folder under which results/<run>/ is written. None writes nothing. What is complete and
+        current there (same inputs by hash, policy, resampling, versions) is read, unless `fresh`.
+    n_resamples: bootstrap resamples, 100 or more (default 10,000). confidence: level of the intervals,
+        between 0 and 1 (0.95). ci: "auto", "bca" or "percentile". seed: of the resampling (0).
+        `resampling` sets all four at once.
+    on_error: "fail" on records that cannot be used, or "skip" (left out, counted, reported).
+    workers: `et.Workers(2)` uses two processes.
+    metrics: a Python file with METRICS of your own (docs/extending.md).
+    options: those of the suite; `help(et.options("cr"))` lists them. In the place of an input file, such
+        as `gold`, they take records in memory too.
 
-    With `out`, the files of `results/<run>/` are written there, and read instead of made again when they are complete
-    and current (same inputs by hash, same policy, same resampling, same versions) unless `fresh`.
-
-    Raises InputError for input that cannot be used, UsageError for options that make no sense.
+    A value that is not measured is null. Raises InputError for input that cannot be used, with file, line
+    and field, and UsageError for options that make no sense.
 
     >>> import evaltools as et
     >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed", protocol="cr_v1")

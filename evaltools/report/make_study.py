@@ -105,14 +105,18 @@ def study(
 ) -> Study:
     """Several runs together: means over seeds, and every condition compared with the baseline.
 
-    `runs`: results, results folders, what `evaluate` takes, or the common prefix <run_id> of folders named
-    <run_id>__seed<N>_<mode>; a file or data that hold several runs stand for all of them. Runs so named are seeds of
-    the condition run_id; others are systems of one run each, the first given being the baseline unless `baseline` says
-    otherwise. `primary` names the metric that is tested alone (default: the suite's), `margin` gives for metrics the
-    largest difference that does not matter: equivalence within it is tested. `suite` (default: what the inputs look
-    like) and `settings` (resampling, n_resamples, confidence, ci, seed, metrics, on_error, workers, fresh, options of
-    the suite) are those of `evaluate`; `name` is that of the study. With `out`, writes results/<run>/ for every run that
-    is scored and results/<condition>_aggregated/ for every condition.
+    runs: a list of results, results folders or what `evaluate` takes, or the common prefix <run_id> of
+        folders named <run_id>__seed<N>_<mode>, which are the seeds of the condition run_id. A file or
+        data that hold several runs stand for all of them. Other runs are conditions of one run each.
+    baseline: the condition that the others are compared with. Default: the first by name, or without
+        seeds the first given.
+    primary: the metric that is tested alone (default: the suite's).
+    margin: metric -> the largest difference that does not matter, in the metric's own unit; equivalence
+        within it is tested.
+    name: of the study. suite: default is what the inputs look like.
+    out: the folder under which results/<run>/ and results/<condition>_aggregated/ are written.
+    settings: n_resamples, confidence, ci, seed, resampling, metrics, on_error, workers, fresh and the
+        options of the suite, as in `evaluate`.
 
     Raises InputError and UsageError as `evaluate` does, and UsageError for runs that cannot be put together.
 
@@ -168,11 +172,16 @@ def compare(
 ) -> Study:
     """Paired comparison of two runs, of two sets of seeds, or of two lists of numbers.
 
-    `baseline`, `candidate`: a result, several results (seeds of one condition), or a text as on the command line: a
-    run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>), or several joined by
-    commas. Two Series pair by their index, two lists of numbers by position; their metric is called "value", with the
-    limits `bounds` and the direction `better`. `suite`, `primary`, `margin` and `settings` are those of `study`.
-    UsageError where a side holds several conditions or nothing is found.
+    baseline, candidate: a result, a list of results (seeds of one condition), or a text as on the command
+        line: a run, a results folder, a run_id (the common prefix of folders <run_id>__seed<N>_<mode>), or
+        several joined by commas. Or two Series, paired by their index, or two lists of numbers, paired by
+        position; their metric is called "value".
+    bounds, better: of two lists: the least and the greatest value, and "higher" or "lower".
+    margin: as in `study`; of two lists one number will do.
+    suite, primary, settings: as in `study`.
+
+    The result is a `Study` of two conditions: its differences are candidate less baseline, null where a
+    side was not measured. UsageError where a side holds several conditions or nothing is found.
 
     >>> import evaltools as et
     >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")

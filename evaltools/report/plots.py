@@ -75,6 +75,10 @@ class RunPlots:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
 
         UsageError for a metric that is no difference.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> ax = run.plot.paired("delta_f1_refpol").axes[0]
         """
         from .figures import paired
 
@@ -106,7 +110,12 @@ class RunPlots:
         return None
 
     def spread(self, *metrics: str) -> Any:
-        """How the values of single units are spread, a histogram a metric (default: the primary one)."""
+        """How the values of single units are spread, a histogram a metric (default: the primary one).
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> ax = run.plot.spread("tuple_f1_s1_refpol", "tuple_f1_s2_refpol").axes[0]
+        """
         from .figures import distribution
 
         run = self._run

@@ -324,6 +324,11 @@ class Study(Numbers):
 
         `metric`: by default the primary one. Columns: condition, value, ci_low, ci_high, rank_low, rank_high, group.
         UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
+
+        >>> import evaltools as et
+        >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
+        >>> list(cmp.rank("fix_rate_refpol")["condition"])
+        ['with_memory', 'no_memory']
         """
         if len(self.conditions) == 1:
             raise UsageError("one condition only ({name}): nothing to rank", name=self.baseline)
@@ -338,8 +343,18 @@ class Study(Numbers):
     ) -> pd.DataFrame:
         """How many samples under each number of seeds show a difference in a metric, these runs being the pilot.
 
-        `settings` (power, seeds, trials, cluster_size), columns and errors: `stats.power.plan`. UsageError besides for
-        three conditions and more, an unknown metric, and one that has no direction or that a check blocks.
+        difference: how much better the candidate truly is, in the metric's own unit.
+        settings: power (0 to 1, default 0.8), seeds (numbers of seeds to plan for, default (1, 3, 5)), trials and
+            cluster_size (default: as many as these runs have).
+
+        Columns: seeds, samples (null: no number is enough), power, samples_low and samples_high (what the pilot
+        leaves open), calls, ... UsageError for three conditions and more, an unknown metric, and one that has no
+        direction or that a check blocks.
+
+        >>> import evaltools as et
+        >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
+        >>> int(cmp.plan("tuple_f1_s2_refpol", 0.1, seeds=[3])["seeds"].iloc[0])
+        3
         """
         directed = self.directed(metric)
         conditions = [self.baseline, *self.candidates]
@@ -406,6 +421,11 @@ class Study(Numbers):
 
         `column`: a column of the units that is the same on both sides. `metrics`: by default the primary one. Columns:
         part, n, then those of `frame`; p is adjusted over the parts (Holm) in `p_adjusted`.
+
+        >>> import evaltools as et
+        >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
+        >>> sorted(cmp.by("split")["part"])
+        ['dev', 'valid']
         """
         name = self.candidate(candidate)
         names = [self.metric(metric).name for metric in metrics]
