@@ -97,8 +97,9 @@ def _in_groups(
         grids = {}
         for name, runs in conditions.items():
             grids[name] = grid(group.runs(runs), unit)
-        n_units = max(len(side.units) for side in grids.values())
-        n_seeds = max(len(side.seeds) for side in grids.values())
+        sides = list(grids.values())
+        n_units = max(len(side.units) for side in sides)
+        n_seeds = max(len(side.seeds) for side in sides)
         n_cells = n_units * n_seeds
         for metrics, compiled in metric_groups(table, group.metrics, n_units, n_cells):
             cells = {}
@@ -107,7 +108,10 @@ def _in_groups(
             for name, of_group in _group_rows(cells, resampling).items():
                 of_group = of_group.set_index(pd.Index(metrics))
                 rows.setdefault(name, []).append(of_group)
-    return {name: pd.concat(of_groups).sort_index() for name, of_groups in rows.items()}
+    of_conditions = {}
+    for name, of_groups in rows.items():
+        of_conditions[name] = pd.concat(of_groups).sort_index()
+    return of_conditions
 
 
 def _finished(
@@ -137,8 +141,8 @@ def _group_rows(
         pooled = pool.alike
         terms = [pool.term(term) for term in terms]
     rows = {}
-    for (name, of_condition), term in zip(cells.items(), terms):
-        condition = over_seeds(of_condition, term, resampling)
+    for name, term in zip(cells, terms):
+        condition = over_seeds(cells[name], term, resampling)
         intervals = seed_intervals(condition, resampling)
         rows[name] = _rows(condition, intervals).assign(pooled=pooled)
     return rows
@@ -152,7 +156,8 @@ def _rows(
     compiled = condition.cells.compiled
     is_measured = ~np.isnan(condition.cells.values)
     varies = condition.error > 0
-    by_components = np.isin(intervals.method.astype(str), BY_COMPONENTS) & varies
+    methods = intervals.method.astype(str)
+    by_components = np.isin(methods, BY_COMPONENTS) & varies
     spread = condition.spread
     nested_seeds = condition.nested & condition.several
     has_shares = varies & ~compiled.counts & ~nested_seeds
