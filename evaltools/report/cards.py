@@ -227,9 +227,7 @@ def _verdicts(
     """Metric -> (verdict, baseline): what the comparison, if there was one, said of the headline."""
     if not path.exists():
         return {}
-    columns = ["metric", "verdict", "baseline", "candidate"]
-    with _whole(path):
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
+    frame = _read_csv(path, ["metric", "verdict", "baseline", "candidate"])
     verdicts = {}
     of_candidate = frame[frame["candidate"] == manifest.condition]
     for row in of_candidate.itertuples(index=False):
@@ -247,17 +245,12 @@ def _rank(results: Path, manifest: Manifest) -> tuple[str, str] | None:
     baseline = read_json(folder / "manifest.json", Manifest)
     if baseline.members != manifest.members:
         return None  # another study's
-    columns = ["condition", "rank_low", "rank_high", "group"]
-    with _whole(path):
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
+    frame = _read_csv(path, ["condition", "rank_low", "rank_high", "group"])
     of_condition = frame[frame["condition"] == manifest.condition]
-    if of_condition.empty:
-        return None
-    row = of_condition.iloc[0]
-    if row["rank_low"] == row["rank_high"]:
-        return row["rank_low"], row["group"]
-    bounds = [row["rank_low"], row["rank_high"]]
-    return "–".join(filter(None, bounds)), row["group"]
+    for row in of_condition.itertuples(index=False):
+        bounds = dict.fromkeys(filter(None, (row.rank_low, row.rank_high)))
+        return "–".join(bounds), row.group
+    return None
 
 
 def links(
@@ -282,6 +275,12 @@ def read_json(path: Path, model: type[Model]) -> Model:
     """The file as `model`; NotComplete where there is none or it is something else."""
     with _whole(path):
         return model.model_validate_json(path.read_bytes())
+
+
+def _read_csv(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Some columns of a CSV file, as text; NotComplete where it is something else."""
+    with _whole(path):
+        return pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
 
 
 @contextmanager
