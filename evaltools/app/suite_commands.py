@@ -37,12 +37,9 @@ class SuiteGroup(click.Group):
         return [*suite_names(), *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        from ..core.plugins import get_suite, suite_names
+        from ..core.plugins import get_suite
 
-        command = super().get_command(ctx, name)
-        if command is None and name in suite_names():
-            return self.make(get_suite(name))
-        return command
+        return super().get_command(ctx, name) or self.make(get_suite(name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the suites without loading them."""

@@ -305,7 +305,7 @@ def test_compare(here: Path) -> None:
     [
         (["score"], 2, "Usage"),
         (["score", "cr"], 2, "Missing argument"),
-        (["score", "nosuch", "x"], 2, "No such command"),
+        (["score", "nosuch", "x"], 2, "no suite 'nosuch'; there are cr, memfin, summary, table"),
         (["score", "cr", "x", "--protocol", "cr_v3"], 2, "is not one of"),
         (["score", "cr", "x", "--n-resamples", "10"], 2, "not in the range"),
         (["score", "cr", "x", "--confidence", "1"], 2, "not in the range"),
