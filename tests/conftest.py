@@ -83,6 +83,7 @@ def _reference_by_its_fixture_alone(request: pytest.FixtureRequest) -> Iterator[
 
 FIRST = (
     "tests/test_docs.py",
+    "tests/test_installed.py",
     "tests/app/test_batch.py",
     "tests/test_hostile.py",
     "tests/app/test_cli.py",
@@ -93,11 +94,17 @@ FIRST = (
     "tests/report/test_kernels.py",
     "tests/report/test_gallery_browser.py",
     "tests/app/test_lab.py",
-    "tests/app/test_own_suites.py",
     "tests/report/test_notebook.py",
+    "tests/app/test_plan.py",
+    "tests/suites/table/test_table.py",
+    "tests/core/test_folders.py",
+    "tests/suites/cr/inference/test_run.py",
+    "tests/report/test_samples_browser.py",
+    "tests/app/test_own_suites.py",
     "tests/test_security.py",
     "tests/test_fingerprints.py",
     "tests/report/test_study.py",
+    "tests/suites/summary/test_judge_server.py",
     "tests/test_fuzz.py",
 )
 """The files that take longest: begun last, one would be waited for while other processes have nothing left to do."""
