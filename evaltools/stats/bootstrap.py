@@ -125,7 +125,12 @@ def _closed(
         return np.diagonal(statistic.metrics_of(*moved))
 
     intervals = Intervals.none(len(wanted))
-    low, high = closed_bounds(errors, statistic.bias, curve, resampling)
+    low, high = closed_bounds(
+        errors,
+        statistic.bias,
+        curve,
+        resampling,
+    )
     intervals.fill(
         wanted & varies(errors, statistic.values),
         low,
@@ -198,7 +203,12 @@ def bounds(
     levels = np.array([tail, 1 - tail])
     method = "percentile"
     if not percentile_only:
-        corrected = _bca_levels(replicates, value, jackknife, levels)
+        corrected = _bca_levels(
+            replicates,
+            value,
+            jackknife,
+            levels,
+        )
         if np.isfinite(corrected).all():
             levels = corrected
             method = "bca"
