@@ -120,7 +120,8 @@ def read(path: Path) -> StoredMetrics:
     put_back(path.parent if path.name == METRICS else path)
     file = path / METRICS if path.is_dir() else path
     if path.is_dir() and not file.is_file():
-        refuse_parent(path, lambda folder: (folder / METRICS).is_file())
+        for folder in (path, path / "results"):
+            refuse_parent(folder, lambda inside: (inside / METRICS).is_file())
     content = read_model(file, StoredMetrics)
     names = [row.name for row in content.metrics]
     if len(set(names)) < len(names):

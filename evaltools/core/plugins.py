@@ -24,6 +24,7 @@ from .. import BUILT_IN
 from .errors import Problems, UsageError
 from .files import sha256
 from .language import Message, use_language_files
+from .manifest import NAME
 from .metric import AnyMetric, MetricTable, make_metric
 from .suite import Breakdown, Source, Suite, SuiteOptions, Workers, decoded
 
@@ -304,6 +305,10 @@ def require_input(suite: Suite, path: Path) -> None:
             path=path,
             others=" or ".join(others),
             suite=suite.name,
+        )
+    if (path / NAME).is_file():
+        raise UsageError(
+            "{path} is a results folder; name the input that it was made of", path=path
         )
     refuse_parent(path, suite.sniff)
 

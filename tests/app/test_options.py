@@ -219,6 +219,12 @@ def test_a_folder_of_runs_says_what_to_type(here: Path, command: tuple[str, ...]
     assert [p.name for p in here.iterdir()] == ["runs"]
 
 
+def test_a_results_folder_is_no_input_to_score(here: Path) -> None:
+    call("score", "summary", "example:summary/cases.jsonl", *QUICK)
+    done = call("score", "summary", "outputs/results/cases", status=2)
+    assert "outputs/results/cases is a results folder; name the input" in done.stderr
+
+
 def test_a_run_that_is_not_there(here: Path) -> None:
     for command in (("report", "seeds", "absent"), ("compare", "absent", f"example:cr/{ONE}")):
         assert (
