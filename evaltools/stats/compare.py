@@ -147,13 +147,7 @@ def compare(
     if not len(units):
         raise _nothing_paired(wholes, names, unit)
     groups = _groups(baseline, candidate, table, unit)
-    measured = _measured(
-        groups,
-        units,
-        declared,
-        n_permutations,
-        resampling,
-    )
+    measured = _measured(groups, units, declared, n_permutations, resampling)
     adjusted = _adjusted(measured, declared, n_permutations, resampling)
     if joint is not None:
         adjusted = _for_all_pairs(adjusted, joint, names)
