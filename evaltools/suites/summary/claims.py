@@ -46,6 +46,7 @@ _ABSENT = re.compile(
     rf"{_ITEM}(?:은|는|이|가|도|을|를)?[\s:]{{0,2}}(?:전혀 |따로 |별도로 |일체 )?"
     r"(?:없(?!는 경우)[가-힣]{0,3}|면제|미적용|[가-힣]{0,4}지 ?않|적용 ?안|불필요|무제한)"
 )
+_ZERO = re.compile(rf"{_ITEM}[은는이가:]?\s?0\s?[%원]")
 _DENIED = re.compile(r"[^.!?;,\n]{0,12}(?:없|면제|무료)")
 """Behind a value: up to it there is nothing of the item (수수료는 4회까지 없음)."""
 
@@ -146,8 +147,9 @@ def absent_items(
     text = summary.text
     absent_in_sources: set[str] = set()
     for source in sources:
-        matches = _ABSENT.finditer(source.text.norm)
-        absent_in_sources.update(_named(match["item"]) for match in matches)
+        for pattern in (_ABSENT, _ZERO):
+            matches = pattern.finditer(source.text.norm)
+            absent_in_sources.update(_named(match["item"]) for match in matches)
     for match in _ABSENT.finditer(text.norm):
         item = _named(match["item"])
         if item in absent_in_sources:

@@ -25,6 +25,7 @@ from .wording import Matches, find_matches
 Place = dict[str, Any]
 """Evidence: `text`, and where it stands: `at` in the summary, `context` and `context_at` in a source."""
 
+AS_A_RULE = "a source says it as a rule"
 STATED_RATE = "a source states the rate in the same words"
 
 _DIGIT = re.compile("[0-9]")
@@ -38,6 +39,9 @@ RESTATED = 1 / 2
 
 FEWEST_SHARED = 5
 """Words and figures that such a clause has in common with the source at least."""
+
+FEWEST_OF_RULES = 3
+"""The same of a clause that says a rule of the product."""
 
 MOST_CLAUSES = 200
 """Clauses of a text that are compared."""
@@ -60,50 +64,91 @@ class Clause:
             return 0.0
         return len(self.words & other.words) / shorter
 
+    def is_rule(self, source: Clause) -> bool:
+        """Whether this clause and one of a source say mostly the same."""
+        shared = len(self.words & source.words)
+        return shared >= FEWEST_OF_RULES and self.likeness(source) >= RESTATED
+
     def restates(self, source: Clause) -> bool:
         """Whether most of what a part of a source says stands in this clause."""
         shared = len(self.words & source.words)
         return shared >= max(FEWEST_SHARED, RESTATED * len(source.words))
 
 
-def tag_told(
-    tag: str,
+def told(
+    named: CompiledPhrases,
+    signs: CompiledPhrases,
     summary: ReadText,
     sources: Sequence[ReadText],
     rules: CompiledRules,
 ) -> tuple[Matches, Place]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
-    matches = find_matches(rules.tags[tag], summary, rules)
+    matches = find_matches(named, summary, rules)
     if matches.standing:
         return matches, {}
-    named = _carriers(rules.tags[tag], sources, rules)
-    carrying = named + _carriers(rules.signs[tag], sources, rules)
-    for clause in _clauses_with(rules.signs[tag], summary, rules):
+    naming = _carriers(named, sources, rules)
+    carrying = naming + _carriers(signs, sources, rules)
+    for clause in _clauses_with(signs, summary, rules):
         source = max(carrying, key=clause.likeness, default=None)
         if source and clause.likeness(source) >= ALIKE:
             matches.standing.append({**source.match, **clause.match})
     if not matches.standing:
-        matches.standing.extend(_restatements(tag, summary, sources, rules))
-    left_out = bool(named) and not matches.standing
-    return matches, named[0].match if left_out else {}
+        parts = _carriers(named, sources, rules, STOP) or _carriers(signs, sources, rules, STOP)
+        matches.standing.extend(_restatements(summary, parts))
+    left_out = bool(naming) and not matches.standing
+    return matches, naming[0].match if left_out else {}
 
 
-def _restatements(
-    tag: str,
-    summary: ReadText,
-    sources: Sequence[ReadText],
-    rules: CompiledRules,
-) -> Iterator[Place]:
-    """The clauses of a summary that restate a part of a source with a wording of a tag, without one a sign."""
-    parts = _carriers(rules.tags[tag], sources, rules, STOP)
-    if not parts:
-        parts = _carriers(rules.signs[tag], sources, rules, STOP)
+def _restatements(summary: ReadText, parts: Sequence[Clause]) -> Iterator[Place]:
+    """The clauses of a summary that restate any of some parts of the sources."""
     for start, end, words in _clauses(summary, CLAUSE_END):
         clause = Clause({"text": summary.raw[start:end], "at": [start, end]}, words)
         for part in parts:
             if clause.restates(part):
                 yield {**part.match, **clause.match}
                 break
+
+
+def open_tasks(
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
+    due: bool,
+) -> Matches:
+    """The follow-ups that a summary names.
+
+    due: one is expected, and is told in weak words, too, as a risk is. Else a clause that tells again what a
+    source says without any follow-up is a rule of the product (승인서가 있어야 보상), and none.
+    """
+    if due:
+        matches, _ = told(rules.followup, rules.followup_signs, summary, sources, rules)
+        return matches
+    matches = find_matches(rules.followup, summary, rules)
+    if not matches.standing:
+        return matches
+    told_as_rules = _clauses_without(rules.followup, sources, rules)
+    for clause in _clauses_with(rules.followup, summary, rules):
+        source = max(told_as_rules, key=clause.likeness, default=None)
+        if source and clause.is_rule(source):
+            matches.standing.remove(clause.match)
+            by = clause.match["text"]
+            matches.let_off.append({**clause.match, "let_off": AS_A_RULE, "by": by})
+    return matches
+
+
+def _clauses_without(
+    named: CompiledPhrases,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
+) -> list[Clause]:
+    """The clauses of the sources in which none of the phrases stands."""
+    naming = {clause.words for clause in _carriers(named, sources, rules)}
+    others = []
+    for source in sources:
+        for start, end, words in _clauses(source, CLAUSE_END):
+            if words not in naming:
+                others.append(Clause({"text": source.raw[start:end], "at": [start, end]}, words))
+    return others[:MOST_CLAUSES]
 
 
 def weakly_said(

@@ -19,13 +19,13 @@ from typing import Any
 
 from .compiled import CompiledRules
 from .entities import Entity, ReadText, by_key, extractor
-from .retold import promises, tag_told, weakly_said
+from .retold import open_tasks, promises, told, weakly_said
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .schema import split_tags
 from .support import Support, entity_json, support
 from .text import normalise
 from .unread import unread_figures
-from .wording import Matches, find_matches
+from .wording import Matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +144,9 @@ def score_case(
     due = {}
     for tag in tags or ():
         if tag in compiled.tags:
-            of_tags[tag], due[tag] = tag_told(tag, summary, sources, compiled)
-    followup = find_matches(compiled.followup, summary, compiled)
+            named, signs = compiled.tags[tag], compiled.signs[tag]
+            of_tags[tag], due[tag] = told(named, signs, summary, sources, compiled)
+    followup = open_tasks(summary, sources, compiled, FOLLOWUP_TAG in (tags or ()))
     definitive = [promises(named, summary, sources, compiled) for named in compiled.definitive]
 
     scores = {

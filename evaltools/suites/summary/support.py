@@ -59,7 +59,7 @@ ABOUT_WITHIN = 12
 APART = 0.35
 """By so much a passage is preferred that says the same of a value, as a bound or a payment."""
 
-OTHER_ITEM = 0.5
+OTHER_ITEM = 0.55
 """A value is called misplaced where its item is so much more alike to that of another value of the sources."""
 
 SWAPPED = 0.2

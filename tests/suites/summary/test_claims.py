@@ -8,6 +8,7 @@ import pytest
 
 from evaltools.suites.summary.claims import opposite_claims
 from evaltools.suites.summary.entities import ReadText
+from evaltools.suites.summary.scoring import score
 from evaltools.suites.summary.text import normalise
 
 SOURCE = (
@@ -55,3 +56,9 @@ def test_what_agrees_or_speaks_of_another_thing_is_no_opposite(summary: str) -> 
 def test_a_source_that_says_both_settles_nothing() -> None:
     both = "입원비는 지급합니다. 음주 사고의 입원비는 지급하지 않습니다."
     assert opposites("입원비는 지급됨.", both) == []
+
+
+def test_an_item_of_nothing_may_be_told_as_none() -> None:
+    source = "1세대는 자기부담 0%, 4세대는 자기부담 30%입니다."
+    found = score("1세대 실손은 자기부담 없음, 4세대는 30%", [source])["summary_accuracy"]
+    assert found.evidence.get("look", []) == []

@@ -113,3 +113,37 @@ def test_a_clause_that_restates_most_of_the_sources_words_covers_its_tag() -> No
     other = et.summary.score("예금자보호 제도를 안내함.", [source], ["condition"])
     assert told["summary_risk_coverage"].score == 1.0
     assert other["summary_risk_coverage"].score == 0.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "source"),
+    [
+        (
+            "블랙박스 원본을 확인한 뒤 과실이 확정됩니다.",
+            "과실은 블랙박스 영상 원본 확인 후 확정됩니다.",
+        ),
+        (
+            "보류된 2회는 소견서를 내시면 다시 심사합니다.",
+            "보류분 2회는 소견서를 제출하시면 재심사합니다.",
+        ),
+        (
+            "점검표를 5월 16일까지 보내지 않으면 견적이 무효",
+            "점검표를 5월 16일까지 제출 바라며 미제출 시 견적은 무효",
+        ),
+    ],
+)
+def test_a_follow_up_is_told_in_weak_words_where_a_source_says_it(answer: str, source: str) -> None:
+    told = et.summary.score(answer, [source], ["needs_followup"])
+    other = et.summary.score(answer, ["입원일당은 3만원입니다."], ["needs_followup"])
+    assert told["summary_needs_followup"].score == 1.0
+    assert other["summary_needs_followup"].score == 0.0
+
+
+def test_a_rule_of_the_product_is_no_follow_up() -> None:
+    source = "야간 비행과 비행금지구역 비행은 승인서가 있을 때만 보상합니다."
+    answer = "야간 비행은 승인서가 있어야 보상됩니다."
+    named = "야간 비행은 보상됩니다. 지점에 추가 확인이 필요합니다."
+    followup = et.summary.score(answer, [source], [])["summary_needs_followup"]
+    assert followup.score == 1.0
+    assert et.summary.score(answer, ["기체가액의 80%"], [])["summary_needs_followup"].score == 0.0
+    assert et.summary.score(named, [source], [])["summary_needs_followup"].score == 0.0
