@@ -20,7 +20,7 @@ Format = str | Callable[[Any], str]
 ARROWS = {"higher": ("↑", "higher is better"), "lower": ("↓", "lower is better")}
 """The better direction of a metric -> its sign, and in words."""
 
-NUMBERS = re.compile(r"(\[?[-−+]?\d[-−+\d.,±%\[\] †]*|N/A)?")
+NUMBERS = re.compile(r"(\[?[-−+]?\d[-−+\d.,±%\[\] †‡]*|N/A)?")
 """What a cell of a column of numbers holds, as text."""
 
 
@@ -208,6 +208,7 @@ _TEX = {
     **{c: "\\" + c for c in "&%$#_{}"},
     **{c: f"$\\{name}$" for c, name in zip("↑↓≤±Δ", ("uparrow", "downarrow", "le", "pm", "Delta"))},
     "†": r"\textsuperscript{\dag}",
+    "‡": r"\textsuperscript{\ddag}",
     "−": "$-$",
 }
 

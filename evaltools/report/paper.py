@@ -51,6 +51,10 @@ DRAWN = ("bca", "bca-t", "percentile")
 PATTERNS = signature(compare).parameters["n_permutations"].default
 
 MARK = "†"
+"""Behind a difference whose p is within the level."""
+
+EQUIVALENT_MARK = "‡"
+"""Behind a difference whose interval lies within the declared margin."""
 
 
 def alpha(study: Study) -> float:
@@ -73,7 +77,7 @@ def table(study: Study) -> pd.DataFrame:
 
     Columns: metric, condition, value (over seeds: mean), interval, difference, its_interval, n and seeds (where they
     differ between rows). A candidate's value is `Strong` where its verdict is better; MARK stands after a difference
-    whose p, adjusted in the family, is within the level.
+    whose p, adjusted in the family, is within the level, EQUIVALENT_MARK where the verdict is equivalent.
     """
     names = metrics_of_table(study)
     by_metric = views.estimates(study, names).set_index("metric", drop=False)
@@ -133,12 +137,14 @@ def heads(study: Study, rows: pd.DataFrame) -> dict[str, str]:
 
 
 def _difference(comparison: Mapping[Any, Any], level: float) -> str:
-    """The difference as printed, with MARK where its p is within the level; "" without a comparison."""
+    """The difference as printed, with its marks; "" without a comparison."""
     if not comparison:
         return ""
     text = number(float(comparison["delta"]), signed=True)
     if comparison["p_adjusted"] <= level:
-        return text + MARK
+        text += MARK
+    if comparison["verdict"] == "equivalent":
+        text += EQUIVALENT_MARK
     return text
 
 
@@ -154,6 +160,8 @@ def note(study: Study, rows: pd.DataFrame) -> str:
     if MARK in texts:
         family = study_sentences.family(views.comparison(study))
         sentences.append(f"{MARK} p ≤ {alpha(study):g} ({family}).")
+    if EQUIVALENT_MARK in texts:
+        sentences.append(f"{EQUIVALENT_MARK} equivalent within the declared margin.")
     if any(isinstance(cell, Strong) for cell in cells):
         sentences.append(f"Bold: better than {study.baseline}.")
     if "N/A" in texts:

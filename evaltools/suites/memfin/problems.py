@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .compliance import LABELS
+from .memory import align
 from .schema import Dialog
 
 STATUSES = ("ok", "timeout", "error")
@@ -20,6 +21,7 @@ Report = Callable[..., None]
 
 UNKNOWN_STATUS = "turn_status {status} is none of {known}"
 DUPLICATE_TURN = "turn_pair_id is not unique in this dialogue"
+TURN_COUNT = "{n} turn(s) for {pairs} user/assistant pairs of raw_turns"
 NO_TAGS = "no gt_turn_tags; nothing is required of this turn and its true label counts as compliant"
 UNKNOWN_LABEL = "compliance_label_gt {label} is none of {known}; it counts as compliant"
 BAD_KEY = (
@@ -53,8 +55,13 @@ def report_gaps(
     rows: Sequence[Mapping[str, Any]],
     warn: Report,
 ) -> None:
-    """Report what the turns of a scored dialogue lack but can be scored without; `rows`: one a turn."""
-    for turn, row in zip(dialog.turns or (), rows):
+    """Report what a scored dialogue lacks but can be scored without; `rows`: one a turn."""
+    turns = dialog.turns or ()
+    if dialog.raw_turns is not None:
+        n_pairs = len(align(dialog.raw_turns).user)
+        if n_pairs != len(turns):
+            warn("turn-count", TURN_COUNT, n=len(turns), pairs=n_pairs, field="turns")
+    for turn, row in zip(turns, rows):
         field = f"turn {turn.turn_pair_id}"
         if turn.gt_turn_tags is None:
             warn("no-tags", NO_TAGS, field=field)

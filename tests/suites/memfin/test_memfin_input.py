@@ -210,6 +210,15 @@ def test_labels_and_statuses(tmp_path: Path) -> None:
     assert "d: turn 1: compliance_label_gt 'fine' is none of compliant" in found["unknown-label"][1]
 
 
+def test_missing_turns(tmp_path: Path) -> None:
+    one = dialog("d", [turn(1), turn(2), turn(3)])
+    one["turns"] = one["turns"][:2]
+    assert (
+        "d: turns: 2 turn(s) for 3 user/assistant pairs"
+        in warnings(write(tmp_path, one))["turn-count"][1]
+    )
+
+
 def test_missing_replies_profile_and_turns(tmp_path: Path) -> None:
     path = write(
         tmp_path,
