@@ -40,9 +40,6 @@ RESTATED = 1 / 2
 FEWEST_SHARED = 5
 """Words and figures that such a clause has in common with the source at least."""
 
-FEWEST_OF_RULES = 3
-"""The same of a clause that says a rule of the product."""
-
 MOST_CLAUSES = 200
 """Clauses of a text that are compared."""
 
@@ -63,11 +60,6 @@ class Clause:
         if shorter == 0:
             return 0.0
         return len(self.words & other.words) / shorter
-
-    def is_rule(self, source: Clause) -> bool:
-        """Whether this clause and one of a source say mostly the same."""
-        shared = len(self.words & source.words)
-        return shared >= FEWEST_OF_RULES and self.likeness(source) >= RESTATED
 
     def restates(self, source: Clause) -> bool:
         """Whether most of what a part of a source says stands in this clause."""
@@ -129,7 +121,7 @@ def open_tasks(
     told_as_rules = _clauses_without(rules.followup, sources, rules)
     for clause in _clauses_with(rules.followup, summary, rules):
         source = max(told_as_rules, key=clause.likeness, default=None)
-        if source and clause.is_rule(source):
+        if source and clause.likeness(source) >= RESTATED:
             matches.standing.remove(clause.match)
             by = clause.match["text"]
             matches.let_off.append({**clause.match, "let_off": AS_A_RULE, "by": by})
