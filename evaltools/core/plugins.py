@@ -276,8 +276,13 @@ def suites_of_path(path: Path) -> list[str]:
 
 
 def suite_of_path(path: Path) -> str:
-    """The name of the suite that a path looks like an input of. UsageError where that is none or several."""
+    """The name of the suite that a path looks like an input of; of several, that of the file that was given.
+
+    UsageError where that is none, or several.
+    """
     names = suites_of_path(path)
+    if len(names) > 1:
+        names = [name for name in names if name in FROM_FILES] or names
     if len(names) == 1:
         return names[0]
     if not path.exists():

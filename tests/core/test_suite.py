@@ -10,7 +10,13 @@ import pytest
 
 import evaltools as et
 from evaltools.core.files import example
-from evaltools.core.plugins import get_suite, load_suite_file, suite_names, suites_of_path
+from evaltools.core.plugins import (
+    get_suite,
+    load_suite_file,
+    suite_names,
+    suite_of_path,
+    suites_of_path,
+)
 
 DATA = Path(__file__).parents[1] / "data"
 INPUTS = {
@@ -83,6 +89,17 @@ def test_suites_that_both_read_a_path_are_not_chosen_between(tmp_path: Path) -> 
         et.study([run], suite="second", resampling=et.Resampling(n_resamples=100)).suite.name
         == "second"
     )
+
+
+def test_the_suite_of_a_given_file_is_meant_where_a_built_in_reads_the_path_too(
+    tmp_path: Path,
+) -> None:
+    """A long table whose rows are also records of the suite in the file."""
+    load_suite_file(DATA / "labels.py")
+    run = tmp_path / "run.jsonl"
+    run.write_text('{"id": "1", "gold": "pos", "pred": "pos", "metric": "acc", "value": 1}\n')
+    assert suites_of_path(run) == ["table", "labels"]
+    assert suite_of_path(run) == "labels"
 
 
 def test_a_suite_object_needs_no_name(tmp_path: Path) -> None:
