@@ -299,10 +299,9 @@ def ranking(study: Study) -> list[str]:
     measured = study.rank().dropna(subset=["group"])
     first = measured[measured["rank_low"] == 1]["condition"].tolist()
     title = study.metric(study.primary).shown_title
-    lead = say(
-        "The best of {n} conditions on “{title}” is one of these: {first}.",
-        n=len(measured),
-        first=listed(first),
-        title=say(title),
-    )
+    if len(first) == 1:
+        template = "{first} is the best of {n} conditions on “{title}”."
+    else:
+        template = "The best of {n} conditions on “{title}” is one of these: {first}."
+    lead = say(template, n=len(measured), first=listed(first), title=say(title))
     return [lead, say(RANK_NOTE, level=study.resampling.confidence)]

@@ -8,6 +8,7 @@ import pytest
 
 import evaltools as et
 from evaltools.report.make_study import make_study
+from evaltools.report.study_sentences import ranking
 
 N = 50
 METRIC = "judge"
@@ -140,3 +141,10 @@ def test_ranks_of_one_metric_are_those_of_the_whole_study() -> None:
         alone = make_study(only, baseline="base", primary=metric)
         assert set(alone.frame["metric"]) == {metric}
         pd.testing.assert_frame_equal(alone.rank(), whole.rank(metric))
+
+
+def test_the_best_is_named_alone_only_where_no_other_may_be_it() -> None:
+    clear = study(frames({"base": 0.0, "near": 0.0, "best": 0.4}, 1))
+    assert ranking(clear)[0] == "best is the best of 3 conditions on “judge”."
+    tied = study(frames({"base": 0.0, "near": 0.0}, 1))
+    assert ranking(tied)[0].startswith("The best of 2 conditions on “judge” is one of these: ")
