@@ -79,7 +79,9 @@ class CompiledRules:
             self.tags[tag] = _phrase_set(named, let_offs, phrases)
             self.signs[tag] = replace(self.tags[tag], phrases=phrases(named.signs), needs=())
         self.followup = _phrase_set(rules.followup, let_offs, phrases)
-        self.followup_signs = replace(self.followup, phrases=phrases(rules.followup.signs))
+        self.followup_signs = replace(
+            self.followup, phrases=phrases(rules.followup.signs), let_offs=()
+        )
         self.definitive = []
         for named in rules.definitive:
             self.definitive.append(_phrase_set(named, let_offs, phrases))

@@ -24,6 +24,10 @@ from .text import Text, any_of, normalise
 from .unit_words import AROUND, UnitWords
 
 
+PROPER = "(?:1/[2-9]|2/[3-9]|3/[4-9]|4/[5-9]|5/[6-9]|6/[7-9]|7/[89]|8/9)"
+"""A share of one digit; 6/3 is a day."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entity:
     """Something that a summary may get wrong.
@@ -69,7 +73,7 @@ def _beginning(words: UnitWords) -> re.Pattern[str]:
     sorts = (
         # 3분의 1, 3분의 1/2
         r"(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<share>[0-9]{1,3})"
-        r"|(?:(?<=의\s)|(?<![0-9./])(?=[1-9]/[2-9]\s?(?:만|을|를|로|지급)(?![0-9])))"
+        rf"|(?:(?<=의\s)|(?<![0-9./])(?={PROPER}\s?(?:만|을|를|로|지급)(?![0-9])))"
         r"(?P<share2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))",
         f"(?P<clock>{CLOCK})",
         f"(?P<date>{DATE})",

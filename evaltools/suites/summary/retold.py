@@ -28,7 +28,7 @@ Place = dict[str, Any]
 AS_A_RULE = "a source says it as a rule"
 STATED_RATE = "a source states the rate in the same words"
 
-_DIGIT = re.compile("[0-9]")
+_RATE = re.compile("[0-9]|전액")
 _NEXT_WORD = re.compile(r"\s{0,2}[가-힣]{2}")
 
 ALIKE = 1 / 3
@@ -173,7 +173,7 @@ def promises(
     The literal rules, which do not fold look-alikes, let nothing off.
     """
     matches = find_matches(named, summary, rules)
-    has_rate = any(_DIGIT.search(match["text"]) for match in matches.standing)
+    has_rate = any(_RATE.search(match["text"]) for match in matches.standing)
     if not has_rate or not rules.fold:
         return matches
     of_sources = set()
@@ -182,7 +182,7 @@ def promises(
             of_sources.add(_with_next_word(match, source))
     promised = []
     for match in matches.standing:
-        is_rate = _DIGIT.search(match["text"])
+        is_rate = _RATE.search(match["text"])
         if is_rate and _with_next_word(match, summary) in of_sources:
             matches.let_off.append({**match, "let_off": STATED_RATE, "by": match["text"]})
         else:

@@ -71,6 +71,9 @@ MOST_COUNTED = 10
 FIGURES = ("amount", "percent", "duration", "age", "count")
 """Kinds of values that texts say of several items."""
 
+NAMES = ("grade", "generation")
+"""Units of counts that name a thing (1~3세대), and are told of no other."""
+
 SUMS = ("amount", "percent", "count")
 """Kinds of values whose payment and denial exclude each other; a period may be told by either."""
 
@@ -416,6 +419,8 @@ def _is_alternative(statement: Statement, candidate: Statement) -> bool:
     """Whether a text could say the one value in the place of the other: one unit, another value, one bound."""
     own, other = statement.entity, candidate.entity
     if (own.kind, own.base) != (other.kind, other.base) or own.key == other.key:
+        return False
+    if own.base in NAMES:
         return False
     same_bound = statement.sides & BOUNDS == candidate.sides & BOUNDS
     return same_bound and bool(candidate.label) and not other.support_only

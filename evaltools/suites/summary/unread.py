@@ -20,9 +20,10 @@ _DIGITS = re.compile(r"\d(?:[\d,.:/-]*\d)?")
 PARTICLES = "으로|로|은|는|이|을|를|의|과|와|에|만|이며|이고|고|이에요|예요|이세요|이시고|입니다"
 """What may stand behind a figure and is no part of it."""
 
-_IN_KOREAN = {"kg": "킬로|키로", "km": "킬로|키로", "cm": "센티|센치", "mm": "밀리"}
+_IN_KOREAN = {"kg": "킬로|키로", "km": "킬로|키로", "cm": "센티|센치", "mm": "밀리", "l": "리터"}
 """Units in Latin letters -> the same as speech has them."""
 
+_LATIN = re.compile("[a-zA-Z]+")
 _WITH_PARTICLE = re.compile(rf"[0-9][0-9,.]+(?:{PARTICLES})")
 
 
@@ -68,7 +69,8 @@ def _stands_as_written(
         with_letter.append(rf"{re.escape(before)}{re.escape(digits[0])}(?![0-9])")
     if behind.isalpha() and not _WITH_PARTICLE.fullmatch(figure[0]):
         with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}{re.escape(behind)}")
-    spoken = _IN_KOREAN.get(answer[digits.end() : figure.end()].lower())
+    unit = _LATIN.match(answer, digits.end())
+    spoken = _IN_KOREAN.get(unit[0].lower()) if unit else None
     if spoken:
         with_letter.append(rf"(?<![0-9.]){re.escape(digits[0])}\s?(?:{spoken})")
     if not with_letter:
