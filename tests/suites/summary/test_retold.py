@@ -104,7 +104,21 @@ def test_fresh_summaries_pass_where_they_tell_the_risk_and_fail_where_they_leave
             if scores["summary_risk_coverage"].score >= 0.9:
                 missed.append(case["id"])
     assert missed == ["m03", "m25", "m44", "p38"]
-    assert alarms == ["n04", "n20", "q16", "s23", "s54"]
+    assert alarms == [
+        "n04",
+        "n20",
+        "q16",
+        "s23",
+        "s54",
+        "v12",
+        "v28",
+        "v50",
+        "w33",
+        "w48",
+        "x32",
+        "x40",
+        "x42",
+    ]
 
 
 def test_a_clause_that_restates_most_of_the_sources_words_covers_its_tag() -> None:
@@ -147,3 +161,11 @@ def test_a_rule_of_the_product_is_no_follow_up() -> None:
     assert followup.score == 1.0
     assert et.summary.score(answer, ["기체가액의 80%"], [])["summary_needs_followup"].score == 0.0
     assert et.summary.score(named, [source], [])["summary_needs_followup"].score == 0.0
+
+
+def test_a_rate_in_full_that_a_source_states_is_no_promise() -> None:
+    answer = "상해 치료는 가입 즉시 전액 보장됩니다."
+    stated = et.summary.score(answer, ["상해로 인한 치료는 가입 즉시 전액 보장됩니다."])
+    other = et.summary.score(answer, ["상해로 인한 치료를 보장합니다."])
+    assert stated["summary_non_definitive"].score == 1.0
+    assert other["summary_non_definitive"].score == 0.0
