@@ -23,7 +23,6 @@ from .quantities import QuantityReader, joined
 from .text import Text, any_of, normalise
 from .unit_words import AROUND, UnitWords
 
-
 PROPER = "(?:1/[2-9]|2/[3-9]|3/[4-9]|4/[5-9]|5/[6-9]|6/[7-9]|7/[89]|8/9)"
 """A share of one digit; 6/3 is a day."""
 
