@@ -25,6 +25,7 @@ from ..core.metric import metric_title
 from .chart import Chart, shown, styled
 from .fonts import ANSWERED
 from .markdown import ARROWS
+from .sentences import NO_VERDICT, UNDECIDED
 from .strip import SMALL_N
 
 WIDTH, ROW, TALLEST = 5.0, 0.34, 160.0
@@ -155,9 +156,9 @@ def forest(
     """A line of the figure for each metric, from the top down, with a dot and its interval for each condition.
 
     Columns: those of `core.estimates`, and `axis`, the name of the axis on which a row stands; each axis has a panel of
-    its own. A mark is hollow below SMALL_N units; null value: "not measured"; null interval: a bare tick. n stands
-    beside the metrics where it differs between them, else under the axis. `zero` draws a line at 0, for differences;
-    `claim` goes under the last axis.
+    its own. A mark is hollow below SMALL_N units; null value: "not measured"; null interval: a bare tick; grey: a
+    difference whose `verdict` is none. n stands beside the metrics where it differs between them, else under the axis.
+    `zero` draws a line at 0, for differences; `claim` goes under the last axis.
     """
     if frame.empty:
         return nothing(title)
@@ -231,7 +232,7 @@ def _height(panel: Panel, n_marks: int) -> float:
 
 
 def _legend(conditions: Sequence[str], notes: set[str]) -> list[Line2D]:
-    """The entries of the legend: the conditions where there are any, and what hollow marks and ticks mean."""
+    """The entries of the legend: the conditions where there are any, and what hollow and grey marks and ticks mean."""
     entries = []
     if any(conditions):
         for index, condition in enumerate(conditions):
@@ -248,6 +249,8 @@ def _legend(conditions: Sequence[str], notes: set[str]) -> list[Line2D]:
         )
     if "bare" in notes:
         entries.append(legend_entry(say("no interval"), MUTED, "|"))
+    if "undecided" in notes:
+        entries.append(legend_entry(say(NO_VERDICT), MUTED, "o"))
     return entries
 
 
@@ -263,7 +266,11 @@ def _draw_panel(
         index = conditions.index(row["condition"])
         step = index - (len(conditions) - 1) / 2
         y = metrics.index(row["metric"]) + step * 0.72 / len(conditions)
-        note = _draw_interval(ax, y, row, *look(index))
+        colour, marker = look(index)
+        if row.get("verdict") in UNDECIDED:
+            colour = MUTED
+            notes.add("undecided")
+        note = _draw_interval(ax, y, row, colour, marker)
         notes.add(note)
     ax.set_yticks(range(len(metrics)), list(panel.labels.values()))
     ax.set_ylim(len(metrics) - 0.5, -0.5)

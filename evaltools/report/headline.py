@@ -17,7 +17,7 @@ from ..core.metric import metric_title
 from . import study_sentences, study_tables
 from .estimate_tables import interval, shown_estimate
 from .markdown import ARROWS, number, struck, text_table, titled
-from .sentences import p_text, verdict_text
+from .sentences import NO_VERDICT, UNDECIDED, p_text, verdict_text
 from .strip import Scale, by_scale, strip
 from .tables import VERDICTS, HtmlTable, no_rows, stack, table, words
 from .templates import macros
@@ -26,9 +26,6 @@ from .text import anchor
 if TYPE_CHECKING:
     from .run import Run
     from .study import Study
-
-UNDECIDED = ("too few", "not measured")
-"""Verdicts that are none: their rows stand in grey, below the others."""
 
 LEAST_ROWS = 25
 """A longer table is folded."""
@@ -220,7 +217,7 @@ def _groups(
     records = _as_differences(rows)
     records.sort(key=lambda row: not row["primary"])
     scaled_rows = by_scale(records, study.metrics, differences=True)
-    undecided = say("No verdict: too few units, or not measured")
+    undecided = say(NO_VERDICT)
     groups = []
     for dim, heading in ((False, label), (True, undecided)):
         for scaled in scaled_rows:

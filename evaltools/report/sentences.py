@@ -64,6 +64,12 @@ def mde_text(row: Row) -> str:
     return text.removesuffix(".")
 
 
+UNDECIDED = ("too few", "not measured")
+"""Verdicts that are none: pages and figures show them in grey."""
+
+NO_VERDICT = "No verdict: too few units, or not measured"
+
+
 def verdict_word(verdict: str) -> str:
     """A verdict as it is shown, in English: nobody shall take "tied" for equality.
 

@@ -121,6 +121,17 @@ def test_what_is_not_measured_and_small_says_so() -> None:
     assert [marker for _, marker in marks(chart)] == ["o", "|"] + ["o"] * 9
 
 
+def test_only_differences_without_a_verdict_are_grey() -> None:
+    verdicts = ["better", "too few", "tied", "not measured"]
+    chart = forest(estimates(4).assign(verdict=verdicts, value=0.5), title="t")
+    drawn = [line for line in chart.axes[0].lines if line.get_marker() != "None"]
+    grey = [line.get_markeredgecolor() == figures.MUTED for line in drawn]
+    assert grey == [False, True, False, True]
+    assert "No verdict: too few units, or not measured" in entries(chart)
+    decided = forest(estimates(4).assign(verdict="better", value=0.5), title="t")
+    assert "No verdict: too few units, or not measured" not in entries(decided)
+
+
 def test_the_legend_has_no_entry_for_a_mark_that_is_not_drawn() -> None:
     whole = estimates(4).drop(index=[1, 2, 3])
     assert entries(forest(whole, title="t")) == []
