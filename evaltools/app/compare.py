@@ -67,11 +67,10 @@ def comparison_text(study: Study, *, everything: bool) -> str:
     rows = study.comparisons[candidate].table
     if not everything:
         rows = rows[rows["headline"]]
-    doubts = [check for check in study.checks if check.level != "info"]
     above = [
         *study_sentences.verdicts(study),
         *study_sentences.settling(study),
-        *(check_lines(doubts) if doubts else []),
+        *(check_lines(study.doubts) if study.doubts else []),
         say("A (baseline)  {name}", name=study.baseline),
         say("B (candidate) {name}", name=candidate),
     ]

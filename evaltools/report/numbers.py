@@ -55,6 +55,16 @@ class Numbers(Shown):
         return self.suite.metric(name, self.options)
 
     @property
+    def doubts(self) -> list[Check]:
+        """The checks that failed and are more than a note."""
+        return [check for check in self.checks if check.level != "info"]
+
+    @property
+    def usual_primary(self) -> str:
+        """The metric that leads where no check blocks it and no other is declared."""
+        return self.suite.primary_name(self.options, frozenset())
+
+    @property
     def check_states(self) -> pd.DataFrame:
         """Every check as "failed", "passed" or "not applicable": code, state, message."""
         return check_states(self.checks, self.quiet_checks)

@@ -91,7 +91,7 @@ def table(study: Study) -> pd.DataFrame:
         comparison = comparisons.get((estimate["condition"], estimate["metric"]), {})
         title = metric_title(estimate["metric"], estimate["title"])
         value = text["value"]
-        if comparison.get("verdict") == "better" and comparison["family"]:
+        if comparison.get("verdict") == "better":
             value = Strong(value)
         row = {
             "metric": titled(title, estimate["better"]),
@@ -301,7 +301,7 @@ def results(study: Study) -> str:
 
 def limits(study: Study) -> str:
     """The checks that did not pass, which belong beside the numbers; "" where all did."""
-    messages = [check.message for check in study.checks if check.level != "info"]
+    messages = [check.message for check in study.doubts]
     if not messages:
         return ""
     return f"To bear in mind: {'; '.join(messages)}."

@@ -68,8 +68,7 @@ def signature_of_study(study: Study) -> str:
 
 def _switched(shown: Run | Study) -> dict[str, str]:
     """The primary metric, where it is not the suite's own."""
-    usual = shown.suite.primary_name(shown.options, frozenset())
-    if shown.primary == usual:
+    if shown.primary == shown.usual_primary:
         return {}
     return {"primary": shown.primary}
 

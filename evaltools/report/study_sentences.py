@@ -49,7 +49,7 @@ def verdicts(study: Study) -> list[str]:
 
 def switched(shown: Run | Study) -> list[str]:
     """That another metric than the suite's own leads, because a check says that this one cannot be measured."""
-    usual = shown.suite.primary_name(shown.options, frozenset())
+    usual = shown.usual_primary
     if usual not in shown.blocked or shown.primary in (usual, shown.declared):
         return []
     primary_title = "–"

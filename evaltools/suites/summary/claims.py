@@ -46,7 +46,11 @@ _ABSENT = re.compile(
     rf"{_ITEM}(?:은|는|이|가|도|을|를)?[\s:]{{0,2}}(?:전혀 |따로 |별도로 |일체 )?"
     r"(?:없(?!는 경우)[가-힣]{0,3}|면제|미적용|[가-힣]{0,4}지 ?(?:않|아니)|적용 ?안|불필요|무제한)"
 )
+"""An item that is told as not there: 면책기간 없음."""
+
 _ZERO = re.compile(rf"{_ITEM}[은는이가:]?\s?0\s?[%원]")
+"""An item of which a source states 0, which may be told as not there: 자기부담 0%."""
+
 _DENIED = re.compile(r"[^.!?;,\n]{0,12}(?:없|면제|무료)")
 """Behind a value: up to it there is nothing of the item (수수료는 4회까지 없음)."""
 

@@ -245,19 +245,21 @@ class SourceValues:
         same = self._same[statement.entity.key]
         if statement.entity.kind not in FIGURES or same[0].entity.support_only:
             return None
-        best = None
-        best_gain = 0.0
         alternatives = {}
         for candidate in self.compared:
             if _is_alternative(statement, candidate):
                 alternatives[candidate.entity.key] = candidate
+        best = None
+        best_gain = 0.0
         for key, candidate in alternatives.items():
             gain = self._gain(statement, key)
             needed = OTHER_ITEM
             told = [other for other in stated if other.entity.key == key]
-            if told and gain > 0:
-                of_other = min(self._gain(other, statement.entity.key) for other in told)
-                gain = gain + of_other if of_other >= 0 else 0
+            if told:
+                gain_of_other = min(self._gain(other, statement.entity.key) for other in told)
+                if gain <= 0 or gain_of_other < 0:
+                    continue
+                gain += gain_of_other
                 needed = SWAPPED
             if gain >= needed and gain > best_gain:
                 best = candidate
@@ -265,12 +267,12 @@ class SourceValues:
         return best
 
     def _gain(self, statement: Statement, key: str) -> float:
-        """How much better the item of a statement fits another value than its own."""
-        other = max(self.alike(statement.label, source) for source in self._same[key])
-        own = max(
-            self.alike(statement.label, source) for source in self._same[statement.entity.key]
-        )
-        return other - own
+        """How much better the item of a statement fits the value of a key than its own value."""
+        return self._fit(statement, key) - self._fit(statement, statement.entity.key)
+
+    def _fit(self, statement: Statement, key: str) -> float:
+        """How alike the item of a statement is to what the sources say, at its best, of the value of a key."""
+        return max(self.alike(statement.label, source) for source in self._same[key])
 
 
 def support(

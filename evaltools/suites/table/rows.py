@@ -26,7 +26,7 @@ TRUTH = {
     "0": False,
     "0.0": False,
 }
-NUMBER_OF_WORD = {"true": 1.0, "false": 0.0}
+"""Words for true and false, in lower case."""
 
 
 def usable_rows(
@@ -151,8 +151,8 @@ class _RowCheck:
         has_cell = cells.notna().to_numpy()
         is_text = np.isnan(numbers) & has_cell
         words = cells[is_text].astype(str).str.lower()
-        numbers[is_text] = words.map(NUMBER_OF_WORD)
-        is_text[is_text] = ~words.isin(["nan", *NUMBER_OF_WORD])
+        numbers[is_text] = words.map(TRUTH)
+        is_text[is_text] = ~words.isin(["nan", *TRUTH])
         self.refuse(is_text, column, "a number")
         self.refuse(np.isinf(numbers), column, "a finite number")
         is_too_large = np.abs(numbers) >= LARGEST
