@@ -77,7 +77,8 @@ def table(study: Study) -> pd.DataFrame:
 
     Columns: metric, condition, value (over seeds: mean), interval, difference, its_interval, n and seeds (where they
     differ between rows). A candidate's value is `Strong` where its verdict is better; MARK stands after a difference
-    whose p, adjusted in the family, is within the level, EQUIVALENT_MARK where the verdict is equivalent.
+    whose p, adjusted in the family, is within the level, EQUIVALENT_MARK where the verdict of a metric of the family is
+    equivalent.
     """
     names = metrics_of_table(study)
     by_metric = views.estimates(study, names).set_index("metric", drop=False)
@@ -143,7 +144,7 @@ def _difference(comparison: Mapping[Any, Any], level: float) -> str:
     text = number(float(comparison["delta"]), signed=True)
     if comparison["p_adjusted"] <= level:
         text += MARK
-    if comparison["verdict"] == "equivalent":
+    if comparison["verdict"] == "equivalent" and comparison["family"]:
         text += EQUIVALENT_MARK
     return text
 

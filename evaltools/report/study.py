@@ -527,8 +527,13 @@ class Study(Numbers):
 
 
 def _rows_of_run(units: pd.DataFrame, run: Run, first: int) -> pd.DataFrame:
-    """The rows of one run among the units of a study, where its own begin at `first`."""
+    """The rows of one run among the units of a study, where its own begin at `first`.
+
+    UsageError where rows at these places are of another run, as behind a new index.
+    """
     rows = units[(units.index >= first) & (units.index < first + len(run.units))]
+    if "run" not in rows or not rows["run"].eq(run.name).all():
+        raise UsageError("expected rows of the units of {run}, with their index", run=run.name)
     rows = rows.set_axis(run.units.index[rows.index - first])
     foreign = ["condition", "seed", "run"]
     for column in rows.columns.difference(run.units.columns):

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,23 @@ def test_bold_is_for_better_and_the_dagger_for_an_adjusted_p(clear: Study) -> No
     ):
         assert said in note
     assert "N/A" not in note and "seed" not in note.partition("Signature")[0]
+
+
+def test_only_metrics_of_the_family_are_marked_as_equivalent(tmp_path: Path) -> None:
+    """As on pages, where what lies outside of the family is called exploratory."""
+    rows = [{"id": f"u{i}", "right": i % 2, "wrong": (i + 1) % 2} for i in range(40)]
+    changed = [{**row, "right": 1 - row["right"], "wrong": 1 - row["wrong"]} for row in rows[:12]]
+    runs = {"old": rows, "new": changed + rows[12:]}
+    exploratory = replace(
+        SUITE, paper=("accuracy", "errors"), headline=lambda options, blocked: ("accuracy",)
+    )
+    for suite, is_marked in ((SUITE, True), (exploratory, False)):
+        sides = [et.evaluate(suite, records, name=name) for name, records in runs.items()]
+        made = et.compare(*sides, margin={"errors": 0.9})
+        assert made.frame.set_index("metric").loc["errors", "verdict"] == "equivalent"
+        table = paper.table(made)
+        assert table["difference"].iloc[-1].endswith("‡") == is_marked
+        assert ("‡" in paper.note(made, table)) == is_marked
 
 
 def test_signs_that_are_not_in_the_table_are_not_explained(bare: Study) -> None:

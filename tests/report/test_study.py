@@ -162,6 +162,15 @@ def test_rows_of_the_units_make_a_study_over_these_rows(study: et.Study) -> None
         study.where(units.query("condition == 'with_memory'"))
 
 
+def test_rows_that_lost_their_index_or_their_run_are_refused(study: et.Study) -> None:
+    """Rows of the second run, numbered anew, would stand where those of the first are: the ids are the same."""
+    units = study.units
+    of_second = units[units["run"] == study.results[1].name]
+    for rows in (of_second.reset_index(drop=True), units.drop(columns="run")):
+        with pytest.raises(et.UsageError, match="expected rows of the units of no_memory__seed1"):
+            study.where(rows)
+
+
 def test_a_column_that_one_run_lacks_stays_away_from_it() -> None:
     runs = []
     for name, rows in (("a", [{"topic": "law"}] * 12), ("b", [{}] * 12)):
