@@ -281,12 +281,13 @@ def likeness(
     words: frozenset[str],
     statement: Statement,
     weights: Mapping[str, float],
+    unknown: float = 0.0,
 ) -> float:
     """The share of the words, by rarity, that stand around a value too: 0..1.
 
-    A word that no source has counts like one that stands around a single value. The sums are exact: a set has
-    no order, and of equal likeness the first passage counts.
+    unknown: the weight of a word that no source has. The sums are exact: a set has no order, and of equal
+    likeness the first passage counts.
     """
-    total = math.fsum(weights.get(word, 1) for word in words)
+    total = math.fsum(weights.get(word, unknown) for word in words)
     shared = math.fsum(weights.get(word, 0) for word in words & statement.words)
     return shared / total if total else 0.0

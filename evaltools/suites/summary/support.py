@@ -65,6 +65,9 @@ OTHER_ITEM = 0.55
 SWAPPED = 0.2
 """The same of two values that a summary states both, where neither fits better as it stands: the sum of both."""
 
+UNKNOWN = 1.0
+"""Weight of a word of an item that no source has: as of one that stands around a single value."""
+
 MOST_COUNTED = 10
 """Up to so many things of a text a summary may count itself."""
 
@@ -272,7 +275,10 @@ class SourceValues:
 
     def _fit(self, statement: Statement, key: str) -> float:
         """How alike the item of a statement is to what the sources say, at its best, of the value of a key."""
-        return max(self.alike(statement.label, source) for source in self._same[key])
+        fits = []
+        for source in self._same[key]:
+            fits.append(likeness(statement.label, source, self.weights, UNKNOWN))
+        return max(fits)
 
 
 def support(
