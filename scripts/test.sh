@@ -29,8 +29,8 @@ browser() {
         return
     fi
     if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-        apt-get update -qq &&
-            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium
+        apt-get -o DPkg::Lock::Timeout=300 update -qq &&
+            DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends chromium
     else
         echo "no chromium found: browser tests will be skipped (install chromium or set EVALTOOLS_CHROMIUM)"
     fi
