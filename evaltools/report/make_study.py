@@ -9,13 +9,12 @@ from typing import Any
 
 from ..core.errors import UsageError
 from ..core.files import bytes_hash
-from ..core.memory import is_data
 from ..core.names import LONGEST_NAME, safe_name
 from ..core.suite import Suite
 from ..stats.declared import require_declared
 from .compare_values import compare_values, is_values
 from .run import Run
-from .run_groups import Conditions, group, inputs_of_side, read_inputs
+from .run_groups import Conditions, as_inputs, group, read_inputs
 from .study import Study
 from .study_files import save_study
 
@@ -93,7 +92,7 @@ def default_name(baseline: str, candidates: Sequence[str]) -> str:
 
 
 def study(
-    runs: str | Path | Iterable[Any],
+    runs: str | Path | Run | Iterable[Any],
     *,
     suite: str | Suite | None = None,
     baseline: str | None = None,
@@ -126,7 +125,7 @@ def study(
     ('memory_agent', ['plain_llm'])
     """
     started = datetime.now(UTC)
-    inputs = [runs] if isinstance(runs, str | Path) or is_data(runs) else list(runs)
+    inputs = as_inputs(runs)
     if name is not None and len(inputs) == 1:
         settings["name"] = name
     results, folders = read_inputs(inputs, suite, out, out=out, **settings)
@@ -220,7 +219,7 @@ def _side(
     settings: Mapping[str, Any],
 ) -> tuple[str, dict[str, Run]]:
     """(name of the condition, seed -> run) of one side of a comparison."""
-    inputs = inputs_of_side(side)
+    inputs = as_inputs(side)
     runs, _ = read_inputs(inputs, suite, None, **settings)
     conditions, _ = group(runs)
     if len(conditions) > 1:

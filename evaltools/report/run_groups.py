@@ -158,8 +158,16 @@ def group_by_name(runs: Iterable[Run]) -> Conditions:
     return conditions
 
 
-def inputs_of_side(side: Any) -> list[Any]:
-    """The runs of one side of a comparison: a run, several, a text as on the command line, or data in memory."""
-    if is_path(side) or isinstance(side, Run) or is_data(side):
-        return [side]
-    return list(side)
+def as_inputs(runs: Any) -> list[Any]:
+    """What was given, one entry an input: a run, a path, a text as on the command line or data in memory is one.
+
+    UsageError for what is none of these, and no list of them.
+    """
+    if is_path(runs) or isinstance(runs, Run) or is_data(runs):
+        return [runs]
+    if not isinstance(runs, Iterable):
+        raise UsageError(
+            "expected runs: paths, results or data in memory, got {kind}",
+            kind=type(runs).__name__,
+        )
+    return list(runs)

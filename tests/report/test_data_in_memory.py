@@ -66,6 +66,15 @@ def test_data_of_several_runs_are_a_study_and_name_one_for_a_run() -> None:
         et.evaluate("table", both)
 
 
+def test_one_run_is_a_study_of_itself_and_what_is_no_run_is_refused() -> None:
+    run = et.evaluate("table", SCORES, n_resamples=100)
+    assert list(et.study(run).conditions) == list(et.study([run]).conditions) == ["data"]
+    with pytest.raises(et.UsageError, match=r"^expected runs: .* got int$"):
+        et.study(5)  # type: ignore[arg-type]
+    with pytest.raises(et.UsageError, match=r"^expected runs: .* got int$"):
+        et.compare(run, 5)
+
+
 def test_a_run_id_stands_for_its_seeds_in_a_study_as_in_a_comparison() -> None:
     conditions = ["example:cr/no_memory", "example:cr/with_memory"]
     study = et.study(conditions, n_resamples=100)
