@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from pydantic import BaseModel, ConfigDict
 
 from ...core.csv_files import csv_rows
 from ...core.errors import Problems
-from ...core.fast_json import decoder
 from ...core.jsonl import read_jsonl
 from ...core.language import Message
 from ...core.score_rows import COLUMNS
@@ -39,9 +37,6 @@ SWOLLEN = (
     "texts again and again?"
 )
 
-RunKey = tuple[str | None, str | None]
-"""Condition and seed of a run."""
-
 
 class Line(BaseModel):
     """A line of the JSON Lines form; other keys are further columns.
@@ -66,44 +61,24 @@ class Line(BaseModel):
     higher_is_better: bool | float | str | None = None
 
 
-def is_json_lines(path: Path) -> bool:
-    """Whether a file is named as JSON Lines."""
-    return path.suffix.lower() in (".jsonl", ".ndjson")
-
-
-def blocks(
-    path: Path,
-    problems: Problems,
-    further: bool = False,
-) -> Iterator[pd.DataFrame]:
+def blocks(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
     """The rows that can be used.
 
-    Columns: those of `rows.usable_rows`; with `further` also the columns of the file that have no
-    meaning here, as they are. The index is the line (in parquet: the number of the row). What is
-    wrong with a row is reported.
+    Columns: those of `rows.usable_rows`, and the columns of the file that have no meaning here, as
+    they are. The index is the line (in parquet: the number of the row). What is wrong with a row is
+    reported.
     """
-    for block in _raw_blocks(path, problems, further):
+    columns(path, problems)  # says what is wrong with them
+    raw_blocks = _json_blocks
+    if path.suffix.lower() == ".parquet":
+        raw_blocks = _parquet_blocks
+    elif path.suffix.lower() == ".csv":
+        raw_blocks = _csv_blocks
+    for block in raw_blocks(path, problems):
         missing = [column for column in COLUMNS if column not in block]
         frame = block.reindex(columns=[*block.columns, *missing])
-        rows = usable_rows(frame, path, problems)
-        for column in frame:
-            if column not in COLUMNS:
-                rows[column] = frame[column]
-        yield rows
-
-
-def _raw_blocks(
-    path: Path,
-    problems: Problems,
-    further: bool,
-) -> Iterator[pd.DataFrame]:
-    """Blocks of rows as they stand in the file; the index is the line."""
-    known = columns(path, problems)
-    if path.suffix.lower() == ".parquet":
-        return _parquet_blocks(path, known, problems, further)
-    if path.suffix.lower() == ".csv":
-        return _csv_blocks(path, known, problems, further)
-    return _json_blocks(path, problems, further)
+        further = frame.columns.difference(COLUMNS, sort=False)
+        yield usable_rows(frame, path, problems).join(frame[further])
 
 
 def columns(path: Path, problems: Problems) -> list[str]:
@@ -112,7 +87,7 @@ def columns(path: Path, problems: Problems) -> list[str]:
     InputError where the file is damaged or not in the long form.
     """
     require_file(path, problems)
-    if is_json_lines(path):
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
         try:
             line = Line.model_validate_json(first_line(path))
         except ValueError:  # reported when all lines are read
@@ -185,18 +160,13 @@ def _is_flat(kind: Any) -> bool:
 
 def _parquet_blocks(
     path: Path,
-    known: list[str],
     problems: Problems,
-    further: bool,
 ) -> Iterator[pd.DataFrame]:
     import pyarrow as pa
 
     file = _parquet_file(path, problems)
-    names = list(known)
-    for column in file.schema_arrow:
-        is_known = column.name in COLUMNS or column.name in names
-        if further and not is_known and _is_flat(column.type):
-            names.append(column.name)
+    flat = [column.name for column in file.schema_arrow if _is_flat(column.type)]
+    names = list(dict.fromkeys(flat))
     row = 1
     n_cells = len(names) * file.metadata.num_rows
     decoded = CELL_BYTES * n_cells
@@ -259,17 +229,11 @@ def _decoded(batch: Any) -> Any:
 
 def _csv_blocks(
     path: Path,
-    known: list[str],
     problems: Problems,
-    further: bool,
 ) -> Iterator[pd.DataFrame]:
     rows = csv_rows(path, problems)
     _, header = next(rows)
-    names = list(known)
-    for name in header:
-        is_known = name in COLUMNS or name in names
-        if further and name and not is_known:
-            names.append(name)
+    names = [name for name in dict.fromkeys(header) if name]
     indices = [header.index(name) for name in names]
     while block := list(islice(rows, BLOCK)):
         lines = []
@@ -283,34 +247,17 @@ def _csv_blocks(
 def _json_blocks(
     path: Path,
     problems: Problems,
-    further: bool,
 ) -> Iterator[pd.DataFrame]:
-    decode = None if further else decoder(Line)  # the fast decoder passes over further keys
-    lines = read_jsonl(path, Line, problems, id_field="id", decode=decode)
-    cells_of = attrgetter(*COLUMNS)
-    while True:
-        numbers = []
-        cells = []
-        further_values = {}
-        for number, line in islice(lines, BLOCK):
-            numbers.append(number)
-            cells.append(cells_of(line))
-            values = _flat_values(line) if further else {}
-            if values:
-                further_values[number] = values
-        if not numbers:
-            return
-        frame = pd.DataFrame(cells, index=numbers, columns=list(COLUMNS))
-        if further_values:
-            further_columns = pd.DataFrame.from_dict(further_values, orient="index")
-            frame = frame.join(further_columns)
-        yield frame
+    lines = read_jsonl(path, Line, problems, id_field="id")
+    while block := dict(islice(lines, BLOCK)):
+        rows = [_flat_cells(line) for line in block.values()]
+        yield pd.DataFrame(rows, index=list(block))
 
 
-def _flat_values(line: Line) -> dict[str, Any]:
-    """The further texts, numbers and truth values of a line; lists and objects are left out."""
-    flat = {}
-    for name, value in (line.model_extra or {}).items():
-        if isinstance(value, str | int | float | bool):
-            flat[name] = value
-    return flat
+def _flat_cells(line: Line) -> dict[str, Any]:
+    """The texts, numbers and truth values of a line; lists and objects are left out."""
+    cells = {}
+    for name, value in line.model_dump().items():
+        if isinstance(value, str | int | float):
+            cells[name] = value
+    return cells

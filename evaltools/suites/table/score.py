@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from ...core.errors import Problems
 from ...core.metric import Metric
 from ...core.score_rows import COLUMNS
 from ...core.suite import Source, Workers
-from .read import RunKey, blocks
 from .survey import none_for_null, survey
 
 if TYPE_CHECKING:
@@ -27,14 +25,10 @@ TAKEN = ("item", "line")
 
 @dataclass(frozen=True)
 class RunRows:
-    """The rows of one run. All parts have one entry a row of the file.
-
-    lines: where the row stands. unit, metric: the index of its unit and of its metric.
-    """
+    """The rows of one run, whose index is the line. unit, metric: the index of the unit and of the metric of each."""
 
     path: Path
     rows: pd.DataFrame
-    lines: np.ndarray
     unit: np.ndarray
     metric: np.ndarray
 
@@ -76,49 +70,16 @@ def score(
 
 
 def _read_run(source: Source, options: TableOptions) -> RunRows:
-    """The rows of a run that can be used."""
+    """The rows of a run that can be used; what is wrong with the others was said when the file was surveyed."""
     path = source.files["scores"]
-    rows = pd.concat(_blocks(path, source.name))
-    lines = rows.index.to_numpy()
-    rows = rows.reset_index(drop=True)
-    metric_index = {}
-    for index, metric in enumerate(options.found):
-        metric_index[metric.name] = index
+    rows = survey(path, Problems()).rows_of(source.name)
+    metric_index = {metric.name: index for index, metric in enumerate(options.found)}
     return RunRows(
         path=path,
         rows=rows,
-        lines=lines,
         unit=_unit_index(rows),
         metric=rows["metric"].map(metric_index).to_numpy(dtype=int),
     )
-
-
-def _blocks(path: Path, name: str) -> list[pd.DataFrame]:
-    """The rows of the run of that name that can be used, in blocks."""
-    problems = Problems("skip")  # single rows were judged when the file was surveyed
-    contents = survey(path, problems)
-    if len(contents.runs) == 1:
-        return list(blocks(path, problems, further=True))
-    stat = path.stat()
-    of_runs = _blocks_of_runs(path, stat.st_mtime_ns, stat.st_size)
-    return of_runs[contents.runs[name]]
-
-
-@lru_cache(maxsize=1)
-def _blocks_of_runs(
-    path: Path,
-    _changed: int,
-    _size: int,
-) -> dict[RunKey, list[pd.DataFrame]]:
-    """Run -> its rows that can be used, in blocks; the file is read once for all of its runs."""
-    runs: dict[RunKey, list[pd.DataFrame]] = {}
-    for block in blocks(path, Problems("skip"), further=True):
-        by_run = block.groupby(["condition", "seed"], sort=False, dropna=False)
-        for (condition, seed), rows in by_run:
-            key = none_for_null(condition), none_for_null(seed)
-            of_run = runs.setdefault(key, [])
-            of_run.append(rows)
-    return runs
 
 
 def _unit_index(rows: pd.DataFrame) -> np.ndarray:
@@ -157,7 +118,7 @@ def _check_values(
         name = run.rows["metric"].iloc[row]
         where: dict[str, Any] = {
             "file": run.path,
-            "line": int(run.lines[row]),
+            "line": int(run.rows.index[row]),
             "id": run.rows["id"].iloc[row],
         }
         if is_second[row]:
@@ -182,7 +143,7 @@ def _unit_columns(run: RunRows, problems: Problems) -> pd.DataFrame:
     units = pd.DataFrame(
         {
             "id": rows["id"].array[is_first],
-            "line": run.lines[is_first],
+            "line": rows.index[is_first],
         }
     )
     if rows["trial"].notna().any():

@@ -29,7 +29,7 @@ LEADING = 10
 
 def runs(path: Path, problems: Problems) -> list[str]:
     """The names of the runs of a file, in order of appearance. InputError for no long file."""
-    return list(survey(path, problems).runs)
+    return survey(path, problems).runs
 
 
 def locate(
@@ -40,7 +40,7 @@ def locate(
 ) -> Source:
     """A run of a file: the only one, or the one of that name."""
     content = survey(path, problems)
-    names = list(content.runs)
+    names = content.runs
     if len(names) > 1 and name not in names:
         listed = names if len(names) <= 10 else [*names[:10], "..."]
         raise UsageError(

@@ -8,13 +8,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ...core.errors import InputError, Problems
+from ...core.files import state
 from ...core.language import Message
 from ...core.metric import Better, Metric
 from ...core.text_files import require_file
-from .read import RunKey, blocks, columns
+from .read import blocks, columns
 
 MOST = 1_000
 """More metrics or runs than this: a column was taken for another."""
@@ -29,11 +31,23 @@ SAME_NAME = "{one} and {other} (condition, seed) would both be named {name}"
 
 @dataclass(frozen=True)
 class Survey:
-    """What a file holds: its runs by name, its metrics, and what is wrong with its rows."""
+    """What a file holds.
 
-    runs: dict[str, RunKey]
+    `runs`: the names of its runs. `rows`: those that can be used, as `read.blocks` has them; `run_of_row`: the index of
+    the run of each. `metrics`: its metrics. `problems`: what is wrong with its rows.
+    """
+
+    runs: list[str]
+    rows: pd.DataFrame
+    run_of_row: np.ndarray
     metrics: tuple[Metric, ...]
     problems: Problems
+
+    def rows_of(self, run: str) -> pd.DataFrame:
+        """The rows of a run; a file of one run may be given another name."""
+        if len(self.runs) == 1:
+            return self.rows
+        return self.rows[self.run_of_row == self.runs.index(run)]
 
 
 def survey(path: Path, problems: Problems) -> Survey:
@@ -42,38 +56,30 @@ def survey(path: Path, problems: Problems) -> Survey:
     InputError for a file that is not in the long form.
     """
     require_file(path, problems)
-    stat = path.stat()
     try:
-        return _survey(path, stat.st_mtime_ns, stat.st_size)
+        return _survey(path, state(path))
     except InputError as error:
         for problem in error.problems:
             problems.add(problem)
         raise
 
 
-@lru_cache(maxsize=8)
-def _survey(
-    path: Path,
-    _changed: int,
-    _size: int,
-) -> Survey:
+@lru_cache(maxsize=2)  # the two sides of a comparison
+def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     problems = Problems("skip")
-    keys: dict[RunKey, None] = {}
-    least = greatest = pd.DataFrame()
-    for rows in blocks(path, problems):
-        pairs = rows[["condition", "seed"]].drop_duplicates()
-        for condition, seed in pairs.itertuples(index=False):
-            keys[none_for_null(condition), none_for_null(seed)] = None
-        facts = _facts(rows).groupby("metric", sort=False)
-        least = pd.concat([least, facts.min()]).groupby(level=0, sort=False).min()
-        greatest = pd.concat([greatest, facts.max()]).groupby(level=0, sort=False).max()
-        counts = {"metrics": len(least), "runs": len(keys)}
-        for what, n in counts.items():
-            if n > MOST:
-                values = {"most": f"{MOST:,}", "what": Message(what)}
-                raise problems.fatal("wrong-columns", TOO_MANY, **values, file=path)
-    if least.empty:
+    parts = [rows for rows in blocks(path, problems) if not rows.empty]
+    if not parts:
         raise problems.fatal("no-rows", "no row of the file can be used", file=path)
+    rows = pd.concat(parts)
+    by_run = rows.groupby(["condition", "seed"], sort=False, dropna=False)
+    keys = rows[["condition", "seed"]].drop_duplicates()
+    facts = _facts(rows).groupby("metric", sort=False)
+    least, greatest = facts.min(), facts.max()
+    counts = {"metrics": len(least), "runs": len(keys)}
+    for what, n in counts.items():
+        if n > MOST:
+            values = {"most": f"{MOST:,}", "what": Message(what)}
+            raise problems.fatal("wrong-columns", TOO_MANY, **values, file=path)
     for field in ONE_A_METRIC:
         differs = least[field] < greatest[field]
         for name in least.index[differs]:
@@ -90,6 +96,8 @@ def _survey(
     has_directions = is_said or "higher_is_better" in columns(path, problems)
     return Survey(
         runs=_run_names(keys, path, problems),
+        rows=rows.drop(columns=["condition", "seed", *ONE_A_METRIC]),
+        run_of_row=by_run.ngroup().to_numpy(),
         metrics=_metrics(least, greatest, has_directions),
         problems=problems,
     )
@@ -160,24 +168,24 @@ def _free_key(key: str, taken: set[str]) -> str:
 
 
 def _run_names(
-    keys: dict[RunKey, None],
+    keys: pd.DataFrame,
     path: Path,
     problems: Problems,
-) -> dict[str, RunKey]:
-    """The runs by the name `<condition>__seed<seed>_<stem>`, without what the file does not say."""
-    runs: dict[str, RunKey] = {}
-    by_folded_name: dict[str, RunKey] = {}
-    for condition, seed in keys:
+) -> list[str]:
+    """The runs of each condition and seed: `<condition>__seed<seed>_<stem>`, without what the file does not say."""
+    names = []
+    first_keys: dict[str, Any] = {}
+    for condition, seed in keys.itertuples(index=False):
         parts = []
-        if condition is not None:
+        if pd.notna(condition):
             parts.append(_as_file_name(condition))
-        if seed is not None:
+        if pd.notna(seed):
             parts.append("seed" + _as_file_name(seed).replace("_", "-"))
         name = path.stem
         if parts:
             name = f"{'__'.join(parts)}_{path.stem}"
-        key = condition, seed
-        first = by_folded_name.setdefault(name.casefold(), key)
+        key = none_for_null(condition), none_for_null(seed)
+        first = first_keys.setdefault(name.casefold(), key)
         if first != key:
             raise problems.fatal(
                 "same-name",
@@ -187,8 +195,8 @@ def _run_names(
                 name=repr(name),
                 file=path,
             )
-        runs[name] = key
-    return runs
+        names.append(name)
+    return names
 
 
 def _as_file_name(text: str) -> str:
