@@ -45,7 +45,7 @@ from evaltools.core.estimates import metrics_rows
 from evaltools.core.files import EXAMPLES, dumps
 from evaltools.core.plugins import get_suite
 from evaltools.core.results import metrics_json
-from evaltools.core.suite import Workers
+from evaltools.core.workers import Workers
 from evaltools.report.cards import NotComplete, read_card
 from evaltools.report.evaluate import evaluate
 from evaltools.stats.intervals import Resampling, estimate

@@ -41,7 +41,7 @@ _LAZY = {
     "SuiteOptions": "core.suite",
     "Source": "core.suite",
     "Breakdown": "core.suite",
-    "Workers": "core.suite",
+    "Workers": "core.workers",
     "Check": "core.check",
     "CheckKind": "core.check",
     "Message": "core.language",

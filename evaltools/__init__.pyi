@@ -19,7 +19,7 @@ from .core.suite import Breakdown as Breakdown
 from .core.suite import Source as Source
 from .core.suite import Suite as Suite
 from .core.suite import SuiteOptions as SuiteOptions
-from .core.suite import Workers as Workers
+from .core.workers import Workers as Workers
 from .report.display import notebook as notebook
 from .report.evaluate import evaluate as evaluate
 from .report.evaluate import load as load

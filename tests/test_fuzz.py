@@ -19,13 +19,13 @@ from openpyxl import Workbook
 import evaltools
 from benchmarks import fuzz
 from evaltools.app.cli import main
-from evaltools.app.workers import Workers
 from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems
 from evaltools.core.json_files import read_json
 from evaltools.core.metric import Metric
 from evaltools.core.plugins import get_suite
 from evaltools.core.resampling import Resampling
+from evaltools.core.workers import Workers
 from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import aggregate

@@ -16,6 +16,7 @@ from ..core.names import natural
 from ..core.progress import bar
 from ..core.suite import Suite
 from ..core.terminal import echo
+from ..core.workers import Workers
 from ..report import study_sentences
 from ..report.evaluate import load
 from ..report.export import write_exports
@@ -27,7 +28,6 @@ from .inputs import expand_runs, find_inputs
 from .reports import report_job
 from .scoring import Scored, score_run
 from .settings import Settings
-from .workers import Workers
 
 Options = Mapping[str, Any]
 
@@ -215,7 +215,7 @@ class Batch:
         if is_single:  # its shards are spread over the processes
             of_run, of_runs = settings.workers(), Workers()
         else:  # the runs are
-            of_run, of_runs = Workers(label=""), settings.workers()
+            of_run, of_runs = Workers(), settings.workers()
         tasks = {}
         for one in inputs:
             tasks[one.name] = (suite.name, suite.file, one, settings, options, of_run, stored)

@@ -15,7 +15,8 @@ from ..core.files import refuse_input, resolve
 from ..core.names import condition_of, find_runs, safe_name
 from ..core.plugins import require_input
 from ..core.results import manifest_of_run
-from ..core.suite import Suite, Workers
+from ..core.suite import Suite
+from ..core.workers import Workers
 from .settings import Settings
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")

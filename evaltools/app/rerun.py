@@ -23,10 +23,10 @@ from ..core.manifest import Input, Manifest, Member, versions
 from ..core.plugins import get_suite
 from ..core.results import METRICS, StoredMetrics
 from ..core.suite import Suite
+from ..core.workers import Workers
 from ..report.evaluate import evaluate
 from ..report.make_study import study
 from ..report.run import Run
-from .workers import Workers
 
 InputFiles = Mapping[str, Path]
 """Role of an input -> where its file is now."""

@@ -14,6 +14,7 @@ from ..core.language import language, say, speak
 from ..core.metric import metric_title
 from ..core.plugins import load_suite_file
 from ..core.results import result_hash
+from ..core.workers import Workers
 from ..report.estimate_tables import plain_estimates
 from ..report.evaluate import evaluate
 from ..report.markdown import titled
@@ -23,7 +24,6 @@ from ..report.tables import verdict_line
 from .inputs import RunInput
 from .settings import Settings
 from .text import columns
-from .workers import Workers
 
 
 @dataclass(frozen=True)

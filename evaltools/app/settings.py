@@ -8,7 +8,7 @@ from pathlib import Path
 from ..core.errors import OnError
 from ..core.language import language
 from ..core.resampling import Method, Resampling
-from .workers import Workers
+from ..core.workers import Workers
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ from .plugins import require_input
 from .records import all_wrong
 from .resampling import Resampling
 from .results import further_metrics, read_manifest
-from .suite import Source, Suite, Workers
+from .suite import Source, Suite
+from .workers import Workers
 
 
 def make_options(suite: Suite, values: Mapping[str, Any]) -> Any:

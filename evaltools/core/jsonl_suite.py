@@ -14,8 +14,9 @@ from .errors import Problems, UsageError
 from .jsonl import read_jsonl
 from .metric import AnyMetric
 from .records import unique_records
-from .suite import Source, Suite, SuiteOptions, Workers
+from .suite import Source, Suite, SuiteOptions
 from .text_files import first_line, require_file
+from .workers import Workers
 
 
 def jsonl_suite(

@@ -26,7 +26,8 @@ from .files import sha256
 from .language import Message, use_language_files
 from .manifest import NAME
 from .metric import AnyMetric, MetricTable, make_metric
-from .suite import Breakdown, Source, Suite, SuiteOptions, Workers, decoded
+from .suite import Breakdown, Source, Suite, SuiteOptions, decoded
+from .workers import Workers
 
 ENTRY_POINTS = "evaltools.suites"
 """The group of entry points under which installed packages name their suites."""

@@ -19,23 +19,7 @@ from .errors import Problems, UsageError
 from .files import sha256
 from .metric import AnyMetric, MetricTable, make_metric, subset
 from .names import nearest
-
-
-@dataclass(frozen=True, kw_only=True)
-class Workers:
-    """Where work is done: here in this process; the app has others that use processes. Results never depend on it.
-
-    `label` names the work in a progress bar; "" shows none.
-
-    >>> Workers().map(len, ["one", "three"])
-    [3, 5]
-    """
-
-    label: str = ""
-
-    def map(self, call: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
-        """call(task) for every task, in the order of the tasks."""
-        return [call(task) for task in tasks]
+from .workers import Workers
 
 
 class SuiteOptions(BaseModel):

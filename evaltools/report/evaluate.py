@@ -39,7 +39,8 @@ from ..core.results import (
     read_result,
     write_units,
 )
-from ..core.suite import Suite, Workers
+from ..core.suite import Suite
+from ..core.workers import Workers
 from ..stats.intervals import estimate_run
 from .run import Run
 from .run_checks import checks_of_estimates, checks_of_units

@@ -17,11 +17,11 @@ import pytest
 
 from evaltools.app.batch import Batch
 from evaltools.app.settings import Settings
-from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
 from evaltools.core.files import beside, example
 from evaltools.core.folders import LEFTOVER_SECONDS
 from evaltools.core.plugins import get_suite
+from evaltools.core.workers import Workers
 
 from .processes import alive, until
 from .small_report import (

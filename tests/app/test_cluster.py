@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from evaltools.app import cluster as clusters
-from evaltools.app.workers import Workers
+from evaltools.core import cluster as clusters
 from evaltools.core.errors import InputError, UsageError, WorkFailed
+from evaltools.core.workers import Workers
 from evaltools.report.evaluate import evaluate
 
 from .processes import until

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
+from evaltools.core.workers import Workers
 
 from .processes import alive, until
 

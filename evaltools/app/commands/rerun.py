@@ -37,13 +37,13 @@ def rerun(
     Status 4 where an input, the policy or a number is not the same, each of which is named. What would be sent or
     spent (a judge) is not taken from the manifest, but from options of the suite given here.
     """
+    from ...core.workers import Workers
     from ..rerun import rerun_manifest
-    from ..workers import Workers
 
     typed = {}
     for name, value in costly.items():
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             typed[name] = value
-    outcome = rerun_manifest(manifest, out, Workers(jobs), metrics, **typed)
+    outcome = rerun_manifest(manifest, out, Workers(jobs, label="scoring"), metrics, **typed)
     echo(str(outcome))
     sys.exit(0 if outcome.same else FAILED)

@@ -22,8 +22,9 @@ from ...core.files import beside, content_hash, refuse_input, state
 from ...core.jsonl import Progress, read_jsonl, shards
 from ...core.language import Message
 from ...core.records import FirstLines
-from ...core.suite import Source, Workers
+from ...core.suite import Source
 from ...core.text_files import require_file
+from ...core.workers import Workers
 from .options import CrOptions
 from .read import FILES, read_gold, read_override
 from .sample import make_sample, warn_of_doubts

@@ -15,8 +15,9 @@ from ...core.errors import Problems, UsageError
 from ...core.files import dumps
 from ...core.jsonl import read_jsonl
 from ...core.records import unique_records
-from ...core.suite import Source, Workers
+from ...core.suite import Source
 from ...core.text_files import first_line, require_file
+from ...core.workers import Workers
 from .columns import COLUMNS, JSON
 from .lexicon import load_lexicon
 from .measures import add_dialog_ratios

@@ -13,8 +13,9 @@ import pandas as pd
 
 from ...core.errors import Problems
 from ...core.metric import MetricTable
-from ...core.suite import Breakdown, Source, Suite, Workers
+from ...core.suite import Breakdown, Source, Suite
 from ...core.text_files import require_file
+from ...core.workers import Workers
 from . import people
 from .artifacts import write_artifacts
 from .check_kinds import KINDS

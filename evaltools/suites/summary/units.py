@@ -16,7 +16,7 @@ import pandas as pd
 from ...core.errors import Problems
 from ...core.files import dumps
 from ...core.language import Message
-from ...core.suite import Workers
+from ...core.workers import Workers
 from .rules import METRICS, Rules
 from .schema import Case
 from .scoring import CaseScores, Score, score_case

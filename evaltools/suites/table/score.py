@@ -13,7 +13,8 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from ...core.errors import Problems
 from ...core.metric import Metric
 from ...core.score_rows import COLUMNS
-from ...core.suite import Source, Workers
+from ...core.suite import Source
+from ...core.workers import Workers
 from .survey import none_for_null, survey
 
 if TYPE_CHECKING:

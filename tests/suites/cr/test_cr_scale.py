@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from evaltools import evaluate
-from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problem
 from evaltools.core.fast_json import decoder
 from evaltools.core.jsonl import shards
 from evaltools.core.resampling import Resampling
+from evaltools.core.workers import Workers
 from evaltools.suites.cr import score as scoring
 from evaltools.suites.cr import scorecard as scorecard_module
 from evaltools.suites.cr.schema import Row, Scorecard

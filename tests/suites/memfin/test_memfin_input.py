@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaltools import InputError, Problems, Resampling, Run, UsageError, evaluate
-from evaltools.core.suite import Workers
+from evaltools.core.workers import Workers
 from evaltools.suites.memfin.options import MemfinOptions
 from evaltools.suites.memfin.suite import SUITE
 from tests.app.calling import call

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evaltools import InputError, Resampling, evaluate, load
-from evaltools.core.suite import Workers
+from evaltools.core.workers import Workers
 from evaltools.suites.memfin.lexicon import BUNDLED, load_lexicon
 from evaltools.suites.memfin.options import MemfinOptions
 from evaltools.suites.memfin.suite import SUITE

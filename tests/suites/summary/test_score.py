@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools import evaluate
-from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problems
-from evaltools.core.suite import Workers as Here
+from evaltools.core.workers import Workers
 from evaltools.suites.summary import cards
 from evaltools.suites.summary import units as units_frame
 from evaltools.suites.summary.metric_table import metric_table
@@ -125,7 +124,7 @@ def test_why_a_phrase_was_let_off_stands_in_the_evidence() -> None:
 def test_an_unknown_tag_is_reported_and_expected_of_nobody() -> None:
     problems = Problems()
     case = Case(id="a", answer="면책", metadata={"summary_tags": ["exclusion", "exclusoin"]})  # type: ignore[arg-type]
-    units = score_cases([(7, case)], RULES, problems, Here(), "f.jsonl")
+    units = score_cases([(7, case)], RULES, problems, Workers(), "f.jsonl")
     assert units.loc[0, "summary_risk_coverage"] == 1.0
     assert json.loads(units.loc[0, "summary_risk_coverage_evidence"])["unknown_tags"] == [
         "exclusoin"
@@ -305,7 +304,7 @@ def test_a_follow_up_is_ambiguous_where_every_wording_of_it_is_let_off() -> None
     ("score", "passes"), [(0.9, True), (0.9 - 1e-13, True), (0.9 - 1e-9, False), (1.0, True)]
 )
 def test_a_score_on_its_threshold_passes(score: float, passes: bool) -> None:
-    units = score_cases([(1, Case(id="a", answer="90일"))], RULES, Problems(), Here())
+    units = score_cases([(1, Case(id="a", answer="90일"))], RULES, Problems(), Workers())
     units["summary_accuracy"] = score
     done = finish(units.assign(summary_accuracy_measured=True), RULES)
     assert (

@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ..core.errors import UsageError, WorkFailed
-from ..core.manifest import versions
+from .errors import UsageError, WorkFailed
+from .manifest import versions
 from .workers import Ended, Task, failed, or_lost
 
 CONNECT_SECONDS = 10

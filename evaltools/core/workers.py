@@ -1,21 +1,20 @@
-"""Where work is done: in this process, in several on this machine, or on a cluster (`app.cluster`)."""
+"""Where work is done: in this process, in several on this machine, or on a cluster (`core.cluster`)."""
 
 from __future__ import annotations
 
 import gc
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing import active_children
 from typing import Any
 
-from ..core import suite
-from ..core.errors import WorkFailed
-from ..core.processes import end_with_parent
-from ..core.progress import bar
+from .errors import WorkFailed
+from .processes import end_with_parent
+from .progress import bar
 
 SLOW_SECONDS = 1.0
 """Work that ends sooner shows no progress."""
@@ -30,25 +29,28 @@ Ended = Generator[tuple[int, Future[Any]]]
 
 
 @dataclass(frozen=True)
-class Workers(suite.Workers):
-    """`jobs` processes on this machine or, with the address of a `scheduler`, those of a cluster.
+class Workers:
+    """Where work is done: `jobs` processes on this machine or, with the address of a `scheduler`, those of a cluster.
 
     Results never depend on how many there are, nor on where. `label` names the work in the progress bar that
     slow work shows in a terminal; "" shows none.
+
+    >>> Workers().map(len, ["one", "three"])
+    [3, 5]
     """
 
     jobs: int = 1
     scheduler: str | None = None
-    label: str = field(default="scoring", kw_only=True)
+    label: str = ""
 
     def map(self, call: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         """call(task) for every task, in the order of the tasks; `call` and the tasks must be picklable.
 
         Raises what a call raises, and WorkFailed where the process of a task was killed.
         """
-        alone = self.jobs <= 1 and self.scheduler is None
+        is_alone = self.jobs <= 1 and self.scheduler is None
         arguments = [(task,) for task in tasks]
-        ended = in_this_process(call, arguments) if alone else self.ended(call, arguments)
+        ended = in_this_process(call, arguments) if is_alone else self.ended(call, arguments)
         results: dict[int, Any] = {}
         with (
             bar(len(tasks), self.label, quiet=not self.label, after=SLOW_SECONDS) as step,
@@ -71,7 +73,7 @@ class Workers(suite.Workers):
             return on_cluster(self.scheduler, call, tasks)
         if len(tasks) <= 1:
             return in_this_process(call, tasks)
-        return in_processes(self.jobs, call, tasks)
+        return in_processes(self.jobs, call, dict(enumerate(tasks)))
 
 
 def in_this_process(call: Callable[..., Any], tasks: Sequence[Task]) -> Ended:
@@ -88,39 +90,26 @@ def in_this_process(call: Callable[..., Any], tasks: Sequence[Task]) -> Ended:
 def in_processes(
     jobs: int,
     call: Callable[..., Any],
-    tasks: Sequence[Task],
+    tasks: dict[int, Task],
 ) -> Ended:
-    """As `Workers.ended`, in `jobs` processes. A task whose process dies is lost alone."""
-    waiting = dict(enumerate(tasks))
-    yield from _in_one_pool(jobs, call, waiting)
-    # a process that dies takes its pool along: what is left is tried one by one, so that only the task at fault is lost
-    for index, task in waiting.items():
-        yield index, _alone(call, task)
+    """As `Workers.ended`, in `jobs` processes. A task whose process dies is lost alone.
 
-
-def _in_one_pool(
-    jobs: int,
-    call: Callable[..., Any],
-    waiting: dict[int, Task],
-) -> Ended:
-    """Work until all is done or a process dies; what ended is taken out of `waiting`."""
+    A process that dies takes its pool along: what did not end then is tried again, each task in a pool of its own.
+    """
     indices: dict[Future[Any], int] = {}
-    with _pool(min(jobs, len(waiting))) as pool:
+    again = dict(tasks) if len(tasks) > 1 else {}
+    with _pool(min(jobs, len(tasks))) as pool:
         with suppress(BrokenProcessPool):
-            for index, task in waiting.items():
+            for index, task in tasks.items():
                 indices[pool.submit(call, *task)] = index
         for future in as_completed(indices):
-            if not isinstance(future.exception(), BrokenProcessPool):
-                index = indices[future]
-                del waiting[index]
-                yield index, or_lost(future)
-
-
-def _alone(call: Callable[..., Any], task: Task) -> Future[Any]:
-    with _pool(1) as pool:
-        future = pool.submit(call, *task)
-        wait([future])
-    return or_lost(future)
+            index = indices[future]
+            if index in again and isinstance(future.exception(), BrokenProcessPool):
+                continue
+            again.pop(index, None)
+            yield index, or_lost(future)
+    for index, task in again.items():
+        yield from in_processes(1, call, {index: task})
 
 
 def or_lost(future: Future[Any], *lost: type[BaseException]) -> Future[Any]:
@@ -131,7 +120,7 @@ def or_lost(future: Future[Any], *lost: type[BaseException]) -> Future[Any]:
 
 
 def failed(message: str) -> Future[Any]:
-    """A future that failed with WorkFailed."""
+    """A future of work that failed."""
     future: Future[Any] = Future()
     future.set_exception(WorkFailed(message))
     return future
