@@ -33,7 +33,7 @@ from .commands.report import report
 from .commands.rerun import rerun
 from .commands.score import score
 from .options import suite_file_option
-from .suite_commands import added_commands
+from .suite_commands import added
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -71,7 +71,7 @@ def _messages() -> Iterator[None]:
 
 
 class MainGroup(click.Group):
-    """Knows the commands that suites add, and ends as `_messages` says, whatever signal asks for it."""
+    """Ends as `_messages` says, whatever signal asks for it."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         for name in ("SIGTERM", "SIGHUP"):
@@ -95,12 +95,6 @@ class MainGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         with _messages():
             return super().invoke(ctx)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *added_commands()])
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        return super().get_command(ctx, name) or added_commands().get(name)
 
 
 @click.group(
@@ -129,6 +123,8 @@ for command in (
     score,
 ):
     main.add_command(command)
+for name, command in added("COMMANDS").items():
+    main.add_command(command, name)
 
 if __name__ == "__main__":
     main()

@@ -24,8 +24,7 @@ from ..core.errors import UsageError
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-RESAMPLING = ("n_resamples", "confidence", "ci", "seed")
-"""Names of the resampling options, as `core.resampling.Resampling` and `batch.Settings` have them."""
+    from ..core.workers import Workers
 
 confidence_option = click.option(
     "--confidence",
@@ -61,16 +60,28 @@ resampling_options = together(
 )
 
 
-def jobs_option(default: int = 1) -> Decorator:
+def jobs_option(name: str = "jobs", default: int = 1, **attributes: Any) -> Decorator:
     """-j, --jobs."""
     return click.option(
         "-j",
         "--jobs",
+        name,
         type=click.IntRange(1),
         default=default,
         show_default=True,
         help="Processes at once.",
+        **attributes,
     )
+
+
+def make_workers(context: click.Context, option: click.Parameter, jobs: int) -> Workers:
+    """The workers that --jobs stands for."""
+    from ..core.workers import Workers
+
+    return Workers(jobs, label="scoring")
+
+
+workers_option = jobs_option("workers", callback=make_workers)
 
 
 metrics_option = click.option(
@@ -106,13 +117,13 @@ batch_options = together(
 """Options of the commands that score runs: the fields of `batch.Settings`."""
 
 study_options = together(
-    jobs_option(),
+    workers_option,
     metrics_option,
     on_error_option,
     lang_option,
     resampling_options,
 )
-"""Options of the commands that see several runs together: `study_settings` takes them."""
+"""Options of the commands that see several runs together: keywords of `report.make_study.study`."""
 
 paper_option = click.option(
     "--paper",
@@ -163,15 +174,6 @@ suite_file_option = click.option(
     callback=lambda ctx, param, path: read_suite(path),
     help="Python file with a SUITE of your own (docs/extending.md).",
 )
-
-
-def study_settings(values: dict[str, Any]) -> dict[str, Any]:
-    """The values of a command's `study_options` as `report.study.study` takes them, the others as they are."""
-    from .settings import Settings
-
-    others = dict(values)
-    settings = Settings(**{name: others.pop(name) for name in ("jobs", *RESAMPLING)})
-    return {**others, "workers": settings.workers(), "resampling": settings.resampling}
 
 
 def suite_options(model: Any, names: Sequence[str]) -> Decorator:

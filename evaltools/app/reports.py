@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from ..core.language import say
 from ..core.names import safe_name
 from ..core.suite import Suite
 from ..report.notebook import ReportJob, parameters_of
-from ..report.parameters import ReportParameters
 from ..report.study import Study
 from .scoring import Scored
 from .settings import Settings
@@ -39,26 +40,15 @@ def report_job(
     if study is None and not suite.together:  # a notebook of one run
         inputs = {"run": paths[0], "scored": folders[0]}
     options = {name: value for name, value in options.items() if name not in inputs}
-    parameters = ReportParameters(
-        suite=suite.name,
-        options=options,
-        out=settings.out,
-        name=settings.name,
-        metrics=settings.metrics,
-        ci=settings.ci,
-        n_resamples=settings.n_resamples,
-        confidence=settings.confidence,
-        seed=settings.seed,
-        on_error=settings.on_error,
-        lang=settings.lang,
-        **inputs,
-    )
+    values = {**options, "suite": suite.name, "options": options, **inputs, **vars(settings)}
+    named = parameters_of(notebook)
+    parameters = {name: value for name, value in values.items() if name in named}
     return ReportJob(
         name=safe_name(title),
         notebook=notebook,
         title=f"{say(suite.title)}: {title}",
         folder=settings.out / "reports" / title,
-        parameters=parameters.named(parameters_of(notebook)),
+        parameters=to_jsonable_python(parameters),
         results={str(one.folder): one.result for one in scored},
         paper=paper,
     )

@@ -16,14 +16,14 @@ from ..core.errors import UsageError
 from .options import read_suite, suite_options
 
 
-def added_commands(kind: str = "COMMANDS") -> dict[str, Any]:
+def added(kind: str) -> dict[str, Any]:
     """What the built-in suites add to the command line: their COMMANDS, or the CHECKS of files of their own."""
-    added: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for package in BUILT_IN.values():
         if find_spec(f"{package}.commands"):
             module = import_module(f"{package}.commands")
-            added |= getattr(module, kind, {})
-    return added
+            by_name |= getattr(module, kind, {})
+    return by_name
 
 
 class SuiteGroup(click.Group):

@@ -163,9 +163,8 @@ class Suite:
 
     For the package itself
 
-    - `commands`: the module with the suite's own commands. `runner`: the files of a run that its own inference makes;
-      the first marks such a folder. `file`: the Python file that the suite came from. `metrics_file`: a Python file
-      of the user's with further metrics.
+    - `runner`: the files of a run that its own inference makes; the first marks such a folder. `file`: the Python file
+      that the suite came from. `metrics_file`: a Python file of the user's with further metrics.
     """
 
     name: str
@@ -195,7 +194,6 @@ class Suite:
     agreement: Agreement | None = None
     given: tuple[str, ...] = ()
     wrote: tuple[str, ...] = ()
-    commands: str = ""
     runner: tuple[str, ...] = ()
     file: Path | None = None
     metrics_file: Path | None = None

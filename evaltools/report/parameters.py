@@ -5,47 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from difflib import get_close_matches
-from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict
 
 from .tables import HtmlTable, notice
-
-
-class ReportParameters(BaseModel):
-    """What a report notebook can be given. It gets those that its cell of parameters names.
-
-    `run` or `runs`: the inputs. `scored`: the results folders of these. `options`: those of the suite, which a
-    notebook may name one by one. `baseline`, `primary` and `margin` are declared in a study. The others are those
-    of `evaluate`.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    suite: str
-    run: str = ""
-    runs: list[str] = []
-    scored: str | list[str]
-    options: dict[str, Any]
-    name: str | None
-    baseline: str | None = None
-    primary: str | None = None
-    margin: dict[str, float] = {}
-    out: Path
-    metrics: Path | None
-    ci: str
-    n_resamples: int
-    confidence: float
-    seed: int
-    on_error: str
-    lang: str
-
-    def named(self, names: Sequence[str]) -> dict[str, Any]:
-        """Name -> value of the parameters that a notebook names, as JSON."""
-        values = self.model_dump(mode="json", exclude_unset=True)
-        values = {**values["options"], **values}
-        return {name: value for name, value in values.items() if name in names}
 
 
 def names_set(source: str) -> list[str]:

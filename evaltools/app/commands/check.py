@@ -14,22 +14,13 @@ from ...core.commands import PATH, Decorator, lang_option
 from ...core.errors import BAD_INPUT, InputError, Problems
 from ...core.terminal import echo
 from ..options import suite_file_option, suite_options
-from ..suite_commands import SuiteGroup, added_commands
+from ..suite_commands import SuiteGroup, added
 
 CheckFile = Callable[..., None]
 """check(path, problems, **options) adds the problems of a file."""
 
 
 class CheckGroup(SuiteGroup):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *added_commands("CHECKS")]
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        check_file = added_commands("CHECKS").get(name)
-        if check_file is None:
-            return super().get_command(ctx, name)
-        return _check_command(name, str(check_file.__doc__), check_file)
-
     def make(self, suite: Any) -> click.Command:
         def check_file(
             path: Path,
@@ -73,3 +64,7 @@ def _check_command(
 @suite_file_option
 def check() -> None:
     """List every problem of input files; write nothing."""
+
+
+for name, check_file in added("CHECKS").items():
+    check.add_command(_check_command(name, str(check_file.__doc__), check_file))

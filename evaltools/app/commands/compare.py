@@ -14,7 +14,6 @@ from ..options import (
     parse_margins,
     primary_option,
     study_options,
-    study_settings,
     suite_file_option,
     suite_option,
 )
@@ -45,5 +44,4 @@ def compare(
     """
     from ..compare import compare_command
 
-    settings = study_settings(values)
-    echo(compare_command(baseline, candidate, margin=parse_margins(margin), **settings))
+    echo(compare_command(baseline, candidate, margin=parse_margins(margin), **values))

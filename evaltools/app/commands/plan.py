@@ -10,7 +10,6 @@ from ...core.commands import PATH, quiet_option
 from ...core.terminal import echo
 from ..options import (
     study_options,
-    study_settings,
     suite_file_option,
     suite_option,
     whole_numbers,
@@ -93,4 +92,4 @@ def plan(runs: tuple[str, ...], **values: Any) -> None:
     """
     from ..plan import plan_command
 
-    echo(plan_command(runs, **study_settings(values)))
+    echo(plan_command(runs, **values))

@@ -9,7 +9,7 @@ import click
 
 from ...core.commands import out_option
 from ...core.terminal import echo
-from ..options import study_options, study_settings, suite_file_option, suite_option
+from ..options import study_options, suite_file_option, suite_option
 from ..suite_commands import RunsCommand
 
 
@@ -44,7 +44,7 @@ def rank(
     from ..text import columns, wrapped
 
     require_out(out)
-    study = ranked_study(runs, metric, out, **study_settings(values))
+    study = ranked_study(runs, metric, out, **values)
     ranks = study.rank()
     ranks["condition"] = ranks["condition"].map(visible)
     table = columns(ranks, dict.fromkeys(("value", "ci_low", "ci_high"), "{:.4f}".format))

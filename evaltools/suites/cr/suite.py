@@ -70,7 +70,6 @@ SUITE = Suite(
     notebook="cr_run.ipynb",
     study_notebook="cr_seeds.ipynb",
     views="evaltools.suites.cr.cards",
-    commands="evaltools.suites.cr.commands",
     runner=RUNNER,
     decode={
         "gold": read_tuples,

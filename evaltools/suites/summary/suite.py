@@ -163,5 +163,4 @@ SUITE = Suite(
         Breakdown("Channel", "channel", MEASURED),
         Breakdown("Intent", "intent", MEASURED),
     ),
-    commands="evaltools.suites.summary.commands",
 )
