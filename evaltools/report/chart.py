@@ -72,7 +72,7 @@ class Chart(Figure):
             return no_rows(self.title)
         data, metadata = self._repr_mimebundle_()
         html = macros().figure(data["image/png"], **metadata["image/png"])
-        return HtmlTable(str(html), repr(self))
+        return HtmlTable(html, repr(self))
 
     def _repr_mimebundle_(
         self, include: Any = None, exclude: Any = None

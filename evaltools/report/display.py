@@ -78,9 +78,7 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     is_counted = pd.api.types.is_integer_dtype(frame.index) and frame.index.name is None
     if not is_counted:
         frame = _with_index(frame)
-    frame = _translated(frame)
-    heads = {column: say(str(column)) for column in frame.columns}
-    return table(frame, columns=heads)
+    return table(_translated(frame))
 
 
 def _translated(frame: pd.DataFrame) -> pd.DataFrame:

@@ -24,15 +24,12 @@ def estimates_table(
     *,
     metrics: Iterable[AnyMetric],
     resampling: Resampling,
-    caption: str | None = None,
-    group: bool = True,
-    aliases: bool = False,
     blocked: frozenset[str] = frozenset(),
 ) -> HtmlTable:
     """Every metric with its value, interval, numerator and denominator, n, method and direction.
 
     `estimates`: rows of `core.estimates`; `metrics`, the suite's table, says more of each metric. A metric that is
-    another's alias is left out unless `aliases`. A value has three decimals and an interval as many as the Monte-Carlo
+    another's alias is left out. A value has three decimals and an interval as many as the Monte-Carlo
     error of its bounds supports. Null is N/A, what is `blocked` is struck and without an interval; fewer than MIN_UNITS
     units are marked "small n".
     """
@@ -43,32 +40,27 @@ def estimates_table(
     for estimate in estimates.to_dict("records"):
         name = estimate["metric"]
         entry = entries.get(name)
-        alias_of = entry.alias_of if entry else ""
-        if alias_of and not aliases:
+        if entry and entry.alias_of:
             continue
         row = shown_estimate(estimate, resampling, name in blocked)
-        if alias_of:
-            row["title"] = f"= {alias_of}"
-        row["description"] = say(entry.description) if entry else ""
-        row["source"] = entry.source if entry else ""
         title = f"{row['title']} {row['arrow']}".rstrip()
         text_rows.append({**row, "metric": title, "id": name})
         id = anchor("metric", name)
         row["id"] = "" if id in ids else id
+        row["description"] = say(entry.description) if entry else ""
+        row["source"] = entry.source if entry else ""
         rows.append(row)
         ids.add(id)
     columns = _columns_with_content(estimates)
-    if group:
-        columns.append("group")
-    caption = caption and say(caption)
-    html = macros().estimates(rows, columns, caption)
-    text = text_table(_as_text(text_rows, columns, "id"), caption=caption)
-    return HtmlTable(str(html), text)
+    html = macros().estimates(rows, columns)
+    return HtmlTable(html, text_table(_as_text(text_rows, columns, "id")))
 
 
 def _columns_with_content(estimates: pd.DataFrame) -> list[str]:
-    """Those columns that a single run leaves empty and that say something here."""
+    """Those columns that say something here: several groups, conditions, a spread over seeds."""
     columns = []
+    if estimates["group"].nunique() > 1:
+        columns.append("group")
     if estimates["condition"].astype(bool).any():
         columns.append("condition")
     if estimates["std"].notna().any():

@@ -38,7 +38,7 @@ def title(
     html = macros().first(kind, size, finding, details, colon)
     above = " · ".join([*kind, size])
     text = f"{above}\n{whole_sentence(finding, details)}"
-    return HtmlTable(str(html), visible(text))
+    return HtmlTable(html, visible(text))
 
 
 # --- one run

@@ -344,7 +344,7 @@ def metric_row(
     drawn = Markup("")
     if not is_blocked:
         text = f"{texts['value']} {texts['interval']}".rstrip()
-        drawn = strip(numbers, scales[name], text)
+        drawn = strip(numbers, scales[name], text, n_units=estimate.n_units)
     is_of_all = estimate.n_units in (None, bootstrap.n_units)
     return {
         **texts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -18,7 +18,7 @@ from . import study_sentences, study_tables
 from .estimate_tables import interval, shown_estimate
 from .markdown import ARROWS, number, struck, text_table, titled
 from .sentences import NO_VERDICT, UNDECIDED, p_text, verdict_text
-from .strip import Scale, by_scale, strip
+from .strip import Group, Scale, by_scale, scale_of, strip
 from .tables import VERDICTS, HtmlTable, no_rows, stack, table, words
 from .templates import macros
 from .text import anchor
@@ -31,14 +31,26 @@ LEAST_ROWS = 25
 """A longer table is folded."""
 
 
-@dataclass(frozen=True)
-class Group:
-    """Rows below one another that share an axis, or a heading."""
+def strip_table(
+    groups: Sequence[Group],
+    heads: Mapping[str, str],
+    frame: pd.DataFrame,
+    caption: str = "",
+    fold_from: int = LEAST_ROWS,
+) -> HtmlTable:
+    """A table whose rows have a strip; folded where there are more rows than so many.
 
-    label: str
-    scale: Scale
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    dim: bool = False
+    `groups`: their rows as text, "title" being what a row is about. `heads`: key of a row -> head of its column.
+    `frame`: the numbers behind them.
+    """
+    rows: list[Mapping[Any, Any]] = []
+    for group in groups:
+        rows += group.rows
+    html = macros().strips(heads, groups, caption, len(rows), fold_from)
+    columns = {key: head for key, head in heads.items() if key != "strip"}
+    texts = pd.DataFrame(rows, columns=list(columns), dtype=object)
+    texts = texts.set_axis(list(columns.values()), axis="columns")
+    return HtmlTable(html, text_table(texts, caption), frame)
 
 
 def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
@@ -47,44 +59,27 @@ def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
     usable = estimates[~is_blocked].to_dict("records")
     usable.sort(key=lambda row: row["metric"] != shown.primary)
     groups = []
-    for scaled in by_scale(usable, shown.metrics):
-        group = Group(say("Changes") if scaled.is_change else "", scaled.scale)
-        for row in scaled.rows:
-            group.rows.append(_metric_row(shown, row, scaled.scale))
-        groups.append(group)
-    struck_estimates = estimates[is_blocked & estimates["value"].notna()]
-    if not struck_estimates.empty:
-        group = Group(say(LEVEL_WORDS["blocking"]), Scale(0.0, 1.0), dim=True)
-        for row in struck_estimates.to_dict("records"):
-            group.rows.append(_metric_row(shown, row, None))
-        groups.append(group)
+    for group in by_scale(usable, shown.metrics):
+        rows = [_metric_row(shown, row, group.scale) for row in group.rows]
+        groups.append(replace(group, rows=rows))
+    blocked = estimates[is_blocked & estimates["value"].notna()]
+    if not blocked.empty:
+        rows = [_metric_row(shown, row, None) for row in blocked.to_dict("records")]
+        groups.append(Group(None, rows, say(LEVEL_WORDS["blocking"]), dim=True))
     level = _level(shown)
-    html = macros().headline(groups, level)
-    columns = {
+    heads = {
         "title": say("metric"),
+        "strip": level,
         "value": say("value"),
         "interval": level,
         "ratio": say("of"),
     }
-    return HtmlTable(str(html), _as_text(groups, columns), estimates)
+    return strip_table(groups, heads, estimates)
 
 
 def _level(shown: Run | Study) -> str:
     """The head of a column of intervals."""
     return say("{level} interval", level=shown.resampling.percent)
-
-
-def _as_text(
-    groups: Sequence[Group],
-    columns: Mapping[str, str],
-    caption: str = "",
-) -> str:
-    """The rows of all groups as a table of text."""
-    rows = []
-    for group in groups:
-        rows += group.rows
-    frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
-    return text_table(frame, columns=columns, caption=caption)
 
 
 def _metric_row(
@@ -95,24 +90,17 @@ def _metric_row(
     """A row of the headline as text; without a scale it is blocked: struck, and without a strip."""
     metric = shown.metric(estimate["metric"])
     texts = shown_estimate(estimate, shown.resampling, scale is None)
-    value = texts["value"]
-    bounds = texts["interval"]
-    drawn = Markup("")
-    if scale is not None:
-        text = f"{value} {bounds}".strip()
-        drawn = strip(estimate, scale, text)
+    text = f"{texts['value']} {texts['interval']}".strip()
     n_units = ""
     if texts["n"] != "N/A":
         n_units = f"n = {texts['n']}"
     return {
+        **texts,
         "id": anchor("metric", metric.name),
-        "name": metric.name,
         "title": f"{texts['title']}\u00a0{texts['arrow']}".rstrip(),
         "about": say(metric.description),
         "primary": metric.name == shown.primary,
-        "strip": drawn,
-        "value": value,
-        "interval": bounds,
+        "strip": strip(estimate, scale, text, n_units=estimate["n_units"]),
         "ratio": texts["ratio"] or n_units,
     }
 
@@ -149,12 +137,12 @@ def comparison(study: Study, rows: pd.DataFrame) -> HtmlTable:
         label = str(candidate) if several else ""
         groups += _groups(study, part, label)
     candidate_head = say("candidate") if several else study.candidates[0]
-    heads = (say("metric"), study.baseline, candidate_head)
     caption = say(
         "Differences to {baseline}, over what both sides have",
         baseline=study.baseline,
     )
-    return _comparison_table(study, groups, heads, caption, rows)
+    heads = _heads(study, say("metric"), candidate_head)
+    return strip_table(groups, heads, rows, caption)
 
 
 def primary_differences(study: Study) -> HtmlTable:
@@ -162,45 +150,32 @@ def primary_differences(study: Study) -> HtmlTable:
     rows = study_tables.comparison(study, headline=False)
     rows = rows[rows["metric"] == study.primary]
     groups = []
-    for scaled in by_scale(_as_differences(rows), study.metrics, differences=True):
+    for group in by_scale(_as_differences(rows), study.metrics, differences=True):
         shown = []
-        for row in scaled.rows:
-            texts = _difference_row(study, row, scaled.scale)
+        for row in group.rows:
+            texts = _difference_row(study, row, group.scale)
             shown.append({**texts, "title": row["candidate"], "primary": False})
-        groups.append(Group("", scaled.scale, shown))
+        groups.append(replace(group, rows=shown))
     title = titled(study.metric(study.primary).shown_title, "")
     caption = say("“{title}” against {baseline}", title=title, baseline=study.baseline)
-    heads = (say("condition"), study.baseline, say("candidate"))
-    return _comparison_table(study, groups, heads, caption, rows, fold_from=100)
+    heads = _heads(study, say("condition"), say("candidate"))
+    return strip_table(groups, heads, rows, caption, fold_from=100)
 
 
-def _comparison_table(
-    study: Study,
-    groups: Sequence[Group],
-    heads: tuple[str, str, str],
-    caption: str,
-    rows: pd.DataFrame,
-    fold_from: int = LEAST_ROWS,
-) -> HtmlTable:
-    """Groups of differences, folded where there are more than so many.
-
-    `heads` are those of what a row is about, of the baseline's values and of the candidates' values.
-    """
+def _heads(study: Study, about: str, candidate: str) -> dict[str, str]:
+    """The heads of a table of differences: of what a row is about, and of the candidates' values."""
     level = _level(study)
-    n_rows = sum(len(group.rows) for group in groups)
-    html = macros().comparison(groups, heads, level, caption, n_rows, fold_from)
-    about, baseline, candidate = heads
-    columns = {
+    return {
         "title": about,
-        "baseline": baseline,
+        "baseline": study.baseline,
         "candidate": candidate,
+        "strip": level,
         "difference": say("difference"),
         "interval": level,
         "p": say("p adj."),
         "n": "n",
         "verdict": say("verdict"),
     }
-    return HtmlTable(str(html), _as_text(groups, columns, caption), rows)
 
 
 def _as_differences(rows: pd.DataFrame) -> list[dict[Any, Any]]:
@@ -216,16 +191,14 @@ def _groups(
     """The rows of one candidate: the primary metric and what has a verdict, then the rest."""
     records = _as_differences(rows)
     records.sort(key=lambda row: not row["primary"])
-    scaled_rows = by_scale(records, study.metrics, differences=True)
-    undecided = say(NO_VERDICT)
     groups = []
-    for dim, heading in ((False, label), (True, undecided)):
-        for scaled in scaled_rows:
-            members = [row for row in scaled.rows if _is_undecided(row) == dim]
+    for dim, heading in ((False, label), (True, say(NO_VERDICT))):
+        for group in by_scale(records, study.metrics, differences=True):
+            members = [row for row in group.rows if _is_undecided(row) == dim]
             if not members:
                 continue
-            shown = [_difference_row(study, row, scaled.scale) for row in members]
-            groups.append(Group(heading, scaled.scale, shown, dim))
+            rows_shown = [_difference_row(study, row, group.scale) for row in members]
+            groups.append(replace(group, rows=rows_shown, label=heading, dim=dim))
             heading = ""  # stands above the first of them only
     return groups
 
@@ -237,26 +210,23 @@ def _is_undecided(row: Mapping[Any, Any]) -> bool:
 def _difference_row(
     study: Study,
     row: Mapping[Any, Any],
-    scale: Scale,
+    scale: Scale | None,
 ) -> dict[str, Any]:
     """A row of the comparison as text; a metric that a check blocks is struck, and has no verdict."""
     name = row["metric"]
     title = metric_title(name, row["title"])
     baseline = number(row["value_baseline"])
     candidate = number(row["value_candidate"])
-    bounds = interval(row, signed=True)
-    difference = number(row["delta"], signed=True)
-    text = f"{difference} {bounds}".strip()
+    difference, bounds, drawn = _difference(row, scale)
     shown = {
         "id": "",
-        "name": name,
         "title": titled(title, row["better"]),
         "about": say(study.metric(name).description),
         "primary": bool(row["primary"]),
         "n": number(int(row["n_units"])),
         "baseline": baseline,
         "candidate": candidate,
-        "strip": strip({**row, "n_units": None}, scale, text),
+        "strip": drawn,
         "difference": difference,
         "interval": bounds,
         "p": _p(row),
@@ -270,6 +240,18 @@ def _difference_row(
         shown["verdict"] = say(LEVEL_WORDS["blocking"]).lower()
         shown["kind"] = "error"
     return shown
+
+
+def _difference(
+    row: Mapping[Any, Any],
+    scale: Scale | None,
+    miss: Any = None,
+) -> tuple[str, str, Markup]:
+    """A difference, its interval, and the strip of both."""
+    difference = number(row["delta"], signed=True)
+    bounds = interval(row, signed=True)
+    text = f"{difference} {bounds}".strip()
+    return difference, bounds, strip({**row, "value": row["delta"]}, scale, text, miss=miss)
 
 
 def _kind(verdict: str) -> str:
@@ -290,11 +272,8 @@ def _p(row: Mapping[Any, Any]) -> str:
 
 def verdict_strip(study: Study, row: Mapping[Any, Any]) -> HtmlTable:
     """The difference on the primary metric large, with what the data would miss in grey and who is better where."""
-    rows = [{**row, "value": row["delta"]}]
     reach = row["mde"] if row["verdict"] == "tied" else None
-    if not is_null(reach):
-        rows.append({"metric": row["metric"], "value": reach})
-    scale = by_scale(rows, study.metrics, differences=True)[0].scale
+    scale = scale_of([row["delta"], row["ci_low"], row["ci_high"], reach], signed=True)
     lower, higher = row["baseline"], row["candidate"]
     if row["better"] == "lower":
         lower, higher = higher, lower
@@ -302,9 +281,5 @@ def verdict_strip(study: Study, row: Mapping[Any, Any]) -> HtmlTable:
     if row["better"] in ARROWS:
         start = say("{end} {condition} better", end=start, condition=lower)
         end = say("{condition} better {end}", end=end, condition=higher)
-    difference = number(row["delta"], signed=True)
-    bounds = interval(row, signed=True)
-    text = f"{difference} {bounds}".strip()
-    drawn = strip({**rows[0], "n_units": None}, scale, text, miss=reach)
-    html = macros().verdict_strip(Markup(drawn), [start, middle, end])
-    return HtmlTable(str(html), "")
+    _, _, drawn = _difference(row, scale, miss=reach)
+    return HtmlTable(macros().verdict_strip(drawn, [start, middle, end]), "")

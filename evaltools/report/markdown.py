@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Number, Real
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
@@ -14,8 +15,6 @@ from ..core.check import LEVEL_WORDS
 from ..core.estimates import is_null
 from ..core.language import Message, say
 from .text import visible
-
-Format = str | Callable[[Any], str]
 
 ARROWS = {"higher": ("↑", "higher is better"), "lower": ("↓", "lower is better")}
 """The better direction of a metric -> its sign, and in words."""
@@ -82,28 +81,20 @@ def number(
     return text.replace("-", "−")
 
 
-def plain(value: Any, form: Format | None = None) -> str:
-    """A cell as text: a null number is N/A, a null text empty; `form` is a format spec (".3f") or a function."""
+def plain(value: Any) -> str:
+    """A cell as text: a null number is N/A, a null text empty."""
     if is_null(value):
         return "" if value is None else "N/A"
-    if isinstance(value, Strong | Markup):
+    if isinstance(value, str):
         return value
-    if callable(form):
-        text = form(value)
-        return text if isinstance(text, str) else str(text)
-    if form:
-        return format(value, form).replace("-", "−")
-    if isinstance(value, bool) or type(value).__name__ == "bool":
+    if isinstance(value, bool | np.bool_):
         return say("yes") if value else say("no")
     return number(value) if isinstance(value, Number) else str(value)
 
 
 def text_table(
     df: pd.DataFrame,
-    *,
-    columns: Mapping[str, str] | None = None,
-    formats: Mapping[str, Format] | None = None,
-    caption: str | None = None,
+    caption: str = "",
     escaped: Callable[[str], str] | None = None,
 ) -> str:
     """A frame as lines of cells between bars, below the caption, for a terminal.
@@ -111,7 +102,7 @@ def text_table(
     `escaped` makes a cell of a text; without it every text stands as it is.
     """
     escaped = escaped or _line
-    heads, texts, numeric = text_columns(df, columns, formats)
+    heads, texts, numeric = text_columns(df)
     rows = [map(escaped, heads), ["---:" if is_number else "---" for is_number in numeric]]
     for texts_of_row in zip(*texts):
         rows.append(map(escaped, texts_of_row))
@@ -121,31 +112,26 @@ def text_table(
     return "\n".join(lines) + "\n"
 
 
-def markdown_table(df: pd.DataFrame, **options: Any) -> str:
+def markdown_table(df: pd.DataFrame, caption: str = "") -> str:
     """As `text_table`, in GitHub Markdown: text from data cannot leave its cell or become markup."""
-    return text_table(df, escaped=markdown, **options)
+    return text_table(df, caption, markdown)
 
 
-def text_columns(
-    df: pd.DataFrame,
-    columns: Mapping[str, str] | None,
-    formats: Mapping[str, Format] | None,
-) -> tuple[list[str], list[list[str]], list[bool]]:
-    """Headers, cells as text column by column, and whether a column holds numbers, as such or as texts.
+def text_columns(df: pd.DataFrame) -> tuple[list[str], list[list[str]], list[bool]]:
+    """Heads, cells as text column by column, and whether a column holds numbers, as such or as texts.
 
-    `columns` and `formats` as of `tables.table`. KeyError for columns that the frame lacks.
+    The heads are the names of the columns, in the language in force.
     """
-    if columns is None:
-        columns = {column: say(str(column)) for column in df.columns}
+    heads = []
     texts = []
-    for name, column in df[list(columns)].items():
-        form = (formats or {}).get(str(name))
+    for name, column in df.items():
         values = column.tolist()
         if isinstance(column.dtype, pd.StringDtype):
             # a null is no text, where a number's is "not measured"
             values = [None if is_null(value) else value for value in values]
-        texts.append([plain(value, form) for value in values])
-    return list(columns.values()), texts, [_are_numbers(cells) for cells in texts]
+        heads.append(say(str(name)))
+        texts.append([plain(value) for value in values])
+    return heads, texts, [_are_numbers(cells) for cells in texts]
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
@@ -168,13 +154,12 @@ def markdown(text: str) -> str:
 def latex_table(
     df: pd.DataFrame,
     *,
-    columns: Mapping[str, str] | None = None,
     caption: str,
     label: str,
     note: str = "",
 ) -> str:
     """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
-    heads, texts, numeric = text_columns(df, columns, None)
+    heads, texts, numeric = text_columns(df)
     name = re.sub(r"[^A-Za-z0-9:-]", "-", label)
     alignment = "".join("r" if is_number else "l" for is_number in numeric)
     lines = [

@@ -125,8 +125,8 @@ def _means(study: Study) -> bool:
     return any(len(runs) > 1 for runs in study.conditions.values())
 
 
-def heads(study: Study, rows: pd.DataFrame) -> dict[str, str]:
-    """Column of the table -> its header."""
+def with_heads(study: Study, rows: pd.DataFrame) -> pd.DataFrame:
+    """The table under its printed heads."""
     level = f"{study.resampling.percent} interval"
     named = {
         "value": "Mean" if _means(study) else "Value",
@@ -134,7 +134,8 @@ def heads(study: Study, rows: pd.DataFrame) -> dict[str, str]:
         "its_interval": level,
         "n": "n",
     }
-    return {column: named.get(column, column.capitalize()) for column in rows}
+    heads = [named.get(column, column.capitalize()) for column in rows]
+    return rows.set_axis(heads, axis="columns")
 
 
 def _difference(comparison: Mapping[Any, Any], level: float) -> str:
@@ -320,8 +321,7 @@ def latex(study: Study) -> str:
     """The table with its note, and the paragraph, to be read with `\\input`."""
     rows = table(study)
     lines = latex_table(
-        rows,
-        columns=heads(study, rows),
+        with_heads(study, rows),
         caption=caption(study),
         label=f"tab:{study.name}",
         note=note(study, rows),
@@ -340,11 +340,7 @@ def markdown(study: Study) -> str:
     rows = table(study)
     paragraphs = paragraph(study).split("\n\n")
     words = "\n\n".join(map(plain.markdown, paragraphs))
-    lines = markdown_table(
-        rows,
-        columns=heads(study, rows),
-        caption=caption(study),
-    )
+    lines = markdown_table(with_heads(study, rows), caption(study))
     below = plain.markdown(note(study, rows))
     return f"{words}\n\n{lines}\n{below}\n"
 

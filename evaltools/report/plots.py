@@ -15,7 +15,7 @@ from ..core.metric import AnyMetric, Difference
 from ..stats.claims import THIS_SYSTEM
 from . import study_tables
 from .markdown import titled
-from .strip import by_scale
+from .strip import axis_of
 
 if TYPE_CHECKING:
     from .run import Run
@@ -28,13 +28,13 @@ def _with_axes(
     xlabel: str,
 ) -> pd.DataFrame:
     """The rows for `forest`: a metric without limits has an axis of its own, as characters and rates never share one."""
-    own_axis = {}
-    if rows["metric"].nunique() > 1:
-        for scaled in by_scale(rows.to_dict("records"), shown.metrics):
-            if scaled.is_open:
-                name = scaled.rows[0]["metric"]
-                own_axis[name] = _title(shown, name)
-    axes = [own_axis.get(name, xlabel) for name in rows["metric"]]
+    if rows["metric"].nunique() == 1:
+        return rows.assign(axis=xlabel)
+    by_name = {metric.name: metric for metric in shown.metrics}
+    axes = []
+    for name in rows["metric"]:
+        has_own_axis = axis_of(name, by_name) == name
+        axes.append(_title(shown, name) if has_own_axis else xlabel)
     return rows.assign(axis=axes)
 
 

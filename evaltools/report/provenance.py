@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from markupsafe import Markup
 
 from .. import __version__
 from ..core.files import dumps
@@ -154,5 +153,5 @@ def provenance(run: Run) -> HtmlTable:
         what=say("Provenance"),
         n=len(rows),
     )
-    html = macros().fold(name, Markup(shown.html), False)
-    return HtmlTable(str(html), shown.text)
+    html = macros().fold(name, shown.html, False)
+    return HtmlTable(html, shown.text)

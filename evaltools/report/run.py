@@ -336,11 +336,10 @@ class Run(Numbers):
         """What `table` takes besides the names of metrics: their groups."""
         return list(dict.fromkeys(metric.group for metric in self.metrics))
 
-    def table(self, *names: str, aliases: bool = False) -> HtmlTable:
+    def table(self, *names: str) -> HtmlTable:
         """Estimates of groups or metrics as the report has them; all metrics without a name.
 
-        `run.tables` lists the groups; UsageError for another name. `aliases` keeps the metrics that are other names
-        of one that is shown.
+        `run.tables` lists the groups; UsageError for another name. Other names of a metric are left out.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
@@ -358,8 +357,6 @@ class Run(Numbers):
             metrics=self.metrics,
             resampling=self.resampling,
             blocked=self.blocked,
-            group=rows["group"].nunique() != 1,
-            aliases=aliases,
         )
 
     def samples(

@@ -161,7 +161,7 @@ def samples(
         buttons,
         Markup(script_json(data)),
     )
-    return HtmlTable(str(html), _preview(ways[0], layout, caption))
+    return HtmlTable(html, _preview(ways[0], layout, caption))
 
 
 def _preview(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
 from ..core.estimates import is_null
+from ..core.language import say
 from ..core.metric import AnyMetric, Difference, Mean, MetricTable
 from .templates import macros
 
@@ -24,12 +25,14 @@ class Scale:
     start: float
     end: float
 
-    def place(self, number: float) -> float:
-        """Where a number stands on the line, in percent of its length (0 to 100, one decimal).
+    def place(self, number: Any) -> float | None:
+        """Where a number stands on the line, in percent of its length (0 to 100, one decimal); None for a null.
 
         >>> Scale(0, 1).place(0.876)
         87.6
         """
+        if is_null(number):
+            return None
         if self.end == self.start:
             return 50.0
         share = (number - self.start) / (self.end - self.start)
@@ -73,31 +76,29 @@ def scale_of(numbers: Iterable[Any], *, signed: bool = False) -> Scale:
 
 def strip(
     estimate: Mapping[Any, Any],
-    scale: Scale,
+    scale: Scale | None,
     text: str,
     *,
-    miss: float | None = None,
+    n_units: Any = None,
+    miss: Any = None,
 ) -> Markup:
-    """The strip of an estimate (value, ci_low, ci_high) on a scale; "" where nothing was measured.
+    """The strip of an estimate (value, ci_low, ci_high) on a scale; "" without a scale, and where nothing was measured.
 
     `text` says the numbers to those who do not see the strip. Without an interval only the value is marked; the mark
-    is hollow for fewer than SMALL_N units (n_units). `miss`: differences below it, which the data would miss, are grey.
+    is hollow for fewer than SMALL_N units. `miss`: differences below it, which the data would miss, are grey.
     """
-    value, low, high = (estimate.get(key) for key in ("value", "ci_low", "ci_high"))
-    if is_null(value):
+    if scale is None or is_null(estimate.get("value")):
         return Markup("")
-    has_interval = not (is_null(low) or is_null(high))
-    n_units = estimate.get("n_units")
-    band = None
-    if not is_null(miss):
-        band = scale.place(-miss), scale.place(miss)  # type: ignore[operator, arg-type]
+    is_hollow = not is_null(n_units) and n_units < SMALL_N
+    zero = scale.place(0.0) if scale.start < 0 < scale.end else None
+    band = [] if is_null(miss) else [scale.place(-miss), scale.place(miss)]
     return macros().strip(
-        scale.place(float(value)),  # type: ignore[arg-type]
-        scale.place(float(low)) if has_interval else None,  # type: ignore[arg-type]
-        scale.place(float(high)) if has_interval else None,  # type: ignore[arg-type]
-        scale.place(0.0) if scale.start < 0 < scale.end else None,
+        scale.place(estimate["value"]),
+        scale.place(estimate.get("ci_low")),
+        scale.place(estimate.get("ci_high")),
+        zero,
         text,
-        not is_null(n_units) and 0 <= n_units < SMALL_N,  # type: ignore[operator]
+        is_hollow,
         band,
     )
 
@@ -115,14 +116,16 @@ CHANGE = "change"
 
 
 @dataclass(frozen=True)
-class Scaled:
-    """Rows that share an axis."""
+class Group:
+    """Rows of a table that share an axis."""
 
-    scale: Scale
-    rows: list[Mapping[Any, Any]]
-    is_change: bool = False
-    is_open: bool = False
-    """Whether it is the axis of one metric without limits."""
+    scale: Scale | None
+    """None for rows without strips."""
+    rows: Sequence[Mapping[Any, Any]]
+    label: str = ""
+    """What stands above them."""
+    dim: bool = False
+    """Whether they are grey."""
 
 
 def by_scale(
@@ -130,7 +133,7 @@ def by_scale(
     metrics: MetricTable,
     *,
     differences: bool = False,
-) -> list[Scaled]:
+) -> list[Group]:
     """Estimates by the axis that they share, each in its order.
 
     Metrics of the same limits share an axis, and so do all changes of such metrics (differences, and what may be below
@@ -138,48 +141,40 @@ def by_scale(
     differences of the metrics.
     """
     by_name = {metric.name: metric for metric in metrics}
-    groups: dict[Any, list[Mapping[Any, Any]]] = {}
+    of_axes: dict[Any, list[Mapping[Any, Any]]] = {}
     for row in rows:
-        axis = _axis(row["metric"], by_name)
+        axis = axis_of(row["metric"], by_name)
         if differences and isinstance(axis, tuple):
             axis = CHANGE
-        groups.setdefault(axis, []).append(row)
-    scaled = []
-    for axis, members in groups.items():
+        of_axes.setdefault(axis, []).append(row)
+    groups = []
+    for axis, members in of_axes.items():
         if isinstance(axis, tuple):
-            limits = Scale(*axis)
-            scaled.append(Scaled(limits, members))
-            continue
-        is_change = axis == CHANGE
-        numbers = [row.get(column) for row in members for column in ENDS]
-        reach = scale_of(numbers, signed=is_change or differences)
-        scaled.append(Scaled(reach, members, is_change, is_open=not is_change))
-    return scaled
+            scale = Scale(*axis)
+        else:
+            numbers = [row.get(column) for row in members for column in ENDS]
+            scale = scale_of(numbers, signed=axis == CHANGE or differences)
+        label = say("Changes") if axis == CHANGE and not differences else ""
+        groups.append(Group(scale, members, label))
+    return groups
 
 
-def _axis(name: str, by_name: Mapping[str, AnyMetric]) -> Any:
+def axis_of(name: str, by_name: Mapping[str, AnyMetric]) -> Any:
     """The limits of a metric that are its axis; CHANGE; or its name, where it has an axis of its own."""
     metric = by_name.get(name)
     if metric is None:
         return name
     if isinstance(metric, Difference):
-        minuend = _axis(metric.minuend, by_name)
-        subtrahend = _axis(metric.subtrahend, by_name)
-        if isinstance(minuend, tuple) and isinstance(subtrahend, tuple):
-            return CHANGE
-        return name
+        sides = [axis_of(side, by_name) for side in (metric.minuend, metric.subtrahend)]
+        has_limits = all(isinstance(side, tuple) for side in sides)
+        return CHANGE if has_limits else name
     if isinstance(metric, Mean):
-        axes = {_axis(part, by_name) for part in metric.of}
-        if len(axes) == 1:
-            return axes.pop()
-        return name
+        axes = {axis_of(part, by_name) for part in metric.of}
+        return axes.pop() if len(axes) == 1 else name
     low, high = metric.limits
-    has_limits = math.isfinite(low) and math.isfinite(high)
-    if not has_limits or low >= high:
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
         return name
-    if low < 0:
-        return CHANGE
-    return low, high
+    return CHANGE if low < 0 else (low, high)
 
 
 def _beyond(value: float) -> float:

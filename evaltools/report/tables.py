@@ -14,7 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..core.language import Message, listed, say
-from .markdown import Format, sort_key, text_columns, text_table
+from .markdown import sort_key, text_columns, text_table
 from .templates import in_cell, macros
 from .text import anchor, safe, visible
 
@@ -61,7 +61,7 @@ class Shown:
 class HtmlTable(Shown):
     """A piece of a page."""
 
-    html: str
+    html: Markup
     text: str
     frame: pd.DataFrame | None = None
     """The rows that it shows, where it shows rows."""
@@ -72,41 +72,27 @@ class HtmlTable(Shown):
         return self
 
 
-def table(
-    df: pd.DataFrame,
-    *,
-    caption: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    formats: Mapping[str, Format] | None = None,
-) -> HtmlTable:
+def table(df: pd.DataFrame, caption: str = "") -> HtmlTable:
     """A frame as a table that sorts and filters in the report.
 
-    `columns` picks, orders and names the columns (name -> header; by default all, their names being words of ours
-    as the caption is: `core.words`); `formats` gives a
-    format spec or a function a column; what a function returns as Markup is HTML already, all else is text. Beyond
-    ROWS rows a line counts the rest.
+    The heads are the names of its columns, which are translated where they are words of ours, as the caption is. Cells
+    of Markup are HTML already, all else is text. Beyond ROWS rows a line counts the rest.
     """
-    caption = caption and say(caption)
+    caption = say(caption) if caption else ""
     shown = df.head(ROWS)
-    heads, texts, numeric = text_columns(shown, columns, formats)
+    heads, texts, numeric = text_columns(shown)
     cells = []
-    for column, column_texts, is_numeric in zip(columns or df, texts, numeric):
+    for place, (column_texts, is_numeric) in enumerate(zip(texts, numeric)):
         numbers = [None] * len(shown)
-        if pd.api.types.is_numeric_dtype(shown[column]):
-            numbers = shown[column].tolist()
+        if pd.api.types.is_numeric_dtype(shown.dtypes.iloc[place]):
+            numbers = shown.iloc[:, place].tolist()
         column_cells = []
         for text, value in zip(column_texts, numbers):
             column_cells.append(_cell(text, is_numeric, value))
         cells.append(column_cells)
     rows = list(zip(*cells))
     html = macros().table(list(zip(heads, numeric)), rows, len(df), caption)
-    text = text_table(
-        shown.head(TEXT_ROWS),
-        columns=columns,
-        formats=formats,
-        caption=caption,
-    )
-    return HtmlTable(str(html), text)
+    return HtmlTable(html, text_table(shown.head(TEXT_ROWS), caption))
 
 
 def _cell(
@@ -146,7 +132,7 @@ def where_to_look(groups: Mapping[str, int]) -> HtmlTable:
             texts.append(say("{n:,} {what}", n=n, what=what))
     if not links:
         return stack([])
-    return HtmlTable(str(macros().look(links)), f"{say('Where to look:')} {' · '.join(texts)}")
+    return HtmlTable(macros().look(links), f"{say('Where to look:')} {' · '.join(texts)}")
 
 
 def _within(label: str) -> str:
@@ -193,26 +179,26 @@ def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:
 
 def signature_block(text: str) -> HtmlTable:
     """The signature line, ready to be copied."""
-    return HtmlTable(str(macros().signature_block(text)), f"{say('signature')}: {visible(text)}")
+    return HtmlTable(macros().signature_block(text), f"{say('signature')}: {visible(text)}")
 
 
 def notice(text: str, kind: Kind = "info") -> HtmlTable:
     """A line that must not be overlooked: an incomplete run, what an interval claims, warnings of the input."""
     text = say(text)
-    return HtmlTable(str(macros().notice(text, kind)), f"{say(kind)}: {visible(text)}")
+    return HtmlTable(macros().notice(text, kind), f"{say(kind)}: {visible(text)}")
 
 
 def words(text: str) -> HtmlTable:
     """Paragraphs of plain text, split at empty lines."""
     paragraphs = [say(paragraph) for paragraph in text.split("\n\n")]
-    return HtmlTable(str(macros().words(paragraphs)), "\n\n".join(paragraphs))
+    return HtmlTable(macros().words(paragraphs), "\n\n".join(paragraphs))
 
 
 def no_rows(caption: str) -> HtmlTable:
     """In place of a table without rows."""
     caption = say(caption)
     text = say("{what}: none", what=caption)
-    return HtmlTable(str(macros().no_rows(caption)), text, is_nothing=True)
+    return HtmlTable(macros().no_rows(caption), text, is_nothing=True)
 
 
 def folds(items: Iterable[tuple[str, Any]]) -> HtmlTable:
@@ -221,14 +207,14 @@ def folds(items: Iterable[tuple[str, Any]]) -> HtmlTable:
     for name, item in items:
         piece = item.page()
         if not piece.is_nothing:
-            html = str(macros().fold(name, Markup(piece.html), not shown))
-            shown.append(HtmlTable(html, f"{visible(name)}:\n\n{piece.text}"))
+            text = f"{visible(name)}:\n\n{piece.text}"
+            shown.append(HtmlTable(macros().fold(name, piece.html, not shown), text))
     return stack(shown)
 
 
-def stack(items: Iterable[HtmlTable], gap: str = "") -> HtmlTable:
-    """Several pieces as one, one below the other; `gap` is HTML that stands between them."""
+def stack(items: Iterable[HtmlTable]) -> HtmlTable:
+    """Several pieces as one, one below the other."""
     pieces = list(items)
-    html = gap.join(piece.html for piece in pieces)
+    html = Markup("").join(piece.html for piece in pieces)
     text = "\n\n".join(piece.text for piece in pieces)
     return HtmlTable(html, text, is_nothing=all(piece.is_nothing for piece in pieces))

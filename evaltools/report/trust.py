@@ -100,7 +100,7 @@ def trust_line(
         quiet_line(quiet),
         _quiet_rows(quiet),
     )
-    return HtmlTable(str(html), "\n".join(lines))
+    return HtmlTable(html, "\n".join(lines))
 
 
 def _counts(

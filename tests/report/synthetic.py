@@ -140,9 +140,7 @@ def notebook() -> Any:
         ),
         shown(forest(e, title="Headline metrics 제품 전체#일반"), "forest(estimates)"),
         shown(
-            estimate_tables.estimates_table(
-                complete(e), metrics=[], resampling=Resampling(), caption="All metrics"
-            ),
+            estimate_tables.estimates_table(complete(e), metrics=[], resampling=Resampling()),
             "estimates_table(estimates)",
         ),
         new_markdown_cell("### By category"),

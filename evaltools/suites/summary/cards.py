@@ -232,15 +232,14 @@ def first_screen(run: Run) -> HtmlTable:
     shown = cases.head(WORST)
     frame = pd.DataFrame(
         {
-            "case": shown["case_id"].tolist(),
+            "case": [_link(case_id) for case_id in shown["case_id"]],
             "state": shown["state"].map(say).tolist(),
             "reason": in_short(shown),
             "summary": shown["answer"].fillna("").tolist(),
-        }
+        },
+        dtype=object,
     )
-    heads = {column: say(column) for column in frame.columns}
-    linked = table(frame, columns=heads, formats={"case": _link})
-    pieces = [replace(linked, text=table(frame, columns=heads).text)]
+    pieces = [table(frame)]
     if len(cases) > WORST:
         pieces.append(words(say("and {n} more below", n=len(cases) - WORST)))
     return stack(pieces)
