@@ -64,8 +64,7 @@ class Card:
     `spoilt`: the files that are not as the manifest says they were written. `links`: (label, relative URL) of files
     that exist. `verdicts`: metric of the headline -> (verdict, baseline). `rank`: ranks and tie group of a ranked
     condition. `samples`: a hash of the units' names and of the texts that these were given, "" if unknown. `texts`:
-    those given, and those that systems wrote; a line a unit. `also`: the name of an aggregate that is folded into this
-    run.
+    those given, and those that systems wrote; a line a unit. An aggregate has neither: its runs have.
     """
 
     name: str
@@ -77,12 +76,16 @@ class Card:
     rank: tuple[str, str] | None
     samples: str
     texts: Sequence[tuple[str, ...]]
-    also: str = ""
 
     @property
     def id(self) -> str:
         """The id of its row in the page."""
         return anchor("run", self.name)
+
+    @property
+    def title(self) -> str:
+        """What its row is called: a run by its name, an aggregate by its condition."""
+        return (shown(self.condition) if self.is_aggregate else "") or self.name
 
     @property
     def is_aggregate(self) -> bool:

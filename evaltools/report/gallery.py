@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mode
 from typing import Any
 
 from markupsafe import Markup
 
-from ..core.check import LEVEL_WORDS, LEVELS, Check
+from ..core.check import LEVEL_WORDS, Check
 from ..core.errors import UsageError
 from ..core.files import require_writable, write_text
-from ..core.language import Message, listed, say, stored_text
+from ..core.language import listed, say
 from ..core.metric import metric_title
-from ..core.results import StoredMetric, StoredVerdict
+from ..core.results import StoredMetric
 from .cards import Card, NotComplete, read_card, shown
 from .estimate_tables import shown_estimate
 from .markdown import ARROWS
 from .page import page
 from .strip import Scale, scale_of, strip
 from .tables import VERDICTS
-from .text import anchor, script_json, visible
+from .text import script_json, visible
 from .trust import KINDS, trust
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
@@ -114,105 +114,36 @@ def collect(out: Path) -> Results:
             incomplete.append((shown(folder.name), reason))
         else:
             cards.append(card)
-    return Results(
-        cards=tuple(together(cards)),
-        incomplete=tuple(incomplete),
-    )
-
-
-# --- aggregates and their runs
-
-
-def together(cards: Sequence[Card]) -> list[Card]:
-    """The cards, where an aggregate of one run is folded into the run's card.
-
-    An aggregate's `samples` and `texts` are those of its runs; `samples` is "" where they are not known.
-    """
-    runs = {card.name: card for card in cards if not card.is_aggregate}
-    aggregates = []
-    for card in cards:
-        if not card.is_aggregate:
-            continue
-        members = [runs[name] for name in card.runs if name in runs]
-        is_whole = len(members) == len(card.runs)
-        if is_whole and len(members) == 1:
-            run = members[0]
-            if run.manifest.suite == card.manifest.suite:
-                runs[run.name] = folded(card, run)
-                continue
-        aggregates.append(with_runs(card, members, is_whole))
-    shown_cards = [*aggregates, *runs.values()]
-    return sorted(shown_cards, key=lambda card: card.id)
-
-
-def with_runs(
-    card: Card,
-    members: Sequence[Card],
-    is_whole: bool,
-) -> Card:
-    """An aggregate's card with what its runs were given; `is_whole`: these are all of its runs."""
-    samples: set[str] = set()
-    texts: list[tuple[str, ...]] = []
-    for run in members:
-        samples.add(run.samples)
-        texts += run.texts
-    if not is_whole or "" in samples:
-        return replace(card, samples="", texts=texts)
-    return replace(card, samples="+".join(sorted(samples)), texts=texts)
-
-
-def folded(card: Card, run: Card) -> Card:
-    """A run's card with what only the card of its aggregate has."""
-    known = {address for _, address in run.links}
-    more_links = []
-    for label, address in card.links:
-        if address in known:
-            continue
-        of_study_label = stored_text("Study: {what}", what=Message(label))
-        more_links.append((of_study_label, address))
-    of_study = {
-        "condition": card.condition,
-        "baseline": card.manifest.baseline,
-        "notes": [*run.manifest.notes, *card.manifest.notes],
-    }
-    checks = {"checks": card.metrics.checks}
-    return replace(
-        run,
-        manifest=run.manifest.model_copy(update=of_study),
-        metrics=run.metrics.model_copy(update=checks),
-        links=[*run.links, *more_links],
-        verdicts=card.verdicts,
-        rank=card.rank,
-        also=card.name,
-    )
+    cards.sort(key=lambda card: card.id)
+    return Results(tuple(cards), tuple(incomplete))
 
 
 # --- texts that are searched
 
 
 def searched(cards: Iterable[Card]) -> tuple[list[str], dict[str, list[int]], int]:
-    """The texts of samples, a text once whatever the number of its runs; name of a card -> its places among them.
+    """The texts of samples, a text once whatever the number of its runs; name of a run -> its places among them.
 
     Last how many characters of each sample are kept, so that all of them are not more than TEXTS.
     """
     indices: dict[tuple[str, ...], int] = {}
-    of_card = {}
+    of_run = {}
     for card in cards:
-        places = []
-        for lines in card.texts:
-            if lines:
-                place = indices.setdefault(lines, len(indices))
-                places.append(place)
-        of_card[card.name] = places
+        places = [indices.setdefault(lines, len(indices)) for lines in card.texts if lines]
+        of_run[card.name] = places
     n_samples = sum(len(lines) for lines in indices)
-    clip = CLIP
-    if n_samples:
-        clip = min(CLIP, TEXTS // n_samples)
+    clip = min(CLIP, TEXTS // max(1, n_samples))
     texts = []
     for lines in indices:
         clipped = [visible(line[:clip]) for line in lines]
         texts.append("\n".join(clipped))
-    return texts, of_card, clip
+    return texts, of_run, clip
+
+
+def samples_of(runs: Sequence[str], cards: Mapping[str, Card]) -> str:
+    """What tells the samples of some runs from others', the same for the same; "" where they are not known."""
+    samples = {cards[name].samples if name in cards else "" for name in runs}
+    return "" if "" in samples else "+".join(sorted(samples))
 
 
 # --- sections, rows, chips
@@ -251,24 +182,14 @@ def section_of(suite: str, cards: Sequence[Card]) -> Section:
 
 
 def lines_of(cards: Sequence[Card]) -> list[tuple[Card, list[Card]]]:
-    """The results of a suite, each with the runs that stand below it."""
-    by_name = {card.name: card for card in cards}
-    aggregate_of: dict[str, str] = {}
-    for card in cards:
-        if not card.is_aggregate:
-            continue
-        for name in card.runs:
-            aggregate_of.setdefault(name, card.name)
+    """The results of a suite, each with the runs that stand below it: an aggregate's, below the first that has them."""
+    runs = {card.name: card for card in cards if not card.is_aggregate}
     lines = []
     for card in cards:
-        if card.name in aggregate_of:
-            continue
-        below = []
-        for name in card.runs:
-            if aggregate_of.get(name) == card.name and name in by_name:
-                below.append(by_name[name])
-        lines.append((card, below))
-    return lines
+        if card.is_aggregate:
+            below = [runs.pop(name) for name in card.runs if name in runs]
+            lines.append((card, below))
+    return lines + [(run, []) for run in runs.values()]
 
 
 def scales_of(cards: Iterable[Card]) -> dict[str, Scale]:
@@ -290,32 +211,22 @@ def studies_of(cards: Iterable[Card]) -> dict[str, str]:
     """Name of an aggregate or of one of its runs -> the address of the study's page."""
     addresses = {}
     for card in cards:
-        if not card.is_aggregate and not card.also:
-            continue
-        label = "Report" if card.is_aggregate else "Study: Report"
-        address = dict(card.links).get(label)
-        if not address:
-            continue
-        for name in [card.name, *card.runs]:
-            addresses[name] = address
+        address = dict(card.links).get("Report")
+        if card.is_aggregate and address:
+            addresses.update(dict.fromkeys([card.name, *card.runs], address))
     return addresses
 
 
-def title_of(named: StoredMetric | StoredVerdict) -> str:
+def title_of(name: str, title: str) -> str:
     """The title of a metric in the language in force."""
-    if isinstance(named, StoredMetric):
-        name = named.name
-    else:
-        name = named.metric
-    title = metric_title(name, named.title)
-    return shown(say(title))
+    return shown(say(metric_title(name, title)))
 
 
 def lead_title(card: Card) -> str:
     """The title of the metric that leads a card, with its arrow; "" where there is none."""
     if card.leading is None:
         return ""
-    title = title_of(card.leading)
+    title = title_of(card.leading.name, card.leading.title)
     arrow, _ = ARROWS.get(card.leading.better, ("", ""))
     return f"{title} {arrow}".rstrip()
 
@@ -348,7 +259,7 @@ def metric_row(
     is_of_all = estimate.n_units in (None, bootstrap.n_units)
     return {
         **texts,
-        "title": title_of(estimate),
+        "title": title_of(name, estimate.title),
         "n": "" if is_of_all else texts["n"],
         "strip": drawn,
         "is_blocked": is_blocked,
@@ -422,10 +333,7 @@ def trust_chip(card: Card) -> Chip:
 
 def render(results: Results) -> str:
     """The page of the results."""
-    texts, of_card, clip = searched(results.cards)
-    levels = {}
-    for level in LEVELS:
-        levels[level] = say(LEVEL_WORDS[level]), KINDS[level]
+    texts, of_run, clip = searched(results.cards)
     return page(
         "gallery/gallery.html.j2",
         STYLES,
@@ -433,15 +341,17 @@ def render(results: Results) -> str:
         data=script_json(texts),
         sections=sections(results.cards),
         studies=studies_of(results.cards),
-        texts=of_card,
+        texts=of_run,
+        cards={card.name: card for card in results.cards},
+        samples_of=samples_of,
         n_results=len(results.cards),
         incomplete=results.incomplete[:LISTED],
         n_incomplete=len(results.incomplete),
-        levels=levels,
+        level_words=LEVEL_WORDS,
+        level_kinds=KINDS,
         kinds=VERDICTS,
         clip=clip,
         shown=shown,
-        anchor=anchor,
         check_text=check_text,
         title_of=title_of,
         lead_title=lead_title,

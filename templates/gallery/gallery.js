@@ -21,7 +21,7 @@
   const tray = document.querySelector(".g-tray");
   const comparison = document.getElementById("comparison");
   const rows = all(".g-row");
-  const byId = new Map(rows.flatMap((row) => [row.dataset.id, row.dataset.also].filter(Boolean).map((id) => [id, row])));
+  const byId = new Map(rows.map((row) => [row.dataset.id, row]));
   const children = new Map(rows.map((row) => [row, []]));
   rows.filter((row) => row.dataset.parent).forEach((row) => children.get(byId.get(row.dataset.parent)).push(row));
   const template = (row) => row.querySelector("template").content;
@@ -35,8 +35,7 @@
     const given = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
     FIELDS.forEach((field) => { state[field] = given.get(field) || ""; });
     LISTS.forEach((list) => {
-      const ids = given.getAll(list).filter((id) => byId.has(id)).map((id) => byId.get(id).dataset.id);
-      state[list] = [...new Set(ids)];
+      state[list] = [...new Set(given.getAll(list))].filter((id) => byId.has(id));
     });
   };
   const writeAddress = () => {
@@ -51,7 +50,7 @@
 
   const samples = data.map((text) => text.split("\n"));
   const lowered = data.map((text) => text.toLowerCase());
-  const textsOf = (row) => row.dataset.texts.split(" ").filter(Boolean).map(Number);
+  const textsOf = (row) => [...new Set(row.dataset.texts.split(" ").filter(Boolean))].map(Number);
   const pageText = new Map();
   const wordsOf = (row) => {
     if (!pageText.has(row)) pageText.set(row, `${row.textContent}\n${template(row).textContent}`.toLowerCase());
@@ -167,7 +166,7 @@
   // --- side by side
 
   const letter = (i) => String.fromCharCode(65 + i);
-  const nameOf = (row) => el("bdi", {}, row.dataset.name);
+  const nameOf = (row) => el("bdi", {}, row.querySelector(".g-who :is(a, bdi)").textContent);
 
   // values of different data differ for that alone: said, with what differs and where
   const groupsOf = (picked, key) => {

@@ -26,13 +26,16 @@ from evaltools.core.results import StoredMetric
 from evaltools.report.cards import Card
 from evaltools.report.gallery import (
     Chip,
+    Results,
     build,
     collect,
     decision,
     metric_row,
     render,
+    samples_of,
     scales_of,
     searched,
+    sections,
     title_of,
     trust_chip,
 )
@@ -124,7 +127,7 @@ def test_a_run_stands_with_its_headline_as_metrics_json_has_it(out: Path) -> Non
     path = out / "results" / found.name / "metrics.json"
     stored = json.loads(path.read_text(encoding="utf-8"))["metrics"]
     by_name = {metric["name"]: metric for metric in stored}
-    titles = [(row.name, (title_of(row), row.better)) for row in found.estimates]
+    titles = [(row.name, (title_of(row.name, row.title), row.better)) for row in found.estimates]
     assert titles == list(REVIEW.items())
     for row in found.estimates:
         expected = [by_name[row.name][key] for key in ("value", "ci_low", "ci_high", "n_units")]
@@ -193,7 +196,7 @@ def test_an_aggregate_shows_means_seeds_and_what_the_comparison_said(out: Path) 
     found = card(out, "with_memory_aggregated")
     assert (found.is_aggregate, len(found.runs), found.seeds) == (True, 3, ["1", "2", "3"])
     first = found.estimates[0]
-    assert (first.name, title_of(first)) == ("tuple_f1_s1_refpol", REVIEW["tuple_f1_s1_refpol"][0])
+    assert title_of(first.name, first.title) == REVIEW["tuple_f1_s1_refpol"][0]
     assert numbers(first) == pytest.approx([0.81, 0.71, 0.8812345, 40], rel=1e-5)
     assert found.manifest.incomplete
     verdicts = ["better", "not shown to differ", "worse", "not measured"] * 2
@@ -417,21 +420,22 @@ def test_what_evaluate_and_a_study_write_has_cards_with_titles_and_intervals(
     evaltools.study(systems, baseline="plain_llm", out=tmp_path, resampling=QUICK)
     found = collect(tmp_path)
     assert found.incomplete == ()
-    names = [(each.name, each.is_aggregate) for each in found.cards]
-    assert names == [(name, False) for name in ("cases", *NAMES)]
+    runs = [each for each in found.cards if not each.is_aggregate]
+    assert [each.name for each in runs] == ["cases", *NAMES]
+    for each in runs:
+        assert each.samples and each.inputs
     for each in found.cards:
         assert each.manifest.suite_title and each.manifest.bootstrap.n_units > 0
         assert any(row.ci_low is not None for row in each.estimates)
-        assert each.samples and each.inputs
         assert "few-units" in {check.code for check in each.checks or ()}
-        assert all(row.name != title_of(row) for row in each.estimates)
-    agent, plain = (card(tmp_path, name) for name in NAMES)
+        assert all(row.name != title_of(row.name, row.title) for row in each.estimates)
+    agent, plain = (card(tmp_path, f"{name}_aggregated") for name in NAMES)
     assert agent.leading and agent.leading.name == "m2_profile_score"
     assert set(agent.verdicts) == {row.name for row in agent.estimates}
     assert {baseline for _, baseline in agent.verdicts.values()} == {"plain_llm"}
-    assert plain.verdicts == {} and agent.also == "memory_agent_aggregated"
-    address = dict(agent.links)["Study: Comparison CSV"]
-    assert address == "results/memory_agent_aggregated/comparison.csv"
+    assert plain.verdicts == {} and (agent.title, plain.title) == NAMES
+    [(first, below), _] = sections([agent, plain, *runs])[-1].lines
+    assert (first, [run.name for run in below]) == (agent, ["memory_agent"])
 
 
 NAMES = ("memory_agent", "plain_llm")
@@ -475,36 +479,21 @@ def test_verdicts_of_blocked_metrics_stand_nowhere(out: Path) -> None:
     assert "tuple_f1_s1_refpol" not in card(out, "with_memory_aggregated").verdicts
 
 
-def one_run(out: Path, **other: Any) -> None:
-    """A run, and an aggregate of it alone unless `other` says."""
-    given: dict[str, Any] = {
-        "kind": "aggregate",
-        "condition": "no_memory",
-        "runs": ["a__seed1_x"],
-        "suite": "cr",
-    }
-    result(out, "a__seed1_x", rows(REVIEW, 0.8, 40), "text_id", 40, [FEW], suite="cr")
-    found = rows(REVIEW, other.pop("base", 0.8), 40)
-    result(out, "a_aggregated", found, "text_id", 40, [FEW, CONSTANT], **given | other)
-
-
-def test_an_aggregate_that_repeats_its_one_run_is_folded_into_it(tmp_path: Path) -> None:
-    one_run(tmp_path)
-    [found] = collect(tmp_path).cards
-    assert (found.name, found.also) == ("a__seed1_x", "a_aggregated")
-    assert [check.code for check in found.checks or ()] == ["few-units", "constant-metric"]
-    assert found.condition == "no_memory"
-    assert found.links[-1] == ("Study: Metrics JSON", "results/a_aggregated/metrics.json")
-
-
-@pytest.mark.parametrize(
-    "other", [{"suite": "memfin"}, {"runs": ["a__seed1_x", "gone"]}, {"runs": []}]
-)
-def test_an_aggregate_with_anything_of_its_own_has_a_card(
+@pytest.mark.parametrize("other", [{}, {"runs": ["a__seed1_x", "gone"]}, {"runs": []}])
+def test_an_aggregate_stands_above_its_runs_that_are_there(
     tmp_path: Path, other: dict[str, Any]
 ) -> None:
-    one_run(tmp_path, **other)
-    assert len(collect(tmp_path).cards) == 2
+    given = {"kind": "aggregate", "condition": "a", "runs": ["a__seed1_x"], "suite": "cr"}
+    result(tmp_path, "a__seed1_x", rows(REVIEW, 0.8, 40), "text_id", 40, [FEW], suite="cr")
+    result(tmp_path, "a_aggregated", rows(REVIEW, 0.8, 40), "text_id", 40, [FEW], **given | other)
+    cards = collect(tmp_path).cards
+    [section] = sections(cards)
+    below = {card.name: [run.name for run in runs] for card, runs in section.lines}
+    is_above = "a__seed1_x" in (given | other)["runs"]
+    assert below["a_aggregated"] == (["a__seed1_x"] if is_above else [])
+    assert ("a__seed1_x" in below) != is_above
+    by_name = {card.name: card for card in cards}
+    assert samples_of(["a__seed1_x", "gone"], by_name) == ""
 
 
 def test_inputs_are_told_apart_by_their_contents_and_no_path_is_shown(tmp_path: Path) -> None:
@@ -626,17 +615,17 @@ def test_fifty_runs_of_six_hundred_samples_stay_small(tmp_path: Path) -> None:
 
 
 def test_the_texts_of_an_aggregate_are_those_of_its_runs(tmp_path: Path) -> None:
-    found = [tmp_path / "results" / f"a__seed{s}_x" for s in (1, 2)]
-    for folder in found:
-        units(
-            result(tmp_path, folder.name, rows(REVIEW, 0.9, 1), "text_id", 1, suite="cr"),
-            {"s1": "하나"},
-        )
-    result(
-        tmp_path, "a_aggregated", rows(REVIEW, 0.8, 1), "text_id", 1, suite="cr", kind="aggregate", condition="a",
-        runs=[f.name for f in found],
-    )  # fmt: skip
-    assert card(tmp_path, "a_aggregated").texts[0] == card(tmp_path, "a__seed1_x").texts[0]
+    names = [f"a__seed{s}_x" for s in (1, 2)]
+    for name in names:
+        folder = result(tmp_path, name, rows(REVIEW, 0.9, 1), "text_id", 1, suite="cr")
+        units(folder, {"s1": "하나"})
+    about: dict[str, Any] = {"kind": "aggregate", "condition": "a", "runs": names, "suite": "cr"}
+    result(tmp_path, "a_aggregated", rows(REVIEW, 0.8, 1), "text_id", 1, **about)
+    cards = collect(tmp_path).cards
+    [samples] = {run.samples for run in cards if not run.is_aggregate}
+    assert samples_of(names, {card.name: card for card in cards}) == samples
+    page = render(Results(cards, ()))
+    assert page.count(f'data-samples="{samples}"') == 3 and 'data-texts="0 0 "' in page
 
 
 def test_a_result_that_was_edited_is_marked_with_its_files(tmp_path: Path) -> None:

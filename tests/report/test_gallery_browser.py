@@ -538,7 +538,7 @@ def test_verdicts_have_their_words_and_colours(open_page: Any, tmp_path: Path) -
     assert titles == ["against no_memory"] * 4
 
 
-def test_a_folded_aggregate_is_found_by_its_name_and_its_link(
+def test_an_aggregate_goes_by_its_condition_and_is_found_by_its_name(
     open_page: Any, tmp_path: Path
 ) -> None:
     result(tmp_path, "agent", rows(REVIEW, 0.8, 40), "text_id", 40, suite="own")
@@ -547,8 +547,10 @@ def test_a_folded_aggregate_is_found_by_its_name_and_its_link(
         condition="agent", runs=["agent"],
     )  # fmt: skip
     page = open_page(build(tmp_path), "#open=run-agent_aggregated&q=agent_aggregated")
-    assert names(page) == ["agent"]
-    assert page.evaluate("document.activeElement.id") == "run-agent"
+    assert names(page) == ["agent_aggregated"]
+    assert page.evaluate("document.activeElement.id") == "run-agent_aggregated"
+    line = row(page, "agent_aggregated").locator("th")
+    assert line.inner_text().split()[-1] == "agent"
 
 
 def test_search_finds_runs_by_the_ids_and_texts_of_their_samples(
