@@ -86,4 +86,6 @@ def test_the_gallery_shows_the_name_of_a_metric_as_it_stands(lang: str, tmp_path
     et.evaluate("table", records(0), name="a", out=tmp_path)
     (section,) = gallery.sections(gallery.collect(tmp_path).cards)
     assert section.metric == "value ↑"
-    assert [gallery.title_of(each.name, each.title) for each in section.lines[0][0].estimates] == list(NAMES)
+    assert [
+        gallery.title_of(each.name, each.title) for each in section.lines[0][0].estimates
+    ] == list(NAMES)
