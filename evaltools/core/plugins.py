@@ -326,13 +326,13 @@ def refuse_parent(path: Path, is_run: Callable[[Path], bool]) -> None:
     runs = [inside for inside in sorted(path.iterdir()) if is_run(inside)]
     if len(runs) == 1:
         raise UsageError(
-            "{path} holds 1 run, it is none; name them: {first} ... (or {path}/*)",
+            "{path} is a folder of 1 run, not a run; name it: {first}",
             path=path,
             first=runs[0],
         )
     if runs:
         raise UsageError(
-            "{path} holds {n} runs, it is none; name them: {first} ... (or {path}/*)",
+            "{path} is a folder of {n} runs, not a run; name them: {first} ... (or {path}/*)",
             path=path,
             n=len(runs),
             first=runs[0],

@@ -314,7 +314,7 @@ def test_compare(here: Path) -> None:
         (["score", "cr", *SEEDS, "--name", "x"], 2, "--name goes with one run only"),
         (["score", "cr", SEEDS[0], "--name", "../../x"], 2, "cannot be the name of a run"),
         (["report", "cr", SEEDS[0], SEEDS[0]], 2, "would both be named"),
-        (["report", "seeds", "example:summary"], 2, "holds 1 run, it is none; name them:"),
+        (["report", "seeds", "example:summary"], 2, "is a folder of 1 run, not a run; name it:"),
         (
             ["report", "seeds", "--suite", "cr", "example:summary/cases.jsonl"],
             2,

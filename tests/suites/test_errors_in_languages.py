@@ -104,7 +104,11 @@ RUN = "example:cr/no_memory__seed1_proposed"
 CALLS = {
     "a misspelt suite": (("crr", RUN), {}, "no suite 'crr'; there are cr, memfin, "),
     "no such example": (("cr", "example:cr/nosuch"), {}, "no example 'cr/nosuch'; there are: "),
-    "a folder of runs": (("cr", "example:cr"), {}, "cr holds 6 runs, it is none; name them: "),
+    "a folder of runs": (
+        ("cr", "example:cr"),
+        {},
+        "cr is a folder of 6 runs, not a run; name them: ",
+    ),
     "another suite's input": (("memfin", RUN), {}, " looks like an input of cr, not of memfin"),
     "two wrong options": (
         ("cr", RUN),
