@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +28,10 @@ from .manifest import (
     Found,
     Input,
     Manifest,
-    describe_inputs,
     git_commit,
     policy_hash,
     versions,
 )
-from .memory import Given
 from .names import safe_name
 from .plugins import require_input
 from .records import all_wrong
@@ -77,7 +74,7 @@ class Task:
     """One run that is to be scored: everything that is known before its files are read.
 
     `folder`: where its result will stand, None for a result that is not written. `manifest`: that of the result,
-    without what only scoring tells. `memory`: the folder that data in memory were written to; None without such.
+    without what only scoring tells.
     """
 
     suite: Suite
@@ -86,23 +83,13 @@ class Task:
     problems: Problems
     folder: Path | None
     manifest: Manifest
-    memory: Path | None = None
-
-    @cached_property
-    def inputs(self) -> list[Input]:
-        """The input files with their hashes; data in memory have a name in the place of a path."""
-        inputs = []
-        for entry in describe_inputs(self.source.files):
-            path = Path(entry.path)
-            if self.memory is not None and path.parent == self.memory:
-                entry = entry.model_copy(update={"path": path.stem})
-            inputs.append(entry)
-        return inputs
 
 
 def make_task(
     suite: Suite,
-    given: Given,
+    run: str | Path,
+    name: str | None,
+    options: Mapping[str, Any],
     *,
     out: str | Path | None,
     resampling: Resampling,
@@ -110,13 +97,13 @@ def make_task(
 ) -> Task:
     """What is known of a run before it is scored. InputError and UsageError for an input that cannot be used."""
     problems = Problems(on_error)
-    opts = make_options(suite, given.options)
-    path = resolve(given.path)
+    opts = make_options(suite, options)
+    path = resolve(run)
     require_input(suite, path)
-    source = suite.locate(path, given.name, opts, problems)
+    source = suite.locate(path, name, opts, problems)
     safe_name(source.name)
     opts = source.options or opts
-    recorded = {**opts.model_dump(mode="json"), "on_error": on_error, "name": given.name}
+    recorded = {**opts.model_dump(mode="json"), "on_error": on_error, "name": name}
     if suite.metrics_file:
         recorded["metrics"] = str(suite.metrics_file)
     manifest = Manifest(
@@ -138,7 +125,7 @@ def make_task(
         lang=language(),
     )
     folder = Path(out) / "results" / source.name if out is not None else None
-    return Task(suite, source, opts, problems, folder, manifest, given.folder)
+    return Task(suite, source, opts, problems, folder, manifest)
 
 
 def score_task(
@@ -174,27 +161,22 @@ def inputs_unchanged(task: Task) -> Iterator[None]:
 def finished_manifest(
     task: Task,
     units: pd.DataFrame,
+    inputs: list[Input],
     seconds: float,
 ) -> Manifest:
-    """The manifest of a run with what scoring told: number of units, problems, time."""
+    """The manifest of a run with what scoring told: rows of its inputs, number of units, problems, time."""
     n_units = int(units[task.suite.unit].nunique(dropna=False))
+    n_rows = units.attrs.get("rows", {})
+    counted = [entry.model_copy(update={"rows": n_rows.get(entry.role)}) for entry in inputs]
     return task.manifest.model_copy(
         update={
+            "inputs": counted,
             "bootstrap": task.manifest.bootstrap.model_copy(update={"n_units": n_units}),
             "problems": [Found.model_validate(entry) for entry in task.problems.summary()],
             "answered_by": units.attrs.get("answered_by", {}),
             "seconds": round(seconds, 3),
         }
     )
-
-
-def counted_inputs(task: Task, units: pd.DataFrame) -> list[Input]:
-    """The input files with their hashes and with the rows that scoring counted."""
-    n_rows = units.attrs.get("rows", {})
-    inputs = []
-    for entry in task.inputs:
-        inputs.append(entry.model_copy(update={"rows": n_rows.get(entry.role)}))
-    return inputs
 
 
 def runner_files(folder: Path, suite: Suite) -> list[Path]:

@@ -23,6 +23,7 @@ from pydantic import (
 from .. import __version__
 from .files import bytes_hash, content_hash, dumps, write_json
 from .language import Message
+from .memory import shown_path
 from .resampling import Resampling
 
 NAME = "manifest.json"
@@ -163,11 +164,13 @@ def policy_hash(policy: Mapping[str, Any]) -> str:
 
 
 def describe_inputs(files: Mapping[str, Path]) -> list[Input]:
-    """Role, path, sha256 and bytes of every input file."""
+    """Role, path, sha256 and bytes of every input file; data in memory have a name in the place of a path."""
     inputs = []
     for role, path in files.items():
         size = path.stat().st_size
-        inputs.append(Input(role=role, path=str(path), sha256=content_hash(path), bytes=size))
+        inputs.append(
+            Input(role=role, path=shown_path(path), sha256=content_hash(path), bytes=size)
+        )
     return inputs
 
 

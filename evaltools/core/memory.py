@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,56 +30,54 @@ def is_data(value: Any) -> bool:
     return hasattr(value, "__arrow_c_stream__")
 
 
-@dataclass(frozen=True)
-class Given:
-    """What is to be scored: a path, by which name and options. `folder`: where data in memory were written to."""
-
-    path: str | Path
-    name: str | None
-    options: Mapping[str, Any]
-    folder: Path | None = None
-
-
 DATA = "data"
 """The name of data in memory: of their file, and of its folder, so that every suite calls a run of them so."""
 
+PREFIX = "evaltools-memory-"
+"""How the temporary folders begin that hold the folders DATA."""
+
+
+def is_in_memory(path: Path) -> bool:
+    """Whether a file holds data in memory (`as_files`)."""
+    return path.parent.name == DATA and path.parent.parent.name.startswith(PREFIX)
+
+
+def shown_path(path: Path) -> str:
+    """A path as people read it: of data in memory their name."""
+    return path.stem if is_in_memory(path) else str(path)
+
 
 @contextmanager
-def as_files(
-    run: Any,
-    name: str | None,
-    options: Mapping[str, Any],
-) -> Iterator[Given]:
-    """A run and its options, data in memory among them being files while the block runs.
+def as_files(run: Any, options: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    """(run, options), data in memory among them being files while the block runs.
 
     An InputError or UsageError of the block names such data, not their files.
     """
     in_memory = {key: value for key, value in options.items() if is_data(value)}
     if is_path(run) and not in_memory:
-        yield Given(run, name, options)
+        yield run, options
         return
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory(prefix=PREFIX) as place:
         folder = Path(place) / DATA
         folder.mkdir()
         if not is_path(run):
             run = write_records(run, folder, DATA)
         paths = {key: write_records(value, folder, key) for key, value in in_memory.items()}
         try:
-            yield Given(run, name, {**options, **paths}, folder)
+            yield run, {**options, **paths}
         except InputError as error:
-            raise of_memory(error, folder) from None
+            raise of_memory(error) from None
         except UsageError as error:
-            raise UsageError(_without_folder(error.args[0], folder)) from None
+            raise UsageError(_as_shown(error.args[0])) from None
 
 
-def _without_folder(message: str | Message, folder: Path) -> str | Message:
-    """A message in which the files of a folder are named as the data that they hold."""
+def _as_shown(message: str | Message) -> str | Message:
+    """A message in which data in memory are named as such."""
     if isinstance(message, str):
         return message
-    values = dict(message.values)
-    for key, value in values.items():
-        if isinstance(value, Path) and value.parent == folder:
-            values[key] = value.stem
+    values = {}
+    for key, value in message.values.items():
+        values[key] = shown_path(value) if isinstance(value, Path) else value
     return Message(message.template, values)
 
 
@@ -124,12 +122,12 @@ def write_records(
     return path
 
 
-def of_memory(error: InputError, folder: Path) -> InputError:
-    """Problems of data that `write_records` wrote, named as the data; each kind once, with the fields that there are."""
+def of_memory(error: InputError) -> InputError:
+    """Problems of data in memory, named as such; each kind once, with the fields that there are."""
     problems: dict[Any, Problem] = {}
     for problem in error.problems:
         path = Path(problem.file)
-        if path.parent != folder:
+        if not is_in_memory(path):
             problems[problem] = problem
             continue
         message = problem.message

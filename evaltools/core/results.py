@@ -14,7 +14,7 @@ from .. import BUILT_IN
 from .check import Check
 from .errors import InputError, UsageError
 from .estimates import from_public, plain_rows
-from .files import atomic, bytes_hash, dumps, file_hashes, sha256
+from .files import atomic, bytes_hash, content_hash, dumps, file_hashes, sha256
 from .folders import put_back
 from .language import remember, stored_messages
 from .manifest import NAME, SCHEMA_VERSION, Manifest, StoredMessage
@@ -162,7 +162,7 @@ def read_current(folder: Path, task: Task) -> StoredResult | None:
     stored, planned = read_manifest(folder), task.manifest
     if stored is None or any(getattr(stored, name) != getattr(planned, name) for name in CURRENT):
         return None
-    contents = {entry.role: entry.sha256 for entry in task.inputs}
+    contents = {role: content_hash(path) for role, path in task.source.files.items()}
     is_current = (
         stored.options.get("on_error") == planned.options["on_error"]
         and stored.bootstrap.resampling == planned.bootstrap.resampling

@@ -17,7 +17,6 @@ from ..core.estimates import metrics_rows
 from ..core.evaluate import (
     Task,
     copy_runner_files,
-    counted_inputs,
     finished_manifest,
     inputs_unchanged,
     make_task,
@@ -28,6 +27,7 @@ from ..core.evaluate import (
 from ..core.files import file_hashes, write_json
 from ..core.folders import whole_folder
 from ..core.language import Message
+from ..core.manifest import describe_inputs
 from ..core.memory import as_files
 from ..core.plugins import get_suite, with_metrics
 from ..core.resampling import Method, Resampling, make_resampling
@@ -93,10 +93,12 @@ def evaluate(
         suite = with_metrics(suite, Path(metrics))
     settings = {"n_resamples": n_resamples, "confidence": confidence, "method": ci, "seed": seed}
     resampling = make_resampling(resampling or Resampling(), settings)
-    with as_files(run, name, options) as given:
+    with as_files(run, options) as (path, values):
         task = make_task(
             suite,
-            given,
+            path,
+            name,
+            values,
             out=out,
             resampling=resampling,
             on_error=on_error,
@@ -131,22 +133,20 @@ def _scored(
     """Score and estimate; files that belong to the result are written into `aside`."""
     clock = time.perf_counter()
     with inputs_unchanged(task), ThreadPoolExecutor(1) as beside:
-        # large files take long to hash, and what is found meanwhile does not need it
-        beside.submit(lambda: task.inputs)
+        # large files take long to hash
+        inputs = beside.submit(describe_inputs, task.source.files)
         units = score_task(task, workers, aside)
-        manifest = finished_manifest(task, units, time.perf_counter() - clock)
-        run = Run(
-            suite=task.suite,
-            name=task.source.name,
-            options=task.options,
-            resampling=manifest.bootstrap.resampling,
-            data=units,
-            estimates=pd.DataFrame(),
-            manifest=manifest,
-        )
-        run = with_estimates(run)
-    inputs = counted_inputs(task, units)
-    return replace(run, manifest=run.manifest.model_copy(update={"inputs": inputs}))
+    manifest = finished_manifest(task, units, inputs.result(), time.perf_counter() - clock)
+    run = Run(
+        suite=task.suite,
+        name=task.source.name,
+        options=task.options,
+        resampling=manifest.bootstrap.resampling,
+        data=units,
+        estimates=pd.DataFrame(),
+        manifest=manifest,
+    )
+    return with_estimates(run)
 
 
 def with_estimates(run: Run) -> Run:

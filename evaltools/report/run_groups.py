@@ -69,8 +69,8 @@ def _each_run(
     """The runs that a file, a folder or data in memory hold, scored; the one named, where a name is given."""
     if settings.get("name") is not None:
         return [evaluate(suite, run, **settings)]
-    with as_files(run, None, {}) as given:
-        names = suite.run_names(resolve(given.path), Problems())
+    with as_files(run, {}) as (path, _):
+        names = suite.run_names(resolve(path), Problems())
     if len(names) == 1:
         return [evaluate(suite, run, **settings)]
     return [evaluate(suite, run, **{**settings, "name": name}) for name in names]
