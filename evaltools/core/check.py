@@ -75,24 +75,27 @@ class Check:
         }
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Check:
-        """The check that `as_json` wrote; of one without a template the message stands for it.
-
-        KeyError, TypeError or ValueError where it is none.
-        """
-        if content["level"] not in LEVELS:
-            raise ValueError(f"no level {content['level']!r}")
-        values = Message.from_json({"template": "", "values": content.get("values", {})}).values
-        return cls(
-            code=str(content["code"]),
-            level=content["level"],
-            template=str(content.get("said") or content["message"]),
-            values=values,
-            n=int(content.get("n", 0)),
-            of=int(content.get("of", 0)),
-            blocks=tuple(map(str, content.get("blocks", ()))),
-            help=str(content.get("help", "")),
-        )
+    def from_json(cls, content: Any) -> Check:
+        """The check that `as_json` wrote; of one without a template the message stands for it. ValueError for none."""
+        try:
+            template = content.get("said") or content["message"]
+            values = content.get("values", {})
+            sentence = Message.from_json({"template": template, "values": values})
+            check = cls(
+                code=str(content["code"]),
+                level=content["level"],
+                template=sentence.template,
+                values=sentence.values,
+                n=int(content.get("n", 0)),
+                of=int(content.get("of", 0)),
+                blocks=tuple(map(str, content.get("blocks", ()))),
+                help=str(content.get("help", "")),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError("not a check with a code, level and message") from error
+        if check.level not in LEVELS:
+            raise ValueError(f"no level {check.level!r}")
+        return check
 
 
 @dataclass(frozen=True)

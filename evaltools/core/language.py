@@ -97,10 +97,17 @@ class Message:
         return {"template": self.template, "values": values}
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Message:
-        """The message that `as_json` wrote. KeyError where it is none."""
-        values = {name: _value_from_json(value) for name, value in content["values"].items()}
-        return cls(str(content["template"]), values)
+    def from_json(cls, content: Any) -> Message:
+        """The message that `as_json` wrote; a text is one without places. ValueError where it is none."""
+        if isinstance(content, Message):
+            return content
+        if isinstance(content, str):  # results of version 0.1 hold finished sentences
+            return cls(content)
+        try:
+            values = {name: _value_from_json(value) for name, value in content["values"].items()}
+            return cls(str(content["template"]), values)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError("not a message with a template and values") from error
 
 
 def _value_as_json(value: Any) -> Any:

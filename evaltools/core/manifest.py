@@ -66,19 +66,11 @@ class Bootstrap(Resampling):
         return Resampling(**self.model_dump(include=set(Resampling.model_fields)))
 
 
-def _read_message(value: Any) -> Message:
-    """The message that stands in a manifest. ValueError where it is none."""
-    if isinstance(value, Message):
-        return value
-    if isinstance(value, str):  # results of version 0.1 hold finished sentences
-        return Message(value)
-    try:
-        return Message.from_json(value)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError("not a message with a template and values") from error
-
-
-StoredMessage = Annotated[Message, PlainValidator(_read_message), PlainSerializer(Message.as_json)]
+StoredMessage = Annotated[
+    Message,
+    PlainValidator(Message.from_json),
+    PlainSerializer(Message.as_json),
+]
 
 
 class Member(_Part):

@@ -220,15 +220,7 @@ class StoredVerdict(_Stored):
     said: str = ""
 
 
-def _read_check(content: Any) -> Check:
-    """The check that stands in metrics.json. ValueError where it is none."""
-    try:
-        return Check.from_json(content)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError("not a check with a code, level and message") from error
-
-
-StoredCheck = Annotated[Check, PlainValidator(_read_check)]
+StoredCheck = Annotated[Check, PlainValidator(Check.from_json)]
 
 
 class StoredMetrics(_Stored):
