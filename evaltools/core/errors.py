@@ -129,21 +129,6 @@ def tell(error: BaseException, whose: str = "") -> int:
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
 
-def _problem(
-    severity: Severity,
-    code: str,
-    template: str | Message,
-    /,
-    *,
-    file: str | Path = "",
-    line: int | None = None,
-    field: str = "",
-    id: str = "",
-    **values: Any,
-) -> Problem:
-    return Problem(severity, code, _sentence(template, values), str(file), line, field, id)
-
-
 @dataclass
 class Problems:
     """Collects the problems of one command.
@@ -193,12 +178,18 @@ class Problems:
         code: str,
         template: str | Message,
         /,
+        *,
+        file: str | Path = "",
+        line: int | None = None,
+        field: str = "",
+        id: str = "",
         **values: Any,
     ) -> None:
         # a large file may hold a warning a line: only those that are kept are made
         self.counts[severity, code] += 1
         if self.counts[severity, code] <= KEPT_PER_CODE:
-            self.kept.append(_problem(severity, code, template, **values))
+            message = _sentence(template, values)
+            self.kept.append(Problem(severity, code, message, str(file), line, field, id))
 
     def fatal(
         self,

@@ -28,10 +28,6 @@ def _host() -> str:
 HOST = _host()
 """Where the number of a process says which one it is: containers of one name have numbers of their own."""
 
-# the umask can only be read by setting it, which must not happen while other threads make files
-_UMASK = os.umask(0o022)
-os.umask(_UMASK)
-
 
 def asset_dir(name: str) -> Path:
     """The folder of that name ("notebooks", "templates"), inside the package or beside it in a source checkout.
@@ -119,18 +115,14 @@ def beside(target: Path) -> dict[str, Any]:
 def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file to write that appears under `path` whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
-    fd, name = tempfile.mkstemp(**beside(path))
-    try:
-        with os.fdopen(fd, mode, **text) as f:  # type: ignore[call-overload]
+    encoding, newline = (None, None) if "b" in mode else ("utf-8", "")
+    with tempfile.TemporaryDirectory(**beside(path)) as part:
+        new = Path(part) / path.name
+        with new.open(mode, encoding=encoding, newline=newline) as f:
             yield f
             f.flush()
             os.fsync(f.fileno())
-        Path(name).chmod(0o666 & ~_UMASK)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        new.replace(path)
 
 
 def write_text(path: Path, text: str) -> None:

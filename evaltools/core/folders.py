@@ -85,7 +85,7 @@ def foreign_files(folder: Path) -> list[str]:
         if path.is_dir() and not path.is_symlink():
             continue
         name = path.relative_to(folder).as_posix()
-        is_half_written = PART.fullmatch(path.name)
+        is_half_written = any(map(PART.fullmatch, path.relative_to(folder).parts))
         if name not in ours and not is_half_written and path.name not in OF_DESKTOPS:
             foreign.append(name)
     return sorted(foreign)
@@ -138,11 +138,15 @@ def _swap(
 
 def _settle(part: Path) -> None:
     """Remove a part; an old result in it whose place is empty returns there first."""
+    _put_back(part)
+    shutil.rmtree(part, ignore_errors=True)
+
+
+def _put_back(part: Path) -> None:
     for old in part.glob(f"{OLD}/*"):
         place = part.parent / old.name
         if not os.path.lexists(place):
             old.rename(place)
-    shutil.rmtree(part, ignore_errors=True)
 
 
 def put_back(target: Path) -> None:
@@ -152,9 +156,8 @@ def put_back(target: Path) -> None:
     if os.path.lexists(target) or not any(target.parent.glob(f".*.part/{OLD}")):
         return
     with suppress(OSError), FileLock(target.parent / LOCK):  # nobody is at it while we hold this
-        for old in target.parent.glob(f".*.part/{OLD}/*"):
-            if old.name == target.name and not os.path.lexists(target):
-                old.rename(target)
+        for part in target.parent.glob(".*.part"):
+            _put_back(part)
 
 
 def remove_leftovers(out: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,16 +19,6 @@ be infinite."""
 
 Part = tuple[int, float]
 """(index of a ratio, its weight in the metric)."""
-
-
-class _RatioKey(NamedTuple):
-    """What tells ratios apart: metrics for which it is the same share one ratio."""
-
-    numerator: str
-    denominator: str
-    empty: float | None
-    needs: str
-    limits: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -139,38 +129,34 @@ def compile_table(table: MetricTable) -> Compiled:
     [0.75]
     """
     by_name = _by_name(table)
-
-    index_of: dict[_RatioKey, int] = {}
+    ratios: list[Metric] = []
+    index_of: dict[Any, int] = {}
     parts = []
     for metric in table:
         of_metric = []
         for ratio, weight in _as_ratios(metric, by_name):
-            key = _RatioKey(
-                ratio.numerator,
-                ratio.denominator,
-                ratio.empty,
-                ratio.needs,
-                ratio.limits,
-            )
-            index = index_of.setdefault(key, len(index_of))
-            of_metric.append((index, weight))
+            # metrics for which this is the same share one ratio
+            key = (ratio.numerator, ratio.denominator, ratio.empty, ratio.needs, ratio.limits)
+            if key not in index_of:
+                index_of[key] = len(ratios)
+                ratios.append(ratio)
+            of_metric.append((index_of[key], weight))
         parts.append(tuple(of_metric))
 
-    keys = list(index_of)
-    columns = _columns(keys)
+    columns = _columns(ratios)
     needs = []
-    for key, index in index_of.items():
-        if key.needs:
-            needs.append((index, columns.index(key.needs)))
-    limits = [key.limits for key in keys]
+    for index, ratio in enumerate(ratios):
+        if ratio.needs:
+            needs.append((index, columns.index(ratio.needs)))
+    limits = [ratio.limits for ratio in ratios]
     return Compiled(
         metrics=tuple(table),
         columns=columns,
-        numerator=_factors([key.numerator for key in keys], columns),
-        denominator=_factors([key.denominator for key in keys], columns),
-        empty=np.array([key.empty for key in keys], dtype=float),
+        numerator=_factors([ratio.numerator for ratio in ratios], columns),
+        denominator=_factors([ratio.denominator for ratio in ratios], columns),
+        empty=np.array([ratio.empty for ratio in ratios], dtype=float),
         needs=tuple(needs),
-        is_count=np.array([key.denominator == "" for key in keys], dtype=bool),
+        is_count=np.array([ratio.denominator == "" for ratio in ratios], dtype=bool),
         limits=np.array(limits).reshape(-1, 2).T,
         parts=tuple(parts),
     )
@@ -189,13 +175,13 @@ def _by_name(table: MetricTable) -> dict[str, AnyMetric]:
     return by_name
 
 
-def _columns(keys: Sequence[_RatioKey]) -> tuple[str, ...]:
+def _columns(ratios: Sequence[Metric]) -> tuple[str, ...]:
     """The columns that some ratios sum, each once."""
     columns: list[str] = []
-    for key in keys:
-        columns += linear(key.numerator)
-        columns += linear(key.denominator)
-        columns += linear(key.needs)
+    for ratio in ratios:
+        columns += linear(ratio.numerator)
+        columns += linear(ratio.denominator)
+        columns += linear(ratio.needs)
     return tuple(dict.fromkeys(columns))
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from difflib import get_close_matches
 from glob import escape
 from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
-from .files import EXAMPLES, example
+from .files import EXAMPLES
 from .folders import put_back
 from .language import Message
 
@@ -86,9 +85,6 @@ def _runs_at(part: str) -> list[Path]:
     if seeds:
         folders = [path for path in seeds if path.is_dir()]
         return folders or seeds
-    if bundled:
-        with suppress(UsageError):
-            return [example(name)]
     raise UsageError(
         "{part}: no such run, and nothing named {name}__seed<N>_<mode> beside it",
         part=part,

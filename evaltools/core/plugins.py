@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
@@ -24,7 +24,7 @@ from .. import BUILT_IN
 from .errors import Problems, UsageError
 from .files import sha256
 from .language import Message, use_language_files
-from .manifest import NAME
+from .manifest import NAME, Manifest
 from .metric import AnyMetric, MetricTable, make_metric
 from .suite import Breakdown, Source, Suite, SuiteOptions, decoded
 from .workers import Workers
@@ -234,15 +234,9 @@ def _with_columns(
     return combined
 
 
-def stored_suite(
-    name: str,
-    title: str,
-    unit: str,
-    headline: Sequence[str],
-    metrics: Sequence[Mapping[str, Any]],
-    breakdowns: Sequence[Mapping[str, Any]] = (),
-) -> Suite:
-    """A suite of which only its results are known: its numbers can be read, compared and shown, nothing scored."""
+def stored_suite(manifest: Manifest) -> Suite:
+    """A suite that only the manifest of a result tells of: numbers can be read, compared and shown, nothing scored."""
+    name = manifest.suite
 
     def unknown(*_: Any) -> Any:
         raise UsageError(
@@ -250,17 +244,17 @@ def stored_suite(
             name=repr(name),
         )
 
-    table = tuple(make_metric(fields) for fields in metrics)
+    table = tuple(make_metric(fields) for fields in manifest.metrics)
     return Suite(
         name=name,
-        title=title or name,
-        unit=unit,
+        title=manifest.suite_title or name,
+        unit=manifest.bootstrap.unit,
         locate=unknown,
         sniff=lambda path: False,
         score=unknown,
         metrics=lambda options: table,
-        headline=lambda options, blocked: tuple(headline),
-        breakdowns=tuple(Breakdown(**fields) for fields in breakdowns),
+        headline=lambda options, blocked: tuple(manifest.headline),
+        breakdowns=tuple(Breakdown(**fields) for fields in manifest.breakdowns),
     )
 
 

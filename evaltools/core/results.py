@@ -18,6 +18,7 @@ from .files import atomic, bytes_hash, content_hash, dumps, file_hashes, sha256
 from .folders import put_back
 from .language import remember, stored_messages
 from .manifest import NAME, SCHEMA_VERSION, Manifest, StoredMessage
+from .metric import make_metric
 from .metric_matrix import compile_table
 from .plugins import get_suite, stored_suite
 from .suite import Suite
@@ -40,13 +41,13 @@ CURRENT = ("suite", "kind", "policy", "lang", "versions")
 
 @dataclass(frozen=True)
 class StoredResult:
-    """What the files of a result hold: its suite and options, its units, estimates and checks."""
+    """What the files of a result hold: the fields of a `report.run.Run`. `data`: the units."""
 
-    manifest: Manifest
     suite: Suite
     options: Any
-    units: pd.DataFrame
+    data: pd.DataFrame
     estimates: pd.DataFrame
+    manifest: Manifest
     checks: tuple[Check, ...]
 
 
@@ -79,16 +80,12 @@ def manifest_of_run(folder: Path) -> Manifest | None:
 def suite_of_manifest(manifest: Manifest) -> Suite:
     """The suite of a result. No code of a user's is run: further metrics and unknown suites come from the manifest."""
     if manifest.suite not in BUILT_IN:
-        return stored_suite(
-            manifest.suite,
-            manifest.suite_title,
-            manifest.bootstrap.unit,
-            manifest.headline,
-            manifest.metrics,
-            manifest.breakdowns,
-        )
+        return stored_suite(manifest)
     suite = get_suite(manifest.suite)
-    return suite.with_further(manifest.metrics) if manifest.metrics else suite
+    further = [make_metric(fields) for fields in manifest.metrics]
+    if not further:
+        return suite
+    return replace(suite, metrics=lambda options: (*suite.metrics(options), *further))
 
 
 def known_options(suite: Suite, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,7 +136,7 @@ def _as_known(stored: StoredResult) -> StoredResult:
     """A result; one of another version or of other rules, whose units lack what is summed today, by its numbers alone."""
     try:
         columns = compile_table(stored.suite.metrics(stored.options)).columns
-        if set(columns) <= set(stored.units.columns):
+        if set(columns) <= set(stored.data.columns):
             return stored
     except InputError:  # rules that are no longer those of the result
         pass
@@ -151,9 +148,13 @@ def _as_known(stored: StoredResult) -> StoredResult:
         metrics.append({"name": row["metric"], **texts, "numerator": UNKNOWN, "denominator": ""})
         if not pd.isna(row["ci_low"]):
             names.append(row["metric"])
-    manifest = stored.manifest
-    headline = manifest.headline or names[:UNNAMED]
-    suite = stored_suite(manifest.suite, stored.suite.title, stored.suite.unit, headline, metrics)
+    changes = {
+        "suite_title": stored.suite.title,
+        "headline": stored.manifest.headline or names[:UNNAMED],
+        "metrics": metrics,
+        "breakdowns": [],
+    }
+    suite = stored_suite(stored.manifest.model_copy(update=changes))
     return replace(stored, suite=suite)
 
 
@@ -188,7 +189,7 @@ def _read_files(
     if suite.unit not in units:
         raise ValueError(f"{UNITS} has no column {suite.unit!r}")
     checks = tuple(stored.checks or ())
-    return StoredResult(manifest, suite, options, units, from_public(frame), checks)
+    return StoredResult(suite, options, units, from_public(frame), manifest, checks)
 
 
 class _Stored(BaseModel):

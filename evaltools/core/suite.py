@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from .check import AnyCheck, CheckKind
 from .errors import Problems, UsageError
 from .files import sha256
-from .metric import AnyMetric, MetricTable, make_metric, subset
+from .metric import AnyMetric, MetricTable, subset
 from .names import nearest
 from .workers import Workers
 
@@ -92,26 +92,6 @@ class Breakdown:
     metrics: tuple[str, ...]
 
 
-# What `Suite` is given to call; its docstring says what each gives.
-Locate = Callable[[Path, str | None, Any, Problems], Source]
-Score = Callable[
-    [Source, Any, Problems, Workers, Path | None],
-    pd.DataFrame,
-]
-Headline = Callable[[Any, frozenset[str]], tuple[str, ...]]
-Primary = Callable[[Any, frozenset[str]], str]
-Runs = Callable[[Path, Problems], Sequence[str | None]]
-Checks = Callable[[Any], Iterable[AnyCheck]]
-Intervals = Callable[
-    [pd.DataFrame, pd.DataFrame, Any, Any],
-    pd.DataFrame,
-]
-Verdicts = Callable[[Any], pd.DataFrame]
-Artifacts = Callable[[Any, Path], None]
-Decode = Callable[[str], Any]
-Agreement = Callable[[Mapping[Any, pd.DataFrame], Any], pd.DataFrame]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Suite:
     """All that the package needs to know of a suite. `docs/extending.md` makes one step by step.
@@ -170,28 +150,28 @@ class Suite:
     name: str
     title: str
     unit: str
-    locate: Locate
+    locate: Callable[[Path, str | None, Any, Problems], Source]
     sniff: Callable[[Path], bool]
-    score: Score
+    score: Callable[[Source, Any, Problems, Workers, Path | None], pd.DataFrame]
     metrics: Callable[[Any], MetricTable]
-    headline: Headline
-    primary: Primary | None = None
+    headline: Callable[[Any, frozenset[str]], tuple[str, ...]]
+    primary: Callable[[Any, frozenset[str]], str] | None = None
     input: str = "INPUT"
     options: type[SuiteOptions] = SuiteOptions
-    runs: Runs | None = None
-    checks: Checks | None = None
+    runs: Callable[[Path, Problems], Sequence[str | None]] | None = None
+    checks: Callable[[Any], Iterable[AnyCheck]] | None = None
     check_kinds: tuple[CheckKind, ...] = ()
-    intervals: Intervals | None = None
-    verdicts: Verdicts | None = None
-    artifacts: Artifacts | None = None
+    intervals: Callable[[pd.DataFrame, pd.DataFrame, Any, Any], pd.DataFrame] | None = None
+    verdicts: Callable[[Any], pd.DataFrame] | None = None
+    artifacts: Callable[[Any, Path], None] | None = None
     notebook: str | Path = "run.ipynb"
     study_notebook: str | Path = "seeds.ipynb"
     paper: tuple[str, ...] = ()
     together: bool = False
     views: str = ""
-    decode: Mapping[str, Decode] = field(default_factory=dict)
+    decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
-    agreement: Agreement | None = None
+    agreement: Callable[[Mapping[Any, pd.DataFrame], Any], pd.DataFrame] | None = None
     given: tuple[str, ...] = ()
     wrote: tuple[str, ...] = ()
     runner: tuple[str, ...] = ()
@@ -245,11 +225,6 @@ class Suite:
             headline=lambda options, blocked: (name,),
             primary=None,
         )
-
-    def with_further(self, metrics: Sequence[Mapping[str, Any]]) -> Suite:
-        """The suite with further metrics, each given by its fields, as a manifest holds them."""
-        further = tuple(make_metric(fields) for fields in metrics)
-        return replace(self, metrics=lambda options: (*self.metrics(options), *further))
 
 
 def decoded(units: pd.DataFrame, suite: Suite) -> pd.DataFrame:

@@ -33,7 +33,6 @@ from ..core.plugins import get_suite, with_metrics
 from ..core.resampling import Method, Resampling, make_resampling
 from ..core.results import (
     METRICS,
-    StoredResult,
     metrics_json,
     read_current,
     read_result,
@@ -119,7 +118,7 @@ def _run_of(
     require_target(folder, task.suite, task.source, fresh)
     stored = None if fresh else read_current(folder, task)
     if stored is not None:
-        return _of_stored(stored)
+        return Run(**vars(stored))
     with whole_folder(folder, [path.name for path in carried]) as aside:
         copy_runner_files(carried, aside)
         return _saved(_scored(task, workers, aside), aside)
@@ -139,9 +138,7 @@ def _scored(
     manifest = finished_manifest(task, units, inputs.result(), time.perf_counter() - clock)
     run = Run(
         suite=task.suite,
-        name=task.source.name,
         options=task.options,
-        resampling=manifest.bootstrap.resampling,
         data=units,
         estimates=pd.DataFrame(),
         manifest=manifest,
@@ -202,20 +199,6 @@ def _saved(run: Run, folder: Path) -> Run:
     return replace(run, manifest=manifest)
 
 
-def _of_stored(stored: StoredResult) -> Run:
-    manifest = stored.manifest
-    return Run(
-        stored.suite,
-        manifest.run,
-        stored.options,
-        manifest.bootstrap.resampling,
-        stored.units,
-        stored.estimates,
-        manifest,
-        stored.checks,
-    )
-
-
 def load(folder: str | Path) -> Run:
     """The result that stands in a results folder. UsageError where it is not complete.
 
@@ -226,4 +209,4 @@ def load(folder: str | Path) -> Run:
     >>> et.load("outputs/results/with_memory__seed1_proposed").name
     'with_memory__seed1_proposed'
     """
-    return _of_stored(read_result(Path(folder)))
+    return Run(**vars(read_result(Path(folder))))

@@ -52,9 +52,7 @@ class Run(Numbers):
     """
 
     suite: Suite
-    name: str
     options: Any
-    resampling: Resampling
     data: pd.DataFrame
     estimates: pd.DataFrame
     manifest: Manifest
@@ -62,6 +60,16 @@ class Run(Numbers):
     query: str = field(default="", kw_only=True)
 
     # --- numbers
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self.manifest.run
+
+    @property
+    def resampling(self) -> Resampling:
+        """How the intervals are made."""
+        return self.manifest.bootstrap.resampling
 
     @property
     def frame(self) -> pd.DataFrame:
