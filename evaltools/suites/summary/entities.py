@@ -58,11 +58,12 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A text as it came and in normal form, with its values."""
+    """A text as it came and in normal form, with its values, and the figures that are part of none."""
 
     raw: str
     text: Text
     entities: Sequence[Entity]
+    figures: Sequence[Entity] = ()
 
 
 def _beginning(words: UnitWords) -> re.Pattern[str]:

@@ -24,7 +24,7 @@ from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .schema import split_tags
 from .support import Support, entity_json, support
 from .text import normalise
-from .unread import unread_figures
+from .unread import bare_figures, unread_figures
 from .wording import Matches
 
 
@@ -169,7 +169,8 @@ def score_case(
 def _read(compiled: CompiledRules, raw: str) -> ReadText:
     """A text with its values. A context often stands in several cases."""
     text = normalise(raw, compiled.fold)
-    return ReadText(raw, text, tuple(extractor(compiled).entities(raw, text)))
+    entities = tuple(extractor(compiled).entities(raw, text))
+    return ReadText(raw, text, entities, tuple(bare_figures(raw, entities)))
 
 
 def _ratio(

@@ -1,4 +1,4 @@
-"""What a text says of its values: a bound, a change, a payment or its denial, and the words around them.
+"""What a text says: of its values a bound, a change, a payment or its denial, and the words around them.
 
 Every reader looks at a bounded stretch around a value, so the time is linear in the values of a
 text. Source: specification D34.
@@ -11,9 +11,10 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
-from .entities import Entity
+from .entities import Entity, ReadText
 from .text import normalise
 
 BEFORE = 60
@@ -26,8 +27,10 @@ MOST_CONDITIONS = 3
 LOW, HIGH = "low", "high"
 UP, DOWN = "up", "down"
 PAID, DENIED = "paid", "denied"
+PRESENT, ABSENT = "present", "absent"
 
-OPPOSITE = {LOW: HIGH, HIGH: LOW, UP: DOWN, DOWN: UP, PAID: DENIED, DENIED: PAID}
+OPPOSITE = {LOW: HIGH, UP: DOWN, PAID: DENIED, PRESENT: ABSENT}
+OPPOSITE |= {other: one for one, other in OPPOSITE.items()}
 
 _JOINT = r"\s?(?:이|가|을|를|은|는|의|보다|만큼)?\s?"
 _BEHIND = {
@@ -74,11 +77,16 @@ _PAID = re.compile(
     rf"{_PAY}(?:하|되|함|됨|합|됩|한다|된다|해|받|돼|\s?(?:가능|대상|>|[.,;\n]|$))|나옵|나온|나와|받습|받는|받을 수 있"
     rf"|{_PAY}에 포함|(?:은|는|도) (?:됩|돼|된|됨)"
 )
+_ABSENT = re.compile(
+    r"없(?:음|다|습|고|이|으며|으$|었|어요|[\s.,)]|$)|미적용|적용 ?안|불필요|무제한|(?<![0-9,.])0\s?[%원]"
+)
+"""An item is told as not there: 면책기간 없음, 자기부담 0%."""
+
 _EVEN_IF = re.compile(r"(?:되어|하여|받아|돼|해)도\s")
 """It says what else holds, not that something is paid: 면제되어도 보험료는 내야 함."""
 
-PAYMENT_WORDS = re.compile(
-    rf"(?:{_PAY}|부지급|미지급|미보장|부담보|무효|면책|면제|제외|대상|가능|불가|않|없|나오|나가|받|빠)[가-힣]*"
+CLAIM_WORDS = re.compile(
+    rf"(?:{_PAY}|부지급|미지급|미보장|부담보|무효|기간|면책(?!금|기간)|면제|제외|대상|가능|불가|않|없|나오|나가|받|빠)[가-힣]*"
 )
 """Words that say of a thing that it is paid, or not."""
 
@@ -123,77 +131,123 @@ _NEXT_OF_LIST = re.compile(r"[,·/()+]|(?<=원)과\s")
 """In a list of values what is said at its end is said of all: A 300만원, B 3천만원을 1회 지급."""
 
 
+WAIVER = "면제"
+"""It is a benefit as a payment is, which is given or not."""
+
+_OF_LISTS = (",", "·", "/")
+
+LONGEST_LIST = 200
+"""Characters of a list of which something is said at its end."""
+
 _TOPIC = re.compile(r"[가-힣][은는]\s")
 """What has a topic of its own is no item of the list before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A value in its place, with what is said of it.
+    """What a text says in one place: of a value, or without any, that something is paid or not.
 
-    number: of the text that states it. sides: what words around it say of it (LOW, UP, PAID, ...).
-    listed: PAID or DENIED, where that is said at the end of a list, or behind another figure. words:
-    pairs of syllables around it, and values that are conditions of it. label: those of them that
-    surely name what it is said of. by_customer: in a conversation, the customer says it.
+    entity: the value; of kind "payment" the clause. number: of the text that states it. sides: what
+    the words around say of it (LOW, UP, PAID, ...). words: pairs of syllables around it, and values
+    that are conditions of it. is_reckoned: it is a step of a reckoning, and of no single item.
+    by_customer: in a conversation, the customer says it.
     """
 
     entity: Entity
     number: int
-    sides: frozenset[str] = frozenset()
-    listed: frozenset[str] = frozenset()
-    words: frozenset[str] = field(default_factory=frozenset)
-    label: frozenset[str] = field(default_factory=frozenset)
+    sides: frozenset[str]
+    words: frozenset[str]
+    is_reckoned: bool = False
     by_customer: bool = False
 
     @property
-    def at(self) -> list[int]:
-        return [self.entity.start, self.entity.end]
+    def place(self) -> dict[str, Any]:
+        """Where a source says it: the number of the context, from 0, and the place in it."""
+        return {"context": self.number, "context_at": [self.entity.start, self.entity.end]}
 
 
-def statements(
-    raw: str,
-    entities: Sequence[Entity],
-    number: int = 0,
-) -> list[Statement]:
-    """The values of a text with what it says of each of them.
+def statements(read: ReadText, number: int = 0) -> list[Statement]:
+    """The values and bare figures of a text with what it says of each of them.
 
-    >>> entity = Entity("age", "year", "26", "26세", 2, 5)
-    >>> [sorted(s.sides) for s in statements("만 26세 미만", [entity])]
+    >>> from .text import normalise
+    >>> raw = "만 26세 미만"
+    >>> age = Entity("age", "year", "26", "26세", 2, 5)
+    >>> [sorted(s.sides) for s in statements(ReadText(raw, normalise(raw), [age]))]
     [['high']]
     """
-    last_end: dict[str, int] = {}
     result = []
-    turns = list(_TURN.finditer(raw))
-    turn_starts = [turn.start() for turn in turns]
-    for index, entity in enumerate(entities):
-        start = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
-        last_end[entity.kind] = entity.end
-        before = _norm(raw[max(entity.start - BEFORE, 0) : entity.start])
-        after = _norm(raw[entity.end : entity.end + AFTER])
-        line = _LINE.split(raw[start : entity.start])[-1]
-        start = entity.start - len(line)
-        line = _norm(line)
-        head = _HEAD.search(before)
-        words_before = syllable_pairs(f"{head[1]} {line}" if head else line)
-        following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
-        words_behind = _words_behind(after, following - entity.end)
-        conditions = _conditions(entities, index, start)
-        label = syllable_pairs(STOP.split(line)[-1]) | words_behind | conditions
-        if _RECKONED.search(before) or _RECKONED_WITH.match(after):
-            label = frozenset()
-        paid, is_direct = _payment_behind(after)
-        turn = bisect_right(turn_starts, entity.start)
-        statement = Statement(
-            entity=entity,
-            number=number,
-            sides=_sides(before, after) | (paid if is_direct else frozenset()),
-            listed=frozenset() if is_direct else paid,
-            words=words_before | words_behind | conditions,
-            label=label,
-            by_customer=turn > 0 and bool(turns[turn - 1]["customer"]),
-        )
-        result.append(statement)
+    turns = list(_TURN.finditer(read.raw))
+    for entities in (read.entities, read.figures):
+        last_end: dict[str, int] = {}
+        for index, entity in enumerate(entities):
+            first = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
+            last_end[entity.kind] = entity.end
+            turn = bisect_right(turns, entity.start, key=lambda match: match.start())
+            by_customer = turn > 0 and bool(turns[turn - 1]["customer"])
+            result.append(_statement(read.raw, entities, index, first, number, by_customer))
     return result
+
+
+def _statement(
+    raw: str,
+    entities: Sequence[Entity],
+    index: int,
+    first: int,
+    number: int,
+    by_customer: bool,
+) -> Statement:
+    """What is said of one of the values of a text; what stands before `first` is said of another one."""
+    entity = entities[index]
+    before = _norm(raw[max(entity.start - BEFORE, 0) : entity.start])
+    after = _norm(raw[entity.end : entity.end + AFTER])
+    line = _LINE.split(raw[first : entity.start])[-1]
+    head = _HEAD.search(before)
+    words = syllable_pairs(f"{head[1]} {_norm(line)}" if head else _norm(line))
+    following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
+    words |= _words_behind(after, following - entity.end)
+    words |= _conditions(entities, index, entity.start - len(line))
+    is_reckoned = bool(_RECKONED.search(before) or _RECKONED_WITH.match(after))
+    return Statement(entity, number, _sides(before, after), words, is_reckoned, by_customer)
+
+
+def claims(read: ReadText, number: int = 0) -> list[Statement]:
+    """The clauses of a text that say whether something is paid.
+
+    Of a list that is said at its end: 등반, 글라이더 조종은 면책.
+    """
+    text = read.text
+    result = []
+    clause_start = 0
+    ends = [(match.start(), match.end(), match[0]) for match in STOP.finditer(text.norm)]
+    for clause_end, following, sign in [*ends, (len(text.norm), 0, "")]:
+        clause = text.norm[clause_start:clause_end]
+        sides = _claimed(clause)
+        goes_on = sign in _OF_LISTS and len(clause) <= LONGEST_LIST
+        if not sides and goes_on and clause.strip():
+            continue
+        words = syllable_pairs(CLAIM_WORDS.sub(" ", clause))
+        if sides and words:
+            blanks = len(clause) - len(clause.lstrip())
+            start, end = text.span(clause_start + blanks, clause_end)
+            entity = Entity("payment", "", min(sides), read.raw[start:end], start, end)
+            result.append(Statement(entity, number, sides, words))
+        clause_start = following
+    return result
+
+
+def _claimed(clause: str) -> frozenset[str]:
+    """Whether a clause says that something is paid, or not; that it is not there, or has a figure."""
+    side = payment(clause.replace(WAIVER, "보상") + " ")
+    sides = {side} if side else set()
+    if _ABSENT.search(clause):
+        sides.add(ABSENT)
+    elif has_figure(clause):
+        sides.add(PRESENT)
+    return frozenset(sides)
+
+
+def has_figure(text: str) -> bool:
+    return bool(_FIGURE.search(text))
 
 
 def _words_behind(after: str, next_value: int) -> frozenset[str]:
@@ -224,30 +278,27 @@ def _norm(text: str) -> str:
 def _sides(before: str, after: str) -> frozenset[str]:
     sides = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
     sides |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
-    if _LAPSES.match(after):
-        sides.add(DENIED)
-    return frozenset(sides)
+    sides.add(DENIED if _LAPSES.match(after) else _payment_behind(after))
+    return frozenset(sides - {""})
 
 
-def _payment_behind(after: str) -> tuple[frozenset[str], bool]:
-    """Whether a value is paid, or not, and whether that is said of no other value."""
-    is_direct = True
+def _payment_behind(after: str) -> str:
+    """Whether a value is paid, or not: PAID, DENIED or ""; in a list of values it is said at the end."""
+    is_own = True
     clause = CLAUSE_END.split(_ASIDE.sub("", after), maxsplit=1)[0]
     for part in _NEXT_OF_LIST.split(clause):
-        has_figure = bool(_FIGURE.search(part))
-        is_next_item = has_figure and not _TOPIC.search(part)
-        if not is_direct and not is_next_item:
+        is_next_item = has_figure(part) and not _TOPIC.search(part)
+        if not is_own and not is_next_item:
             break
-        is_direct = is_direct and not has_figure
         side = payment(part + " ")
         if side:
-            return frozenset([side]), is_direct
-        is_direct = False
-    return frozenset(), True
+            return side
+        is_own = False
+    return ""
 
 
 def payment(clause: str) -> str | None:
-    """PAID or DENIED, as the clause says; None where it says neither, or both.
+    """PAID or DENIED, as the clause says; None where it says neither.
 
     >>> payment("치매는 보장하지 않음"), payment("치매도 보장됨"), payment("치매 안내")
     ('denied', 'paid', None)

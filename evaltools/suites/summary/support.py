@@ -10,54 +10,40 @@ Source: specification D34.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from .claims import (
-    OPPOSITE_BOUND,
-    OPPOSITE_PAYMENT,
-    absent_items,
-    opposite_bounds,
-    opposite_claims,
-    payment_claims,
-)
 from .entities import Entity, ReadText
-from .numerals import TEN_THOUSAND, hangul_value, written
+from .numerals import TEN_THOUSAND, written
 from .restated import is_about, restated
 from .statements import (
-    AFTER,
     DENIED,
     HIGH,
     LOW,
     OPPOSITE,
     PAID,
     Statement,
+    claims,
+    has_figure,
     likeness,
-    payment,
     rarity,
     statements,
 )
-from .unread import PARTICLES, bare_figures, outside_values
-from .wording import SENTENCE_END
 
 MOST_SOURCES = 600
 """Values of the sources that each value of a summary is held against; all others are compared by value only."""
 
-CLEAR = 0.5
-"""Likeness from which two values are surely said of the same item."""
-
-ECHO = 0.2
-"""By so much less alike counts what a customer says than what the agent says."""
+PREFERRED = 0.2
+"""By so much less alike counts a passage that does not say the same, or that a customer says."""
 
 ABOUT_WITHIN = 12
 """Characters around a figure in which a word calls it an approximation."""
 
-APART = 0.35
-"""By so much a passage is preferred that says the same of a value, as a bound or a payment."""
+ALIKE = 0.6
+"""Share of the words of a statement that stand around one of a source about the same thing."""
 
 OTHER_ITEM = 0.55
 """A value is called misplaced where its item is so much more alike to that of another value of the sources."""
@@ -80,23 +66,12 @@ NAMES = ("grade", "generation")
 SUMS = ("amount", "percent", "count")
 """Kinds of values whose payment and denial exclude each other; a period may be told by either."""
 
+OPPOSITE_PAYMENT = "the source says the opposite of payment"
+OPPOSITE_BOUND = "the source puts the opposite bound on it"
 CHANGE = "the source says the opposite change"
 ITEM = "the source says it of another item"
-NOT_DENIED = "no source says that it is not paid"
 
 BOUNDS = frozenset({LOW, HIGH})
-
-_BARE = re.compile(rf"([0-9][0-9,.]+|[1-9]천)(?:{PARTICLES})?")
-"""A figure of two signs or more, or thousands: 500, 집기 4천."""
-
-_FIGURE = re.compile(r"[0-9][0-9,.]+")
-"""A figure of two signs or more: one digit is the number of too much else."""
-
-_SPOKEN = re.compile(
-    rf"(?<![가-힣0-9])([일이삼사오육칠팔구]?[천백](?:[일이삼사오육칠팔구]?[백십])*[일이삼사오육칠팔구]?)"
-    rf"(?:{PARTICLES}|이었고|이었어요|이었는데|이요|이)?(?![가-힣])"
-)
-"""Hundreds and thousands in Hangul without a unit: 사백오십 들었어요."""
 
 OF_SIDE = {
     LOW: OPPOSITE_BOUND,
@@ -120,118 +95,91 @@ class Support:
     look: list[dict[str, Any]]
 
 
-class SourceValues:
-    """The values of the sources with what is said of each, to find the one that a value of a summary rests on.
+class Sources:
+    """What the sources say, to find the statement that one of a summary rests on.
 
-    known: all of them. weights: of the words around them.
+    known: of their values and figures. weights: of the words around the values.
     """
 
     def __init__(self, sources: Sequence[ReadText]):
         self.sources = sources
         self.known: list[Statement] = []
         for number, source in enumerate(sources):
-            self.known += statements(source.raw, source.entities, number)
-        self.compared = self.known[:MOST_SOURCES]
+            self.known += statements(source, number)
+        values = [statement for statement in self.known if statement.entity.kind != "figure"]
+        self.compared = values[:MOST_SOURCES]
         self.weights = rarity(self.compared)
         self._same: dict[str, list[Statement]] = {}
         for statement in self.known:
             self._same.setdefault(statement.entity.key, []).append(statement)
 
     @cached_property
-    def denied(self) -> Sequence[frozenset[str]]:
-        """The words of the clauses that say that something is not paid, each once."""
-        denied = {}
-        for source in self.sources:
-            for claim in payment_claims(source):
-                if claim.side == DENIED:
-                    denied[claim.words] = claim
-        return list(denied)[:MOST_SOURCES]
+    def claims(self) -> Sequence[Statement]:
+        return [claim for number, read in enumerate(self.sources) for claim in claims(read, number)]
 
     @cached_property
-    def bare(self) -> dict[str, dict[str, Any]]:
+    def bare(self) -> dict[str, Statement]:
         """Figures without a unit (1년 안에는 500, 집기 4천) and ordinals (9주차): the figure -> its first place."""
-        places: dict[str, dict[str, Any]] = {}
-        for number, source in enumerate(self.sources):
-            for figure in bare_figures(source):
-                place = {"context": number, "context_at": list(figure.span())}
-                digits = _BARE.fullmatch(figure[0])
-                if digits:
-                    places.setdefault(_digits(digits[1]), place)
-                elif figure[0].endswith("차"):
-                    places.setdefault(figure[0].removesuffix("차"), place)
-            for numeral in outside_values(_SPOKEN, source):
-                value = hangul_value(numeral[1])
-                if value is not None:
-                    place = {"context": number, "context_at": list(numeral.span(1))}
-                    places.setdefault(str(value), place)
+        places: dict[str, Statement] = {}
+        for statement in self.known:
+            figure = statement.entity
+            if figure.kind == "figure" and not figure.base and len(figure.value) > 1:
+                places.setdefault(_digits(figure.value), statement)
+            elif figure.kind == "figure" and figure.text.endswith("차"):
+                places.setdefault(figure.text.removesuffix("차"), statement)
         return places
 
     def alike(self, words: frozenset[str], source: Statement) -> float:
         return likeness(words, source, self.weights)
 
     def nearest(self, statement: Statement) -> Statement | None:
-        """The same value around which most of the same words stand.
+        """The same value around which most of the same words stand; of equal ones the first.
 
-        One that says the same of it, as a bound or that it is paid, is preferred by APART: bounds come in
-        pairs (3만원 이하, 3만원 초과). What the agent says is preferred by ECHO to what the customer asks. Of
-        equal ones one that says not the opposite, then the first.
+        One that says the same of it, as a bound or that it is paid, is preferred: bounds come in pairs
+        (3만원 이하, 3만원 초과). So is what the agent says to what the customer asks.
         """
-
-        def rank(candidate: Statement) -> tuple[float, bool]:
-            preferred = APART if _confirms(statement, candidate) else 0
-            preferred -= ECHO if candidate.by_customer else 0
-            is_opposed = bool(_opposite_sides(statement, candidate))
-            return self.alike(statement.words, candidate) + preferred, not is_opposed
-
-        return max(self._same_value(statement), key=rank, default=None)
-
-    def _same_value(self, statement: Statement) -> list[Statement]:
         same = self._same.get(statement.entity.key, [])[:MOST_SOURCES]
         if statement.entity.kind == "duration" and statement.sides & BOUNDS:
             # a sum paid each month is no period that something must last
             same = [source for source in same if not source.entity.support_only]
-        return same
+
+        def rank(source: Statement) -> float:
+            preferred = _confirms(statement, source) - source.by_customer
+            return self.alike(statement.words, source) + PREFERRED * preferred
+
+        return max(same, key=rank, default=None)
 
     def opposed(self, statement: Statement, nearest: Statement) -> tuple[str, bool]:
         """Why a source says the opposite of a value ("" where it does not), and whether that is sure.
 
-        Two opposites make a right sentence again (within 2 months it is paid: after 2 months it is not),
-        and so do values that are said of different things.
+        Two opposites make a right sentence again: within 2 months it is paid, after 2 months it is not.
         """
         opposite = _opposite_sides(statement, nearest)
         if not opposite:
-            return self._without_denial(statement), False
+            return "", False
         why = OF_SIDE.get(opposite[0], CHANGE)
-        shared_bounds = statement.sides & nearest.sides & BOUNDS
-        is_sum = statement.entity.kind in SUMS
-        if why == OPPOSITE_PAYMENT and not is_sum and not shared_bounds:
+        is_told_of = statement.entity.kind in SUMS or statement.sides & nearest.sides & BOUNDS
+        if why == OPPOSITE_PAYMENT and not is_told_of:
             return "", False
-        is_denied = DENIED in _all_sides(statement)
-        is_denied_in_source = DENIED in _all_sides(nearest)
-        if why == OPPOSITE_BOUND and is_denied != is_denied_in_source:
+        is_denied = DENIED in statement.sides
+        if why == OPPOSITE_BOUND and is_denied != (DENIED in nearest.sides):
             return "", False
-        is_direct = {opposite[0], OPPOSITE[opposite[0]]} <= statement.sides | nearest.sides
-        is_alike = self.alike(statement.words, nearest) >= CLEAR
-        is_confirmed = any(_confirms(statement, other) for other in self._same_value(statement))
-        return why, len(opposite) == 1 and is_direct and is_alike and not is_confirmed
+        is_alike = self.alike(statement.words, nearest) >= ALIKE
+        return why, len(opposite) == 1 and is_alike
 
-    def _without_denial(self, statement: Statement) -> str:
-        """Why a sum is doubtful that a summary denies, where no source denies the same sum; "" of others."""
-        if statement.entity.kind not in SUMS or DENIED not in statement.sides:
-            return ""
-        same = self._same_value(statement)
-        if any(self._is_denied_behind(source) for source in same):
-            return ""
-        if any(words <= statement.words for words in self.denied):
-            return ""
-        return NOT_DENIED
-
-    def _is_denied_behind(self, source: Statement) -> bool:
-        """Whether the rest of the sentence denies it, or what is beyond it: 2만 달러로, 넘는 부분은 보상할 수 없음."""
-        end = source.entity.end
-        behind = self.sources[source.number].raw[end : end + AFTER]
-        sentence = SENTENCE_END.split(behind, maxsplit=1)[0]
-        return DENIED in _all_sides(source) or payment(sentence + " ") == DENIED
+    def opposite_claim(self, claim: Statement) -> Statement | None:
+        """The clause that says the opposite of a claim, where none that is as alike says the same."""
+        best = None
+        opposite = ALIKE
+        same = 0.0
+        for source in self.claims:
+            shared = len(claim.words & source.words) / len(claim.words)
+            if claim.sides & source.sides:
+                same = max(same, shared)
+            elif shared >= opposite and _opposite_sides(claim, source):
+                best = source
+                opposite = shared
+        return best if same < opposite else None
 
     def instead(self, statement: Statement) -> Statement | None:
         """The sources' own value of the kind at the item of a value that none of them states."""
@@ -247,6 +195,8 @@ class SourceValues:
         """
         same = self._same[statement.entity.key]
         if statement.entity.kind not in FIGURES or same[0].entity.support_only:
+            return None
+        if statement.is_reckoned:
             return None
         alternatives = {}
         for candidate in self.compared:
@@ -277,7 +227,7 @@ class SourceValues:
         """How alike the item of a statement is to what the sources say, at its best, of the value of a key."""
         fits = []
         for source in self._same[key]:
-            fits.append(likeness(statement.label, source, self.weights, UNKNOWN))
+            fits.append(likeness(statement.words, source, self.weights, UNKNOWN))
         return max(fits)
 
 
@@ -292,52 +242,56 @@ def support(
     weakly: key of a value that a source says in other words -> its place. relations: whether bounds, items and
     claims count.
     """
-    values = SourceValues(sources)
+    known = Sources(sources)
     result = Support([], [], [], [])
-    stated = [
-        each for each in statements(summary.raw, summary.entities) if not each.entity.support_only
-    ]
+    stated = [each for each in statements(summary) if not each.entity.support_only]
     seen: set[str] = set()
     for statement in stated:
         entity = statement.entity
         first = entity.key not in seen
         seen.add(entity.key)
-        nearest = values.nearest(statement)
+        nearest = known.nearest(statement)
         if nearest is None:
             if first and entity.key in weakly:
                 result.supported.append({**entity_json(entity), **weakly[entity.key]})
-            elif first:
-                _without_its_value(statement, summary.raw, values, result)
+            elif first and entity.kind != "figure":
+                _without_its_value(statement, summary.raw, known, result)
             continue
-        shown = {**entity_json(entity), **place(nearest)}
-        why, is_sure = values.opposed(statement, nearest) if relations else ("", False)
-        if is_sure:
+        shown = {**entity_json(entity), **nearest.place}
+        why, is_sure = known.opposed(statement, nearest) if relations else ("", False)
+        if is_sure and entity.kind != "figure":
             _contradict(result, {**shown, "why": why})
             continue
-        if first:
+        if first and entity.kind != "figure":
             result.supported.append(shown)
         if relations and not why:
-            other = values.misplaced(statement, stated)
+            other = known.misplaced(statement, stated)
             if other is not None:
                 why = ITEM
-                shown = {**shown, **place(other)}
+                shown = {**shown, **other.place}
         if why:
             result.look.append({**shown, "why": why})
     if relations:
-        for shown, is_sure in absent_items(summary, sources):
-            if is_sure:
-                _contradict(result, shown)
-            else:
-                result.look.append(shown)
-        result.look.extend(opposite_claims(summary, sources))
-        result.look.extend(opposite_bounds(summary, sources))
+        _hold_claims(summary, known, result)
     return result
+
+
+def _hold_claims(summary: ReadText, known: Sources, result: Support) -> None:
+    """The claims of a summary without figures, of which the most alike clause of the sources says the opposite."""
+    for claim in claims(summary):
+        if has_figure(claim.entity.text):
+            continue
+        opposite = known.opposite_claim(claim)
+        if opposite is None:
+            continue
+        shown = {**entity_json(claim.entity), **opposite.place, "why": OPPOSITE_PAYMENT}
+        _contradict(result, {**shown, "instead": opposite.entity.text})
 
 
 def _without_its_value(
     statement: Statement,
     answer: str,
-    values: SourceValues,
+    values: Sources,
     result: Support,
 ) -> None:
     """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
@@ -345,7 +299,7 @@ def _without_its_value(
     shown = entity_json(entity)
     bare = _bare_place(entity, values)
     if bare:
-        result.supported.append(shown | bare)
+        result.supported.append(shown | bare.place)
         return
     before = answer[max(entity.start - ABOUT_WITHIN, 0) : entity.start]
     after = answer[entity.end : entity.end + ABOUT_WITHIN]
@@ -355,38 +309,37 @@ def _without_its_value(
     if source is None:
         instead = values.instead(statement)
         if instead is not None:
-            shown |= {"instead": instead.entity.text, **place(instead)}
+            shown |= {"instead": instead.entity.text, **instead.place}
         result.unsupported.append(shown)
         return
     original, why = source
-    shown |= place(original)
+    shown |= original.place
     result.supported.append(shown)
     if why:
         result.look.append({**shown, "why": why})
 
 
-def _is_own_count(entity: Entity, values: SourceValues) -> bool:
+def _is_own_count(entity: Entity, values: Sources) -> bool:
     """Whether a summary counts what the sources list (다섯 가지, 두 번): a small count of what none of them counts."""
     if entity.kind != "count" or Decimal(entity.value) > MOST_COUNTED:
         return False
     return all(source.entity.base != entity.base for source in values.known)
 
 
-def _bare_place(entity: Entity, values: SourceValues) -> dict[str, Any]:
-    """Where a source has a figure without its unit, or a day of a known year; {} where none does."""
+def _bare_place(entity: Entity, values: Sources) -> Statement | None:
+    """Where a source has a figure without its unit, or a day of a known year; None where none does."""
     if entity.kind == "date":
         month_and_day = entity.value[-5:].lstrip("0").replace("-0", "-").replace("-", ".")
-        return values.bare.get(month_and_day, {})
+        return values.bare.get(month_and_day)
     if entity.kind not in SUMS:
-        return values.bare.get(entity.text, {})
-    figure = _FIGURE.match(entity.text)
-    readings = [_digits(figure[0])] if figure else []
+        return values.bare.get(entity.text)
+    readings = [entity.value]
     if entity.kind == "amount":
-        readings += [entity.value, written(Decimal(entity.value) / TEN_THOUSAND)]
+        readings.append(written(Decimal(entity.value) / TEN_THOUSAND))
     for reading in readings:
         if reading in values.bare:
             return values.bare[reading]
-    return {}
+    return None
 
 
 def _digits(figure: str) -> str:
@@ -406,20 +359,16 @@ def _contradict(result: Support, shown: dict[str, Any]) -> None:
     result.contradicted.append(shown)
 
 
-def _all_sides(statement: Statement) -> frozenset[str]:
-    return statement.sides | statement.listed
-
-
 def _confirms(statement: Statement, source: Statement) -> bool:
     """Whether a source says the same of a value, and nothing that is opposite."""
-    same = _all_sides(statement) & _all_sides(source)
+    same = statement.sides & source.sides
     return bool(same) and not _opposite_sides(statement, source)
 
 
 def _opposite_sides(one: Statement, other: Statement) -> list[str]:
     """The sides of the one of which the other has the opposite."""
-    others = _all_sides(other)
-    opposite = [side for side in _all_sides(one) if OPPOSITE[side] in others and side not in others]
+    others = other.sides
+    opposite = [side for side in one.sides if OPPOSITE[side] in others and side not in others]
     return sorted(opposite)
 
 
@@ -431,12 +380,7 @@ def _is_alternative(statement: Statement, candidate: Statement) -> bool:
     if own.base in NAMES:
         return False
     same_bound = statement.sides & BOUNDS == candidate.sides & BOUNDS
-    return same_bound and bool(candidate.label) and not other.support_only
-
-
-def place(statement: Statement) -> dict[str, Any]:
-    """Where a source says it: the number of the context, from 0, and the place in it."""
-    return {"context": statement.number, "context_at": statement.at}
+    return same_bound and not candidate.is_reckoned and not other.support_only
 
 
 def entity_json(entity: Entity) -> dict[str, Any]:

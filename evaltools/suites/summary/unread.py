@@ -6,16 +6,17 @@ Source: specification D20.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from .entities import ReadText
+from .entities import Entity, ReadText
+from .numerals import hangul_value
 
 _FIGURE = re.compile(
-    r"(?P<mark>(?m:^)(?:[^\S\n]|[(\[])*\d{1,2}[.)\]](?!\d))|\d(?:[\d,.:/-]*\d)?[^\W\d_]{0,8}"
+    r"(?P<mark>(?m:^)(?:[^\S\n]|[(\[])*\d{1,2}[.)\]](?!\d))|(?P<digits>\d(?:[\d,.:/-]*\d)?천?)"
+    r"(?P<word>(?:\s?[a-zA-Z㎡]{1,5}|[가-힣]{1,2}?)(?=[을를이가]?\s?(?:이상|초과|이하|미만|이내))"
+    r"|[^\W\d_]{0,8})"
 )
 """A figure with the word at its end; `mark`: the number of an item of a list, which is none."""
-
-_DIGITS = re.compile(r"\d(?:[\d,.:/-]*\d)?")
 
 PARTICLES = "으로|로|은|는|이|을|를|의|과|와|에|만|이며|이고|고|이에요|예요|이세요|이시고|입니다"
 """What may stand behind a figure and is no part of it."""
@@ -24,56 +25,62 @@ _IN_KOREAN = {"kg": "킬로|키로", "km": "킬로|키로", "cm": "센티|센치
 """Units in Latin letters -> the same as speech has them."""
 
 _LATIN = re.compile("[a-zA-Z]+")
-_WITH_PARTICLE = re.compile(rf"[0-9][0-9,.]+(?:{PARTICLES})")
+_ONLY_PARTICLE = re.compile(rf"(?:{PARTICLES})?")
+
+_SPOKEN = re.compile(
+    rf"(?<![가-힣0-9])([일이삼사오육칠팔구]?[천백](?:[일이삼사오육칠팔구]?[백십])*[일이삼사오육칠팔구]?)"
+    rf"(?:{PARTICLES}|이었고|이었어요|이었는데|이요|이)?(?![가-힣])"
+)
+"""Hundreds and thousands in Hangul without a unit: 사백오십 들었어요."""
 
 
-def bare_figures(read: ReadText) -> Iterator[re.Match[str]]:
+def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
     """The figures of a text that begin in none of its values, in order, with the word at their end."""
-    for figure in outside_values(_FIGURE, read):
-        if not figure["mark"]:
-            yield figure
-
-
-def outside_values(pattern: re.Pattern[str], read: ReadText) -> Iterator[re.Match[str]]:
-    """The matches in a text that begin in none of its values, in order."""
     inside: set[int] = set()
-    for entity in read.entities:
+    for entity in entities:
         inside.update(range(entity.start, entity.end))
-    for match in pattern.finditer(read.raw):
-        if match.start() not in inside:
-            yield match
+    for match in _FIGURE.finditer(raw):
+        start, end = match.span()
+        if start not in inside and not match["mark"]:
+            base = "" if _ONLY_PARTICLE.fullmatch(match["word"]) else match["word"].strip()
+            yield Entity("figure", base, match["digits"], match[0], start, end)
+    for match in _SPOKEN.finditer(raw):
+        start, end = match.span(1)
+        value = hangul_value(match[1])
+        if start not in inside and value is not None:
+            yield Entity("figure", "", str(value), match[1], start, end)
 
 
 def unread_figures(summary: ReadText, contexts: Sequence[str]) -> tuple[str, ...]:
     """The figures of a summary that are read as no value and stand in no context as they are written."""
     unread = []
-    for figure in bare_figures(summary):
-        if not _stands_as_written(summary.raw, figure, contexts):
-            unread.append(figure[0])
+    for figure in summary.figures:
+        is_spoken = not figure.text[0].isdigit()
+        if not is_spoken and not _stands_as_written(summary.raw, figure, contexts):
+            unread.append(figure.text)
     return tuple(unread)
 
 
 def _stands_as_written(
     answer: str,
-    figure: re.Match[str],
+    figure: Entity,
     contexts: Sequence[str],
 ) -> bool:
     """Whether a context has the digits of a figure with the letter before or behind them."""
-    start = figure.start()
-    digits = _DIGITS.match(answer, start)
-    assert digits is not None
-    before = answer[max(start - 1, 0) : start]
-    behind = answer[digits.end() : digits.end() + 1]
-    with_letter = []
+    digits = re.escape(figure.value)
+    word = figure.text.removeprefix(figure.value)
+    before = answer[max(figure.start - 1, 0) : figure.start]
+    forms = []
     if before.isalpha():
-        with_letter.append(rf"{re.escape(before)}{re.escape(digits[0])}(?![0-9])")
-    if behind.isalpha() and not _WITH_PARTICLE.fullmatch(figure[0]):
-        with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}{re.escape(behind)}")
-    unit = _LATIN.match(answer, digits.end())
-    spoken = _IN_KOREAN.get(unit[0].lower()) if unit else None
+        forms.append(rf"{before}{digits}(?![0-9])")
+    is_one_sign = len(figure.value) == 1
+    if word and (figure.base or is_one_sign):
+        forms.append(rf"(?<![0-9]){digits}\s?{word.strip()[0]}")
+    latin = _LATIN.match(word)
+    spoken = _IN_KOREAN.get(latin[0].lower()) if latin else None
     if spoken:
-        with_letter.append(rf"(?<![0-9.]){re.escape(digits[0])}\s?(?:{spoken})")
-    if not with_letter:
-        with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}(?![0-9])")
-    pattern = re.compile("|".join(with_letter))
+        forms.append(rf"(?<![0-9.]){digits}\s?(?:{spoken})")
+    if not forms:
+        forms.append(rf"(?<![0-9]){digits}(?![0-9])")
+    pattern = re.compile("|".join(forms))
     return any(pattern.search(context) for context in contexts)

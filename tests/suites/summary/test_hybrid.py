@@ -203,7 +203,7 @@ def test_a_clause_that_a_confident_judge_denies_fails_the_case(
     run = evaluate("summary", contested_case(tmp_path), n_resamples=100, out=tmp_path, **how)
     assert run.units["summary_accuracy_state"].tolist() == [state]
     (why,) = whys(run.units, "summary_accuracy")
-    assert why.startswith("the judge says 0.95 (왜) and decides; the rules say 1.00")
+    assert why.startswith("the judge says 0.95 (왜) and decides; the rules say 0.50")
     assert ("it does not hold: “예방접종도 보상됨”" in why) is not holds
     manifest = json.loads((tmp_path / "results/cases/manifest.json").read_text(encoding="utf-8"))
     assert manifest["answered_by"] == {"judge-2026": 2}

@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from evaltools.suites.summary.claims import OPPOSITE_BOUND, OPPOSITE_PAYMENT
 from evaltools.suites.summary.judge_zones import trigger
 from evaltools.suites.summary.phrases import compile_phrases
 from evaltools.suites.summary.scoring import score
 from evaltools.suites.summary.states import metric_state
-from evaltools.suites.summary.support import ITEM
+from evaltools.suites.summary.support import ITEM, OPPOSITE_BOUND, OPPOSITE_PAYMENT
 
 RATES = (
     "입원 일당은 3만원을 지급합니다. 통원 치료비는 1만원을 지급합니다. 수술비는 100만원 한도입니다."
@@ -104,7 +103,7 @@ def test_an_item_that_the_source_gives_a_value_cannot_be_denied() -> None:
     source = "암 진단비 3천만원. 면책기간은 90일입니다."
     found = score("암 진단비 3천만원, 면책기간 없음", [source])["summary_accuracy"]
     (denial,) = found.evidence["contradicted"]
-    assert denial["text"] == "면책기간 없음" and denial["instead"] == "90일"
+    assert denial["text"] == "면책기간 없음" and denial["instead"] == "면책기간은 90일입니다"
     assert state("암 진단비 3천만원, 면책기간 없음", source) == "fail"
 
 
@@ -114,11 +113,9 @@ def test_a_denial_that_a_source_says_too_or_says_of_nothing_stands() -> None:
     assert "contradicted" not in evidence("진단비 100만원, 자기부담금 없음", "진단비 100만원")
 
 
-def test_a_denial_for_something_named_is_to_be_looked_at() -> None:
+def test_a_denial_for_something_named_contradicts_nothing_that_is_said_of_all() -> None:
     source = "진단비 100만원. 면책기간은 90일입니다."
-    found = evidence("진단비 100만원, 상해 사고는 면책기간 없음", source)
-    assert "contradicted" not in found
-    assert [point["why"] for point in found["look"]] == ["the source states a value for it"]
+    assert "contradicted" not in evidence("진단비 100만원, 상해 사고는 면책기간 없음", source)
 
 
 def test_the_literal_rules_compare_values_only() -> None:
@@ -181,20 +178,6 @@ def test_the_opposite_of_payment_is_noticed_in_lists(summary: str, source: str) 
     found = evidence(summary, source)
     points = [*found.get("look", []), *found.get("contradicted", [])]
     assert "the source says the opposite of payment" in [point["why"] for point in points]
-
-
-@pytest.mark.parametrize(
-    ("summary", "source", "is_doubtful"),
-    [
-        ("1년 이내는 50% 부지급", "1년 이내 판정은 반액.", True),
-        ("1년 이내는 50% 부지급", "1년 이내는 50%를 지급하지 않습니다.", False),
-        ("배관 공사비 85만원은 보상 제외", "배관 공사비 85만원은 보상이 안 됩니다.", False),
-        # the denial is of another thing
-        ("진단비 300만원, 경계성종양은 부지급", "진단비 300만원. 경계성종양은 안 나갑니다.", False),
-    ],
-)
-def test_a_denied_sum_needs_a_denial_of_it(summary: str, source: str, is_doubtful: bool) -> None:
-    assert ("no source says that it is not paid" in whys(summary, source)) == is_doubtful
 
 
 @pytest.mark.parametrize(
@@ -293,7 +276,7 @@ def test_a_condition_word_is_supported_by_a_sign_of_its_tag() -> None:
 
 def test_what_is_free_up_to_a_figure_may_be_told_as_none() -> None:
     assert whys("수수료 없음(연 4회까지)", "수수료는 4회까지 없어요.") == []
-    assert whys("가입 시 수수료 없음(연 4회까지)", "수수료는 4회까지 500원") != []
+    assert state("가입 시 수수료 없음(연 4회까지)", "수수료는 4회까지 500원") == "fail"
 
 
 @pytest.mark.parametrize(
@@ -398,8 +381,9 @@ def test_a_sum_paid_each_month_supports_no_period_that_must_pass() -> None:
 
 def test_what_is_said_at_the_end_of_a_list_is_said_of_all_its_items() -> None:
     source = "입원일당 3만원입니다. 전문등반, 글라이더 조종 중의 사고는 면책입니다."
-    assert whys("입원일당 3만원. 전문등반 중의 사고도 보장함", source) == [OPPOSITE_PAYMENT]
-    assert whys("입원일당 3만원. 전문등반 중의 사고는 면책", source) == []
+    (denial,) = evidence("입원일당 3만원. 전문등반 중의 사고도 보장함", source)["contradicted"]
+    assert denial["why"] == OPPOSITE_PAYMENT
+    assert state("입원일당 3만원. 전문등반 중의 사고는 면책", source) == "ok"
 
 
 def test_a_value_is_of_another_item_only_where_its_whole_item_stands_there() -> None:
