@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import pandas as pd
 from ..core.language import say
 from ..stats.unit_changes import differing, unit_changes
 from .markdown import text_of, titled
-from .samples import Layout, Line, Marked, Row, Tag, samples
+from .samples import MOST, Layout, Line, Marked, Row, Tag, samples
 from .tables import HtmlTable, no_rows, table
 from .view import SampleView, sample_views
 
@@ -81,20 +80,17 @@ def browse(
     if not views:
         shown = table(units, caption=caption)
         return replace(shown, frame=units)
+    ids = views[0].ids(run, units)
+    carried = units.loc[ids.index[:MOST]]
     ways = []
     for view, members in zip(views, groups):
-        cards = partial(_cards, run, view)
-        way = Marked(
-            view.ids(run, units),
-            cards,
-            members,
-            view.marks,
-        )
-        ways.append(way)
+        order = view.ids(run, carried).index
+        ways.append(Marked(view.cards(run, carried.loc[order]), members, view.marks))
     shown = samples(
         ways,
         views[0].layout,
         caption=caption,
+        total=len(ids),
         share=share,
     )
     return replace(shown, frame=units)
@@ -106,14 +102,6 @@ def _grouped(units: pd.DataFrame, groups: Sequence[Members]) -> pd.DataFrame:
     for members in groups:
         in_groups.update(*members.values())
     return units[units.index.isin(in_groups)]
-
-
-def _cards(
-    run: Run,
-    view: SampleView,
-    keys: pd.Index,
-) -> pd.DataFrame:
-    return view.cards(run, run.units.loc[keys])
 
 
 def different_units(
@@ -170,29 +158,17 @@ def browse_differences(
     if not views:
         return replace(table(units, caption=caption), frame=units)
     sides = _sides(study, candidate)
-    ids = changed.index.to_series()
+    carried = changed.head(MOST)
     ways = []
     for view in views:
-        cards = partial(
-            _compared_cards,
-            view,
-            changed,
-            sides,
-            about.better,
-        )
-        ways.append(
-            Marked(
-                ids,
-                cards,
-                groups,
-                view.marks,
-            )
-        )
+        cards = _compared_cards(view, carried, sides, about.better)
+        ways.append(Marked(cards, groups, view.marks))
     layout = _compared_layout(views[0], sides)
     shown = samples(
         ways,
         layout,
         caption=caption,
+        total=len(changed),
         share=share,
     )
     return replace(shown, frame=units)
@@ -309,10 +285,9 @@ def _compared_cards(
     changed: pd.DataFrame,
     sides: Sides,
     better: str,
-    ids: pd.Index,
 ) -> pd.DataFrame:
-    """Some cards of units that differ, with a column for each condition in their rows."""
-    changed = changed.loc[ids]
+    """The cards of units that differ, with a column for each condition in their rows."""
+    ids = changed.index
     cards_of_runs = {}
     for run in chain.from_iterable(sides.values()):
         units, run_ids = _units_with_cards(view, run, changed["unit"])

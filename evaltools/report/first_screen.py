@@ -15,11 +15,9 @@ from .estimate_tables import shown_estimate
 from .headline import headline, primary_differences, verdict_strip
 from .markdown import number
 from .provenance import frames_of_study, intervals_in_use
-from .sentences import whole_sentence
 from .strip import SMALL_N
 from .tables import HtmlTable, signature_block, stack, where_to_look, words
 from .templates import macros
-from .text import visible
 from .trust import bundled, trust_line
 
 if TYPE_CHECKING:
@@ -35,10 +33,7 @@ def title(
 ) -> HtmlTable:
     """The title of a page: small above it what kind of page it is and how much was scored, small in it the numbers."""
     colon = say("{finding}: {details}", finding="", details="")
-    html = macros().first(kind, size, finding, details, colon)
-    above = " · ".join([*kind, size])
-    text = f"{above}\n{whole_sentence(finding, details)}"
-    return HtmlTable(html, visible(text))
+    return HtmlTable(macros().first(kind, size, finding, details, colon))
 
 
 # --- one run
@@ -49,30 +44,31 @@ def run_screen(run: Run) -> HtmlTable:
     kind = [say(run.suite.title), run.name, *_example([run])]
     size = _size([run])
     finding, details = view.finding(run) or run_finding(run)
-    pieces = [title(kind, size, finding, details)]
-    pieces += map(words, study_sentences.switched(run))
     estimates = _headline_estimates(run)
-    pieces += [
-        trust_line(run, [run]),
-        where_to_look(group_sizes(run)),
-        view.first_screen(run),
-        headline(run, estimates),
-        *_about_strips(estimates),
-        *intervals_in_use([run.estimates]),
-        signature_block(run.signature),
-    ]
-    return stack(piece for piece in pieces if piece.html)
+    return stack(
+        [
+            title(kind, size, finding, details),
+            words("\n\n".join(study_sentences.switched(run))),
+            trust_line(run, [run]),
+            where_to_look(group_sizes(run)),
+            view.first_screen(run),
+            headline(run, estimates),
+            words(_about_strips(estimates)),
+            words(intervals_in_use([run.estimates])),
+            signature_block(run.signature),
+        ]
+    )
 
 
-def _about_strips(estimates: pd.DataFrame) -> list[HtmlTable]:
-    """What the intervals of a table speak for, and what hollow marks are; [] where it has none."""
+def _about_strips(estimates: pd.DataFrame) -> str:
+    """What the intervals of a table speak for, and what hollow marks are; "" where it has none."""
     drawn = estimates[estimates["ci_low"].notna()]
     if drawn.empty:
-        return []
+        return ""
     text = say("Intervals speak for {claim}.", claim=say(THIS_SYSTEM))
     if (drawn["n_units"] < SMALL_N).any():
         text += " " + say("Hollow: fewer than {n} units.", n=SMALL_N)
-    return [words(text)]
+    return text
 
 
 def _headline_estimates(run: Run) -> pd.DataFrame:
@@ -114,32 +110,30 @@ def study_screen(study: Study) -> HtmlTable:
     size = _size(study.results)
     finding, details = study_sentences.finding(study)
     notes = [say(note) for note in study.notes]
-    pieces = [title(kind, size, finding, details)]
-    pieces += map(words, study_sentences.switched(study))
-    pieces += _verdict(study)
-    pieces += [
-        trust_line(study, study.results, notes),
-        where_to_look(_carrying(study)),
-        *_numbers(study),
-        *intervals_in_use(frames_of_study(study)),
-        signature_block(study.signature),
-    ]
-    return stack(piece for piece in pieces if piece.html)
+    return stack(
+        [
+            title(kind, size, finding, details),
+            words("\n\n".join(study_sentences.switched(study))),
+            _verdict(study),
+            trust_line(study, study.results, notes),
+            where_to_look(_carrying(study)),
+            _numbers(study),
+            words(intervals_in_use(frames_of_study(study))),
+            signature_block(study.signature),
+        ]
+    )
 
 
-def _verdict(study: Study) -> list[HtmlTable]:
+def _verdict(study: Study) -> HtmlTable:
     """Of one candidate: its difference on the primary metric, and what would settle it."""
     pieces: list[HtmlTable] = []
-    if len(study.candidates) != 1:
-        return pieces
-    (compared,) = study.comparisons.values()
-    for row in study_sentences.primary_rows(study).values():
-        if not compared.identical:
-            pieces.append(verdict_strip(study, row))
-    settling = study_sentences.settling(study)
-    if settling:
-        pieces.append(words("\n\n".join(settling)))
-    return pieces
+    if len(study.candidates) == 1:
+        (compared,) = study.comparisons.values()
+        for row in study_sentences.primary_rows(study).values():
+            if not compared.identical:
+                pieces.append(verdict_strip(study, row))
+        pieces.append(words("\n\n".join(study_sentences.settling(study))))
+    return stack(pieces)
 
 
 def _carrying(study: Study) -> dict[str, int]:
@@ -150,16 +144,13 @@ def _carrying(study: Study) -> dict[str, int]:
     return counts
 
 
-def _numbers(study: Study) -> list[HtmlTable]:
+def _numbers(study: Study) -> HtmlTable:
     """The headline: of one candidate every difference, of several the primary one, without any the values."""
     if not study.candidates:
-        estimates = study_tables.estimates(study)
-        return [headline(study, estimates)]
-    if len(study.candidates) == 1:
-        differences = study.table("comparison")
-    else:
-        differences = primary_differences(study)
-    return [differences, words(study_sentences.how(study))]
+        return headline(study, study_tables.estimates(study))
+    one = len(study.candidates) == 1
+    differences = study.table() if one else primary_differences(study)
+    return stack([differences, words(study_sentences.how(study))])
 
 
 def _kind(study: Study) -> list[str]:

@@ -282,4 +282,4 @@ def verdict_strip(study: Study, row: Mapping[Any, Any]) -> HtmlTable:
         start = say("{end} {condition} better", end=start, condition=lower)
         end = say("{condition} better {end}", end=end, condition=higher)
     _, _, drawn = _difference(row, scale, miss=reach)
-    return HtmlTable(macros().verdict_strip(drawn, [start, middle, end]), "")
+    return HtmlTable(macros().verdict_strip(drawn, [start, middle, end]))

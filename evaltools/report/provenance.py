@@ -12,7 +12,7 @@ from .. import __version__
 from ..core.files import dumps
 from ..core.language import listed, say
 from ..core.names import natural
-from .tables import HtmlTable, table, words
+from .tables import HtmlTable, table
 from .templates import macros
 
 if TYPE_CHECKING:
@@ -101,24 +101,18 @@ def frames_of_study(study: Study) -> list[pd.DataFrame]:
     return [*study.aggregates.values(), *comparisons]
 
 
-def intervals_in_use(frames: Iterable[pd.DataFrame]) -> list[HtmlTable]:
-    """The line that says how many intervals are bootstraps, and their methods; [] without intervals."""
+def intervals_in_use(frames: Iterable[pd.DataFrame]) -> str:
+    """The line that says how many intervals are bootstraps, and their methods; "" without intervals."""
     counts = _count_methods(frames)
     if not counts:
-        return []
-    n_bootstraps = 0
-    methods = []
-    for name, n in counts.items():
-        methods.append(f"{name} {n}")
-        if name in BOOTSTRAPS:
-            n_bootstraps += n
-    text = say(
+        return ""
+    n_bootstraps = sum(n for name, n in counts.items() if name in BOOTSTRAPS)
+    return say(
         "Bootstrap intervals: {n} of {total} ({methods}).",
         n=n_bootstraps,
         total=sum(counts.values()),
-        methods=listed(methods),
+        methods=listed(f"{name} {n}" for name, n in counts.items()),
     )
-    return [words(text)]
 
 
 # --- inputs and policy

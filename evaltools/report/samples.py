@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..core.language import say
-from .markdown import markdown_table, plain, text_of
+from .markdown import plain, text_of
 from .tables import HtmlTable
 from .templates import macros
 from .text import anchor, script_json, visible
@@ -21,11 +21,8 @@ CLIP = 4_000
 CARRIED = 1_900_000
 """Bytes that the cards of one page take: a page with all else stays below 3 MB."""
 
-PART = 100
-"""Cards that are made at a time: a large run has many more than a page can carry."""
-
-PREVIEWED = 20
-"""Samples that the text of a browser lists."""
+MOST = 1_000
+"""Cards that are made: a large run has many more than a page can carry."""
 
 SIGNS = {"good": "✓", "bad": "✗", "missing": "−", "look": "?"}
 """A mark -> the sign before what it marks."""
@@ -110,12 +107,10 @@ class Marks:
 class Marked:
     """Samples with their rows marked in one way."""
 
-    ids: pd.Series
-    """The id of each sample by its key in an index, in the order to be read."""
-    cards: Callable[[pd.Index], pd.DataFrame]
-    """Keys -> the cards of these samples, a row each, in their order."""
+    cards: pd.DataFrame
+    """A card a row, in the order to be read. The index says which sample it is, whatever the way."""
     groups: Mapping[str, pd.Index] = field(default_factory=dict)
-    """Label -> keys of samples."""
+    """Label -> the samples of a group, as the index names them."""
     marks: Marks = Marks()
 
 
@@ -124,24 +119,26 @@ def samples(
     layout: Layout,
     *,
     caption: str = "Samples",
+    total: int | None = None,
     share: int = 1,
 ) -> HtmlTable:
     """A browser of samples: a card each, with its text, and rows that hold what was expected beside what came out.
 
-    `ways` are the same samples marked in several ways, all with the same keys. The first is shown and a list chooses
+    `ways` are the same samples marked in several ways. The first is shown and a list chooses
     among them; a link to a sample of another way keeps the name of its marks. Marks, tags, groups and order are those of
     the chosen way.
 
     Groups are filters with their counts. A sample may be in several; groups without samples are left out. A link to
     `anchor("group", label)` opens the browser on a group. All cards stand in the page, which shows some at a time;
     without scripts they stand in a box that scrolls. The cards take at most CARRIED / `share` bytes, and a line counts
-    the samples beyond.
+    the samples beyond, of which there are `total` with those of the cards.
 
     >>> frame = pd.DataFrame({"text_id": ["a", "b"], "text": ["One sentence.", "Another."]})
-    >>> "One sentence." in samples([Marked(frame["text_id"], frame.loc.__getitem__)], Layout()).html
+    >>> "One sentence." in samples([Marked(frame)], Layout()).html
     True
     """
     caption = say(caption)
+    total = len(ways[0].cards) if total is None else total
     cards = _cards(ways, layout, CARRIED // share)
     groups = _groups(ways, len(cards))
     data = {
@@ -155,43 +152,30 @@ def samples(
             buttons.append((label, anchor("group", label), len(members[0])))
     html = macros().samples(
         cards,
-        len(ways[0].ids),
+        total,
         caption,
         [way.marks for way in ways],
         buttons,
         Markup(script_json(data)),
     )
-    return HtmlTable(html, _preview(ways[0], layout, caption))
-
-
-def _preview(
-    way: Marked,
-    layout: Layout,
-    caption: str,
-) -> str:
-    """The first samples as a Markdown table of names and texts."""
-    cards = way.cards(way.ids.index[:PREVIEWED])
-    columns = [column for column in (layout.id, *layout.texts) if column in cards]
-    brief = cards[columns].map(lambda value: plain(value)[:60])
-    return markdown_table(brief, caption=f"{caption} ({len(way.ids):,})")
+    return HtmlTable(html, f"{caption} ({total:,})")
 
 
 def _groups(ways: Sequence[Marked], n_carried: int) -> dict[str, list[list[int]]]:
     """Label of a group ("": all samples) -> for each way the numbers of its cards, in the order of the way."""
-    carried = ways[0].ids.index[:n_carried]
+    carried = ways[0].cards.index[:n_carried]
+    labels = dict.fromkeys(label for way in ways for label in way.groups)
     groups: dict[str, list[list[int]]] = {}
-    for way_number, way in enumerate(ways):
-        keys = way.ids.index
-        keys = keys[keys.isin(carried)]
-        for label, members in {"": keys, **way.groups}.items():
-            of_ways = groups.setdefault(label, [[] for _ in ways])
-            in_group = keys[keys.isin(members)]
-            of_ways[way_number] = carried.get_indexer(in_group).tolist()
-    shown = {}
-    for label, of_ways in groups.items():
+    for label in ("", *labels):
+        of_ways = []
+        for way in ways:
+            members = way.groups.get(label, carried[:0]) if label else carried
+            in_order = way.cards.index
+            in_order = in_order[in_order.isin(members) & in_order.isin(carried)]
+            of_ways.append(carried.get_indexer(in_order).tolist())
         if not label or any(of_ways):
-            shown[label] = of_ways
-    return shown
+            groups[label] = of_ways
+    return groups
 
 
 def _cards(
@@ -199,9 +183,11 @@ def _cards(
     layout: Layout,
     room: int,
 ) -> list[Markup]:
-    """The cards of the samples, as many as fit into `room` bytes."""
+    """The cards of the samples, in the order of the first way, as many as fit into `room` bytes."""
+    keys = ways[0].cards.index
+    of_ways = [way.cards.loc[keys].to_dict("records") for way in ways]
     cards: list[Markup] = []
-    for rows in _records(ways):
+    for rows in zip(*of_ways):
         id = rows[0][layout.id]
         faces = [_face(row, layout) for row in rows]
         card = macros().sample(
@@ -217,14 +203,6 @@ def _cards(
             break
         cards.append(card)
     return cards
-
-
-def _records(ways: Sequence[Marked]) -> Iterator[tuple[Mapping[Any, Any], ...]]:
-    """Each sample as the ways mark it, in the order of the first."""
-    keys = ways[0].ids.index
-    for start in range(0, len(keys), PART):
-        part = keys[start : start + PART]
-        yield from zip(*(way.cards(part).to_dict("records") for way in ways))
 
 
 def _each_once(faces: Sequence[Face]) -> list[tuple[str, Face]]:

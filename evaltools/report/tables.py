@@ -59,14 +59,18 @@ class Shown:
 
 @dataclass(frozen=True, repr=False)
 class HtmlTable(Shown):
-    """A piece of a page."""
+    """A piece of a page. Its text is that of its HTML, unless another one is given."""
 
     html: Markup
-    text: str
+    text: str = ""
     frame: pd.DataFrame | None = None
     """The rows that it shows, where it shows rows."""
     is_nothing: bool = False
     """Whether it says only that there is nothing to show."""
+
+    def __post_init__(self) -> None:
+        if not self.text:
+            object.__setattr__(self, "text", self.html.striptags())
 
     def page(self) -> HtmlTable:
         return self
@@ -179,26 +183,24 @@ def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:
 
 def signature_block(text: str) -> HtmlTable:
     """The signature line, ready to be copied."""
-    return HtmlTable(macros().signature_block(text), f"{say('signature')}: {visible(text)}")
+    return HtmlTable(macros().signature_block(text))
 
 
 def notice(text: str, kind: Kind = "info") -> HtmlTable:
     """A line that must not be overlooked: an incomplete run, what an interval claims, warnings of the input."""
-    text = say(text)
-    return HtmlTable(macros().notice(text, kind), f"{say(kind)}: {visible(text)}")
+    return HtmlTable(macros().notice(say(text), kind))
 
 
 def words(text: str) -> HtmlTable:
-    """Paragraphs of plain text, split at empty lines."""
+    """Paragraphs of plain text, split at empty lines; an empty piece for none."""
     paragraphs = [say(paragraph) for paragraph in text.split("\n\n")]
-    return HtmlTable(macros().words(paragraphs), "\n\n".join(paragraphs))
+    html = macros().words(paragraphs) if text else Markup("")
+    return HtmlTable(html, "\n\n".join(paragraphs))
 
 
 def no_rows(caption: str) -> HtmlTable:
     """In place of a table without rows."""
-    caption = say(caption)
-    text = say("{what}: none", what=caption)
-    return HtmlTable(macros().no_rows(caption), text, is_nothing=True)
+    return HtmlTable(macros().no_rows(say(caption)), is_nothing=True)
 
 
 def folds(items: Iterable[tuple[str, Any]]) -> HtmlTable:
@@ -213,8 +215,8 @@ def folds(items: Iterable[tuple[str, Any]]) -> HtmlTable:
 
 
 def stack(items: Iterable[HtmlTable]) -> HtmlTable:
-    """Several pieces as one, one below the other."""
-    pieces = list(items)
+    """Several pieces as one, one below the other; what is empty is left out."""
+    pieces = [piece for piece in items if piece.html]
     html = Markup("").join(piece.html for piece in pieces)
     text = "\n\n".join(piece.text for piece in pieces)
     return HtmlTable(html, text, is_nothing=all(piece.is_nothing for piece in pieces))

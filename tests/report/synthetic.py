@@ -95,10 +95,8 @@ def browser(
     frame: pd.DataFrame, *, caption: str = "Samples", share: int = 1, **layout: Any
 ) -> HtmlTable:
     """A browser of the cards of a frame, in its order."""
-    how = Layout(**layout)
     cards = frame.reset_index(drop=True)
-    way = Marked(cards[how.id], cards.loc.__getitem__)
-    return samples([way], how, caption=caption, share=share)
+    return samples([Marked(cards)], Layout(**layout), caption=caption, share=share)
 
 
 def shown(value: Any, source: str) -> Any:

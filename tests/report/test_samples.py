@@ -9,6 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import evaltools as et
+from evaltools.report import browse
 from evaltools.report import samples as module
 from evaltools.report.samples import CLIP, Layout, Line, Marked, Marks, Row, samples
 from evaltools.report.text import LONG
@@ -56,23 +58,19 @@ def test_a_page_takes_no_more_than_it_can_carry(monkeypatch: pytest.MonkeyPatch)
 def way(frame: pd.DataFrame, groups: dict[str, list[int]] | None = None, **words: str) -> Marked:
     """A frame as a way of marking; groups by the numbers of its rows."""
     members = {label: pd.Index(rows) for label, rows in (groups or {}).items()}
-    return Marked(frame["text_id"], frame.loc.__getitem__, members, Marks(**words))
+    return Marked(frame, members, Marks(**words))
 
 
-def test_cards_are_made_for_what_the_page_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CARRIED", 5_000)
-    monkeypatch.setattr(module, "PART", 5)
-    asked: list[int] = []
-
-    def cards(rows: pd.Index) -> pd.DataFrame:
-        asked.extend(rows)
-        return many.loc[rows]
-
-    many = pd.concat([MANY] * 20, ignore_index=True)
-    html = samples([Marked(many["text_id"], cards)], Layout()).html
-    n = len(ids(html))
-    assert f"{n} of 600 samples are in this page" in html
-    assert set(asked) == {*range(max(asked) + 1)} and n <= max(asked) < n + 15
+def test_a_large_run_has_cards_for_as_many_as_a_page_may_carry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(browse, "MOST", 3)
+    run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed", n_resamples=100)
+    html = run.samples("has_gold").html
+    assert len(ids(html)) == 3 and "3 of 40 samples are in this page" in html
+    cmp = et.compare("example:cr/no_memory", "example:cr/with_memory", n_resamples=100)
+    html = cmp.samples().html
+    assert len(ids(html)) == 3 and LEFT_OUT in html
 
 
 def test_groups_have_the_counts_of_what_they_show() -> None:

@@ -35,8 +35,7 @@ def marked(marks: str, order: list[int], **how: Any) -> Marked:
     rows["rows"] = [[Row("r", {"after": [Line("positive", kinds[m])]})] for m in marks]
     rows["tags"] = [[Tag("right", "good")] if m == "=" else [] for m in marks]
     right = [i for i, m in enumerate(marks) if m == "="]
-    ids = rows.loc[order, "text_id"]
-    return Marked(ids, rows.loc.__getitem__, {"Right": pd.Index(right)}, Marks(**how))
+    return Marked(rows.loc[order], {"Right": pd.Index(right)}, Marks(**how))
 
 
 def browser_of(rows: pd.DataFrame, groups: dict[str, list[str]] | None = None, **how: Any) -> Any:
@@ -44,8 +43,7 @@ def browser_of(rows: pd.DataFrame, groups: dict[str, list[str]] | None = None, *
     members = {}
     for label, ids in (groups or {}).items():
         members[label] = rows.index[rows["text_id"].isin(ids)]
-    way = Marked(rows["text_id"], rows.loc.__getitem__, members)
-    return shown(samples([way], layout, **how), "samples(frame)")
+    return shown(samples([Marked(rows, members)], layout, **how), "samples(frame)")
 
 
 @pytest.fixture(scope="module")
@@ -241,10 +239,9 @@ def test_real_samples_fit_the_page(
     )
     view = sample_views(run)[0]
     groups = {c: run.units.query(q).index for q, c in view.groups(run).values()}
-    way = Marked(
-        view.ids(run, run.units), lambda keys: view.cards(run, run.units.loc[keys]), groups
-    )
-    found = samples([way], view.layout)
+    order = view.ids(run, run.units).index
+    cards = view.cards(run, run.units.loc[order])
+    found = samples([Marked(cards, groups)], view.layout)
     file = tmp_path / "report.html"
     file.write_text(
         html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8"
