@@ -1,14 +1,13 @@
 """Workbooks for readers in a spreadsheet program: texts stay texts, nothing is cut off unseen.
 
-A text from data is never a formula or a link. Control characters that a workbook cannot hold are replaced,
-texts longer than a cell are cut with a mark, and both are listed on the first sheet. The same frames give
-the same bytes.
+A text from data is never a formula or a link. Control characters that a workbook cannot hold are replaced, and
+texts longer than a cell are cut with a mark. The same frames give the same bytes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,12 +25,33 @@ CELL_LIMIT = 32_767
 ROW_LIMIT = 1_048_576
 REPLACEMENT = "\ufffd"
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_KEPT_NOTES = 20
 
-GOOD, BAD, WARN, GREY = "#D5E8D4", "#F8CECC", "#FFF2CC", "#E8E8E8"
+FORMATS: dict[str, dict[str, Any]] = {
+    "bold": {"bold": True},
+    "header": {
+        "bold": True,
+        "bottom": 1,
+        "text_wrap": True,
+        "valign": "top",
+    },
+    "text": {
+        "valign": "top",
+        "text_wrap": True,
+    },
+    "decimal": {
+        "valign": "top",
+        "num_format": "0.000",
+    },
+    "other": {"valign": "top"},
+    "good": {"bg_color": "#D5E8D4"},
+    "bad": {"bg_color": "#F8CECC"},
+    "warn": {"bg_color": "#FFF2CC"},
+    "grey": {"bg_color": "#E8E8E8"},
+}
+"""How cells look."""
 
 COLOURS = {"pass": "good", "ok": "good", "look": "warn", "fail": "bad"}
-"""The colour of a word of a verdict; all others are grey."""
+"""The format of a word of a verdict; all others are grey."""
 
 PAGE_WIDTH = 220
 """Characters across a page that are still readable."""
@@ -57,11 +77,8 @@ class Sheet:
     below: Sequence[tuple[str, str]] = ()
 
 
-def write_workbook(path: Path, sheets: Sequence[Sheet]) -> list[str]:
-    """Write the sheets; returns the notes on changed cells, which also stand at the end of the first sheet.
-
-    UsageError for a frame with more rows than a sheet can hold.
-    """
+def write_workbook(path: Path, sheets: Sequence[Sheet]) -> None:
+    """Write the sheets. UsageError for a frame with more rows than a sheet can hold."""
     import xlsxwriter
 
     for sheet in sheets:
@@ -71,79 +88,43 @@ def write_workbook(path: Path, sheets: Sequence[Sheet]) -> list[str]:
                 n=len(sheet.frame),
                 most=ROW_LIMIT,
             )
-    notes: list[str] = []
     # no text is taken for a formula or a link
-    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    options = {
+        "in_memory": True,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+    }
     with atomic(path, "wb") as f:
         book = xlsxwriter.Workbook(f, options)
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
-        formats = _formats(book)
-        pages = [book.add_worksheet(sheet.name) for sheet in sheets]
-        ends = []
-        for page, sheet in zip(pages, sheets):
-            end = _write_sheet(page, sheet, formats, notes)
-            ends.append(end)
-        _write_notes(pages[0], ends[0], formats, notes)
+        formats = {name: book.add_format(look) for name, look in FORMATS.items()}
+        for sheet in sheets:
+            _write_sheet(book.add_worksheet(sheet.name), sheet, formats)
         book.close()
-    return notes
-
-
-def _write_notes(
-    page: Any,
-    row: int,
-    formats: Mapping[str, Any],
-    notes: Sequence[str],
-) -> None:
-    """Write what was changed in cells, from this row on."""
-    page.write(row, 0, say("Changed cells"), formats["bold"])
-    if not notes:
-        page.write(row + 1, 0, say("none"))
-        return
-    shown = list(notes[:_KEPT_NOTES])
-    n_more = len(notes) - len(shown)
-    if n_more:
-        shown.append(say("and {n} more", n=n_more))
-    page.write_column(row + 1, 0, shown)
-
-
-def _formats(book: Any) -> dict[str, Any]:
-    """The formats of cells."""
-    header = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}
-    return {
-        "header": book.add_format(header),
-        "top": book.add_format({"valign": "top"}),
-        "wrap": book.add_format({"valign": "top", "text_wrap": True}),
-        "decimal": book.add_format({"valign": "top", "num_format": "0.000"}),
-        "good": book.add_format({"bg_color": GOOD}),
-        "bad": book.add_format({"bg_color": BAD}),
-        "warn": book.add_format({"bg_color": WARN}),
-        "grey": book.add_format({"bg_color": GREY}),
-        "bold": book.add_format({"bold": True}),
-    }
 
 
 def _write_sheet(
     page: Any,
     sheet: Sheet,
     formats: Mapping[str, Any],
-    notes: list[str],
-) -> int:
-    """Write lines, table, colours, and the lines below; gives the row after them."""
+) -> None:
+    """Write lines, table, colours, and the lines below."""
     columns = [str(column) for column in sheet.frame.columns]
     header = len(sheet.head) + 1 if sheet.head else 0
     last = header + max(len(sheet.frame), 1)
     for row, (name, value) in enumerate(sheet.head):
-        _write(page, row, 0, name, formats["bold"], notes)
-        _write(page, row, 1, str(value), None, notes)
+        page.write(row, 0, name, formats["bold"])
+        page.write(row, 1, _held(str(value)))
     total_width = 0
     for index, column in enumerate(columns):
         width = _width(sheet.frame.iloc[:, index], column)
         total_width += width
         page.set_column(index, index, width)
-        _write(page, header, index, column, formats["header"], notes)
+        page.write(header, index, _held(column), formats["header"])
     for row, values in enumerate(sheet.frame.itertuples(index=False), header + 1):
         for index, value in enumerate(values):
-            _write(page, row, index, value, formats[_format_of(value)], notes)
+            form = formats[_kind(value)]
+            page.write(row, index, _held(value), form)
     for column, rule in _color_rules(sheet, formats):
         index = columns.index(column)
         page.conditional_format(header + 1, index, last, index, rule)
@@ -156,64 +137,34 @@ def _write_sheet(
     page.repeat_rows(header)
     page.repeat_columns(0)
     page.set_footer("&L&A&R&P / &N")
-    row = last + 2
     if sheet.below:
-        page.write(row, 0, say("What the columns mean"), formats["bold"])
-        for name, meaning in sheet.below:
-            row += 1
-            _write(page, row, 0, name, None, notes)
-            _write(page, row, 1, meaning, None, notes)
-        row += 2
-    return row
+        page.write(last + 2, 0, say("What the columns mean"), formats["bold"])
+    for row, line in enumerate(sheet.below, last + 3):
+        page.write_row(row, 0, line)
 
 
-def _format_of(value: Any) -> str:
-    """The name of the format of a cell of a table."""
+def _kind(value: Any) -> str:
+    """The format of a cell of a table."""
     if isinstance(value, str):
-        return "wrap"
-    if isinstance(value, float):
-        return "decimal"
-    return "top"
-
-
-def _write(
-    page: Any,
-    row: int,
-    column: int,
-    value: Any,
-    form: Any,
-    notes: list[str],
-) -> None:
-    """Write a cell by its type; a null is left empty."""
-    if isinstance(value, str):
-        value = _text(value, page.get_name(), row, column, notes)
-    if is_null(value):
-        value = None
-    page.write(row, column, value, form)
+        return "text"
+    return "decimal" if isinstance(value, float) else "other"
 
 
 def _color_rules(
     sheet: Sheet,
     formats: Mapping[str, Any],
-) -> list[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rules for the colours of cells: (column, rule), the first that holds for a cell applies."""
-    rules: list[tuple[str, dict[str, Any]]] = []
-    for column in sheet.scores:
-        # an empty cell would count as 0, which fails
-        rules.append((column, {"type": "blanks", "stop_if_true": True}))
     for column, threshold in sheet.scores.items():
-        below = _cell_rule("<", threshold, formats["bad"])
-        above = _cell_rule(">=", threshold, formats["good"])
-        rules.append((column, below))
-        rules.append((column, above))
+        # an empty cell would count as 0, which fails
+        yield column, {"type": "blanks", "stop_if_true": True}
+        yield column, _cell_rule("<", threshold, formats["bad"])
+        yield column, _cell_rule(">=", threshold, formats["good"])
     if sheet.verdicts:
-        column = sheet.verdicts
         for word, colour in COLOURS.items():
             quoted = f'"{say(word)}"'
-            rule = _cell_rule("==", quoted, formats[colour])
-            rules.append((column, rule))
-        rules.append((column, {"type": "no_blanks", "format": formats["grey"]}))
-    return rules
+            yield sheet.verdicts, _cell_rule("==", quoted, formats[colour])
+        yield sheet.verdicts, {"type": "no_blanks", "format": formats["grey"]}
 
 
 def _cell_rule(
@@ -237,39 +188,17 @@ def _width(column: pd.Series, name: str) -> int:
     return min(max(widths) + 2, 60)
 
 
-def _text(
-    value: str,
-    sheet: str,
-    row: int,
-    column: int,
-    notes: list[str],
-) -> str:
-    """The text as a cell can hold it; what had to be changed is noted with its place."""
-    from xlsxwriter.utility import xl_rowcol_to_cell
-
-    clean, n = _FORBIDDEN.subn(REPLACEMENT, value)
-    place = f"{sheet}!{xl_rowcol_to_cell(row, column)}"
-    if n:
-        notes.append(
-            say(
-                "{place}: {n} control characters replaced by {mark}",
-                place=place,
-                n=n,
-                mark=REPLACEMENT,
-            )
-        )
+def _held(value: Any) -> Any:
+    """A value as a cell can hold it; None, for an empty cell, of a null."""
+    if is_null(value):
+        return None
+    if not isinstance(value, str):
+        return value
+    text = _FORBIDDEN.sub(REPLACEMENT, value)
     # a workbook counts characters beyond the basic plane twice
-    length = len(clean.encode("utf-16-le", "surrogatepass")) // 2
-    if length > CELL_LIMIT:
-        mark = say(" … [cut: {n} characters]", n=len(clean))
-        room = (CELL_LIMIT - len(mark)) * 2
-        kept = clean.encode("utf-16-le")[:room]
-        clean = kept.decode("utf-16-le", "ignore") + mark
-        notes.append(
-            say(
-                "{place}: cut from {n} characters to what a cell can hold; the CSV has it whole",
-                place=place,
-                n=len(value),
-            )
-        )
-    return clean
+    in_units = text.encode("utf-16-le")
+    if len(in_units) // 2 <= CELL_LIMIT:
+        return text
+    mark = say(" … [cut: {n} characters]", n=len(text))
+    room = (CELL_LIMIT - len(mark)) * 2
+    return in_units[:room].decode("utf-16-le", "ignore") + mark
