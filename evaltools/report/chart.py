@@ -41,8 +41,11 @@ class Chart(Figure):
     """A figure that displays itself as PNG at twice the screen's resolution, with its title as alternative text."""
 
     title = ""
-    drawn = True
-    """Whether there was anything to draw."""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there was anything to draw."""
+        return bool(self.axes)
 
     def png(self) -> bytes:
         return lighter(picture(self))
@@ -133,7 +136,7 @@ def styled(draw: Callable[P, Chart]) -> Callable[P, Chart]:
                 text.set_text(visible(text.get_text()))
             # laid out once, here: a second pass at another resolution would move things
             layout = chart.get_layout_engine()
-            if layout is not None:
+            if layout is not None and chart.drawn:
                 layout.execute(chart)
             chart.set_layout_engine("none")
             return chart

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
@@ -27,6 +26,7 @@ from .fonts import ANSWERED
 from .markdown import ARROWS
 from .sentences import NO_VERDICT, UNDECIDED
 from .strip import SMALL_N
+from .text import width_of
 
 WIDTH, ROW, TALLEST = 5.0, 0.34, 160.0
 """Width of a figure, height of a row, and the greatest height of a figure, in inches.
@@ -34,8 +34,8 @@ WIDTH, ROW, TALLEST = 5.0, 0.34, 160.0
 Scaled to the 370 pixels that a phone gives it, the text of a figure of this width is still 9 pixels high.
 """
 
-ROWS = 60
-"""Metrics of a panel of a forest."""
+LEGEND_COLUMNS, LEGEND_LINE = 76, 0.2
+"""Characters of a line of a legend, and its height in inches."""
 
 BINS = 20
 """Bars of a histogram."""
@@ -48,12 +48,8 @@ MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 CHANGES = {"improved": "#009E73", "same": "#9CA3AF", "worsened": "#D55E00"}
 
 
-def new_chart(
-    title: str,
-    rows: float,
-    **grid: Any,
-) -> tuple[Any, list[Any]]:
-    """A figure `rows` rows high with its title, and its axes, laid out by `grid` (as of `Figure.subplots`)."""
+def new_chart(title: str, rows: float) -> Chart:
+    """A figure `rows` rows high with its title, and without axes, in whose place a page says that there is nothing."""
     heading = shown(say(title), 56, 3)
     height = 1.15 + ROW * rows + 0.16 * heading.count("\n")
     chart = Chart(
@@ -70,15 +66,6 @@ def new_chart(
         fontsize=11,
         fontweight=weight,
     )
-    axes = np.atleast_1d(chart.subplots(**grid))
-    return chart, list(axes)
-
-
-def nothing(title: str) -> Chart:
-    """The chart of no data, in whose place a page says that there is none."""
-    chart, (ax,) = new_chart(title, 1)
-    chart.drawn = False
-    ax.set_axis_off()
     return chart
 
 
@@ -115,20 +102,21 @@ def look(index: int) -> tuple[str, str]:
 
 
 def add_legend(chart: Chart, handles: Sequence[Any]) -> None:
-    """The entries below the axes, in as many columns, up to four, as the chart is wide enough for.
+    """The entries below the axes, in as many columns, up to four, as the longest leaves room for.
 
     The chart grows by the lines after the first.
     """
     if not handles:
         return
-    renderer = FigureCanvasAgg(chart).get_renderer()
-    for columns in range(min(4, len(handles)), 0, -1):
-        legend = chart.legend(handles=list(handles), loc="outside lower left", ncols=columns)
-        extent = legend.get_window_extent(renderer)
-        if columns == 1 or extent.width <= chart.bbox.width:
-            break
-        legend.remove()
-    chart.set_figheight(chart.get_figheight() + max(0.0, extent.height / chart.dpi - ROW))
+    labels = [str(handle.get_label()) for handle in handles]
+    widest = max(width_of(line) for label in labels for line in label.split("\n"))
+    columns = max(1, min(4, LEGEND_COLUMNS // (widest + 6)))
+    chart.legend(handles=list(handles), loc="outside lower left", ncols=columns)
+    n_lines = 0
+    for first in range(0, len(labels), columns):
+        row = labels[first : first + columns]
+        n_lines += max(1 + label.count("\n") for label in row)
+    chart.set_figheight(chart.get_figheight() + LEGEND_LINE * (n_lines - 1))
 
 
 # --- forest
@@ -161,7 +149,7 @@ def forest(
     `zero` draws a line at 0, for differences; `claim` goes under the last axis.
     """
     if frame.empty:
-        return nothing(title)
+        return new_chart(title, 1)
     conditions = list(frame["condition"].unique())
     panels = []
     heights = []
@@ -170,12 +158,8 @@ def forest(
         panels.append(panel)
         heights.append(_height(panel, len(conditions)))
     gaps = 2.2 * (len(panels) - 1)
-    chart, axes = new_chart(
-        title,
-        sum(heights) + gaps,
-        nrows=len(panels),
-        height_ratios=heights,
-    )
+    chart = new_chart(title, sum(heights) + gaps)
+    axes = chart.subplots(len(panels), height_ratios=heights, squeeze=False)[:, 0]
     notes = set[str]()
     for ax, panel in zip(axes, panels):
         notes |= _draw_panel(ax, panel, conditions)
@@ -187,33 +171,28 @@ def forest(
                 zorder=1,
             )
     if claim:
-        axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}")
+        axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}", loc="right")
     add_legend(chart, _legend(conditions, notes))
     return chart
 
 
 def _panel(rows: pd.DataFrame, axis: str) -> Panel:
-    """The first ROWS metrics of an axis, with n beside them or under the axis."""
+    """The metrics of an axis, with n beside them or under the axis."""
     metrics = rows.groupby("metric", sort=False)
     sizes = metrics["n_units"].agg(_span)
     of_one_size = sizes.nunique() == 1
     labels = {}
-    for name, metric in metrics.first().head(ROWS).iterrows():
+    for name, metric in metrics.first().iterrows():
         label = shown(say(metric_title(str(name), metric["title"])))
         arrow, _ = ARROWS.get(metric["better"], ("", ""))
         label = f"{label} {arrow}".rstrip()
         if sizes[name] and not of_one_size:
             label += f"  n={sizes[name]}"
         labels[str(name)] = label
-    lines = [axis]
+    axis_label = axis
     if of_one_size and sizes.iloc[0]:
-        lines[0] += f" (n = {sizes.iloc[0]})"
-    n_undrawn = len(sizes) - len(labels)
-    if n_undrawn:
-        lines.append(say("{n:,} more not drawn; the table has them all", n=n_undrawn))
-    xlabel = "\n".join(shown(line, 44) for line in lines)
-    is_drawn = rows["metric"].isin(labels)
-    return Panel(rows[is_drawn], labels, xlabel)
+        axis_label += f" (n = {sizes.iloc[0]})"
+    return Panel(rows, labels, shown(axis_label, 44))
 
 
 def _span(numbers: pd.Series) -> str:
@@ -276,7 +255,7 @@ def _draw_panel(
     ax.set_ylim(len(metrics) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(panel.xlabel)
+    ax.set_xlabel(panel.xlabel, loc="right")
     return notes
 
 
@@ -344,11 +323,12 @@ def distribution(
         if len(values):
             columns[str(name)] = values
     if not columns:
-        return nothing(title)
+        return new_chart(title, 1)
     everything = pd.concat(columns.values())
     least, most = min(0.0, everything.min()), max(1.0, everything.max())
     edges = np.linspace(least, most, BINS + 1).tolist()
-    chart, (ax,) = new_chart(title, 6.5)
+    chart = new_chart(title, 6.5)
+    ax = chart.subplots()
     keys = []
     for index, (name, values) in enumerate(columns.items()):
         colour, _ = look(index)
@@ -391,8 +371,9 @@ def paired(
     """
     pairs = frame[["before", "after"]].astype(float).dropna()
     if pairs.empty:
-        return nothing(title)
-    chart, (ax,) = new_chart(title, 12)
+        return new_chart(title, 1)
+    chart = new_chart(title, 12)
+    ax = chart.subplots()
     low, high = _square(pairs)
     ax.plot(
         (low, high),
