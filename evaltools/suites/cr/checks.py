@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from msgspec import json
 
 from ...core.check import AnyCheck
 from ...core.common_checks import duplicate_texts
@@ -21,8 +22,7 @@ from .check_kinds import (
     STAND_IN_REPLIES,
 )
 from .schema import STAND_IN
-from .tuples import KEYS, attribute_of
-from .units import read_tuples
+from .tuples import KEYS, EvalTuple, attribute_of
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -140,10 +140,9 @@ def ref_outside_gold(run: Run) -> Iterator[AnyCheck]:
 
 def _refs(column: pd.Series) -> list[str]:
     """The refs of all tuples of a column of the units."""
-    refs: list[str] = []
-    for cell in column:
-        refs += [named.ref for named in read_tuples(cell)]
-    return refs
+    # read as one text: to read each cell by itself takes three times as long
+    samples = json.decode(f"[{','.join(column)}]", type=list[list[EvalTuple]])
+    return [named.ref for tuples in samples for named in tuples]
 
 
 def _attributes(refs: Iterable[str]) -> set[str]:

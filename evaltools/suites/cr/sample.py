@@ -11,7 +11,7 @@ from unicodedata import is_normalized
 
 from .matching import Rank
 from .schema import ParsedOutput, Scorecard, TupleRow
-from .sources import Final, final_rows, output_of, stage1_rows
+from .sources import final_rows, output_of, stage1_rows
 from .tuples import KNOWN, EvalTuple, ReadTuple, read_tuple
 
 PREDICTIONS = "predictions"
@@ -28,8 +28,8 @@ class Sample(NamedTuple):
     """A record with its tuples.
 
     `gold`, `stage1` and `final` are in normal form, without duplicates, in order of appearance. `gold_read` and
-    `final_read` are the tuples one by one, as `gold_rows` and `final_rows.rows` have them. `protocol` is False for
-    predictions that no review has seen.
+    `final_read` are the tuples one by one, as `gold_rows` and `final_rows` have them; `source` is that of the final
+    ones. `protocol` is False for predictions that no review has seen.
     """
 
     card: Scorecard
@@ -40,17 +40,18 @@ class Sample(NamedTuple):
     gold_read: list[ReadTuple]
     gold: tuple[EvalTuple, ...]
     stage1: tuple[EvalTuple, ...]
-    final_rows: Final
+    source: str
+    final_rows: Sequence[TupleRow]
     final_read: list[ReadTuple]
     final: tuple[EvalTuple, ...]
 
 
 def make_sample(card: Scorecard, gold_rows: Sequence[TupleRow]) -> Sample:
     """The Sample of a scorecard with these gold tuples."""
-    final = final_rows(card)
+    source, rows = final_rows(card)
     gold_read = [read_tuple(row, gold=True) for row in gold_rows]
-    stage1_read = [read_tuple(row) for row in stage1_rows(card, final)]
-    final_read = [read_tuple(row) for row in final.rows]
+    stage1_read = [read_tuple(row) for row in stage1_rows(card) or rows]
+    final_read = [read_tuple(row) for row in rows]
     return Sample(
         card=card,
         output=output_of(card),
@@ -60,7 +61,8 @@ def make_sample(card: Scorecard, gold_rows: Sequence[TupleRow]) -> Sample:
         gold_read=gold_read,
         gold=_distinct(gold_read),
         stage1=_distinct(stage1_read),
-        final_rows=final,
+        source=source,
+        final_rows=rows,
         final_read=final_read,
         final=_distinct(final_read),
     )

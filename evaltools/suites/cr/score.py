@@ -64,13 +64,14 @@ class _Shard:
 class _Scored(NamedTuple):
     """What comes of a shard: what is counted, empty where no row can be used, its problems, and its number of lines.
 
-    `named`: (text_id, profile) of every row with an id, those of other profiles than the options' among them.
+    `profiles` are those of all rows with an id; `left_out` are the ids of rows of other profiles than the options'.
     """
 
     rows: pd.DataFrame
     problems: Problems
     lines: int
-    named: set[tuple[str, str]]
+    profiles: set[str]
+    left_out: set[str]
 
 
 def _score_shard(shard: _Shard) -> _Scored:
@@ -79,7 +80,8 @@ def _score_shard(shard: _Shard) -> _Scored:
     problems, progress = Problems("skip"), Progress()
     rows: list[dict[str, Any]] = []
     scorecards: list[bytes] = []
-    named: set[tuple[str, str]] = set()
+    profiles: set[str] = set()
+    left_out: set[str] = set()
     wanted = run.options.profile
     gold_by_id, _ = _gold_of(run.gold)
     for line, row, raw in _read(shard, problems, progress):
@@ -89,8 +91,9 @@ def _score_shard(shard: _Shard) -> _Scored:
             problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
             continue
         profile = profile_of(row)
-        named.add((uid, profile))
+        profiles.add(profile)
         if wanted and profile not in wanted:
+            left_out.add(uid)
             continue
         # the tuples of the gold file stand in for the row's own
         is_injected = uid in gold_by_id
@@ -112,7 +115,7 @@ def _score_shard(shard: _Shard) -> _Scored:
             scorecards.append(msgspec.json.encode(content) + b"\n")
     if shard.part is not None:
         shard.part.write_bytes(b"".join(scorecards))
-    return _Scored(counted(rows), problems, progress.lines, named)
+    return _Scored(counted(rows), problems, progress.lines, profiles, left_out)
 
 
 def _read(
@@ -178,16 +181,18 @@ def score(
     problems.merge(gold_problems)
     tasks = _shards(run, folder)
     frames, lines = [], 0
-    named: set[tuple[str, str]] = set()
+    profiles: set[str] = set()
+    left_out: set[str] = set()
     for scored in workers.map(_score_shard, tasks):
         problems.merge(scored.problems, lines)
         if len(scored.rows):
             scored.rows["line"] += lines
             frames.append(scored.rows)
-        named |= scored.named
+        profiles |= scored.profiles
+        left_out |= scored.left_out
         lines += scored.lines
     problems.raise_if_failed()
-    _require_profiles({profile for _, profile in named}, run, problems)
+    _require_profiles(profiles, run, problems)
     if not frames:
         raise problems.fatal("no-rows", "no line of the file can be used", file=run.path)
     rows = pd.concat(frames, ignore_index=True)
@@ -197,9 +202,8 @@ def score(
         parts = [task.part for task in tasks if task.part]
         _join_parts(parts, set(rows.index), folder / FILES["scorecards"])
     units = units_frame(rows.reset_index(drop=True), options.match_policy)
-    text_ids = {uid for uid, _ in named}
-    unknown = [uid for uid in known_gold if uid not in text_ids]
-    _report_gold(units, unknown, run, problems)
+    unknown = known_gold.keys() - left_out - set(units["text_id"])
+    _report_gold(units, [uid for uid in known_gold if uid in unknown], run, problems)
     units = with_override(units, override)
     units.attrs["rows"] = {run.role: lines}
     units.attrs["override"] = override

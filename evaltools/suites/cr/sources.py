@@ -5,7 +5,7 @@ Source: seed cr_metrics_spec section 2.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from .schema import (
     FinalResult,
@@ -64,30 +64,26 @@ def process_trace(card: Scorecard) -> list[TraceEntry]:
     return trace or []
 
 
-class Final(NamedTuple):
-    """The tuples of the final result, and which of FINAL_SOURCES they come from."""
+def final_rows(card: Scorecard) -> tuple[str, list[TupleRow]]:
+    """The tuples of the final result, after the one of FINAL_SOURCES that they come from.
 
-    rows: list[TupleRow]
-    source: str
-
-
-def final_rows(card: Scorecard) -> Final:
-    """final_tuples; else final_aspects; else inputs.aspect_sentiments with a term that is not empty."""
+    final_tuples; else final_aspects; else inputs.aspect_sentiments with a term that is not empty.
+    """
     result = result_of(card)
     if result.final_tuples:
-        return Final(result.final_tuples, "final_tuples")
+        return "final_tuples", result.final_tuples
     if result.final_aspects:
-        return Final(result.final_aspects, "final_aspects")
+        return "final_aspects", result.final_aspects
     for inputs in (card.inputs, output_of(card).inputs):
         sentiments = inputs.aspect_sentiments if inputs is not None else None
         rows = [row for row in sentiments or () if term_of(row)]
         if rows:
-            return Final(rows, "inputs_aspect_sentiments")
-    return Final([], "inputs_aspect_sentiments")
+            return "inputs_aspect_sentiments", rows
+    return "inputs_aspect_sentiments", []
 
 
-def stage1_rows(card: Scorecard, final: Final) -> list[TupleRow]:
-    """final_result.stage1_tuples; else the stage1/ATSA entry of the process trace; else the final tuples."""
+def stage1_rows(card: Scorecard) -> list[TupleRow]:
+    """final_result.stage1_tuples; else those of the stage1/ATSA entry of the process trace; else empty."""
     rows = result_of(card).stage1_tuples
     if rows:
         return rows
@@ -96,7 +92,7 @@ def stage1_rows(card: Scorecard, final: Final) -> list[TupleRow]:
             rows = getattr(entry.output, "aspect_sentiments", None)
             if rows:
                 return rows
-    return final.rows
+    return []
 
 
 def labels(output: ParsedOutput) -> tuple[str | None, str | None]:

@@ -85,7 +85,7 @@ def unit_row(sample: Sample, line: int, options: CrOptions) -> dict[str, Any]:
         "n_gold_tuples": len(gold),
         "n_pred_used": len(final) if gold else 0,
         "n_invalid_ref": sum(not t.ref for t in final) if gold else 0,
-        "source": sample.final_rows.source,
+        "source": sample.source,
         "counts": counts,
         **_explicit_columns(sample, after, policy),
         **_implicit_columns(sample),
@@ -195,8 +195,11 @@ def _parse_failed(sample: Sample) -> bool:
             return True
     if output.error or (card.runtime is not None and card.runtime.error):
         return True
-    notes = b" ".join([bytes(entry.notes or b"") for entry in process_trace(card)])
-    return b"atsa_parse" in notes or b"json_parse" in notes
+    for entry in process_trace(card):
+        notes = bytes(entry.notes or b"")
+        if b"atsa_parse" in notes or b"json_parse" in notes:
+            return True
+    return False
 
 
 def _representative_f1(
@@ -223,7 +226,7 @@ def _representative_f1(
 
 
 def _ranks(sample: Sample) -> list[Rank]:
-    read_rows = zip(sample.final_rows.rows, sample.final_read)
+    read_rows = zip(sample.final_rows, sample.final_read)
     return [rank(row, read.normal.term) for row, read in read_rows]
 
 
