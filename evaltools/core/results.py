@@ -29,12 +29,6 @@ if TYPE_CHECKING:
 METRICS = "metrics.json"
 UNITS = "units.parquet"
 
-UNKNOWN = "counted_by_another_version"
-"""Stands for the column that a metric of another version sums."""
-
-UNNAMED = 10
-"""Metrics that lead a result whose manifest names no headline."""
-
 CURRENT = ("suite", "kind", "policy", "lang", "versions")
 """The fields of a manifest in which a result must equal the one that would be made now, to be read instead."""
 
@@ -125,37 +119,30 @@ def read_result(folder: Path) -> StoredResult:
                     manifest=NAME,
                 )
         options = suite.options(**known_options(suite, manifest.options))
-        return _as_known(_read_files(folder, manifest, suite, options))
+        stored = _read_files(folder, manifest, suite, options)
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise UsageError(
             "{folder} holds no complete result of a run: {reason}", folder=folder, reason=str(e)
         ) from e
+    _require_countable(stored)
+    return stored
 
 
-def _as_known(stored: StoredResult) -> StoredResult:
-    """A result; one of another version or of other rules, whose units lack what is summed today, by its numbers alone."""
+def _require_countable(stored: StoredResult) -> None:
+    """UsageError for a result of another version or of other rules, whose units lack what is summed today."""
     try:
         columns = compile_table(stored.suite.metrics(stored.options)).columns
-        if set(columns) <= set(stored.data.columns):
-            return stored
     except InputError:  # rules that are no longer those of the result
-        pass
-    names = []
-    metrics = []
-    for row in stored.estimates.to_dict("records"):
-        texts = {key: row[key] or "" for key in ("title", "group", "better")}
-        # a sum of a column that no units have: nobody computes such a metric anew
-        metrics.append({"name": row["metric"], **texts, "numerator": UNKNOWN, "denominator": ""})
-        if not pd.isna(row["ci_low"]):
-            names.append(row["metric"])
-    changes = {
-        "suite_title": stored.suite.title,
-        "headline": stored.manifest.headline or names[:UNNAMED],
-        "metrics": metrics,
-        "breakdowns": [],
-    }
-    suite = stored_suite(stored.manifest.model_copy(update=changes))
-    return replace(stored, suite=suite)
+        columns = ("",)
+    if set(columns) <= set(stored.data.columns):
+        return
+    raise UsageError(
+        "{run} was made by another version of evaltools, or with other rules; "
+        "score its input again: evaltools score {suite} {source}",
+        run=stored.manifest.run,
+        suite=stored.suite.name,
+        source=stored.manifest.inputs[0].path,
+    )
 
 
 def read_current(folder: Path, task: Task) -> StoredResult | None:
@@ -184,7 +171,6 @@ def _read_files(
 ) -> StoredResult:
     stored = StoredMetrics.model_validate_json((folder / METRICS).read_bytes())
     frame = pd.DataFrame([row.model_dump() for row in stored.metrics])
-    frame["title"] = frame["title"].mask(frame["title"] == "", frame["name"])
     units = pd.read_parquet(folder / UNITS)
     if suite.unit not in units:
         raise ValueError(f"{UNITS} has no column {suite.unit!r}")

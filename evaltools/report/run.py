@@ -14,10 +14,9 @@ from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.language import Message
 from ..core.manifest import Manifest
-from ..core.metric import AnyMetric, MetricTable, subset
-from ..core.metric_matrix import compile_table
+from ..core.metric import AnyMetric, subset
 from ..core.resampling import Resampling
-from ..core.results import UNKNOWN, known_options, suite_of_manifest
+from ..core.results import known_options, suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
 from ..stats.claims import NEW_DRAWS, THIS_SYSTEM, has_trials
@@ -177,7 +176,6 @@ class Run(Numbers):
         """
         names = [metric.name for metric in metrics]
         wanted = subset((*self.metrics, *metrics), names)
-        self.require_countable(wanted)
         frame = estimate(
             self.units,
             wanted,
@@ -200,23 +198,8 @@ class Run(Numbers):
 
     def unit_values(self, metric: str) -> pd.Series:
         """The metric of each unit alone, by the unit's name; nan where the unit has none."""
-        self.require_countable(self.metrics)
         name = self.metric(metric).name
         return unit_values(self.data, self.metrics, self.suite.unit, name)
-
-    def require_countable(self, metrics: MetricTable) -> None:
-        """UsageError where these metrics cannot be counted anew: the result is of another version, or of other rules."""
-        if UNKNOWN in compile_table(metrics).columns:
-            source = "INPUT"
-            if self.manifest.inputs:
-                source = self.manifest.inputs[0].path
-            raise UsageError(
-                "{run} was made by another version of evaltools, or with other rules: its numbers can be read "
-                "but not counted anew; score its input again: evaltools score {suite} {source}",
-                run=self.name,
-                suite=self.suite.name,
-                source=source,
-            )
 
     def queried(self, query: str) -> pd.DataFrame:
         """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""
@@ -269,7 +252,6 @@ class Run(Numbers):
             raise UsageError("{query}: no unit of {run} is so", query=repr(which), run=self.name)
         if data.equals(self.data):
             return self
-        self.require_countable(self.metrics)
         n_units = int(data[self.suite.unit].nunique(dropna=False))
         bootstrap = self.manifest.bootstrap.model_copy(update={"n_units": n_units})
         manifest = self.manifest.model_copy(update={"bootstrap": bootstrap})
@@ -310,7 +292,6 @@ class Run(Numbers):
         >>> list(run.by("intent", "summary_accuracy").columns[:4])
         ['part', 'n', 'name', 'title']
         """
-        self.require_countable(self.metrics)
         parts = by_parts(self.units, column)
         names = [self.metric(name).name for name in metrics]
         added = self.units.columns.difference(self.data.columns, sort=False)
