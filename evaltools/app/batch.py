@@ -211,20 +211,17 @@ class Batch:
         for error in errors:
             self.fail(error.problems[0].file, error)
         remove_leftovers(out)
+        of_run, of_runs = Workers(), settings.workers()
         is_single = len(inputs) == 1
-        if is_single:  # its shards are spread over the processes
-            of_run, of_runs = settings.workers(), Workers()
-        else:  # the runs are
-            of_run, of_runs = Workers(), settings.workers()
+        if is_single:  # its shards are spread over the processes, else the runs are
+            of_run, of_runs = of_runs, of_run
         tasks = {}
         for one in inputs:
-            tasks[one.name] = (suite.name, suite.file, one, settings, options, of_run, stored)
-        older = {one.name for one in inputs if (out / "results" / one.name).exists()}
+            tasks[one.name] = (suite.name, suite.file, one, settings, options, of_run)
+        new_folders = {one.folder for one in inputs if not one.folder.exists()}
         results = self.run_all(score_run, tasks, of_runs, "" if is_single else "scoring")
         scored: list[Scored] = [results[name] for name in tasks if name in results]
-        for result in scored:
-            if result.name not in older and result.folder != Path(result.path):
-                self.new_folders.append(result.folder)
+        self.new_folders += [one.folder for one in scored if one.folder in new_folders]
         self.done += [result.name for result in scored if result.name not in self.done]
         return scored
 

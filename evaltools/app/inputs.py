@@ -27,13 +27,16 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 class RunInput:
     """One run to score.
 
-    `name`: of its result. `path`: as it was typed. `located_as`: the name that `Suite.locate` gets: one that was
-    given, or that of a run within an input of several; None where the path names it.
+    `name`: of its result. `path`: as it was typed. `folder`: where its result is to stand, or `is_scored` stands.
+    `located_as`: the name that `Suite.locate` gets: one that was given, or that of a run within an input of several;
+    None where the path names it.
     """
 
     name: str
     path: str
-    located_as: str | None
+    folder: Path
+    is_scored: bool = False
+    located_as: str | None = None
 
 
 def find_inputs(
@@ -112,7 +115,7 @@ def _runs_at(
                 other=result.suite,
                 suite=suite.name,
             )
-        return [RunInput(safe_name(result.run), path, None)]
+        return [RunInput(safe_name(result.run), path, place, is_scored=True)]
     require_input(suite, place)
     names = [settings.name] if settings.name else suite.run_names(place, Problems())
     runs = []
@@ -123,7 +126,7 @@ def _runs_at(
             refuse_input(file, source.files.values())
         target = settings.out / "results" / name
         require_target(target, suite, source, not settings.resume)
-        runs.append(RunInput(name, path, located_as))
+        runs.append(RunInput(name, path, target, located_as=located_as))
     return runs
 
 

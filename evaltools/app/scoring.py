@@ -16,10 +16,9 @@ from ..core.plugins import load_suite_file
 from ..core.results import result_hash
 from ..core.workers import Workers
 from ..report.estimate_tables import plain_estimates
-from ..report.evaluate import evaluate
+from ..report.evaluate import evaluate, load
 from ..report.markdown import titled
 from ..report.run import Run
-from ..report.run_groups import read_runs, result_folder
 from ..report.tables import verdict_line
 from .inputs import RunInput
 from .settings import Settings
@@ -48,33 +47,28 @@ def score_run(
     settings: Settings,
     options: Mapping[str, Any],
     workers: Workers,
-    stored: bool,
 ) -> Scored:
-    """Score one run, perhaps in another process: the suite goes there by its name and file.
-
-    With `stored` a results folder is read.
-    """
+    """Score one run, perhaps in another process: the suite goes there by its name and file."""
     speak(settings.lang)
     if suite_file is not None:
         load_suite_file(suite_file)
-    arguments: dict[str, Any] = {
-        "name": run.located_as,
-        "out": settings.out,
-        "resampling": settings.resampling,
-        "on_error": settings.on_error,
-        "workers": workers,
-        "fresh": not settings.resume,
-        "metrics": settings.metrics,
-        **options,
-    }
-    folder = settings.out / "results" / run.name
-    if stored:
-        result = read_runs(run.path, suite_name, **arguments)[0]
-        folder = result_folder(run.path, folder)
+    if run.is_scored:
+        result = load(run.folder)
     else:
-        result = evaluate(suite_name, run.path, **arguments)
+        result = evaluate(
+            suite_name,
+            run.path,
+            name=run.located_as,
+            out=settings.out,
+            resampling=settings.resampling,
+            on_error=settings.on_error,
+            workers=workers,
+            fresh=not settings.resume,
+            metrics=settings.metrics,
+            **options,
+        )
     lines = list(headline_lines(result))
-    return Scored(result.name, run.path, folder, lines, result_hash(folder))
+    return Scored(result.name, run.path, run.folder, lines, result_hash(run.folder))
 
 
 def headline_lines(result: Run) -> Iterator[str]:

@@ -150,9 +150,15 @@ class Suite:
     name: str
     title: str
     unit: str
-    locate: Callable[[Path, str | None, Any, Problems], Source]
+    locate: Callable[
+        [Path, str | None, Any, Problems],
+        Source,
+    ]
     sniff: Callable[[Path], bool]
-    score: Callable[[Source, Any, Problems, Workers, Path | None], pd.DataFrame]
+    score: Callable[
+        [Source, Any, Problems, Workers, Path | None],
+        pd.DataFrame,
+    ]
     metrics: Callable[[Any], MetricTable]
     headline: Callable[[Any, frozenset[str]], tuple[str, ...]]
     primary: Callable[[Any, frozenset[str]], str] | None = None
@@ -161,7 +167,13 @@ class Suite:
     runs: Callable[[Path, Problems], Sequence[str | None]] | None = None
     checks: Callable[[Any], Iterable[AnyCheck]] | None = None
     check_kinds: tuple[CheckKind, ...] = ()
-    intervals: Callable[[pd.DataFrame, pd.DataFrame, Any, Any], pd.DataFrame] | None = None
+    intervals: (
+        Callable[
+            [pd.DataFrame, pd.DataFrame, Any, Any],
+            pd.DataFrame,
+        ]
+        | None
+    ) = None
     verdicts: Callable[[Any], pd.DataFrame] | None = None
     artifacts: Callable[[Any, Path], None] | None = None
     notebook: str | Path = "run.ipynb"
@@ -171,7 +183,13 @@ class Suite:
     views: str = ""
     decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
-    agreement: Callable[[Mapping[Any, pd.DataFrame], Any], pd.DataFrame] | None = None
+    agreement: (
+        Callable[
+            [Mapping[Any, pd.DataFrame], Any],
+            pd.DataFrame,
+        ]
+        | None
+    ) = None
     given: tuple[str, ...] = ()
     wrote: tuple[str, ...] = ()
     runner: tuple[str, ...] = ()
