@@ -5,14 +5,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import to_jsonable_python
 
 from ..core.errors import BAD_INPUT, FAILED, InputError, UsageError, tell
 from ..core.folders import remove_leftovers, require_out
 from ..core.language import say
-from ..core.names import natural
+from ..core.names import natural, safe_name
 from ..core.progress import bar
 from ..core.suite import Suite
 from ..core.terminal import echo
@@ -22,10 +24,10 @@ from ..report.evaluate import load
 from ..report.export import write_exports
 from ..report.gallery import build, replaceable
 from ..report.make_study import study
-from ..report.notebook import HTML, ReportJob, is_current, prepare, run
+from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepare, run
+from ..report.study import Study
 from ..stats.compare import NothingPaired
 from .inputs import expand_runs, find_inputs
-from .reports import report_job
 from .scoring import Scored, score_run
 from .settings import Settings
 
@@ -114,7 +116,8 @@ class Batch:
         for several runs then, and for a file that is an input.
         """
         files = [file for file in (flat_file, inspect_file) if file is not None]
-        scored = self._score_runs(suite, runs, options, self.settings, files=files)
+        name = self.settings.name
+        scored = self._score_runs(suite, runs, options, name=name, files=files)
         self._show(scored)
         if files:
             for one in scored:
@@ -127,10 +130,9 @@ class Batch:
         options: Options,
     ) -> None:
         """Score every run, and plan its report, or one report of all where the suite sees its runs together."""
-        settings = self.settings
-        if suite.together and len(runs) > 1:
-            settings = replace(settings, name=None)  # it names the report
-        scored = self._score_runs(suite, runs, options, settings, stored=suite.together)
+        is_together = suite.together and len(runs) > 1
+        name = None if is_together else self.settings.name  # else it names the report
+        scored = self._score_runs(suite, runs, options, name=name, stored=suite.together)
         if len(scored) > 1 and suite.together:
             try:
                 self._report_study(suite, suite.notebook, scored, options, baseline=scored[0].name)
@@ -155,9 +157,7 @@ class Batch:
             title = one.name
             if len(scored) == 1 and self.settings.name:
                 title = self.settings.name
-            self.reports[title] = report_job(
-                suite, suite.notebook, title, [one], options, self.settings
-            )
+            self.reports[title] = self._report_job(suite, suite.notebook, title, [one], options)
 
     def report_seeds(
         self,
@@ -171,8 +171,7 @@ class Batch:
         `declared`: baseline, primary and margin as `study` takes them.
         """
         runs = expand_runs(runs)
-        settings = replace(self.settings, name=None)  # it names the study
-        scored = self._score_runs(suite, runs, options, settings, seeds=True, stored=True)
+        scored = self._score_runs(suite, runs, options, seeds=True, stored=True)
         if not self.status:
             scored.sort(key=lambda one: natural(one.path))
             notebook = suite.study_notebook
@@ -196,18 +195,14 @@ class Batch:
         suite: Suite,
         paths: Sequence[str],
         options: Options,
-        settings: Settings,
-        *,
-        seeds: bool = False,
-        stored: bool = False,
-        files: Sequence[Path] = (),
+        **how: Any,
     ) -> list[Scored]:
+        """Score the runs at these paths; `how`: the keywords of `find_inputs`."""
+        settings = self.settings
         out = settings.out
         require_out(out)
         replaceable(out)
-        inputs, errors = find_inputs(
-            suite, paths, settings, options, seeds=seeds, stored=stored, files=files
-        )
+        inputs, errors = find_inputs(suite, paths, settings, options, **how)
         for error in errors:
             self.fail(error.problems[0].file, error)
         remove_leftovers(out)
@@ -253,11 +248,48 @@ class Batch:
             return
         lines = study_sentences.outcomes(made)
         self.lines += ["", made.name, *lines]
-        self.reports[made.name] = report_job(
-            suite, notebook, made.name, scored, options, self.settings, made
+        self.reports[made.name] = self._report_job(
+            suite, notebook, made.name, scored, options, made
         )
         if is_named:
             self.done.append(made.name)
+
+    def _report_job(
+        self,
+        suite: Suite,
+        notebook: str | Path,
+        title: str,
+        scored: Sequence[Scored],
+        options: Options,
+        study: Study | None = None,
+    ) -> ReportJob:
+        """The report of a run that is scored, or of several as a study: its paper is made from that."""
+        settings = self.settings
+        folders = [str(one.folder) for one in scored]
+        paths = list(dict.fromkeys(one.path for one in scored))
+        inputs: dict[str, Any] = {"runs": paths, "scored": folders}
+        paper: Study | Path | None = study
+        if study is not None:
+            inputs["baseline"] = study.baseline
+            inputs["primary"] = study.declared
+            inputs["margin"] = dict(study.margin)
+        elif settings.paper:
+            paper = scored[0].folder
+        if study is None and not suite.together:  # a notebook of one run
+            inputs = {"run": paths[0], "scored": folders[0]}
+        of_suite = {name: value for name, value in options.items() if name not in inputs}
+        values = {**of_suite, "suite": suite.name, "options": of_suite, **inputs, **vars(settings)}
+        named = parameters_of(notebook)
+        parameters = {name: value for name, value in values.items() if name in named}
+        return ReportJob(
+            name=safe_name(title),
+            notebook=notebook,
+            title=f"{say(suite.title)}: {title}",
+            folder=settings.out / "reports" / title,
+            parameters=to_jsonable_python(parameters),
+            results={str(one.folder): one.result for one in scored},
+            paper=paper,
+        )
 
     def _remove_new_folders(self) -> None:
         for folder in self.new_folders:

@@ -45,19 +45,20 @@ def find_inputs(
     settings: Settings,
     options: Mapping[str, Any],
     *,
+    name: str | None = None,
     seeds: bool = False,
     stored: bool = False,
     files: Sequence[Path] = (),
 ) -> tuple[list[RunInput], list[InputError]]:
     """The runs at these paths, and the errors of those that cannot be read.
 
-    With `stored` a results folder is a run too; with `seeds`, for a study over seeds, names tell condition and seed.
-    `files` are written besides, of a single run.
+    `name`: of a single run, instead of its folder's or file's. With `stored` a results folder is a run too; with
+    `seeds`, for a study over seeds, names tell condition and seed. `files` are written besides, of a single run.
 
     Raises UsageError where two runs would write to the same place or one to a folder or file that it may not
     replace, where a name tells no seed, or an option makes no sense.
     """
-    if settings.name is not None and len(paths) > 1:
+    if name is not None and len(paths) > 1:
         raise UsageError("--{name} goes with one run only", name="name")
     suite_options = make_options(suite, options)
     by_name: dict[str, RunInput] = {}
@@ -69,7 +70,15 @@ def find_inputs(
                 path=ascii(path),
             )
         try:
-            for run in _runs_at(suite, path, settings, suite_options, stored=stored, files=files):
+            for run in _runs_at(
+                suite,
+                path,
+                settings,
+                suite_options,
+                name=name,
+                stored=stored,
+                files=files,
+            ):
                 if seeds:
                     condition_of(run.name)
                 # on some file systems capitals are not told from small letters
@@ -90,9 +99,9 @@ def find_inputs(
             n=len(inputs),
             names=tuple(run.name for run in inputs[:10]),
         )
-    for name in suite.options.single_run:
-        if len(inputs) > 1 and options.get(name) is not None:
-            raise UsageError("--{name} goes with one run only", name=name)
+    for option in suite.options.single_run:
+        if len(inputs) > 1 and options.get(option) is not None:
+            raise UsageError("--{name} goes with one run only", name=option)
     return inputs, errors
 
 
@@ -102,6 +111,7 @@ def _runs_at(
     settings: Settings,
     suite_options: Any,
     *,
+    name: str | None,
     stored: bool,
     files: Sequence[Path],
 ) -> list[RunInput]:
@@ -117,16 +127,15 @@ def _runs_at(
             )
         return [RunInput(safe_name(result.run), path, place, is_scored=True)]
     require_input(suite, place)
-    names = [settings.name] if settings.name else suite.run_names(place, Problems())
     runs = []
-    for located_as in names:
+    for located_as in [name] if name else suite.run_names(place, Problems()):
         source = suite.locate(place, located_as, suite_options, Problems())
-        name = safe_name(source.name)
+        folder_name = safe_name(source.name)
         for file in files:
             refuse_input(file, source.files.values())
-        target = settings.out / "results" / name
+        target = settings.out / "results" / folder_name
         require_target(target, suite, source, not settings.resume)
-        runs.append(RunInput(name, path, target, located_as=located_as))
+        runs.append(RunInput(folder_name, path, target, located_as=located_as))
     return runs
 
 
