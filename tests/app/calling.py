@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from click.testing import CliRunner, Result
@@ -12,6 +14,7 @@ from click.testing import CliRunner, Result
 from evaltools.app.cli import main
 from evaltools.core.language import language, speaking
 from evaltools.report.notebook import HTML, ReportJob
+from evaltools.report.run import Run
 
 QUICK = ("--n-resamples", "100")
 
@@ -45,3 +48,9 @@ def empty_page(job: ReportJob) -> Path:
     page = job.folder / HTML
     page.touch()
     return page
+
+
+def renamed(run: Run, name: str, **changes: Any) -> Run:
+    """A run under another name, with these fields changed."""
+    manifest = run.manifest.model_copy(update={"run": name})
+    return replace(run, manifest=manifest, **changes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import chdir
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from evaltools.app.compare import MDE, comparison_text
 from evaltools.app.text import WIDTH, wrapped
 from evaltools.core.check import check_lines
 from evaltools.report.study_sentences import settling, verdicts
-from tests.app.calling import call
+from tests.app.calling import call, renamed
 
 FAST = et.Resampling(n_resamples=200)
 COMPARED = {
@@ -67,7 +66,7 @@ def test_identical_sides_are_called_so_and_have_no_p() -> None:
 def test_exploratory_stands_beside_a_verdict_outside_the_family() -> None:
     base = et.evaluate("cr", "example:cr/no_memory__seed1_proposed", resampling=FAST)
     better = base.data.assign(f1_s2_attrpol=1.0, f1_s2_refpol=1.0)
-    study = et.compare(base, replace(base, name="better", data=better))
+    study = et.compare(base, renamed(base, "better", data=better))
     text = comparison_text(study, everything=True)
     said = {line.split()[-1]: line for line in text.splitlines() if line.strip()}
     assert "better (exploratory)" in said["tuple_f1_s2_attrpol"]

@@ -20,6 +20,7 @@ from evaltools.report import study_sentences
 from evaltools.report import study_tables as study_views
 from evaltools.report.make_study import default_name
 from evaltools.report.run_groups import group_by_seed
+from tests.app.calling import renamed
 
 FAST = et.Resampling(n_resamples=200)
 RUNS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]
@@ -40,10 +41,10 @@ def test_names_of_runs() -> None:
 
 def test_modes_and_doubled_seeds(study: et.Study) -> None:
     first = study.results[0]
-    renamed = [replace(first, name=n) for n in ("a__seed1_x", "a__seed1_y", "b__seed1_x")]
-    assert list(group_by_seed(renamed)) == ["a_x", "a_y", "b"]
+    runs = [renamed(first, n) for n in ("a__seed1_x", "a__seed1_y", "b__seed1_x")]
+    assert list(group_by_seed(runs)) == ["a_x", "a_y", "b"]
     with pytest.raises(et.UsageError, match="two runs of a under seed 1"):
-        group_by_seed([renamed[0], renamed[0]])
+        group_by_seed([runs[0], runs[0]])
 
 
 def test_agreement_of_seeds_has_its_columns_also_where_there_is_none(study: et.Study) -> None:
@@ -62,7 +63,7 @@ def test_agreement_of_seeds_has_its_columns_also_where_there_is_none(study: et.S
         study.conditions
     )
     assert [found.dtypes[c].kind for c in ("value", "ci_low", "n_samples")] == ["f", "f", "i"]
-    one = [replace(r, name=f"{c}__seed1_x") for c, r in zip("ab", study.results)]
+    one = [renamed(r, f"{c}__seed1_x") for c, r in zip("ab", study.results)]
     alone = et.study(one, resampling=FAST).agreement
     assert alone.empty and list(alone) == ["condition", *columns]
 
@@ -258,7 +259,7 @@ def test_a_planted_improvement_is_found() -> None:
     wrong = better["f1_s2_refpol"] < 1
     assert wrong.sum() >= 8
     better.loc[wrong, "f1_s2_refpol"] = 1.0
-    planted = replace(base, name="planted", data=better)
+    planted = renamed(base, "planted", data=better)
     table = et.study([planted, base], baseline="base").comparisons["planted"].table
     row = table.set_index("metric").loc["tuple_f1_s2_refpol"]
     assert row["verdict"] == "better"
