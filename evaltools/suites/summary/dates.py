@@ -7,8 +7,10 @@ Source: specification D16. The value follows ISO 8601; a part that is not named 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from calendar import monthrange
 from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
 
 from .numerals import ONES, hangul_value
 
@@ -127,6 +129,17 @@ def parts_of(match: re.Match[str]) -> dict[str, str]:
 DATE = numbered(FORMS)
 """`date_values` reads a match of it."""
 
+LEAP_YEAR = 2024
+"""Stands for a year that is not named: every day of a month is in it."""
+
+FROM_NOW = {"오늘": 0, "내일": 1, "모레": 2, "어제": -1, "그제": -2}
+"""Days counted from that of the text."""
+
+_DAY_ALONE = re.compile(
+    rf"(?<![가-힣0-9])(?:(?P<from_now>{'|'.join(FROM_NOW)})"
+    rf"|(?<!월 )(?:(?P<h>{H_DAY})|(?P<d>{DAY}))\s?일(?=까지|부터|에|자|날|경|쯤))"
+)
+
 _FULL_DATE = re.compile(r"(?P<y>\d*)-?-(?P<m>\d\d)-(?P<d>\d\d)")
 
 _ANY_DAY = f"(?:{H_DAY}|{DAY})"
@@ -167,8 +180,10 @@ def date_values(match: re.Match[str]) -> list[str]:
         return []
     if day is not None and not 1 <= day <= _days_in(year, month or 0):
         return []
-    if "slash" in parts and "when" not in parts and _may_be_share(month or 0, day or 0):
-        return []
+    if "slash" in parts and _may_be_share(month or 0, day or 0):
+        is_span = match.string.startswith("~", match.end())
+        if "when" not in parts and not is_span:
+            return []
     return _implied(year, month, day)
 
 
@@ -207,7 +222,7 @@ def _month_and_day(parts: dict[str, str]) -> tuple[int | None, int | None]:
 
 
 def _days_in(year: str, month: int) -> int:
-    return monthrange(int(year or 2024), month)[1]
+    return monthrange(int(year or LEAP_YEAR), month)[1]
 
 
 def _implied(
@@ -245,6 +260,47 @@ def last_day(
     if not is_later or month > 12 or day > _days_in(begun["y"], month):
         return [], end
     return _implied(begun["y"], month, day), match.end()
+
+
+def days_alone(
+    text: str,
+    dates: Sequence[tuple[list[str], int, int]],
+) -> list[tuple[list[str], int, int]]:
+    """Days without their month (27일까지, 모레) as dates: values, start, end.
+
+    dates: those of the text. A day is of the month of the date before it, of the next month where it
+    is earlier in it; 내일 is the day after that date. None where no date stands before.
+
+    >>> days_alone("2025-06-24 통화: 27일까지 회신", [(["2025-06-24"], 0, 10)])[0][0][0]
+    '2025-06-27'
+    """
+    full = []
+    for values, _, end in dates:
+        begun = _FULL_DATE.fullmatch(values[0])
+        if begun:
+            full.append((end, begun))
+    ends = [end for end, _ in full]
+    days = []
+    for match in _DAY_ALONE.finditer(text):
+        n_before = bisect_right(ends, match.start())
+        if n_before:
+            _, told = full[n_before - 1]
+            then = _day_after(told, match)
+            year = str(then.year) if told["y"] else ""
+            days.append((_implied(year, then.month, then.day), *match.span()))
+    return days
+
+
+def _day_after(told: re.Match[str], day: re.Match[str]) -> date:
+    """The date of a match of _DAY_ALONE, counted from the full date before it; a day too many is the month's last."""
+    begun = date(int(told["y"] or LEAP_YEAR), int(told["m"]), int(told["d"]))
+    if day["from_now"]:
+        return begun + timedelta(days=FROM_NOW[day["from_now"]])
+    number = int(_in_figures(day["d"] or day["h"]))
+    if number < begun.day:
+        begun = begun.replace(day=28) + timedelta(days=4)  # a day of the next month
+    last = _days_in(str(begun.year), begun.month)
+    return begun.replace(day=min(max(number, 1), last))
 
 
 def with_years(dates: Sequence[list[str]]) -> list[list[str]]:

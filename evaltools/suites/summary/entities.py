@@ -16,7 +16,7 @@ from functools import lru_cache
 from . import numerals
 from .clock import CLOCK, clock_values
 from .compiled import CompiledRules, ValueWords
-from .dates import DATE, date_values, last_day, with_years
+from .dates import DATE, date_values, days_alone, last_day, with_years
 from .numerals import written
 from .phrases import find_outside
 from .quantities import QuantityReader, joined
@@ -140,6 +140,9 @@ class Extractor:
         all_values = with_years([values for values, _, _ in dates])
         for values, (_, start, end) in zip(all_values, dates):
             stated += _readings("date", values, start, end)
+        for values, start, end in days_alone(text, dates):
+            for value in values:
+                stated.append(("date", "", value, start, end, True))
         for quantity in joined(reader.quantities, text):
             unit = quantity.unit
             value, start, end = written(quantity.value), quantity.start, quantity.end

@@ -253,6 +253,22 @@ def hangul_value(run: str) -> Value | None:
     return reading.value
 
 
+def spoken_sum(run: str) -> Value | None:
+    """The value of a sum in Hangul without its unit, as speech has it; None where it need be none.
+
+    >>> spoken_sum("오백만"), spoken_sum("일억 오천")
+    (5000000, 150000000)
+    >>> print(spoken_sum("이만"))
+    None
+    """
+    is_large = "억" in run[1:] or ("만" in run and any(scale in run for scale in SMALL))
+    value = hangul_value(run) if is_large else None
+    if value is not None and "만" not in run and run.endswith("천"):
+        millions, thousands = divmod(value, HUNDRED_MILLION)
+        return millions * HUNDRED_MILLION + thousands * TEN_THOUSAND
+    return value
+
+
 def english_value(words: str) -> int | None:
     """The value of an English numeral below a thousand; None where the words do not make one.
 

@@ -21,6 +21,7 @@ from .numerals import (
     english_value,
     hangul_value,
     read_number,
+    spoken_sum,
     tidy,
 )
 from .rules import Unit
@@ -33,9 +34,6 @@ _AMOUNT_ENDS = re.compile(
 )
 _JOINT = re.compile(rf"\s?(?:{AROUND['joints']})\s?(?:최대|최고)?\s?")
 _HALF = re.compile(r"\s?반(?![가-힣])|\s?반(?=(?:이|을|은|만|요|까지|부터|정도|동안)(?![가-힣]))")
-_SPOKEN_SUM = re.compile("[일이삼사오육칠팔구][십백천](?:[일이삼사오육칠팔구]?[십백천])*[만억]")
-"""오백만: surely a sum without its unit, as speech has it."""
-
 _SCALES = re.compile("[십백천만억조]")
 _LATIN = re.compile("[a-z]")
 _BLANK = re.compile(r"\s")
@@ -126,13 +124,14 @@ class QuantityReader:
             run = self.text[start:end]
             if run[0] == "만" and run[1:2].isspace():
                 run = run[2:]
-            value = hangul_value(run) if _is_numeral(run, named) else None
+            is_sure = _is_numeral(run, named)
+            value = hangul_value(run) if is_sure or _may_be_duration(run, named) else None
             if value is not None:
-                self._add(named.unit, value, end - len(run), named.end)
+                self._add(named.unit, value, end - len(run), named.end, support_only=not is_sure)
                 return named.end
-        if _SPOKEN_SUM.fullmatch(self.text, start, stop) and _AMOUNT_ENDS.match(self.text, stop):
-            value = hangul_value(self.text[start:stop])
-            if value is not None and self.words.won:
+        if self.words.won and _AMOUNT_ENDS.match(self.text, stop):
+            value = spoken_sum(self.text[start:stop])
+            if value is not None:
                 self._add(self.words.won, value, start, stop, support_only=True)
                 return stop
         blank = _BLANK.search(self.text, start, stop)
@@ -281,6 +280,11 @@ def _is_numeral(run: str, named: NamedUnit) -> bool:
     if len(syllables) > 1 or named.word in _UNITS_OF_ANY_SCALE:
         return True
     return syllables in "십백천" and named.word in _UNITS_OF_ONE_SCALE
+
+
+def _may_be_duration(run: str, named: NamedUnit) -> bool:
+    """Whether one syllable before a unit of time may be a numeral: 팔 주, but also 이 주 (this week)."""
+    return len(run) == 1 and run not in "영공만억조" and named.unit.kind == "duration"
 
 
 def joined(quantities: Sequence[Quantity], text: str) -> list[Quantity]:

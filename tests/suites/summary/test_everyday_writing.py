@@ -79,6 +79,11 @@ def test_dates_with_dots_and_with_apostrophes(text: str, values: list[str]) -> N
         ("1년 내 50% 감액, 3만원", "1년 안에는 반이지만 3만원", "1년 내 30% 감액, 3만원"),
         ("출생체중 2.5kg 이하 5만원", "2.5킬로 이하 5만원", "출생체중 3.5kg 이하 5만원"),
         ("연 6회까지", "연 6회신데 두 번 쓰셨어요", "연 7회까지"),
+        ("자기부담 20%", "자기부담이 이십 퍼센트예요", "자기부담 30%"),
+        ("30%와 3만 원 중 큰 금액", "삼십 퍼센트하고 삼만 원 중에", "40%와 3만 원 중 큰 금액"),
+        ("8주면 1천만 원", "지금 팔 주 나왔대요. 천만 원이고요", "9주면 1천만 원"),
+        ("1인당 1억 5천만 원", "한 분당 일억 오천까지세요", "1인당 1억 6천만 원"),
+        ("재산 10억 원까지", "재산은 한 사고에 십억까지 되세요", "재산 20억 원까지"),
         (
             "5만원을 끝자리 4417로 입금",
             "5만원, 끝자리 4417 맞으시죠?",
@@ -95,6 +100,31 @@ def test_a_sum_with_its_unit_supports_no_other() -> None:
     assert accuracy("2,000원", "이천 원에서 오만 팔천 팔백원") == "ok"
     assert accuracy("2,000만 원", "이천 원에서 오만 팔천 팔백원") != "ok"
     assert accuracy("8,000만 원", "이천 원에서 오만 팔천 팔백원") != "ok"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source", "wrong"),
+    [
+        # the day stands without its month: in that of the day on which it was said
+        ("6/27까지 회신", "[통화 2025-06-24] 27일까지 알려주세요", "6/28까지 회신"),
+        (
+            "2월 20일까지 메일",
+            "[상담 2025-02-18] 이십 일까지 이메일로 드릴게요",
+            "2월 21일까지 메일",
+        ),
+        ("7/3까지 회신", "6월 24일 접수. 3일까지 연락드릴게요", "7/4까지 회신"),
+        ("3/13 중 연락", "[녹취 2025-03-12] 내일 중으로 연락드리겠습니다", "3/14 중 연락"),
+        ("2026년 1월 1일 방문", "2025년 12월 31일: 내일 방문합니다", "2026년 1월 2일 방문"),
+        ("1/10~3/9 요양분", "1월 10일~3월 9일 요양분", "1/11~3/9 요양분"),
+    ],
+)
+def test_days_are_counted_from_the_date_of_the_text(summary: str, source: str, wrong: str) -> None:
+    assert accuracy(summary, source) == "ok"
+    assert accuracy(wrong, source) != "ok"
+
+
+def test_a_day_of_a_text_without_a_date_is_no_date() -> None:
+    assert not dates("27일까지 알려주세요, 내일도 됩니다")
 
 
 def test_a_reply_is_no_counter() -> None:

@@ -29,6 +29,7 @@ REPEATED = {
     "promises": "무조건 ",
     "follow-ups": "확인 ",
     "points": ".1",
+    "days": "6월 1일, 27일까지 내일 ",
 }
 
 
