@@ -193,12 +193,11 @@ def _changed(
 
     Where cards are parts of the units that differ, the label says what they are.
     """
-    unit = study.suite.unit
-    changes = differing(study.changes(metric, candidate))
-    changed = changes.set_index(unit)
+    changed = differing(study.changes(metric, candidate))
     of_parts = ""
     for view in sample_views(study)[:1]:
-        changed = _by_card(view, changed, _sides(study, candidate))
+        unit = study.suite.unit
+        changed = _by_card(view, changed, unit, _sides(study, candidate))
         part = view.layout.id
         if part != unit:
             plural = say(part + "s")
@@ -229,7 +228,7 @@ def _sides(study: Study, candidate: str) -> Sides:
 def _units_with_cards(
     view: SampleView,
     run: Run,
-    names: pd.Index | pd.Series,
+    names: pd.Series,
 ) -> tuple[pd.DataFrame, pd.Series]:
     """The rows of the units of these names that have a card, and the ids of their cards."""
     is_named = run.units[run.suite.unit].isin(names)
@@ -241,22 +240,16 @@ def _units_with_cards(
 def _by_card(
     view: SampleView,
     changed: pd.DataFrame,
+    unit: str,
     sides: Sides,
 ) -> pd.DataFrame:
-    """The rows of `changed` for each card of the units that differ, in their order: by the id of the card.
-
-    The column `unit` names the unit, of which a card may show a part.
-    """
-    unit_of_card: dict[Any, Any] = {}
+    """The rows of `changed` for each card of the units that differ, in their order, by the id of the card."""
+    cards = []
     for run in chain.from_iterable(sides.values()):
-        units, ids = _units_with_cards(view, run, changed.index)
-        for id, unit in zip(ids, units[run.suite.unit]):
-            unit_of_card.setdefault(id, unit)
-    cards = pd.Series(unit_of_card, dtype=object)
-    positions = changed.index.get_indexer(cards)
-    cards = cards.iloc[positions.argsort(kind="stable")]
-    rows = changed.loc[cards]
-    return rows.assign(unit=rows.index).set_index(cards.index)
+        units, ids = _units_with_cards(view, run, changed[unit])
+        cards.append(units[[unit]].assign(card=ids))
+    each_once = pd.concat(cards).drop_duplicates("card")
+    return changed.merge(each_once, on=unit).set_index("card")
 
 
 def _compared_layout(view: SampleView, sides: Sides) -> Layout:
@@ -290,7 +283,7 @@ def _compared_cards(
     ids = changed.index
     cards_of_runs = {}
     for run in chain.from_iterable(sides.values()):
-        units, run_ids = _units_with_cards(view, run, changed["unit"])
+        units, run_ids = _units_with_cards(view, run, changed[run.suite.unit])
         cards = view.cards(run, units)
         cards_of_runs[run.name] = cards.set_index(run_ids.to_numpy())
     cards = pd.concat(list(cards_of_runs.values()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,46 +34,31 @@ def read_runs(
     """
     if isinstance(run, Run):
         return [run]
-    if not is_path(run):
-        if suite is None:
-            raise UsageError("data in memory: name its suite")
-        return _each_run(_suite_with(suite, only), run, settings)
-    path = resolve(run)
-    if manifest_of_run(path) is not None:
-        stored = load(path)
-        return [stored if only is None else stored.only(only)]
-    manifest = read_manifest(path)
-    if manifest is not None and manifest.kind == "aggregate":
-        raise UsageError(
-            "{path} is an aggregate over seeds; name its runs: {names}",
-            path=path,
-            names=tuple(manifest.runs),
-        )
-    suite = _suite_with(suite or suite_of_path(path), only)
-    if manifest is not None:
-        return [evaluate(suite, run, **settings)]
-    return _each_run(suite, run, settings)
-
-
-def _suite_with(suite: str | Suite, only: str | None) -> Suite:
-    """A suite by its name or as it is; with one of its metrics only, where that is asked for."""
+    manifest = None
+    if is_path(run):
+        path = resolve(run)
+        if manifest_of_run(path) is not None:
+            stored = load(path)
+            return [stored if only is None else stored.only(only)]
+        manifest = read_manifest(path)
+        if manifest is not None and manifest.kind == "aggregate":
+            raise UsageError(
+                "{path} is an aggregate over seeds; name its runs: {names}",
+                path=path,
+                names=tuple(manifest.runs),
+            )
+        suite = suite or suite_of_path(path)
+    if suite is None:
+        raise UsageError("data in memory: name its suite")
     suite = get_suite(suite) if isinstance(suite, str) else suite
-    return suite if only is None else suite.only(only)
-
-
-def _each_run(
-    suite: Suite,
-    run: Any,
-    settings: Mapping[str, Any],
-) -> list[Run]:
-    """The runs that a file, a folder or data in memory hold, scored; the one named, where a name is given."""
-    if settings.get("name") is not None:
-        return [evaluate(suite, run, **settings)]
-    with as_files(run, {}) as (path, _):
-        names = suite.run_names(resolve(path), Problems())
-    if len(names) == 1:
-        return [evaluate(suite, run, **settings)]
-    return [evaluate(suite, run, **{**settings, "name": name}) for name in names]
+    suite = suite if only is None else suite.only(only)
+    names: Sequence[str | None] = [settings.pop("name", None)]
+    if names == [None] and manifest is None:
+        with as_files(run, {}) as (file, _):
+            in_input = suite.run_names(resolve(file), Problems())
+        if len(in_input) > 1:
+            names = in_input
+    return [evaluate(suite, run, name=name, **settings) for name in names]
 
 
 def suite_of_run(path: Path) -> Suite:
