@@ -34,6 +34,7 @@ LINKS = (
     ("XLSX", "results", "summary_scores.xlsx"),
     ("CSV", "results", "aggregated_mean_std.csv"),
     ("Comparison CSV", "results", "comparison.csv"),
+    ("CSV", "results", "ranks.csv"),
     ("Text report", "results", "report.md"),
     ("Turns JSONL", "results", "turn_eval.jsonl"),
     ("Scorecards JSONL", "results", "scorecards.jsonl"),
@@ -62,9 +63,9 @@ class Card:
     """A run or aggregate as the gallery shows it: its manifest, its metrics.json, and what stands beside them.
 
     `spoilt`: the files that are not as the manifest says they were written. `links`: (label, relative URL) of files
-    that exist. `verdicts`: metric of the headline -> (verdict, baseline). `rank`: ranks and tie group of a ranked
-    condition. `samples`: a hash of the units' names and of the texts that these were given, "" if unknown. `texts`:
-    those given, and those that systems wrote; a line a unit. An aggregate has neither: its runs have.
+    that exist. `verdicts`: metric of the headline -> (verdict, baseline). `samples`: a hash of the units' names and of
+    the texts that these were given, "" if unknown. `texts`: those given, and those that systems wrote; a line a unit.
+    An aggregate has neither: its runs have.
     """
 
     name: str
@@ -73,7 +74,6 @@ class Card:
     spoilt: Sequence[str]
     links: Sequence[tuple[str, str]]
     verdicts: Mapping[str, tuple[str, str]]
-    rank: tuple[str, str] | None
     samples: str
     texts: Sequence[tuple[str, ...]]
 
@@ -177,7 +177,6 @@ def read_card(out: Path, folder: Path) -> Card:
         spoilt=spoilt_files(folder, manifest),
         links=links(out, folder.name, manifest.report or folder.name),
         verdicts=_verdicts(folder / "comparison.csv", manifest, metrics),
-        rank=_rank(folder.parent, manifest),
         samples=_samples(given),
         texts=(_lines(given), _lines(wrote)),
     )
@@ -230,30 +229,15 @@ def _verdicts(
     """Metric -> (verdict, baseline): what the comparison, if there was one, said of the headline."""
     if not path.exists():
         return {}
-    frame = _read_csv(path, ["metric", "verdict", "baseline", "candidate"])
+    columns = ["metric", "verdict", "baseline", "candidate"]
+    with _whole(path):
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
     verdicts = {}
     of_candidate = frame[frame["candidate"] == manifest.condition]
     for row in of_candidate.itertuples(index=False):
         if row.metric in manifest.headline and row.metric not in metrics.blocked:
             verdicts[row.metric] = verdict_word(row.verdict), row.baseline
     return verdicts
-
-
-def _rank(results: Path, manifest: Manifest) -> tuple[str, str] | None:
-    """How a condition stands among those of its study, if these were ranked: beside the baseline's files."""
-    folder = results / f"{manifest.baseline}_aggregated"
-    path = folder / "ranks.csv"
-    if not path.exists():
-        return None
-    baseline = read_json(folder / "manifest.json", Manifest)
-    if baseline.members != manifest.members:
-        return None  # another study's
-    frame = _read_csv(path, ["condition", "rank_low", "rank_high", "group"])
-    of_condition = frame[frame["condition"] == manifest.condition]
-    for row in of_condition.itertuples(index=False):
-        bounds = dict.fromkeys(filter(None, (row.rank_low, row.rank_high)))
-        return "–".join(bounds), row.group
-    return None
 
 
 def links(
@@ -278,12 +262,6 @@ def read_json(path: Path, model: type[Model]) -> Model:
     """The file as `model`; NotComplete where there is none or it is something else."""
     with _whole(path):
         return model.model_validate_json(path.read_bytes())
-
-
-def _read_csv(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Some columns of a CSV file, as text; NotComplete where it is something else."""
-    with _whole(path):
-        return pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
 
 
 @contextmanager

@@ -194,17 +194,15 @@ def _groups(
     groups = []
     for dim, heading in ((False, label), (True, say(NO_VERDICT))):
         for group in by_scale(records, study.metrics, differences=True):
-            members = [row for row in group.rows if _is_undecided(row) == dim]
-            if not members:
-                continue
-            rows_shown = [_difference_row(study, row, group.scale) for row in members]
-            groups.append(replace(group, rows=rows_shown, label=heading, dim=dim))
-            heading = ""  # stands above the first of them only
+            members = []
+            for row in group.rows:
+                is_undecided = not row["primary"] and row["verdict"] in UNDECIDED
+                if is_undecided == dim:
+                    members.append(_difference_row(study, row, group.scale))
+            if members:
+                groups.append(replace(group, rows=members, label=heading, dim=dim))
+                heading = ""  # stands above the first of them only
     return groups
-
-
-def _is_undecided(row: Mapping[Any, Any]) -> bool:
-    return not row["primary"] and row["verdict"] in UNDECIDED
 
 
 def _difference_row(
@@ -231,7 +229,7 @@ def _difference_row(
         "interval": bounds,
         "p": _p(row),
         "verdict": say(verdict_text(row)),
-        "kind": _kind(row["verdict"]),
+        "kind": VERDICTS.get(row["verdict"], "info"),
     }
     if name in study.blocked:
         shown.update(dict.fromkeys(("strip", "difference", "interval", "p"), ""))
@@ -252,13 +250,6 @@ def _difference(
     bounds = interval(row, signed=True)
     text = f"{difference} {bounds}".strip()
     return difference, bounds, strip({**row, "value": row["delta"]}, scale, text, miss=miss)
-
-
-def _kind(verdict: str) -> str:
-    """The colour of a verdict."""
-    if verdict in UNDECIDED:
-        return "none"
-    return VERDICTS.get(verdict, "info")
 
 
 def _p(row: Mapping[Any, Any]) -> str:

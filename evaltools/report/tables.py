@@ -151,8 +151,6 @@ VERDICTS = {
     "worse": "error",
     "fail": "error",
     "look": "warning",
-    "too few": "warning",
-    "not measured": "warning",
 }
 """The colours of words; all others are of the kind "info"."""
 

@@ -133,12 +133,6 @@ def conflict_review(out: Path, conditions: Sequence[str] = ("no_memory", "with_m
         comparison(folder, conditions[0], conditions[1:])
 
 
-def ranked(out: Path) -> None:
-    """The ranks of both conditions, beside the files of the first."""
-    text = "condition,value,ci_low,ci_high,rank_low,rank_high,group\nwith_memory,.9,,,1,1,a\nno_memory,.8,,,1,2,ab\n"
-    (out / "results" / "no_memory_aggregated" / "ranks.csv").write_text(text, encoding="utf-8")
-
-
 def comparison(folder: Path, baseline: str, candidates: Sequence[str]) -> None:
     verdicts = ["better", "tied", "worse", "not measured"]
     lines = [

@@ -53,7 +53,6 @@ from .gallery_results import (
     data,
     first_edition,
     hostile,
-    ranked,
     report,
     result,
     rows,
@@ -159,15 +158,6 @@ def test_a_result_says_whether_anything_is_missing(
         notes=[Message(note) for note in notes],
     )
     assert trust_chip(card(tmp_path, "r")).text == status
-
-
-def test_a_rank_is_that_of_the_same_study(out: Path) -> None:
-    names = ("with_memory_aggregated", "no_memory_aggregated", "with_memory__seed1_proposed")
-    ranked(out)
-    assert [card(out, name).rank for name in names] == [("1", "a"), ("1–2", "ab"), None]
-    member = {"suite": "cr", "run": "with_memory__seed1_proposed", "inputs": [], "options": {}}
-    edit(out / "results" / "no_memory_aggregated" / "manifest.json", "members", [member])
-    assert card(out, "with_memory_aggregated").rank is None
 
 
 def test_only_the_headline_is_shown_in_its_order_and_null_stays_null(tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ from .gallery_results import (
     data,
     first_edition,
     hostile,
-    ranked,
     report,
     result,
     rows,
@@ -344,17 +343,6 @@ def test_names_that_every_object_has_are_names(open_page: Any, hostile_file: Pat
         )
         row(page, f"hostile {i}").locator("input").check()
     assert page.locator(".g-compare").count() == len(JS_NAMES)
-
-
-def test_ranks_stand_beside_the_verdict_where_conditions_were_ranked(
-    open_page: Any, page_file: Path, tmp_path: Path
-) -> None:
-    assert "rank " not in open_page(page_file).locator("main").inner_text()
-    conflict_review(tmp_path)
-    ranked(tmp_path)
-    page = open_page(build(tmp_path))
-    assert "rank 1, group a" in row(page, "with_memory_aggregated").inner_text()
-    assert "rank 1–2, group ab" in row(page, "no_memory_aggregated").inner_text()
 
 
 @pytest.mark.parametrize(
