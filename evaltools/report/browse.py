@@ -85,7 +85,8 @@ def browse(
     ways = []
     for view, members in zip(views, groups):
         order = view.ids(run, carried).index
-        ways.append(Marked(view.cards(run, carried.loc[order]), members, view.marks))
+        cards = view.cards(run, carried.loc[order])
+        ways.append(Marked(cards, members, view.marks))
     shown = samples(
         ways,
         views[0].layout,
@@ -120,15 +121,17 @@ def different_units(
     )
     differences = differing(changes)
     ids = differences[unit]
-    units = run.units.drop_duplicates(unit).set_index(unit).reindex(ids)
-    others = other.units.drop_duplicates(unit).set_index(unit).reindex(ids)
+    units = run.units.drop_duplicates(unit)
+    units = units.set_index(unit).reindex(ids)
+    others = other.units.drop_duplicates(unit)
+    others = others.set_index(unit).reindex(ids)
     for column in units.columns.intersection(others.columns):
-        if pd.api.types.is_numeric_dtype(units[column]):
+        mine, theirs = units[column], others[column]
+        if pd.api.types.is_numeric_dtype(mine):
             continue
-        mine, theirs = units[column].tolist(), others[column].tolist()
-        differences[column] = mine
-        if list(map(str, mine)) != list(map(str, theirs)):
-            differences[f"{column} (other)"] = theirs
+        differences[column] = mine.tolist()
+        if not mine.astype(str).equals(theirs.astype(str)):
+            differences[f"{column} (other)"] = theirs.tolist()
     return differences
 
 
@@ -197,7 +200,8 @@ def _changed(
     of_parts = ""
     for view in sample_views(study)[:1]:
         unit = study.suite.unit
-        changed = _by_card(view, changed, unit, _sides(study, candidate))
+        sides = _sides(study, candidate)
+        changed = _by_card(view, changed, unit, sides)
         part = view.layout.id
         if part != unit:
             plural = say(part + "s")
@@ -263,7 +267,11 @@ def _compared_layout(view: SampleView, sides: Sides) -> Layout:
     for condition, runs in sides.items():
         columns[condition] = condition
         if len(runs) > 1:
-            columns[condition] = say("{condition}, {n} seeds", condition=condition, n=len(runs))
+            columns[condition] = say(
+                "{condition}, {n} seeds",
+                condition=condition,
+                n=len(runs),
+            )
     return replace(
         layout,
         texts=texts,
@@ -283,7 +291,8 @@ def _compared_cards(
     ids = changed.index
     cards_of_runs = {}
     for run in chain.from_iterable(sides.values()):
-        units, run_ids = _units_with_cards(view, run, changed[run.suite.unit])
+        names = changed[run.suite.unit]
+        units, run_ids = _units_with_cards(view, run, names)
         cards = view.cards(run, units)
         cards_of_runs[run.name] = cards.set_index(run_ids.to_numpy())
     cards = pd.concat(list(cards_of_runs.values()))

@@ -33,7 +33,10 @@ SCALE = 2
 COLOURS = 64
 """Colours of a stored figure: it is half as large as with all of them, and looks the same."""
 
-MADE_BY = {"svg": ("Creator", "Date"), "pdf": ("Creator", "Producer", "CreationDate")}
+MADE_BY = {
+    "svg": ("Creator", "Date"),
+    "pdf": ("Creator", "Producer", "CreationDate"),
+}
 """What a saved figure would say of when and by what it was made."""
 
 
@@ -53,7 +56,10 @@ class Chart(Figure):
     def export(self, form: Literal["svg", "pdf"]) -> bytes:
         """The figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
         text = "".join(t.get_text() for t in self.findobj(Text))
-        metadata = {"Title": self.title, **dict.fromkeys(MADE_BY[form])}
+        metadata = {
+            "Title": self.title,
+            **dict.fromkeys(MADE_BY[form]),
+        }
         style = dict(figure_style())
         style["svg.fonttype"] = "none"
         # the glyphs of the shipped face are of PostScript's kind, which a Type 42 font cannot hold
@@ -82,8 +88,13 @@ class Chart(Figure):
     ) -> tuple[dict[str, str], dict[str, Any]]:
         if not self.drawn:
             return self.page()._repr_mimebundle_()
-        data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": repr(self)}
-        return data, {"image/png": {"width": round(self.get_figwidth() * 100), "alt": self.title}}
+        png = base64.b64encode(self.png()).decode("ascii")
+        about = {
+            "width": round(self.get_figwidth() * 100),
+            "alt": self.title,
+        }
+        data = {"image/png": png, "text/plain": repr(self)}
+        return data, {"image/png": about}
 
 
 def _with_glyphs(svg: str, text: str) -> str:

@@ -154,7 +154,12 @@ def _cropped(figure: Any) -> Any:
     from .chart import SCALE
 
     file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=100 * SCALE, bbox_inches="tight")
+    figure.savefig(
+        file,
+        format="png",
+        dpi=100 * SCALE,
+        bbox_inches="tight",
+    )
     return Image.open(file)
 
 
@@ -167,7 +172,13 @@ def lay_out(figure: Any) -> None:
         axes = figure.axes[0]
         title = axes.get_title("left")
         axes.set_title("", loc="left")
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        figure.suptitle(
+            title,
+            x=0.01,
+            ha="left",
+            fontsize=11,
+            fontweight="bold",
+        )
     # a colour bar has a place in the grid, which only the plainer layout keeps
     has_colour_bar = any(axes.get_label() == "<colorbar>" for axes in figure.axes)
     figure.set_layout_engine("tight" if has_colour_bar else "constrained")

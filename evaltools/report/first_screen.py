@@ -33,7 +33,8 @@ def title(
 ) -> HtmlTable:
     """The title of a page: small above it what kind of page it is and how much was scored, small in it the numbers."""
     colon = say("{finding}: {details}", finding="", details="")
-    return HtmlTable(macros().first(kind, size, finding, details, colon))
+    html = macros().first(kind, size, finding, details, colon)
+    return HtmlTable(html)
 
 
 # --- one run
@@ -160,7 +161,11 @@ def _kind(study: Study) -> list[str]:
     size = say("{n} runs", n=len(study.results))
     if study.seeded and len(seeds) == 1:
         n_seeds = seeds.pop()
-        size = say("{n} conditions × {seeds} seeds", n=n_conditions, seeds=n_seeds)
+        size = say(
+            "{n} conditions × {seeds} seeds",
+            n=n_conditions,
+            seeds=n_seeds,
+        )
         if n_conditions == 1:
             size = say("{n} seeds", n=n_seeds)
     return [say(study.suite.title), size, *_example(study.results)]

@@ -255,7 +255,12 @@ def metric_row(
     drawn = Markup("")
     if not is_blocked:
         text = f"{texts['value']} {texts['interval']}".rstrip()
-        drawn = strip(numbers, scales[name], text, n_units=estimate.n_units)
+        drawn = strip(
+            numbers,
+            scales[name],
+            text,
+            n_units=estimate.n_units,
+        )
     is_of_all = estimate.n_units in (None, bootstrap.n_units)
     return {
         **texts,
@@ -273,7 +278,11 @@ def verdict_chip(card: Card, metric: str) -> Chip | None:
         return None
     verdict, baseline = map(shown, card.verdicts[metric])
     kind = VERDICTS.get(verdict, "info")
-    return Chip(say(verdict), kind, say("against {what}", what=baseline))
+    return Chip(
+        say(verdict),
+        kind,
+        say("against {what}", what=baseline),
+    )
 
 
 def decision(card: Card) -> Chip | None:

@@ -65,7 +65,8 @@ def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
     blocked = estimates[is_blocked & estimates["value"].notna()]
     if not blocked.empty:
         rows = [_metric_row(shown, row, None) for row in blocked.to_dict("records")]
-        groups.append(Group(None, rows, say(LEVEL_WORDS["blocking"]), dim=True))
+        label = say(LEVEL_WORDS["blocking"])
+        groups.append(Group(None, rows, label, dim=True))
     level = _level(shown)
     heads = {
         "title": say("metric"),
@@ -91,6 +92,7 @@ def _metric_row(
     metric = shown.metric(estimate["metric"])
     texts = shown_estimate(estimate, shown.resampling, scale is None)
     text = f"{texts['value']} {texts['interval']}".strip()
+    drawn = strip(estimate, scale, text, n_units=estimate["n_units"])
     n_units = ""
     if texts["n"] != "N/A":
         n_units = f"n = {texts['n']}"
@@ -100,7 +102,7 @@ def _metric_row(
         "title": f"{texts['title']}\u00a0{texts['arrow']}".rstrip(),
         "about": say(metric.description),
         "primary": metric.name == shown.primary,
-        "strip": strip(estimate, scale, text, n_units=estimate["n_units"]),
+        "strip": drawn,
         "ratio": texts["ratio"] or n_units,
     }
 
@@ -120,7 +122,11 @@ def study_table(study: Study, which: str) -> HtmlTable:
     if which == "ranks":
         text = " ".join(study_sentences.ranking(study))
         return stack([words(text), table(study.rank())])
-    raise UsageError("no table {name}; there are {names}", name=repr(which), names=TABLES)
+    raise UsageError(
+        "no table {name}; there are {names}",
+        name=repr(which),
+        names=TABLES,
+    )
 
 
 def comparison(study: Study, rows: pd.DataFrame) -> HtmlTable:
@@ -150,19 +156,30 @@ def primary_differences(study: Study) -> HtmlTable:
     rows = study_tables.comparison(study, headline=False)
     rows = rows[rows["metric"] == study.primary]
     groups = []
-    for group in by_scale(_as_differences(rows), study.metrics, differences=True):
+    differences = _as_differences(rows)
+    for group in by_scale(differences, study.metrics, differences=True):
         shown = []
         for row in group.rows:
             texts = _difference_row(study, row, group.scale)
-            shown.append({**texts, "title": row["candidate"], "primary": False})
+            texts["title"] = row["candidate"]
+            texts["primary"] = False
+            shown.append(texts)
         groups.append(replace(group, rows=shown))
     title = titled(study.metric(study.primary).shown_title, "")
-    caption = say("“{title}” against {baseline}", title=title, baseline=study.baseline)
+    caption = say(
+        "“{title}” against {baseline}",
+        title=title,
+        baseline=study.baseline,
+    )
     heads = _heads(study, say("condition"), say("candidate"))
     return strip_table(groups, heads, rows, caption, fold_from=100)
 
 
-def _heads(study: Study, about: str, candidate: str) -> dict[str, str]:
+def _heads(
+    study: Study,
+    about: str,
+    candidate: str,
+) -> dict[str, str]:
     """The heads of a table of differences: of what a row is about, and of the candidates' values."""
     level = _level(study)
     return {
@@ -191,16 +208,19 @@ def _groups(
     """The rows of one candidate: the primary metric and what has a verdict, then the rest."""
     records = _as_differences(rows)
     records.sort(key=lambda row: not row["primary"])
+    scaled = by_scale(records, study.metrics, differences=True)
     groups = []
     for dim, heading in ((False, label), (True, say(NO_VERDICT))):
-        for group in by_scale(records, study.metrics, differences=True):
+        for group in scaled:
             members = []
             for row in group.rows:
                 is_undecided = not row["primary"] and row["verdict"] in UNDECIDED
                 if is_undecided == dim:
-                    members.append(_difference_row(study, row, group.scale))
+                    texts = _difference_row(study, row, group.scale)
+                    members.append(texts)
             if members:
-                groups.append(replace(group, rows=members, label=heading, dim=dim))
+                shown = replace(group, rows=members, label=heading, dim=dim)
+                groups.append(shown)
                 heading = ""  # stands above the first of them only
     return groups
 
@@ -249,7 +269,9 @@ def _difference(
     difference = number(row["delta"], signed=True)
     bounds = interval(row, signed=True)
     text = f"{difference} {bounds}".strip()
-    return difference, bounds, strip({**row, "value": row["delta"]}, scale, text, miss=miss)
+    estimate = {**row, "value": row["delta"]}
+    drawn = strip(estimate, scale, text, miss=miss)
+    return difference, bounds, drawn
 
 
 def _p(row: Mapping[Any, Any]) -> str:
@@ -270,7 +292,15 @@ def verdict_strip(study: Study, row: Mapping[Any, Any]) -> HtmlTable:
         lower, higher = higher, lower
     start, middle, end = scale.labels
     if row["better"] in ARROWS:
-        start = say("{end} {condition} better", end=start, condition=lower)
-        end = say("{condition} better {end}", end=end, condition=higher)
+        start = say(
+            "{end} {condition} better",
+            end=start,
+            condition=lower,
+        )
+        end = say(
+            "{condition} better {end}",
+            end=end,
+            condition=higher,
+        )
     _, _, drawn = _difference(row, scale, miss=reach)
     return HtmlTable(macros().verdict_strip(drawn, [start, middle, end]))

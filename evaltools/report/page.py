@@ -52,7 +52,8 @@ def render(
     for name, what in (beside or {}).items():
         links.setdefault(what, []).append(name)
     if links:
-        contents.append({"level": 2, "id": "downloads", "text": say("Downloads")})
+        downloads = {"level": 2, "id": "downloads", "text": say("Downloads")}
+        contents.append(downloads)
     return page(
         "report/page.html.j2",
         STYLES,
@@ -216,7 +217,11 @@ def _unique_ids(html: str) -> str:
         seen[name] += 1
         return match[0] if seen[name] == 1 else f' id="{name}--{seen[name]}"'
 
-    return re.sub(r' id="((?:sample|metric|group)-[^"]*)"', number, html)
+    return re.sub(
+        r' id="((?:sample|metric|group)-[^"]*)"',
+        number,
+        html,
+    )
 
 
 def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:

@@ -56,7 +56,11 @@ class RunPlots:
             names.append("paired")
         return names
 
-    def forest(self, *metrics: str, title: str = "Headline metrics") -> Any:
+    def forest(
+        self,
+        *metrics: str,
+        title: str = "Headline metrics",
+    ) -> Any:
         """Values with their intervals, a line a metric (default: the headline); groups of metrics can be named too.
 
         >>> import evaltools as et
@@ -92,7 +96,11 @@ class RunPlots:
                 metric=difference.name,
             )
         before, after = difference.subtrahend, difference.minuend
-        frame = pd.DataFrame({"before": run.unit_values(before), "after": run.unit_values(after)})
+        values = {
+            "before": run.unit_values(before),
+            "after": run.unit_values(after),
+        }
+        frame = pd.DataFrame(values)
         return paired(
             frame,
             title=say("Each unit before and after"),
@@ -162,14 +170,22 @@ class StudyPlots:
         several = len(study.conditions) > 1
         title = "Headline metrics by condition" if several else "Headline metrics"
         claim = self._claim() if study.seeded else say("claim: {claim}", claim=say(THIS_SYSTEM))
-        xlabel = say("{what}, {level} interval", what=what, level=study.resampling.percent)
+        xlabel = say(
+            "{what}, {level} interval",
+            what=what,
+            level=study.resampling.percent,
+        )
         return forest(
             _with_axes(study_tables.estimates(study), study, xlabel),
             title=title,
             claim=claim,
         )
 
-    def paired(self, metric: str | None = None, candidate: str | None = None) -> Any:
+    def paired(
+        self,
+        metric: str | None = None,
+        candidate: str | None = None,
+    ) -> Any:
         """Each unit's value under the baseline against that under a candidate, by default the first.
 
         `metric`: by default the primary one.
@@ -182,8 +198,9 @@ class StudyPlots:
         metric_title = _title(study, metric)
         over = say(", mean over seeds") if study.seeded else ""
         changes = study.changes(metric, name)
+        sides = {"baseline": "before", "candidate": "after"}
         return paired(
-            changes.rename(columns={"baseline": "before", "candidate": "after"}),
+            changes.rename(columns=sides),
             title=say(
                 "{metric} of each sample: {candidate} against {baseline}",
                 metric=metric_title,

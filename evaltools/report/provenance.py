@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -31,23 +31,29 @@ def signature_of_run(run: Run) -> str:
     return _as_line(_signature(run))
 
 
-def _signature(run: Run) -> dict[str, str]:
+def _signature(run: Run) -> dict[str, Any]:
     """The parts of the signature of a run, by their keys."""
-    parts = {"suite": run.suite.name, **run.options.signature()}
+    resampling = run.resampling
+    parts = {
+        "suite": run.suite.name,
+        **run.options.signature(),
+    }
     if "metrics" in run.policy:
         parts["metrics"] = run.policy["metrics"]
     parts["policy"] = run.policy["eval_policy_hash"]
     parts.update(_switched(run))
     if run.query:
         parts["where"] = run.query
-    parts["n"] = str(run.n_units)
-    parts["unit"] = run.suite.unit
-    asked = f"{run.resampling.method}{100 * run.resampling.confidence:g}"
-    parts["ci"] = _with_methods(asked, [run.estimates])
-    parts["resamples"] = str(run.resampling.n_resamples)
-    parts["seed"] = str(run.resampling.seed)
-    parts["version"] = __version__
-    return parts
+    asked = f"{resampling.method}{100 * resampling.confidence:g}"
+    return {
+        **parts,
+        "n": run.n_units,
+        "unit": run.suite.unit,
+        "ci": _with_methods(asked, [run.estimates]),
+        "resamples": resampling.n_resamples,
+        "seed": resampling.seed,
+        "version": __version__,
+    }
 
 
 def signature_of_study(study: Study) -> str:
@@ -58,11 +64,17 @@ def signature_of_study(study: Study) -> str:
     seeds: set[str] = set()
     for of_seed in study.conditions.values():
         seeds.update(of_seed)
-    parts.update({**study.options.signature(), **_switched(study)})
-    parts["n"] = str(len(study.unit_names))
-    parts["seeds"] = ",".join(sorted(seeds, key=natural))
-    parts["ci"] = _with_methods(study.resampling.percent, frames_of_study(study))
-    return _as_line(parts)
+    level = study.resampling.percent
+    return _as_line(
+        {
+            **parts,
+            **study.options.signature(),
+            **_switched(study),
+            "n": len(study.unit_names),
+            "seeds": ",".join(sorted(seeds, key=natural)),
+            "ci": _with_methods(level, frames_of_study(study)),
+        }
+    )
 
 
 def _switched(shown: Run | Study) -> dict[str, str]:
@@ -78,7 +90,7 @@ def _with_methods(asked: str, frames: Iterable[pd.DataFrame]) -> str:
     return ",".join([asked, *methods])
 
 
-def _as_line(parts: Mapping[str, str]) -> str:
+def _as_line(parts: Mapping[str, Any]) -> str:
     texts = [f"{key}:{value}" for key, value in parts.items()]
     return "|".join(texts)
 
@@ -120,7 +132,7 @@ def intervals_in_use(frames: Iterable[pd.DataFrame]) -> str:
 
 def provenance(run: Run) -> HtmlTable:
     """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""
-    rows = []
+    rows: list[tuple[str, str]] = []
     for entry in run.manifest.inputs:
         file = entry.path.rsplit("/", 1)[-1]
         size = say("{n:,} bytes", n=entry.bytes)

@@ -53,7 +53,10 @@ class Shown:
         self, include: Any = None, exclude: Any = None
     ) -> tuple[dict[str, str], dict[str, Any]]:
         piece = self.page()  # once for both
-        data = {"text/html": in_cell(piece.html), "text/plain": piece.text}
+        data = {
+            "text/html": in_cell(piece.html),
+            "text/plain": piece.text,
+        }
         return data, NOTHING if piece.is_nothing else {}
 
 
@@ -95,8 +98,10 @@ def table(df: pd.DataFrame, caption: str = "") -> HtmlTable:
             column_cells.append(_cell(text, is_numeric, value))
         cells.append(column_cells)
     rows = list(zip(*cells))
-    html = macros().table(list(zip(heads, numeric)), rows, len(df), caption)
-    return HtmlTable(html, text_table(shown.head(TEXT_ROWS), caption))
+    columns = list(zip(heads, numeric))
+    html = macros().table(columns, rows, len(df), caption)
+    text = text_table(shown.head(TEXT_ROWS), caption)
+    return HtmlTable(html, text)
 
 
 def _cell(
@@ -208,7 +213,8 @@ def folds(items: Iterable[tuple[str, Any]]) -> HtmlTable:
         piece = item.page()
         if not piece.is_nothing:
             text = f"{visible(name)}:\n\n{piece.text}"
-            shown.append(HtmlTable(macros().fold(name, piece.html, not shown), text))
+            html = macros().fold(name, piece.html, not shown)
+            shown.append(HtmlTable(html, text))
     return stack(shown)
 
 
@@ -217,4 +223,5 @@ def stack(items: Iterable[HtmlTable]) -> HtmlTable:
     pieces = [piece for piece in items if piece.html]
     html = Markup("").join(piece.html for piece in pieces)
     text = "\n\n".join(piece.text for piece in pieces)
-    return HtmlTable(html, text, is_nothing=all(piece.is_nothing for piece in pieces))
+    is_nothing = all(piece.is_nothing for piece in pieces)
+    return HtmlTable(html, text, is_nothing=is_nothing)
