@@ -34,7 +34,7 @@ _NEXT_WORD = re.compile(r"\s{0,2}[가-힣]{2}")
 ALIKE = 1 / 3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
 
-RESTATED = 1 / 2
+RESTATED = 2 / 5
 """Share of the words and figures of a part of a source that a clause has, if it says the same in other words."""
 
 FEWEST_SHARED = 5
@@ -54,6 +54,10 @@ class Clause:
     match: Place
     words: frozenset[str]
 
+    @property
+    def figures(self) -> frozenset[str]:
+        return frozenset(word for word in self.words if ":" in word)
+
     def likeness(self, other: Clause) -> float:
         """The share of the words and figures of the shorter clause that stand in both: 0..1."""
         shorter = min(len(self.words), len(other.words))
@@ -62,9 +66,11 @@ class Clause:
         return len(self.words & other.words) / shorter
 
     def restates(self, source: Clause) -> bool:
-        """Whether most of what a part of a source says stands in this clause."""
-        shared = len(self.words & source.words)
-        return shared >= max(FEWEST_SHARED, RESTATED * len(source.words))
+        """Whether most of what a part of a source says stands in this clause, or two figures that are all of its."""
+        shared = self.words & source.words
+        if len(source.figures) > 1 and source.figures <= shared:
+            return True
+        return len(shared) >= max(FEWEST_SHARED, RESTATED * len(source.words))
 
 
 def told(

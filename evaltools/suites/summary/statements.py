@@ -74,16 +74,18 @@ _DENIED = re.compile(
     rf"|{_PAY} ?대상(?:이|은)? 아|{_PAY}에서 ?[빠빼뺍뺀]"
 )
 _PAID = re.compile(
-    rf"{_PAY}(?:하|되|함|됨|합|됩|한다|된다|해|받|돼|\s?(?:가능|대상|>|[.,;\n]|$))|나옵|나온|나와|받습|받는|받을 수 있"
-    rf"|{_PAY}에 포함|(?:은|는|도) (?:됩|돼|된|됨)"
+    rf"{_PAY}(?:이|가|도)? ?(?:하|되|함|됨|합|됩|한다|된다|해|받|돼|\s?(?:가능|대상|>|[.,;\n]|$))"
+    rf"|나옵|나온|나와|받습|받는|받을 수 있|{_PAY}에 포함|(?:은|는|도) (?:됩|돼|된|됨)"
 )
 _ABSENT = re.compile(
     r"없(?:음|다|습|고|이|으며|으$|었|어요|[\s.,)]|$)|미적용|적용 ?안|불필요|무제한|(?<![0-9,.])0\s?[%원]"
 )
 """An item is told as not there: 면책기간 없음, 자기부담 0%."""
 
-_EVEN_IF = re.compile(r"(?:되어|하여|받아|돼|해)도\s")
-"""It says what else holds, not that something is paid: 면제되어도 보험료는 내야 함."""
+_CONDITION = re.compile(
+    r"(?:되어|하여|받아|돼|해)도\s|[가-힣]*지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))"
+)
+"""It says when something holds, not that it is paid: 면제되어도 보험료는 내야 함, 치료받지 않은 경우 보장."""
 
 CLAIM_WORDS = re.compile(
     rf"(?:{_PAY}|부지급|미지급|미보장|부담보|무효|기간|면책(?!금|기간)|면제|제외|대상|가능|불가|않|없|나오|나가|받|빠)[가-힣]*"
@@ -216,11 +218,12 @@ def claims(read: ReadText, number: int = 0) -> list[Statement]:
     Of a list that is said at its end: 등반, 글라이더 조종은 면책.
     """
     text = read.text
+    norm = _ASIDE.sub(lambda aside: " " * len(aside[0]), text.norm)
     result = []
     clause_start = 0
-    ends = [(match.start(), match.end(), match[0]) for match in STOP.finditer(text.norm)]
-    for clause_end, following, sign in [*ends, (len(text.norm), 0, "")]:
-        clause = text.norm[clause_start:clause_end]
+    ends = [(match.start(), match.end(), match[0]) for match in STOP.finditer(norm)]
+    for clause_end, following, sign in [*ends, (len(norm), 0, "")]:
+        clause = norm[clause_start:clause_end]
         sides = _claimed(clause)
         goes_on = sign in _OF_LISTS and len(clause) <= LONGEST_LIST
         if not sides and goes_on and clause.strip():
@@ -303,9 +306,10 @@ def payment(clause: str) -> str | None:
     >>> payment("치매는 보장하지 않음"), payment("치매도 보장됨"), payment("치매 안내")
     ('denied', 'paid', None)
     """
+    clause = _CONDITION.sub(" ", clause)
     if _DENIED.search(clause):
         return DENIED
-    return PAID if _PAID.search(_EVEN_IF.sub(" ", clause)) else None
+    return PAID if _PAID.search(clause) else None
 
 
 def syllable_pairs(text: str) -> frozenset[str]:

@@ -48,8 +48,8 @@ ALIKE = 0.6
 OTHER_ITEM = 0.55
 """A value is called misplaced where its item is so much more alike to that of another value of the sources."""
 
-SWAPPED = 0.2
-"""The same of two values that a summary states both, where neither fits better as it stands: the sum of both."""
+DOUBTED = 0.2
+"""The same of a value that a summary states twice, and of the sum of two that it may have swapped."""
 
 UNKNOWN = 1.0
 """Weight of a word of an item that no source has: as of one that stands around a single value."""
@@ -191,7 +191,8 @@ class Sources:
     def misplaced(self, statement: Statement, stated: Sequence[Statement]) -> Statement | None:
         """Another value of the kind that the source says of the item, where it does not say this one of it.
 
-        Where the summary states that other value too, the two must fit better the other way round.
+        Where the summary states this value twice, less tells that once it is of another item. Where it
+        states the other value too, the two must fit better the other way round.
         """
         same = self._same[statement.entity.key]
         if statement.entity.kind not in FIGURES or same[0].entity.support_only:
@@ -202,18 +203,19 @@ class Sources:
         for candidate in self.compared:
             if _is_alternative(statement, candidate):
                 alternatives[candidate.entity.key] = candidate
+        is_told_twice = sum(other.entity.key == statement.entity.key for other in stated) > 1
         best = None
         best_gain = 0.0
         for key, candidate in alternatives.items():
             gain = self._gain(statement, key)
-            needed = OTHER_ITEM
+            needed = DOUBTED if is_told_twice else OTHER_ITEM
             told = [other for other in stated if other.entity.key == key]
             if told:
                 gain_of_other = min(self._gain(other, statement.entity.key) for other in told)
                 if gain <= 0 or gain_of_other < 0:
                     continue
                 gain += gain_of_other
-                needed = SWAPPED
+                needed = DOUBTED
             if gain >= needed and gain > best_gain:
                 best = candidate
                 best_gain = gain

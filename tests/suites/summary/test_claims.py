@@ -61,3 +61,28 @@ def test_an_item_of_nothing_may_be_told_as_none() -> None:
     source = "1세대는 자기부담 0%, 4세대는 자기부담 30%입니다."
     found = score("1세대 실손은 자기부담 없음, 4세대는 30%", [source])["summary_accuracy"]
     assert found.evidence.get("look", []) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "source"),
+    [
+        (  # what is not so in a condition is not what is paid or not
+            "추가 치료 없으면 이후 보장.",
+            "추가 치료 없어도 이후 보장 불가.",
+            "추가 치료를 받지 않으신 경우 이후에는 보장합니다.",
+        ),
+        (  # an aside is part of the clause
+            "제품 손해와 리콜 비용은 보상되지 않음.",
+            "제품 손해와 리콜 비용도 보상됨.",
+            "제품의 손해와 리콜(회수) 비용은 보상하지 않습니다.",
+        ),
+        (
+            "등기 전에 전출하면 보상이 안 됩니다.",
+            "등기 전에 전출하셔도 보상이 됩니다.",
+            "등기가 되기 전에 전출하시면 보상이 안 됩니다.",
+        ),
+    ],
+)
+def test_what_is_paid_is_told_by_the_end_of_a_clause(right: str, wrong: str, source: str) -> None:
+    assert opposites(right, source) == []
+    assert opposites(wrong, source)

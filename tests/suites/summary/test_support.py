@@ -268,6 +268,12 @@ def test_a_single_digit_without_unit_supports_nothing() -> None:
     assert evidence("특약 5만원", "특약은 5, 한도는 30만원")["unsupported"]
 
 
+def test_a_value_that_is_told_twice_is_held_more_strictly_against_its_items() -> None:
+    source = "운송 중 손해 1사고당 1억원 / 냉동기 고장 손해 1사고당 3,000만원 / 상하차 2,000만원"
+    assert whys("운송 중 사고당 1억, 냉동기 고장 1억", source) == [ITEM]
+    assert whys("운송 중 사고당 1억, 냉동기 고장 3천만", source) == []
+
+
 def test_a_condition_word_is_supported_by_a_sign_of_its_tag() -> None:
     assert not evidence("유사암 제외", "3천만원이고 유사암은 안 들어가 있어요.")["unsupported"]
     (word,) = evidence("유사암 제외", "3천만원이고 유사암도 들어가 있어요.")["unsupported"]
