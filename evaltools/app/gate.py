@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from xml.etree import ElementTree
 
 import pandas as pd
 
@@ -22,13 +23,14 @@ from ..core.results import METRICS, StoredMetrics, read_manifest, spoilt_files
 from ..report.decision import judge, read_decision
 from ..report.evaluate import load
 from ..report.make_study import compare
+from ..report.markdown import markdown, markdown_table
 from ..report.sentences import verdict_text
 from ..report.study import Study
 from ..report.study_files import result_folders
 from ..report.tables import verdict_line
 from ..report.text import visible
 from ..stats.intervals import MIN_UNITS
-from .options import Bound, parse_bound, parse_margins
+from .options import Bound, parse_bound
 
 SIGNS = {"min": ">=", "max": "<="}
 
@@ -60,22 +62,19 @@ def gate(
     maxima: Sequence[str],
     use: str,
     baseline: Path | None = None,
-    margins: Sequence[str] = (),
+    margins: Mapping[str, float] = {},
     decision: Path | None = None,
     junit_file: Path | None = None,
     summary_file: Path | None = None,
     strict: bool = False,
 ) -> list[Checked]:
-    """What a result says to all that is asked of it, bounds and margins given as NAME=X; the files are written.
+    """What a result says to all that is asked of it, bounds given as NAME=X; the files are written.
 
     UsageError and InputError before anything is written.
     """
-    from .gate_files import as_junit, as_markdown
-
     bounds = [parse_bound(text, "min") for text in minima]
     bounds += [parse_bound(text, "max") for text in maxima]
-    allowed = parse_margins(margins)
-    if allowed and baseline is None:
+    if margins and baseline is None:
         raise UsageError(
             "--margin says how much worse than a baseline a metric may be: give --baseline RESULT"
         )
@@ -92,7 +91,7 @@ def gate(
     if baseline is not None and decision is not None:
         rows += check_decision(result, baseline, decision)
     elif baseline is not None:
-        rows += check_baseline(result, baseline, allowed)
+        rows += check_baseline(result, baseline, margins)
     if strict or not rows:
         rows += check_verdicts(result, content, strict)
     name = content.run or str(result)
@@ -316,3 +315,50 @@ def _against(row: Mapping[Any, Any], margin: float | None) -> Checked:
     number = say("no interval") if pd.isna(bound) else f"{bound:+.4f}"
     reason = f"{change}: {end} {number} {SIGNS[kind]} {limit:+g} ({title})"
     return Checked(name, is_shown and _keeps(bound, kind, limit), reason)
+
+
+# --- files for a CI job
+
+
+def as_junit(rows: Sequence[Checked], result: str) -> str:
+    """The rows as JUnit XML: a testsuite with a testcase each, `failure` where it does not hold."""
+    words = [row.word for row in rows]
+    tags = {"SKIP": "skipped", "FAIL": "failure"}
+    suite = ElementTree.Element(
+        "testsuite",
+        name="evaltools gate",
+        tests=str(len(rows)),
+        failures=str(words.count("FAIL")),
+        skipped=str(words.count("SKIP")),
+    )
+    for row in rows:
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=visible(result),
+            name=visible(row.name),
+        )
+        if row.word in tags:
+            reason = visible(row.reason)
+            ElementTree.SubElement(case, tags[row.word], message=reason)
+    ElementTree.indent(suite)
+    content = ElementTree.tostring(suite, "utf-8", xml_declaration=True)
+    return content.decode() + "\n"
+
+
+def as_markdown(rows: Sequence[Checked], result: str) -> str:
+    """The rows as Markdown, for the summary of a job: how it ended, and a table."""
+    failed = [row for row in rows if row.word == "FAIL"]
+    name = markdown(result)
+    head = say("Gate met: {result}", result=name)
+    if failed:
+        head = say(
+            "Gate {n} of {total} not met: {result}",
+            n=len(failed),
+            total=len(rows),
+            result=name,
+        )
+    cells = [(row.word, row.name, row.reason) for row in rows]
+    heads = ["", say("metric"), say("why")]
+    table = markdown_table(pd.DataFrame(cells, columns=heads))
+    return f"### {head}\n\n{table}"

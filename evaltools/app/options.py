@@ -142,10 +142,49 @@ primary_option = click.option(
     help="The metric that is tested alone (default: the suite's own).",
 )
 
+
+Bound = tuple[str, str, float]
+"""Metric, the option that limits it ("min"), and the limit."""
+
+
+def parse_bound(text: str, option: str) -> Bound:
+    """(name, option, number) from "NAME=X"; UsageError for anything else."""
+    name, sign, number = text.rpartition("=")
+    try:
+        limit = float(number)
+    except ValueError:
+        limit = math.nan
+    if not name or not sign or not math.isfinite(limit):
+        raise UsageError(
+            "--{option} {text}: expected NAME=X with a finite number X",
+            option=option,
+            text=repr(text),
+        )
+    return name.strip(), option, limit
+
+
+def parse_margins(
+    context: click.Context,
+    option: click.Parameter,
+    texts: Sequence[str],
+) -> dict[str, float]:
+    """Metric -> margin, from "NAME=X" each; UsageError for anything else, and for a metric that comes twice."""
+    margins = {}
+    for text in texts:
+        name, _, margin = parse_bound(text, "margin")
+        if name in margins:
+            raise UsageError("--margin: a metric can have one margin only")
+        if margin < 0:
+            raise UsageError("--margin {name}: expected a number of 0 or more", name=name)
+        margins[name] = margin
+    return margins
+
+
 margin_option = click.option(
     "--margin",
     multiple=True,
     metavar="NAME=X",
+    callback=parse_margins,
     help="Largest difference of a metric, in its own unit, that does not matter: equivalence is tested.",
 )
 
@@ -176,19 +215,19 @@ suite_file_option = click.option(
 )
 
 
-def suite_options(model: Any, names: Sequence[str]) -> Decorator:
+def suite_options(model: Any, names: Sequence[str]) -> list[click.Parameter]:
     """An option for each of these fields of a suite's options: its description, type and default."""
-    return together(*[_suite_option(name, model.model_fields[name]) for name in names])
+    return [_suite_option(name, model.model_fields[name]) for name in names]
 
 
-def _suite_option(name: str, field: FieldInfo) -> Decorator:
+def _suite_option(name: str, field: FieldInfo) -> click.Option:
     value_type, multiple = _value_type(field.annotation)
     flag = f"--{name.replace('_', '-')}"
     text = field.description or ""
     if value_type is bool:
-        return click.option(flag, is_flag=True, default=field.default, help=text)
-    return click.option(
-        flag,
+        return click.Option([flag], is_flag=True, default=field.default, help=text)
+    return click.Option(
+        [flag],
         multiple=multiple,
         type=_click_type(value_type),
         default=field.default,
@@ -212,39 +251,6 @@ def _click_type(value_type: Any) -> Any:
     if get_origin(value_type) is Literal:
         return click.Choice(list(get_args(value_type)))
     return PATH if value_type is Path else value_type
-
-
-Bound = tuple[str, str, float]
-"""Metric, "min" or "max", and the limit."""
-
-
-def parse_bound(text: str, option: str) -> Bound:
-    """(name, option, number) from "NAME=X"; UsageError for anything else."""
-    name, sign, number = text.rpartition("=")
-    try:
-        limit = float(number)
-    except ValueError:
-        limit = math.nan
-    if not name or not sign or not math.isfinite(limit):
-        raise UsageError(
-            "--{option} {text}: expected NAME=X with a finite number X",
-            option=option,
-            text=repr(text),
-        )
-    return name.strip(), option, limit
-
-
-def parse_margins(texts: Sequence[str]) -> dict[str, float]:
-    """Metric -> margin, from "NAME=X" each; UsageError for anything else, and for a metric that comes twice."""
-    margins = {}
-    for text in texts:
-        name, _, margin = parse_bound(text, "margin")
-        if name in margins:
-            raise UsageError("--margin: a metric can have one margin only")
-        if margin < 0:
-            raise UsageError("--margin {name}: expected a number of 0 or more", name=name)
-        margins[name] = margin
-    return margins
 
 
 def whole_numbers(

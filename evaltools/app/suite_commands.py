@@ -51,6 +51,10 @@ class SuiteGroup(click.Group):
             formatter.write_dl(rows)
 
 
+SUITE_OPTIONS = f"{__name__}.suite_options"
+"""Where the context of a `RunsCommand` holds the options of its suite."""
+
+
 class RunsCommand(click.Command):
     """A command that takes the options of the suite that its runs belong to.
 
@@ -67,16 +71,21 @@ class RunsCommand(click.Command):
         super().__init__(*arguments, **attributes)
         self.costly = costly
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Its own, and the options of the suite once that is known."""
+        return [*super().get_params(ctx), *ctx.meta.get(SUITE_OPTIONS, [])]
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         suite = self._suite_of(ctx, args)
-        params = self.params
-        try:
-            self.params = [*params, *self._options_of(suite)]
-            return super().parse_args(ctx, args)
-        finally:
-            self.params = params
-            if "suite" in ctx.params:
-                ctx.params["suite"] = suite
+        if suite is not None:
+            names = suite.options.costly if self.costly else suite.options.settable()
+            taken = [param.name for param in self.params]
+            names = [name for name in names if name not in taken]
+            ctx.meta[SUITE_OPTIONS] = suite_options(suite.options, names)
+        rest = super().parse_args(ctx, args)
+        if "suite" in ctx.params:
+            ctx.params["suite"] = suite
+        return rest
 
     def _suite_of(self, ctx: click.Context, args: list[str]) -> Any:
         """The suite that --suite names, or that the first of the arguments which is a run belongs to."""
@@ -96,17 +105,3 @@ class RunsCommand(click.Command):
             with suppress(UsageError, OSError, ValueError):
                 return suite_of_run(find_runs(text)[0])
         return None
-
-    def _options_of(self, suite: Any) -> list[click.Parameter]:
-        if suite is None:
-            return []
-        names = suite.options.costly if self.costly else suite.options.settable()
-        taken = {param.name for param in self.params}
-        names = [name for name in names if name not in taken]
-
-        @click.command()
-        @suite_options(suite.options, names)
-        def command() -> None:
-            """Carries the options."""
-
-        return command.params

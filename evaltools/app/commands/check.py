@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH, Decorator, lang_option
+from ...core.commands import PATH, lang_option
 from ...core.errors import BAD_INPUT, InputError, Problems
 from ...core.terminal import echo
 from ..options import suite_file_option, suite_options
@@ -40,11 +40,10 @@ def _check_command(
     name: str,
     text: str,
     check_file: CheckFile,
-    options: Decorator = lambda command: command,
+    options: Sequence[click.Parameter] = (),
 ) -> click.Command:
-    @click.command(name, help=text)
+    @click.command(name, params=list(options), help=text)
     @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
-    @options
     @lang_option
     def command(files: Sequence[Path], **values: Any) -> None:
         problems = Problems("skip")

@@ -11,7 +11,6 @@ from ...core.terminal import echo
 from ..options import (
     decision_option,
     margin_option,
-    parse_margins,
     primary_option,
     study_options,
     suite_file_option,
@@ -34,7 +33,6 @@ from ..suite_commands import RunsCommand
 def compare(
     baseline: str,
     candidate: str,
-    margin: tuple[str, ...],
     **values: Any,
 ) -> None:
     """Is B better than A? Two runs, or two sets of seeds, in pairs.
@@ -44,4 +42,4 @@ def compare(
     """
     from ..compare import compare_command
 
-    echo(compare_command(baseline, candidate, margin=parse_margins(margin), **values))
+    echo(compare_command(baseline, candidate, **values))

@@ -11,7 +11,7 @@ import click
 from ...core.commands import PATH, lang_option
 from ...core.errors import GATE_NOT_MET
 from ...core.terminal import echo
-from ..options import decision_option
+from ..options import decision_option, parse_margins
 
 
 @click.command()
@@ -47,6 +47,7 @@ from ..options import decision_option
     "--margin",
     "margins",
     multiple=True,
+    callback=parse_margins,
     metavar="NAME=X",
     help="With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval.",
 )

@@ -11,7 +11,6 @@ from ..options import (
     batch_options,
     margin_option,
     paper_option,
-    parse_margins,
     primary_option,
     suite_file_option,
     suite_option,
@@ -22,9 +21,10 @@ from ..suite_commands import RunsCommand, SuiteGroup
 
 class ReportGroup(SuiteGroup):
     def make(self, suite: Any) -> click.Command:
-        @click.command(suite.name, help=f"Report runs of {suite.title}.")
+        options = suite_options(suite.options, suite.options.settable())
+
+        @click.command(suite.name, params=options, help=f"Report runs of {suite.title}.")
         @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
-        @suite_options(suite.options, suite.options.settable())
         @batch_options
         @paper_option
         def command(runs: tuple[str, ...], **values: Any) -> None:
@@ -62,7 +62,7 @@ def seeds(
     suite: Any,
     baseline: str | None,
     primary: str | None,
-    margin: tuple[str, ...],
+    margin: dict[str, float],
     **values: Any,
 ) -> None:
     """Means over seeds, and conditions compared (any suite).
@@ -74,9 +74,8 @@ def seeds(
     from ...report.run_groups import suite_of_run
     from ..batch import make_batch
 
-    margins = parse_margins(margin)
     if suite is None:
         suite = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
     batch, of_suite = make_batch(suite, values)
-    batch.report_seeds(suite, runs, of_suite, baseline=baseline, primary=primary, margin=margins)
+    batch.report_seeds(suite, runs, of_suite, baseline=baseline, primary=primary, margin=margin)
     sys.exit(batch.end())

@@ -15,9 +15,10 @@ from ..suite_commands import SuiteGroup
 
 class ScoreGroup(SuiteGroup):
     def make(self, suite: Any) -> click.Command:
-        @click.command(suite.name, help=f"Score runs of {suite.title}.")
+        options = suite_options(suite.options, suite.options.settable())
+
+        @click.command(suite.name, params=options, help=f"Score runs of {suite.title}.")
         @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
-        @suite_options(suite.options, suite.options.settable())
         @batch_options
         @click.option(
             "--flat",
