@@ -31,18 +31,19 @@ from .inputs import expand_runs, find_inputs
 from .scoring import Scored, score_run
 from .settings import Settings
 
-Options = Mapping[str, Any]
-
 
 @dataclass
 class Batch:
     """The runs of one command: the reports that are to be made of them, and what became of each.
 
-    `reports`: the jobs by title. `done`, `skipped`, `bad_input`, `failed`: names of runs and reports. `new_folders`:
-    the results folders that were not there before. `lines`: what the terminal says at the end.
+    `suite`, `options`: of these runs, with the options of the suite. `reports`: the jobs by title. `done`, `skipped`,
+    `bad_input`, `failed`: names of runs and reports. `new_folders`: the results folders that were not there before.
+    `lines`: what the terminal says at the end.
     """
 
     settings: Settings
+    suite: Any = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     reports: dict[str, ReportJob] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -103,9 +104,7 @@ class Batch:
 
     def score(
         self,
-        suite: Suite,
         runs: Sequence[str],
-        options: Options,
         *,
         flat_file: Path | None = None,
         inspect_file: Path | None = None,
@@ -116,66 +115,50 @@ class Batch:
         for several runs then, and for a file that is an input.
         """
         files = [file for file in (flat_file, inspect_file) if file is not None]
-        name = self.settings.name
-        scored = self._score_runs(suite, runs, options, name=name, files=files)
+        scored = self._score_runs(runs, name=self.settings.name, files=files)
         self._show(scored)
         if files:
             for one in scored:
                 write_exports(load(one.folder), flat_file=flat_file, inspect_file=inspect_file)
 
-    def report(
-        self,
-        suite: Suite,
-        runs: Sequence[str],
-        options: Options,
-    ) -> None:
+    def report(self, runs: Sequence[str]) -> None:
         """Score every run, and plan its report, or one report of all where the suite sees its runs together."""
+        suite = self.suite
         is_together = suite.together and len(runs) > 1
         name = None if is_together else self.settings.name  # else it names the report
-        scored = self._score_runs(suite, runs, options, name=name, stored=suite.together)
+        scored = self._score_runs(runs, name=name, stored=suite.together)
         if len(scored) > 1 and suite.together:
             try:
-                self._report_study(suite, suite.notebook, scored, options, baseline=scored[0].name)
+                self._report_study(suite.notebook, scored, baseline=scored[0].name)
             except NothingPaired as e:
-                self._report_each(suite, scored, options)
+                self._report_each(scored)
                 self.lines += ["", say("Not compared: {reason}", reason=e.args[0])]
         elif len(scored) > 1 and suite.runs is not None:
-            primary = options.get("primary")
-            self._report_study(suite, suite.study_notebook, scored, options, primary=primary)
+            primary = self.options.get("primary")
+            self._report_study(suite.study_notebook, scored, primary=primary)
         else:
-            self._report_each(suite, scored, options)
+            self._report_each(scored)
 
-    def _report_each(
-        self,
-        suite: Suite,
-        scored: Sequence[Scored],
-        options: Options,
-    ) -> None:
+    def _report_each(self, scored: Sequence[Scored]) -> None:
         """Plan a report of every run by itself."""
         self._show(scored)
         for one in scored:
             title = one.name
             if len(scored) == 1 and self.settings.name:
                 title = self.settings.name
-            self.reports[title] = self._report_job(suite, suite.notebook, title, [one], options)
+            self.reports[title] = self._report_job(self.suite.notebook, title, [one])
 
-    def report_seeds(
-        self,
-        suite: Suite,
-        runs: Sequence[str],
-        options: Options,
-        **declared: Any,
-    ) -> None:
+    def report_seeds(self, runs: Sequence[str], **declared: Any) -> None:
         """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
 
         `declared`: baseline, primary and margin as `study` takes them.
         """
         runs = expand_runs(runs)
-        scored = self._score_runs(suite, runs, options, seeds=True, stored=True)
+        scored = self._score_runs(runs, seeds=True, stored=True)
         if not self.status:
             scored.sort(key=lambda one: natural(one.path))
-            notebook = suite.study_notebook
-            self._report_study(suite, notebook, scored, options, is_named=True, **declared)
+            notebook = self.suite.study_notebook
+            self._report_study(notebook, scored, is_named=True, **declared)
 
     def end(self) -> int:
         """Make the planned reports that are not there yet, rebuild the gallery, say what became of it all."""
@@ -190,19 +173,19 @@ class Batch:
 
     # --- steps
 
-    def _score_runs(
-        self,
-        suite: Suite,
-        paths: Sequence[str],
-        options: Options,
-        **how: Any,
-    ) -> list[Scored]:
+    def _score_runs(self, paths: Sequence[str], **how: Any) -> list[Scored]:
         """Score the runs at these paths; `how`: the keywords of `find_inputs`."""
-        settings = self.settings
+        settings, suite, options = self.settings, self.suite, self.options
         out = settings.out
         require_out(out)
         replaceable(out)
-        inputs, errors = find_inputs(suite, paths, settings, options, **how)
+        inputs, errors = find_inputs(
+            suite,
+            paths,
+            settings,
+            options,
+            **how,
+        )
         for error in errors:
             self.fail(error.problems[0].file, error)
         remove_leftovers(out)
@@ -212,7 +195,14 @@ class Batch:
             of_run, of_runs = of_runs, of_run
         tasks = {}
         for one in inputs:
-            tasks[one.name] = (suite.name, suite.file, one, settings, options, of_run)
+            tasks[one.name] = (
+                suite.name,
+                suite.file,
+                one,
+                settings,
+                options,
+                of_run,
+            )
         new_folders = {one.folder for one in inputs if not one.folder.exists()}
         results = self.run_all(score_run, tasks, of_runs, "" if is_single else "scoring")
         scored: list[Scored] = [results[name] for name in tasks if name in results]
@@ -222,10 +212,8 @@ class Batch:
 
     def _report_study(
         self,
-        suite: Suite,
         notebook: str | Path,
         scored: Sequence[Scored],
-        options: Options,
         *,
         is_named: bool = False,
         **declared: Any,
@@ -237,10 +225,15 @@ class Batch:
         """
         name, out = self.settings.name, self.settings.out
         try:
-            made = study([one.folder for one in scored], name=name, out=out, **declared)
+            made = study(
+                [one.folder for one in scored],
+                name=name,
+                out=out,
+                **declared,
+            )
         except UsageError as e:
             # systems of which no pair can be compared are reported each by itself
-            if not (suite.together and isinstance(e, NothingPaired)):
+            if not (self.suite.together and isinstance(e, NothingPaired)):
                 self._remove_new_folders()
             raise
         except (InputError, OSError) as e:
@@ -248,23 +241,19 @@ class Batch:
             return
         lines = study_sentences.outcomes(made)
         self.lines += ["", made.name, *lines]
-        self.reports[made.name] = self._report_job(
-            suite, notebook, made.name, scored, options, made
-        )
+        self.reports[made.name] = self._report_job(notebook, made.name, scored, made)
         if is_named:
             self.done.append(made.name)
 
     def _report_job(
         self,
-        suite: Suite,
         notebook: str | Path,
         title: str,
         scored: Sequence[Scored],
-        options: Options,
         study: Study | None = None,
     ) -> ReportJob:
         """The report of a run that is scored, or of several as a study: its paper is made from that."""
-        settings = self.settings
+        settings, suite = self.settings, self.suite
         folders = [str(one.folder) for one in scored]
         paths = list(dict.fromkeys(one.path for one in scored))
         inputs: dict[str, Any] = {"runs": paths, "scored": folders}
@@ -277,8 +266,14 @@ class Batch:
             paper = scored[0].folder
         if study is None and not suite.together:  # a notebook of one run
             inputs = {"run": paths[0], "scored": folders[0]}
-        of_suite = {name: value for name, value in options.items() if name not in inputs}
-        values = {**of_suite, "suite": suite.name, "options": of_suite, **inputs, **vars(settings)}
+        options = {name: value for name, value in self.options.items() if name not in inputs}
+        values = {
+            **options,
+            "suite": suite.name,
+            "options": options,
+            **inputs,
+            **vars(settings),
+        }
         named = parameters_of(notebook)
         parameters = {name: value for name, value in values.items() if name in named}
         return ReportJob(
@@ -337,19 +332,21 @@ class Batch:
         counts = [say("{n} done", n=len(self.done))]
         if self.skipped:
             counts.append(say("{n} reports already current", n=len(self.skipped)))
-        if self.bad_input:
-            names = sorted(self.bad_input)
-            counts.append(say("{n} with bad input ({names})", n=len(names), names=names))
-        if self.failed:
-            names = sorted(self.failed)
-            counts.append(say("{n} failed ({names})", n=len(names), names=names))
+        lost = {
+            "{n} with bad input ({names})": self.bad_input,
+            "{n} failed ({names})": self.failed,
+        }
+        for text, names in lost.items():
+            if names:
+                counts.append(say(text, n=len(names), names=sorted(names)))
         return counts
 
 
-def make_batch(suite: Suite, values: Mapping[str, Any]) -> tuple[Batch, dict[str, Any]]:
-    """The batch of a command, and the options of its suite, of the values that were given for both."""
-    options = dict(values)
-    settings = {
-        name: options.pop(name) for name in values if name not in suite.options.model_fields
-    }
-    return Batch(Settings(**settings)), options
+def make_batch(suite: Suite, values: Mapping[str, Any]) -> Batch:
+    """The batch of a command whose values are options of the suite, and fields of `Settings`."""
+    settings = dict(values)
+    options = {}
+    for name in suite.options.settable():
+        if name in settings:
+            options[name] = settings.pop(name)
+    return Batch(Settings(**settings), suite, options)

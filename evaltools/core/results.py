@@ -175,7 +175,14 @@ def _read_files(
     if suite.unit not in units:
         raise ValueError(f"{UNITS} has no column {suite.unit!r}")
     checks = tuple(stored.checks or ())
-    return StoredResult(suite, options, units, from_public(frame), manifest, checks)
+    return StoredResult(
+        suite,
+        options,
+        units,
+        from_public(frame),
+        manifest,
+        checks,
+    )
 
 
 class _Stored(BaseModel):

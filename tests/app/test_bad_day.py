@@ -278,8 +278,8 @@ def test_a_full_disk_leaves_the_old_result(run: Path, tmp_path: Path) -> None:
 def test_the_common_prefix_of_runs_stands_for_them_wherever_runs_are_put_together(
     tmp_path: Path,
 ) -> None:
-    batch = Batch(Settings(out=tmp_path, n_resamples=100, quiet=True))
-    batch.report_seeds(get_suite("cr"), ["example:cr/no_memory", "example:cr/with_memory"], {})
+    batch = Batch(Settings(out=tmp_path, n_resamples=100, quiet=True), get_suite("cr"))
+    batch.report_seeds(["example:cr/no_memory", "example:cr/with_memory"])
     assert len(list((tmp_path / "results").glob("*_memory__seed?_proposed"))) == 6
     assert (tmp_path / "results" / "no_memory_aggregated" / "comparison.csv").is_file()
 

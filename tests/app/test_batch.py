@@ -41,15 +41,15 @@ CR = get_suite("cr")
 
 
 def _scored(runs: list[str], settings: Settings, options: dict[str, Any]) -> Batch:
-    batch = Batch(settings)
-    batch.score(CR, runs, options)
+    batch = Batch(settings, CR, options)
+    batch.score(runs)
     batch.end()
     return batch
 
 
 def _reported(runs: list[str], settings: Settings, options: dict[str, Any]) -> Batch:
-    batch = Batch(settings)
-    batch.report(CR, runs, options)
+    batch = Batch(settings, CR, options)
+    batch.report(runs)
     batch.end()
     return batch
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -33,6 +34,8 @@ def demo(
         suite = get_suite(entry["suite"])
         # as the commands give them, of which the reports are the same
         options = {name: getattr(suite.options(), name) for name in suite.options.settable()}
-        report = batch.report_seeds if entry["seeds"] else batch.report
-        report(suite, entry["runs"], options)
+        # what becomes of its runs is noted in the same lists
+        part = replace(batch, suite=suite, options=options)
+        report = part.report_seeds if entry["seeds"] else part.report
+        report(entry["runs"])
     sys.exit(batch.end())

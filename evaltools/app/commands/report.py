@@ -30,8 +30,8 @@ class ReportGroup(SuiteGroup):
         def command(runs: tuple[str, ...], **values: Any) -> None:
             from ..batch import make_batch
 
-            batch, of_suite = make_batch(suite, values)
-            batch.report(suite, runs, of_suite)
+            batch = make_batch(suite, values)
+            batch.report(runs)
             sys.exit(batch.end())
 
         return command
@@ -76,6 +76,6 @@ def seeds(
 
     if suite is None:
         suite = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
-    batch, of_suite = make_batch(suite, values)
-    batch.report_seeds(suite, runs, of_suite, baseline=baseline, primary=primary, margin=margin)
+    batch = make_batch(suite, values)
+    batch.report_seeds(runs, baseline=baseline, primary=primary, margin=margin)
     sys.exit(batch.end())

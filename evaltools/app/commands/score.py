@@ -40,8 +40,8 @@ class ScoreGroup(SuiteGroup):
         ) -> None:
             from ..batch import make_batch
 
-            batch, of_suite = make_batch(suite, values)
-            batch.score(suite, runs, of_suite, flat_file=flat_file, inspect_file=inspect_file)
+            batch = make_batch(suite, values)
+            batch.score(runs, flat_file=flat_file, inspect_file=inspect_file)
             sys.exit(batch.end())
 
         return command

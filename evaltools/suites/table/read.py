@@ -142,7 +142,13 @@ def _parquet_file(path: Path, problems: Problems) -> Any:
         if not _is_flat(column.type) or (is_time and is_number):
             text = "expected a text or a number a row, got {kind}"
             kind = str(column.type)[:80]
-            raise problems.fatal("wrong-columns", text, kind=kind, file=path, field=column.name)
+            raise problems.fatal(
+                "wrong-columns",
+                text,
+                kind=kind,
+                file=path,
+                field=column.name,
+            )
     return file
 
 
@@ -181,7 +187,13 @@ def _parquet_blocks(
             row += len(batch)
     except (pa.ArrowException, OSError) as error:
         text = "cannot be read: {reason}"
-        raise problems.fatal("bad-parquet", text, reason=str(error), file=path, line=row) from None
+        raise problems.fatal(
+            "bad-parquet",
+            text,
+            reason=str(error),
+            file=path,
+            line=row,
+        ) from None
 
 
 def _refuse_swollen(
@@ -192,7 +204,13 @@ def _refuse_swollen(
     """InputError for a parquet file that takes far more memory than disk."""
     if decoded > FILE_BYTES and decoded > MOST_TIMES * path.stat().st_size:
         size = FILE_BYTES >> 20
-        raise problems.fatal("file-too-large", SWOLLEN, size=size, times=MOST_TIMES, file=path)
+        raise problems.fatal(
+            "file-too-large",
+            SWOLLEN,
+            size=size,
+            times=MOST_TIMES,
+            file=path,
+        )
 
 
 def _declared_bytes(metadata: Any) -> int:

@@ -132,7 +132,13 @@ def _check_values(
             "high": f"{highs[row]:g}",
         }
         text = "{value} is not within {low} and {high}"
-        problems.error("out-of-bounds", text, **values, field=name, **where)
+        problems.error(
+            "out-of-bounds",
+            text,
+            **values,
+            field=name,
+            **where,
+        )
     return ~is_wrong
 
 
@@ -159,7 +165,13 @@ def _unit_columns(run: RunRows, problems: Problems) -> pd.DataFrame:
     for name in further:
         if name in TAKEN or name.startswith(("num_", "den_")):
             text = "the column {column} is left out: the units have a column of this name"
-            problems.warn("column-taken", text, column=name, file=run.path, field=name)
+            problems.warn(
+                "column-taken",
+                text,
+                column=name,
+                file=run.path,
+                field=name,
+            )
             continue
         values = by_unit[name].first()
         if run.path.suffix.lower() == ".csv":
