@@ -449,7 +449,7 @@ def test_interrupted_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) ->
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evaltools.core.evaluate.describe_inputs", interrupt)
+    monkeypatch.setattr("evaltools.report.evaluate.score_task", interrupt)
     done = call("score", "cr", f"example:cr/{RUN}", status=130)
     assert (
         done.output
