@@ -173,7 +173,7 @@ def _gold_rows(
 ) -> Iterator[dict[str, Any]]:
     is_labelled = False
     for sample in samples:
-        is_labelled = is_labelled or bool(sample.opinions)
+        is_labelled = is_labelled or bool(sample.tuples)
         yield {
             "uid": sample.id,
             "input_text": sample.text,

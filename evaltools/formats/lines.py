@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .rows import POLARITIES, Opinion, Sample, Unfit, chosen, literals, misshapen, tokens
+from .rows import POLARITIES, Sample, Unfit, chosen, literals, misshapen, opinion, tokens
 from .source import Records, Source
 
 ASTE_POLARITIES = {
@@ -53,7 +53,7 @@ def _read(
     source: Source,
     field: str,
     split: Callable[..., Any],
-    opinion_of: Callable[..., Opinion],
+    opinion_of: Callable[..., dict[str, Any]],
 ) -> Records:
     """Samples of lines: `split(line, field)` gives the sentence and items.
 
@@ -65,7 +65,7 @@ def _read(
         opinions = []
         for index, item in enumerate(items):
             opinions.append(opinion_of(text, item, f"{field}.{index}"))
-        return Sample(str(number), text, tuple(opinions))
+        return Sample(str(number), text, opinions)
 
     return source.rows(source.lines(), sample)
 
@@ -74,11 +74,11 @@ def _aste_opinion(
     text: str,
     triplet: Any,
     field: str,
-) -> Opinion:
+) -> dict[str, Any]:
     match triplet:
         case ([_, *_] as aspect, [*_], sentiment):
             term, span = tokens(text, aspect, field)
-            return Opinion("", term, chosen(sentiment, ASTE_POLARITIES, field), span)
+            return opinion("", term, chosen(sentiment, ASTE_POLARITIES, field), span)
     raise misshapen(triplet, "([aspect], [opinion], 'POS')", field)
 
 
@@ -86,7 +86,7 @@ def _asqp_opinion(
     text: str,
     quad: Any,
     field: str,
-) -> Opinion:
+) -> dict[str, Any]:
     match quad:
         case [term, ref, sentiment, str()]:
             return _tasd_opinion(text, [term, ref, sentiment], field)
@@ -97,11 +97,11 @@ def _tasd_opinion(
     _: str,
     triplet: Any,
     field: str,
-) -> Opinion:
+) -> dict[str, Any]:
     match triplet:
         case [str(term), str(ref), sentiment]:
             polarity = chosen(sentiment, POLARITIES, field)
-            return Opinion(ref, "" if term == "NULL" else term, polarity)
+            return opinion(ref, "" if term == "NULL" else term, polarity)
     raise misshapen(triplet, "['aspect', 'category', 'polarity']", field)
 
 
@@ -116,7 +116,7 @@ def _acos_opinion(
     text: str,
     quad: str,
     field: str,
-) -> Opinion:
+) -> dict[str, Any]:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
         raise misshapen(quad, "'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", field)
@@ -124,8 +124,8 @@ def _acos_opinion(
     ref = match["ref"]
     polarity = ACOS_POLARITIES[int(match["sentiment"])]
     if (start, end) == (-1, -1):
-        return Opinion(ref, "", polarity)
+        return opinion(ref, "", polarity)
     if not start < end <= len(text):  # checked before a range of that length is made
         raise Unfit(field, "expected a half open span of tokens", got=[start, end])
     term, span = tokens(text, range(start, end), field)
-    return Opinion(ref, term, polarity, span)
+    return opinion(ref, term, polarity, span)

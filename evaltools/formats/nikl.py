@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .rows import POLARITIES, Opinion, Row, Sample, chosen, misshapen
+from .rows import POLARITIES, Row, Sample, chosen, misshapen, opinion
 from .source import Records, Source
 
 
@@ -33,10 +33,10 @@ def _sample(number: int, line: Line) -> Sample:
         field = f"annotation.{index}"
         opinions.append(_opinion(item, field))
     id_ = number if line.id is None else line.id
-    return Sample(str(id_), line.sentence_form, tuple(opinions))
+    return Sample(str(id_), line.sentence_form, opinions)
 
 
-def _opinion(item: Any, field: str) -> Opinion:
+def _opinion(item: Any, field: str) -> dict[str, Any]:
     term = ""
     span = None
     match item:
@@ -54,4 +54,4 @@ def _opinion(item: Any, field: str) -> Opinion:
             shape = "[category, [term, start, end], polarity] or [category, polarity]"
             raise misshapen(item, shape, field)
     polarity = chosen(sentiment, POLARITIES, field)
-    return Opinion(ref, term, polarity, span)
+    return opinion(ref, term, polarity, span)

@@ -38,44 +38,37 @@ class Row(BaseModel):
     )
 
 
-class Opinion(NamedTuple):
-    """A tuple of aspect-based sentiment.
+def opinion(
+    ref: str,
+    term: str,
+    polarity: str,
+    span: tuple[int, int] | None = None,
+) -> dict[str, Any]:
+    """A tuple of Conflict Review. `term` is "" where it is implicit, `span` is (start, end) in characters.
 
-    `term` is "" where it is implicit, `span` is (start, end) in characters.
+    >>> opinion("FOOD#QUALITY", "", "negative")
+    {'aspect_ref': 'FOOD#QUALITY', 'aspect_term': '', 'polarity': 'negative'}
     """
-
-    ref: str
-    term: str
-    polarity: str
-    span: tuple[int, int] | None = None
+    row: dict[str, Any] = {
+        "aspect_ref": ref,
+        "aspect_term": term,
+        "polarity": polarity,
+    }
+    if span is not None:
+        row["span"] = {"start": span[0], "end": span[1]}
+    return row
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A text and its tuples.
+    """A text and its tuples (`opinion`).
 
     `id` is the format's own, else the 1-based number of the sample in its file.
     """
 
     id: str
     text: str
-    opinions: tuple[Opinion, ...]
-
-    @property
-    def tuples(self) -> list[dict[str, Any]]:
-        """The opinions as tuples of Conflict Review."""
-        tuples = []
-        for opinion in self.opinions:
-            row: dict[str, Any] = {
-                "aspect_ref": opinion.ref,
-                "aspect_term": opinion.term,
-                "polarity": opinion.polarity,
-            }
-            if opinion.span is not None:
-                start, end = opinion.span
-                row["span"] = {"start": start, "end": end}
-            tuples.append(row)
-        return tuples
+    tuples: list[dict[str, Any]]
 
 
 class Score(NamedTuple):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import IO
+from typing import IO, Any
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from ..core.language import Message
-from .rows import POLARITIES, Opinion, Sample, Unfit, but_got, chosen
+from .rows import POLARITIES, Sample, Unfit, but_got, chosen, opinion
 from .source import Records, Source
 
 SENTENCE_BYTES = 16 << 20
@@ -53,12 +53,12 @@ def _read(
         opinions = [_opinion(element) for element in record.iter(tag)]
         name = record.get("id") or record.get("rid")
         id_ = name or str(number)
-        return Sample(id_, " ".join(texts), tuple(opinions))
+        return Sample(id_, " ".join(texts), opinions)
 
     return source.rows(_records(source, root), sample)
 
 
-def _opinion(element: Element) -> Opinion:
+def _opinion(element: Element) -> dict[str, Any]:
     tag = element.tag
     fields = element.attrib
     sentiment = fields.get("polarity")
@@ -69,13 +69,13 @@ def _opinion(element: Element) -> Opinion:
     if term == "NULL" and not ref:
         raise Unfit(tag, "expected a term, target or category", got=sorted(fields))
     if term == "NULL":
-        return Opinion(ref, "", polarity)
+        return opinion(ref, "", polarity)
     try:
         span = int(fields["from"]), int(fields["to"])
     except (KeyError, ValueError):
         expected = "expected whole numbers from and to"
         raise Unfit(f"{tag}@from", expected, got=fields) from None
-    return Opinion(ref, term, polarity, span)
+    return opinion(ref, term, polarity, span)
 
 
 class _BoundedFile:

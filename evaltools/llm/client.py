@@ -72,20 +72,6 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Server:
-    """Whom to ask.
-
-    `base_url` None is that of OPENAI_BASE_URL, else the SDK's default server. `keys` are the
-    environment variables that may hold the key; it is read when the first request is sent, and kept
-    nowhere else. `concurrency` is the number of requests in flight at once.
-    """
-
-    base_url: str | None
-    keys: tuple[str, ...] = ("OPENAI_API_KEY",)
-    concurrency: int = 4
-
-
-@dataclass(frozen=True)
 class Answer:
     """A checked reply, or None and `error`: why there is none, a sentence.
 
@@ -162,16 +148,20 @@ def in_background(work: Coroutine[Any, Any, Result]) -> Result:
 class Client:
     """A connection to one server; an async context manager.
 
-    `cache`: the folder of replies, None for none; with `fresh` it is written only. `repairs`: how
-    often a reply that does not fit is asked for again. `spent` is kept up to date; `calls` are
-    those that were worked on, without those from the cache. Asking raises UsageError where the SDK
-    is missing.
+    `base_url` None is that of OPENAI_BASE_URL, else the SDK's default server. `keys` are the
+    environment variables that may hold the key; it is read when the first request is sent, and kept
+    nowhere else. `concurrency` is the number of requests in flight at once. `cache`: the folder of
+    replies, None for none; with `fresh` it is written only. `repairs`: how often a reply that does
+    not fit is asked for again. `spent` is kept up to date; `calls` are those that were worked on,
+    without those from the cache. Asking raises UsageError where the SDK is missing.
     """
 
-    server: Server
+    base_url: str | None
     cache: Path | None = None
     problems: Problems = field(default_factory=Problems)
     limits: Limits = field(default_factory=Limits)
+    keys: tuple[str, ...] = ("OPENAI_API_KEY",)
+    concurrency: int = 4
     repairs: int = 0
     fresh: bool = False
 
@@ -179,7 +169,7 @@ class Client:
         self.spent = Spent()
         self.calls: list[Call] = []
         self._asked: dict[str, asyncio.Task[Answer]] = {}
-        self._slots = asyncio.Semaphore(self.server.concurrency)
+        self._slots = asyncio.Semaphore(self.concurrency)
         self._first_is_done: asyncio.Event | None = None
         self._form = Form()
         self._form_works = False
@@ -206,7 +196,7 @@ class Client:
         A request that was asked before shares its answer, marked as cached. Without `send` the
         answer is the cache's, or none.
         """
-        key = request_hash(self.server.base_url, request)
+        key = request_hash(self.base_url, request)
         if key in self._asked:
             return replace(await self._asked[key], cached=True)
         exchange = Exchange(dict(request), model, Call(request=key))
@@ -343,8 +333,8 @@ class Client:
                 raise UsageError(
                     "asking a model needs more packages: pip install openai anyio tenacity"
                 ) from error
-            base_url = address_in_force(self.server.base_url)
-            self._key = read_key(self.server.keys, base_url)
+            base_url = address_in_force(self.base_url)
+            self._key = read_key(self.keys, base_url)
             self._connection = Connection(base_url, self._key, TIMEOUT)
         return await self._connection.post(body)
 

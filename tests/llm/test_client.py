@@ -22,7 +22,7 @@ from evaltools.llm import client as llm
 from evaltools.llm import transport
 from evaltools.llm.accounting import Call, Limits
 from evaltools.llm.address import is_plain_url
-from evaltools.llm.client import Answer, Client, Exchange, Server, in_background
+from evaltools.llm.client import Answer, Client, Exchange, in_background
 from evaltools.llm.failures import CallFailed, retry_after
 from evaltools.llm.replies import parse
 from evaltools.llm.requests import chat, strict_schema
@@ -78,7 +78,7 @@ def ask(
 
 def asked(url: str, *bodies: dict[str, Any], concurrency: int = 8, **settings: Any) -> list[Answer]:
     async def work() -> list[Answer]:
-        async with Client(Server(url, concurrency=concurrency), **settings) as client:
+        async with Client(url, concurrency=concurrency, **settings) as client:
             return list(await asyncio.gather(*(client.ask(b, Reply) for b in bodies)))
 
     return in_background(work())
@@ -136,7 +136,7 @@ def test_retry_after_takes_decimals_and_a_429_makes_the_others_wait() -> None:
     with ModelServer(script) as server:
 
         async def work() -> None:
-            async with Client(Server(server.url, concurrency=1)) as client:
+            async with Client(server.url, concurrency=1) as client:
                 await client.ask(body("a"), Reply)
                 refused = asyncio.ensure_future(client.ask(body("b"), Reply))
                 await asyncio.sleep(0.2)
@@ -570,7 +570,7 @@ def test_no_token_is_a_number_of_tokens() -> None:
 
 def test_a_client_counts_what_it_sent_and_what_it_did_not(tmp_path: Path) -> None:
     async def work(url: str, texts: str) -> tuple[int, int, int]:
-        async with Client(Server(url), cache=tmp_path) as client:
+        async with Client(url, cache=tmp_path) as client:
             for text in texts:
                 await client.ask(body(text), Reply)
             return client.spent.requests, client.spent.cached, client.spent.retries

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,23 +42,22 @@ NO_PROFILE = "no row has the profile {profile}; other profiles: {others}"
 
 @dataclass(frozen=True)
 class _Run:
-    """What all shards of a run share. `provenance`: what its scorecards say of the files that they come from."""
+    """What all shards of a run share.
+
+    `folder`: where scorecards are made of outputs, None for nowhere. `provenance`: what these say of the files that
+    they come from.
+    """
 
     path: Path
     role: str
     gold: Path | None
     options: CrOptions
-    provenance: Mapping[str, str | None]
+    folder: Path | None = None
+    provenance: Mapping[str, str | None] = field(default_factory=dict)
 
-
-@dataclass(frozen=True)
-class _Shard:
-    """A byte range of the main file; into `part` (None: nowhere) go its scorecards, a line for each row of the units."""
-
-    run: _Run
-    start: int
-    stop: int
-    part: Path | None
+    def part(self, start: int) -> Path | None:
+        """The file for the scorecards of a shard, a line for each row of the units."""
+        return self.folder and self.folder / f".{start:015}.part"
 
 
 class _Scored(NamedTuple):
@@ -74,9 +73,9 @@ class _Scored(NamedTuple):
     left_out: set[str]
 
 
-def _score_shard(shard: _Shard) -> _Scored:
-    """Score one byte range, and write its part of the scorecards."""
-    run = shard.run
+def _score_shard(run: _Run, shard: tuple[int, int]) -> _Scored:
+    """Score one byte range of the main file, and write its part of the scorecards."""
+    part = run.part(shard[0])
     problems, progress = Problems("skip"), Progress()
     rows: list[dict[str, Any]] = []
     scorecards: list[bytes] = []
@@ -84,7 +83,7 @@ def _score_shard(shard: _Shard) -> _Scored:
     left_out: set[str] = set()
     wanted = run.options.profile
     gold_by_id, _ = _gold_of(run.gold)
-    for line, row, raw in _read(shard, problems, progress):
+    for line, row, raw in _read(run, shard, problems, progress):
         uid = text_id(row)
         where = {"file": run.path, "line": line, "id": uid}
         if not uid:
@@ -108,18 +107,19 @@ def _score_shard(shard: _Shard) -> _Scored:
         warn_of_doubts(sample, partial(problems.warn, **where))
         unit = unit_row(sample, line, run.options)
         rows.append(unit)
-        if shard.part is not None:
+        if part is not None:
             if sample.protocol:
                 content["stage_delta"] = {name: unit[name] for name in StageDelta._fields}
             # a number that is none, which JSON cannot hold, becomes null
             scorecards.append(msgspec.json.encode(content) + b"\n")
-    if shard.part is not None:
-        shard.part.write_bytes(b"".join(scorecards))
+    if part is not None:
+        part.write_bytes(b"".join(scorecards))
     return _Scored(counted(rows), problems, progress.lines, profiles, left_out)
 
 
 def _read(
-    shard: _Shard,
+    run: _Run,
+    shard: tuple[int, int],
     problems: Problems,
     progress: Progress,
 ) -> Iterator[tuple[int, Any, bytes]]:
@@ -127,16 +127,23 @@ def _read(
 
     Scorecards are large and only read: a fast decoder makes objects that look like a Scorecard.
     """
-    place: dict[str, Any] = {"start": shard.start, "stop": shard.stop, "progress": progress}
-    path = shard.run.path
-    if shard.run.role == "scorecards":
-        decode = decoder(Scorecard)
-        for number, card in read_jsonl(path, Scorecard, problems, decode=decode, **place):
-            yield number, card, b""
-        return
-    with_line: Any = _output_and_line
-    for number, record in read_jsonl(path, Output, problems, decode=with_line, **place):
-        yield number, *record
+    start, stop = shard
+    model: Any = Scorecard
+    decode: Any = decoder(Scorecard)
+    if run.role == "outputs":
+        model, decode = Output, _output_and_line
+    records = read_jsonl(
+        run.path,
+        model,
+        problems,
+        start=start,
+        stop=stop,
+        progress=progress,
+        decode=decode,
+    )
+    for number, record in records:
+        row, line = record if run.role == "outputs" else (record, b"")
+        yield number, row, line
 
 
 def _output_and_line(line: bytes) -> tuple[Output, bytes] | None:
@@ -176,14 +183,14 @@ def score(
         # the scores do not need it: under on_error="skip" it is left out
         with suppress(InputError):
             override = read_override(source.files["override_gate"], problems)
-    run, folder = _run(source, options, aside)
+    run = _run(source, options, aside)
     known_gold, gold_problems = _gold_of(run.gold)
     problems.merge(gold_problems)
-    tasks = _shards(run, folder)
+    tasks = shards(run.path, math.ceil(run.path.stat().st_size / SHARD_BYTES))
     frames, lines = [], 0
     profiles: set[str] = set()
     left_out: set[str] = set()
-    for scored in workers.map(_score_shard, tasks):
+    for scored in workers.map(partial(_score_shard, run), tasks):
         problems.merge(scored.problems, lines)
         if len(scored.rows):
             scored.rows["line"] += lines
@@ -198,9 +205,9 @@ def score(
     rows = pd.concat(frames, ignore_index=True)
     rows = _first_of_each_id(rows, run.path, problems)
     _refuse_mixed_modes(rows, run.path, problems)
-    if folder is not None:
-        parts = [task.part for task in tasks if task.part]
-        _join_parts(parts, set(rows.index), folder / FILES["scorecards"])
+    if run.folder is not None:
+        parts = [part for start, _ in tasks if (part := run.part(start))]
+        _join_parts(parts, set(rows.index), run.folder / FILES["scorecards"])
     units = units_frame(rows.reset_index(drop=True), options.match_policy)
     unknown = known_gold.keys() - left_out - set(units["text_id"])
     _report_gold(units, [uid for uid in known_gold if uid in unknown], run, problems)
@@ -216,29 +223,19 @@ def _run(
     source: Source,
     options: CrOptions,
     aside: Path | None,
-) -> tuple[_Run, Path | None]:
-    """What is scored, and the folder for the scorecards that are made; None where none are."""
+) -> _Run:
+    """What is scored; scorecards of its outputs go into `aside`."""
     files = source.files
     gold = files.get("gold")
     if "scorecards" in files:
-        return _Run(files["scorecards"], "scorecards", gold, options, {}), None
+        return _Run(files["scorecards"], "scorecards", gold, options)
     provenance = {}
     if aside is not None:
         provenance = {
             "outputs_sha256": content_hash(files["outputs"]),
             "gold_sha256": content_hash(gold) if gold is not None else None,
         }
-    return _Run(files["outputs"], "outputs", gold, options, provenance), aside
-
-
-def _shards(run: _Run, folder: Path | None) -> list[_Shard]:
-    """The byte ranges of the main file; `folder` takes a file of scorecards of each."""
-    n_shards = math.ceil(run.path.stat().st_size / SHARD_BYTES)
-    tasks = []
-    for start, stop in shards(run.path, n_shards):
-        part = folder / f".{start:015}.part" if folder is not None else None
-        tasks.append(_Shard(run, start, stop, part))
-    return tasks
+    return _Run(files["outputs"], "outputs", gold, options, aside, provenance)
 
 
 def _require_profiles(

@@ -24,7 +24,7 @@ from ...core.files import dumps
 from ...core.progress import bar
 from ...llm.accounting import Call
 from ...llm.cache import request_hash
-from ...llm.client import Answer, Client, Server, in_background
+from ...llm.client import Answer, Client, in_background
 from .judge_questions import QUESTIONS, Reply, RiskReply, request, system_prompt
 from .judge_zones import AUDIT, JudgeInput, to_ask
 from .options import Mode, SummaryOptions
@@ -152,11 +152,17 @@ async def _ask(
     settled: Callable[[str], object],
 ) -> dict[str, Answer]:
     """The answer to each question; only the first `judge_max_calls` of them may be sent."""
-    server = Server(options.judge_base_url, KEY_VARIABLES, CONCURRENCY)
     cache = Path(options.judge_cache) if options.judge_cache else None
     budget = options.judge_max_calls
     answers: dict[str, Answer] = {}
-    async with Client(server, cache, problems) as client:
+    client = Client(
+        options.judge_base_url,
+        cache,
+        problems,
+        keys=KEY_VARIABLES,
+        concurrency=CONCURRENCY,
+    )
+    async with client:
 
         async def ask(number: int, key: str) -> None:
             body, reply = questions[key]

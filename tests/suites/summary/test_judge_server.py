@@ -482,7 +482,7 @@ def test_the_key_appears_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     with ModelServer(script) as server:
         asked = options(server.url, cache=tmp_path)
         decisions = judge_cases(many(5), asked, problems=problems)
-        client = llm_client.Client(llm_client.Server(server.url), tmp_path)
+        client = llm_client.Client(server.url, tmp_path)
     assert [d.decided_by for d in decisions[1:]] == ["rule"] * 4
     shown = [repr(asked), repr(decisions), repr(problems), repr(client), caplog.text]
     stored = [f.read_text(encoding="utf-8") for f in tmp_path.rglob("*") if f.is_file()]

@@ -17,7 +17,7 @@ from ....core.folders import put_back, require_out, require_replaceable
 from ....core.language import Message
 from ....core.progress import bar
 from ....llm.accounting import Limits
-from ....llm.client import Client, Server, in_background
+from ....llm.client import Client, in_background
 from ..suite import SUITE
 from .memory import Episode
 from .output import RunResult, Writer, identity_of
@@ -51,10 +51,12 @@ def run(
     model = config.model
     client_class = StandIn if config.is_example else Client
     client = client_class(
-        Server(model.base_url, (model.key_env,), model.concurrency),
+        model.base_url,
         out / "llm-cache",
         problems,
         Limits(max_requests, max_cost, config.prices),
+        keys=(model.key_env,),
+        concurrency=model.concurrency,
         repairs=1,
         fresh=fresh,
     )
