@@ -158,38 +158,24 @@ def failed_checks(outcomes: Iterable[AnyCheck]) -> list[Check]:
     return [outcome for outcome in outcomes if isinstance(outcome, Check)]
 
 
+def reasons_of(outcomes: Iterable[AnyCheck]) -> dict[str, Message | None]:
+    """Code -> why the check does not apply, of those that do not."""
+    skipped = [outcome for outcome in outcomes if isinstance(outcome, QuietCheck)]
+    return {check.kind.code: check.reason for check in skipped}
+
+
 def quiet_checks(
     kinds: Iterable[CheckKind],
-    outcomes: Iterable[AnyCheck],
+    reasons: Mapping[str, Message | None],
     failed: Iterable[Check],
 ) -> list[QuietCheck]:
-    """The kinds of which nothing was found, in their order: those that do not apply say why, the others passed.
-
-    `outcomes` is what the functions yielded; `failed` holds the checks that stand in the result.
-    """
-    outcomes = list(outcomes)
-    failed_codes = {check.code for check in [*failed, *failed_checks(outcomes)]}
-    skipped = {o.kind.code: o for o in outcomes if isinstance(o, QuietCheck)}
+    """The kinds that did not fail, in their order: those that do not apply say why, the others passed."""
+    failed_codes = {check.code for check in failed}
     quiet = []
     for kind in kinds:
         if kind.code not in failed_codes:
-            quiet.append(skipped.get(kind.code, QuietCheck(kind)))
+            quiet.append(QuietCheck(kind, reasons.get(kind.code)))
     return quiet
-
-
-def quiet_checks_of_runs(
-    runs: Sequence[Sequence[QuietCheck]], failed: Iterable[Check]
-) -> list[QuietCheck]:
-    """The quiet checks of several runs, one a code: passed where it passed in any run, and failed in none."""
-    failed_codes = {check.code for check in failed}
-    by_code: dict[str, QuietCheck] = {}
-    for quiet in runs:
-        for check in quiet:
-            code = check.kind.code
-            known = by_code.get(code)
-            if known is None or known.reason is not None:
-                by_code[code] = check
-    return [check for code, check in by_code.items() if code not in failed_codes]
 
 
 def check_states(checks: Iterable[Check], quiet: Iterable[QuietCheck]) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from typing import Any
 
 from .errors import UsageError
 from .files import HOST, beside, require_writable
+from .language import Message
 
 LOCK = ".lock"
 """Beside the folders of results: who swaps one in holds it."""
@@ -59,18 +60,15 @@ def require_replaceable(folder: Path, carried: Sequence[str] = ()) -> None:
     foreign = [name for name in foreign_files(folder) if name not in carried]
     if not foreign:
         return
-    values: dict[str, Any] = {"folder": folder, "names": tuple(foreign[:NAMED])}
-    if len(foreign) <= NAMED:
-        raise UsageError(
-            "{folder} holds what evaltools did not write, and would be replaced: {names}; "
-            "move it, or give another --out or --name",
-            **values,
-        )
+    names: Any = tuple(foreign[:NAMED])
+    n_more = len(foreign) - NAMED
+    if n_more > 0:
+        names = Message("{names} and {n} more", {"names": names, "n": n_more})
     raise UsageError(
-        "{folder} holds what evaltools did not write, and would be replaced: {names} and {n} more; "
+        "{folder} holds what evaltools did not write, and would be replaced: {names}; "
         "move it, or give another --out or --name",
-        n=len(foreign) - NAMED,
-        **values,
+        folder=folder,
+        names=names,
     )
 
 

@@ -9,10 +9,12 @@ import pandas as pd
 from ..core.check import (
     AnyCheck,
     Check,
+    CheckKind,
     QuietCheck,
     checks_of_runs,
+    failed_checks,
     quiet_checks,
-    quiet_checks_of_runs,
+    reasons_of,
     worst_first,
 )
 from ..core.check_kinds import MISSING_SEEDS, ONE_SIDED_MISSING, RUN_KINDS, STUDY_KINDS
@@ -29,6 +31,7 @@ from ..stats.seed_variance import ALIKE
 from . import study_tables
 
 if TYPE_CHECKING:
+    from ..core.suite import Suite
     from .run import Run
     from .study import Study
 
@@ -74,14 +77,18 @@ def checks_of_estimates(run: Run) -> list[AnyCheck]:
     ]
 
 
+def _kinds(suite: Suite) -> list[CheckKind]:
+    return [*RUN_KINDS, *suite.check_kinds, *STUDY_KINDS]
+
+
 def quiet_checks_of_run(run: Run) -> list[QuietCheck]:
     """The checks that found nothing in a run: passed, or why they do not apply."""
-    outcomes = checks_of_units(run)
-    outcomes += checks_of_estimates(run)
+    outcomes = [*checks_of_units(run), *checks_of_estimates(run)]
+    reasons = reasons_of(outcomes)
     for kind in STUDY_KINDS:
-        outcomes.append(kind.not_applicable("one run only"))
-    kinds = [*RUN_KINDS, *run.suite.check_kinds, *STUDY_KINDS]
-    return quiet_checks(kinds, outcomes, run.checks)
+        reasons[kind.code] = Message("one run only")
+    failed = [*run.checks, *failed_checks(outcomes)]
+    return quiet_checks(_kinds(run.suite), reasons, failed)
 
 
 def checks_of_study(study: Study) -> list[Check]:
@@ -104,19 +111,19 @@ def checks_of_study(study: Study) -> list[Check]:
 
 def quiet_checks_of_study(study: Study) -> list[QuietCheck]:
     """The checks that found nothing in any run of a study, and those of units and seeds that some runs lack."""
-    quiet_of_each = [run.quiet_checks for run in study.results]
-    of_runs = quiet_checks_of_runs(quiet_of_each, study.checks)
-    outcomes: list[AnyCheck] = []
+    passed: set[str] = set()
+    for run in study.results:
+        passed.update(check.kind.code for check in run.quiet_checks if check.reason is None)
+    passed.update(kind.code for kind in STUDY_KINDS)
+    reasons = reasons_of(study.results[0].quiet_checks)
+    reasons = {code: reason for code, reason in reasons.items() if code not in passed}
     if not study.seeded:
-        outcomes.append(MISSING_SEEDS.not_applicable("the runs have no seeds"))
+        reasons[MISSING_SEEDS.code] = Message("the runs have no seeds")
     elif len(study.conditions) == 1:
-        outcomes.append(MISSING_SEEDS.not_applicable("one condition only"))
+        reasons[MISSING_SEEDS.code] = Message("one condition only")
     if not study.candidates:
-        outcomes.append(ONE_SIDED_MISSING.not_applicable("one condition only"))
-    of_study = quiet_checks(STUDY_KINDS, outcomes, study.checks)
-    codes = {check.kind.code for check in of_study}
-    of_runs = [check for check in of_runs if check.kind.code not in codes]
-    return [*of_runs, *of_study]
+        reasons[ONE_SIDED_MISSING.code] = Message("one condition only")
+    return quiet_checks(_kinds(study.suite), reasons, study.checks)
 
 
 # --- notes

@@ -7,6 +7,7 @@ import json
 import pandas as pd
 import pytest
 
+import evaltools as et
 from evaltools.core.check import (
     ALL_PASSED,
     Check,
@@ -17,7 +18,7 @@ from evaltools.core.check import (
     checks_of_runs,
     failed_checks,
     quiet_checks,
-    quiet_checks_of_runs,
+    reasons_of,
 )
 from evaltools.core.common_checks import (
     constant_metrics,
@@ -143,7 +144,7 @@ A, B, C = (CheckKind(code, f"what {code} looks for") for code in "abc")
 
 def test_a_kind_of_which_nothing_was_found_passed_or_says_why_it_does_not_apply() -> None:
     outcomes = [A.failed("warning", "few"), B.not_applicable("no texts")]
-    quiet = quiet_checks((A, B, C), outcomes, [])
+    quiet = quiet_checks((A, B, C), reasons_of(outcomes), failed_checks(outcomes))
     assert [(check.kind.code, check.state) for check in quiet] == [
         ("b", "not applicable"),
         ("c", "passed"),
@@ -157,15 +158,17 @@ def test_a_kind_of_which_nothing_was_found_passed_or_says_why_it_does_not_apply(
 
 
 def test_a_check_that_stands_in_the_result_is_never_listed_as_passed() -> None:
-    assert quiet_checks((A,), [], [A.failed("info", "stored by an earlier version")]) == []
+    assert quiet_checks((A,), {}, [A.failed("info", "stored by an earlier version")]) == []
 
 
 def test_of_several_runs_a_check_passed_where_it_applied_to_one() -> None:
-    skipped = A.not_applicable("no texts")
-    runs = [[skipped, QuietCheck(B)], [QuietCheck(A), QuietCheck(B)]]
-    quiet = quiet_checks_of_runs(runs, [B.failed("warning", "in another run")])
-    assert [(check.kind.code, check.state) for check in quiet] == [("a", "passed")]
-    assert quiet_checks_of_runs([[skipped], [skipped]], []) == [skipped]
+    rows = [{"id": str(i), "metric": "m", "value": i / 40} for i in range(40)]
+    texts = [{**row, "text": row["id"]} for row in rows]
+    runs = [et.evaluate("table", data, name=name) for name, data in (("a", rows), ("b", texts))]
+    for study, state in ((et.study(runs), "passed"), (et.study(runs[:1]), "not applicable")):
+        states = study.check_states.set_index("code")["state"]
+        assert states["duplicate-texts"] == state
+    assert states["one-sided-missing"] == "not applicable"
 
 
 def test_texts_that_are_not_there_are_not_applicable() -> None:
