@@ -36,12 +36,20 @@ class SuiteGroup(click.Group):
 
         return [*suite_names(), *super().list_commands(ctx)]
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(
+        self,
+        ctx: click.Context,
+        name: str,
+    ) -> click.Command | None:
         from ..core.plugins import get_suite
 
         return super().get_command(ctx, name) or self.make(get_suite(name))
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self,
+        ctx: click.Context,
+        formatter: click.HelpFormatter,
+    ) -> None:
         """List the suites without loading them."""
         rows = []
         for name in self.list_commands(ctx):
@@ -75,7 +83,11 @@ class RunsCommand(click.Command):
         """Its own, and the options of the suite once that is known."""
         return [*super().get_params(ctx), *ctx.meta.get(SUITE_OPTIONS, [])]
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(
+        self,
+        ctx: click.Context,
+        args: list[str],
+    ) -> list[str]:
         suite = self._suite_of(ctx, args)
         if suite is not None:
             names = suite.options.costly if self.costly else suite.options.settable()
@@ -87,7 +99,11 @@ class RunsCommand(click.Command):
             ctx.params["suite"] = suite
         return rest
 
-    def _suite_of(self, ctx: click.Context, args: list[str]) -> Any:
+    def _suite_of(
+        self,
+        ctx: click.Context,
+        args: list[str],
+    ) -> Any:
         """The suite that --suite names, or that the first of the arguments which is a run belongs to."""
         from ..core.names import find_runs
         from ..core.plugins import get_suite

@@ -16,7 +16,12 @@ WIDTH = 160
 
 def wrapped(text: str) -> str:
     """The text in lines of at most WIDTH columns, those from the second on indented by two."""
-    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return textwrap.fill(
+        text,
+        WIDTH,
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+    )
 
 
 def columns(

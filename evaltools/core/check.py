@@ -129,7 +129,16 @@ class CheckKind:
         help: str = "",
     ) -> Check:
         """The check that found something; the parameters are those of `Check`."""
-        return Check(self.code, level, template, values or {}, n, of, blocks, help)
+        return Check(
+            self.code,
+            level,
+            template,
+            values or {},
+            n,
+            of,
+            blocks,
+            help,
+        )
 
     def not_applicable(self, reason: str) -> QuietCheck:
         """The check where there is nothing to look at, which `reason` says."""
@@ -178,7 +187,10 @@ def quiet_checks(
     return quiet
 
 
-def check_states(checks: Iterable[Check], quiet: Iterable[QuietCheck]) -> pd.DataFrame:
+def check_states(
+    checks: Iterable[Check],
+    quiet: Iterable[QuietCheck],
+) -> pd.DataFrame:
     """Every check with its state, those that failed first: code, state, message.
 
     `state` is "failed", "passed" or "not applicable"; `message` what was found, what was looked for, or why it does

@@ -46,7 +46,12 @@ def _struct(model: type[BaseModel]) -> type:
         default = () if field.is_required() else (field.default,)
         fields.append((name, kind, *default))
     # records are trees: nothing in them for the collector of cycles to look for
-    return msgspec.defstruct(model.__name__, fields, kw_only=True, gc=False)
+    return msgspec.defstruct(
+        model.__name__,
+        fields,
+        kw_only=True,
+        gc=False,
+    )
 
 
 def _translated(kind: Any) -> Any:
@@ -76,7 +81,10 @@ _LIMITS = {
 }
 
 
-def _limited(kind: Any, marks: Sequence[Any]) -> Any:
+def _limited(
+    kind: Any,
+    marks: Sequence[Any],
+) -> Any:
     """The translated type with the limits that some marks of pydantic set."""
     if kind is Any:
         return msgspec.Raw

@@ -87,7 +87,10 @@ def require_writable(folder: Path) -> None:
         raise UsageError("{folder} cannot be written to; give another folder", folder=existing)
 
 
-def refuse_input(target: Path, inputs: Iterable[str | Path] = ()) -> None:
+def refuse_input(
+    target: Path,
+    inputs: Iterable[str | Path] = (),
+) -> None:
     """UsageError where a file cannot be written, is one of the inputs, or lies in the folder of one."""
     if os.path.lexists(target) and not target.is_file():
         raise UsageError("{path} is no file; name one to write to", path=target)
@@ -112,7 +115,10 @@ def beside(target: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
+def atomic(
+    path: Path,
+    mode: str = "w",
+) -> Iterator[IO[Any]]:
     """A file to write that appears under `path` whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     encoding, newline = (None, None) if "b" in mode else ("utf-8", "")
@@ -125,7 +131,10 @@ def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         new.replace(path)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(
+    path: Path,
+    text: str,
+) -> None:
     with atomic(path) as f:
         f.write(text)
 
@@ -139,11 +148,17 @@ def dumps(value: Any) -> str:
     return _JSON.encode(value)
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(
+    path: Path,
+    value: Any,
+) -> None:
     write_text(path, _JSON_IN_LINES.encode(value) + "\n")
 
 
-def write_jsonl(path: Path, rows: Iterable[Any]) -> int:
+def write_jsonl(
+    path: Path,
+    rows: Iterable[Any],
+) -> int:
     """Write one JSON value a line; returns how many."""
     n = 0
     with atomic(path) as f:
@@ -185,5 +200,8 @@ def content_hash(path: Path) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _content_hash(path: Path, state: tuple[int, int, int]) -> str:
+def _content_hash(
+    path: Path,
+    state: tuple[int, int, int],
+) -> str:
     return sha256(path)

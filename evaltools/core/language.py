@@ -127,7 +127,11 @@ def _value_from_json(value: Any) -> Any:
     return value
 
 
-def say(text: str | Message, /, **values: Any) -> str:
+def say(
+    text: str | Message,
+    /,
+    **values: Any,
+) -> str:
     """A text or message in the language in force, its {places} filled with the values.
 
     What has no translation stays English.
@@ -151,7 +155,10 @@ def say(text: str | Message, /, **values: Any) -> str:
     return filled(template, {name: _said(value) for name, value in values.items()})
 
 
-def listed(parts: Iterable[Any], between: str = ", ") -> str:
+def listed(
+    parts: Iterable[Any],
+    between: str = ", ",
+) -> str:
     """Names, values or clauses ("; ") one after the other, set apart as the language in force does it.
 
     >>> with speaking("zh"):
@@ -163,7 +170,11 @@ def listed(parts: Iterable[Any], between: str = ", ") -> str:
     return between.join(map(str, parts))
 
 
-def stored_text(template: str, /, **values: Any) -> str:
+def stored_text(
+    template: str,
+    /,
+    **values: Any,
+) -> str:
     """The English text of a message, for a frame or a file, where only a text can stand.
 
     The message is remembered, so that `say` of this very text tells it in the reader's language.
@@ -195,7 +206,10 @@ def _said(value: Any) -> Any:
     return value
 
 
-def filled(text: str, values: Mapping[str, Any]) -> str:
+def filled(
+    text: str,
+    values: Mapping[str, Any],
+) -> str:
     """The text with its {places} filled; a place without a value stays."""
 
     def fill(match: re.Match[str]) -> str:
@@ -221,7 +235,10 @@ def translations(lang: str) -> Mapping[str, str]:
 
 
 @lru_cache(maxsize=16)
-def _read(lang: str, folders: tuple[Path, ...]) -> dict[str, str]:
+def _read(
+    lang: str,
+    folders: tuple[Path, ...],
+) -> dict[str, str]:
     known: dict[str, str] = {}
     for folder in folders:
         texts = _texts(folder / f"{lang}.toml")
@@ -246,7 +263,10 @@ def _texts(path: Path) -> dict[str, str]:
     return texts
 
 
-def _usage_error(template: str, **values: Any) -> Exception:
+def _usage_error(
+    template: str,
+    **values: Any,
+) -> Exception:
     from .errors import UsageError  # which is told with this module
 
     return UsageError(template, **values)

@@ -48,7 +48,10 @@ def shown_path(path: Path) -> str:
 
 
 @contextmanager
-def as_files(run: Any, options: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+def as_files(
+    run: Any,
+    options: Mapping[str, Any],
+) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     """(run, options), data in memory among them being files while the block runs.
 
     An InputError or UsageError of the block names such data, not their files.

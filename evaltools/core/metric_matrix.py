@@ -111,7 +111,12 @@ class Compiled:
         numerators = sums @ self.numerator
         denominators = sums @ self.denominator
         ratios = np.broadcast_to(self.empty, numerators.shape).copy()
-        np.divide(numerators, denominators, out=ratios, where=denominators != 0)
+        np.divide(
+            numerators,
+            denominators,
+            out=ratios,
+            where=denominators != 0,
+        )
         np.copyto(ratios, numerators, where=self.is_count)
         for ratio, column in self.needs:
             np.copyto(ratios[..., ratio], np.nan, where=sums[..., column] == 0)
@@ -185,7 +190,10 @@ def _columns(ratios: Sequence[Metric]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(columns))
 
 
-def _factors(expressions: Sequence[str], columns: Sequence[str]) -> np.ndarray:
+def _factors(
+    expressions: Sequence[str],
+    columns: Sequence[str],
+) -> np.ndarray:
     """The factor of each column in each expression: (columns, expressions)."""
     row_of = {column: row for row, column in enumerate(columns)}
     factors = np.zeros((len(columns), len(expressions)))
@@ -219,7 +227,10 @@ def _as_ratios(
     return ratios
 
 
-def require_columns(units: pd.DataFrame, columns: Sequence[str]) -> None:
+def require_columns(
+    units: pd.DataFrame,
+    columns: Sequence[str],
+) -> None:
     """KeyError that names the columns which the frame lacks, and the nearest to the first of them."""
     missing = [column for column in columns if column not in units.columns]
     if missing:
@@ -227,7 +238,10 @@ def require_columns(units: pd.DataFrame, columns: Sequence[str]) -> None:
         raise KeyError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
 
 
-def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+def column_values(
+    units: pd.DataFrame,
+    columns: Sequence[str],
+) -> np.ndarray:
     """The columns as floats: (units, columns). A null means that the unit takes no part: it is 0.
 
     KeyError names the columns that the frame lacks. ValueError for a number of LARGEST or more.

@@ -50,9 +50,17 @@ def safe_name(name: str) -> str:
     return name
 
 
-def nearest(name: str, known: Sequence[str]) -> Message:
+def nearest(
+    name: str,
+    known: Sequence[str],
+) -> Message:
     """What to say of a name that is not known: those that come closest, or all."""
-    near = get_close_matches(name, known, 3, 0.5)
+    near = get_close_matches(
+        name,
+        known,
+        3,
+        0.5,
+    )
     if near:
         return Message("did you mean {names}?", {"names": tuple(near)})
     return Message("there are {names}", {"names": tuple(known)})

@@ -201,7 +201,11 @@ class Suite:
         """Twelve hex digits that identify the file of further metrics; "" without one."""
         return sha256(self.metrics_file)[:12] if self.metrics_file else ""
 
-    def metric(self, name: str, options: Any) -> AnyMetric:
+    def metric(
+        self,
+        name: str,
+        options: Any,
+    ) -> AnyMetric:
         """The metric of that name; UsageError names those that come closest."""
         table = {metric.name: metric for metric in self.metrics(options)}
         if name not in table:
@@ -213,12 +217,20 @@ class Suite:
             )
         return table[name]
 
-    def headline_names(self, options: Any, blocked: frozenset[str]) -> tuple[str, ...]:
+    def headline_names(
+        self,
+        options: Any,
+        blocked: frozenset[str],
+    ) -> tuple[str, ...]:
         """The headline without the metrics that checks block."""
         names = self.headline(options, blocked)
         return tuple(name for name in names if name not in blocked)
 
-    def primary_name(self, options: Any, blocked: frozenset[str]) -> str:
+    def primary_name(
+        self,
+        options: Any,
+        blocked: frozenset[str],
+    ) -> str:
         """The metric that the verdict is about: the suite's primary one, else the first of the headline; "" for none."""
         headline = self.headline_names(options, blocked)
         if self.primary is not None:
@@ -227,7 +239,11 @@ class Suite:
                 return name
         return headline[0] if headline else ""
 
-    def run_names(self, path: Path, problems: Problems) -> Sequence[str | None]:
+    def run_names(
+        self,
+        path: Path,
+        problems: Problems,
+    ) -> Sequence[str | None]:
         """The names of the runs in an input; [None] for an input that is one run and names itself."""
         return [None] if self.runs is None else self.runs(path, problems)
 
@@ -245,7 +261,10 @@ class Suite:
         )
 
 
-def decoded(units: pd.DataFrame, suite: Suite) -> pd.DataFrame:
+def decoded(
+    units: pd.DataFrame,
+    suite: Suite,
+) -> pd.DataFrame:
     """The units as people read them: lists instead of the text that the files hold."""
     columns = {}
     for column, read in suite.decode.items():

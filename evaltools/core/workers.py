@@ -43,7 +43,11 @@ class Workers:
     scheduler: str | None = None
     label: str = ""
 
-    def map(self, call: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+    def map(
+        self,
+        call: Callable[[Any], Any],
+        tasks: Sequence[Any],
+    ) -> list[Any]:
         """call(task) for every task, in the order of the tasks; `call` and the tasks must be picklable.
 
         Raises what a call raises, and WorkFailed where the process of a task was killed.
@@ -53,7 +57,12 @@ class Workers:
         ended = in_this_process(call, arguments) if is_alone else self.ended(call, arguments)
         results: dict[int, Any] = {}
         with (
-            bar(len(tasks), self.label, quiet=not self.label, after=SLOW_SECONDS) as step,
+            bar(
+                len(tasks),
+                self.label,
+                quiet=not self.label,
+                after=SLOW_SECONDS,
+            ) as step,
             closing(ended),
         ):
             for index, future in ended:
@@ -61,7 +70,11 @@ class Workers:
                 step()
         return [results[index] for index in range(len(tasks))]
 
-    def ended(self, call: Callable[..., Any], tasks: Sequence[Task]) -> Ended:
+    def ended(
+        self,
+        call: Callable[..., Any],
+        tasks: Sequence[Task],
+    ) -> Ended:
         """Yields (index of the task, its future) as the calls end.
 
         Several tasks are worked on outside this process, one alone in it, unless there is a cluster. A call that
@@ -76,7 +89,10 @@ class Workers:
         return in_processes(self.jobs, call, dict(enumerate(tasks)))
 
 
-def in_this_process(call: Callable[..., Any], tasks: Sequence[Task]) -> Ended:
+def in_this_process(
+    call: Callable[..., Any],
+    tasks: Sequence[Task],
+) -> Ended:
     """As `Workers.ended`, one after the other here."""
     for index, task in enumerate(tasks):
         future: Future[Any] = Future()
@@ -112,7 +128,10 @@ def in_processes(
         yield from in_processes(1, call, {index: task})
 
 
-def or_lost(future: Future[Any], *lost: type[BaseException]) -> Future[Any]:
+def or_lost(
+    future: Future[Any],
+    *lost: type[BaseException],
+) -> Future[Any]:
     """The future, or a failed one where its process was killed or ended itself."""
     if isinstance(future.exception(), (BrokenProcessPool, SystemExit, *lost)):
         return failed(LOST)
