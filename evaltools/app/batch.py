@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 from ..core.errors import BAD_INPUT, FAILED, InputError, UsageError, tell
 from ..core.folders import remove_leftovers, require_out
 from ..core.language import say
-from ..core.names import natural, safe_name
+from ..core.names import find_runs, natural, safe_name
 from ..core.progress import bar
 from ..core.suite import Suite
 from ..core.terminal import echo
@@ -27,7 +27,7 @@ from ..report.make_study import study
 from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepare, run
 from ..report.study import Study
 from ..stats.compare import NothingPaired
-from .inputs import expand_runs, find_inputs
+from .inputs import find_inputs
 from .scoring import Scored, score_run
 from .settings import Settings
 
@@ -153,8 +153,8 @@ class Batch:
 
         `declared`: baseline, primary and margin as `study` takes them.
         """
-        runs = expand_runs(runs)
-        scored = self._score_runs(runs, seeds=True, stored=True)
+        paths = [str(path) for run in runs for path in find_runs(run)]
+        scored = self._score_runs(paths, seeds=True, stored=True)
         if not self.status:
             scored.sort(key=lambda one: natural(one.path))
             notebook = self.suite.study_notebook

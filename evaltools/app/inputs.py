@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from ..core.errors import InputError, Problems, UsageError
 from ..core.evaluate import make_options, require_target
 from ..core.files import refuse_input, resolve
-from ..core.names import condition_of, find_runs, safe_name
+from ..core.names import condition_of, safe_name
 from ..core.plugins import require_input
 from ..core.results import manifest_of_run
 from ..core.suite import Suite
@@ -137,23 +136,6 @@ def _runs_at(
         require_target(target, suite, source, not settings.resume)
         runs.append(RunInput(folder_name, path, target, located_as=located_as))
     return runs
-
-
-def expand_runs(texts: Sequence[str]) -> list[str]:
-    """The runs that texts stand for: a run itself, or the common prefix of several."""
-    paths: list[str] = []
-    for text in texts:
-        if _is_run(text):
-            paths.append(text)
-        else:
-            paths += [str(path) for path in find_runs(text)]
-    return paths
-
-
-def _is_run(text: str) -> bool:
-    with suppress(UsageError, ValueError):
-        return resolve(text).exists()
-    return False
 
 
 def check_input(

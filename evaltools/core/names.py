@@ -67,7 +67,7 @@ def nearest(
 
 
 def find_runs(run: str | Path) -> list[Path]:
-    """The runs that a path stands for, in natural order.
+    """The runs that a path stands for, in natural order; one that is there, or bundled, as it was given.
 
     Runs joined by commas; a run folder or file; a results folder; or the common prefix of folders, or of
     files, named <run_id>__seed<N>_<mode>. UsageError where nothing is found.
@@ -88,7 +88,7 @@ def _runs_at(part: str) -> list[Path]:
     prefix = EXAMPLES / name if bundled else Path(part)
     put_back(prefix)
     if prefix.exists():
-        return [prefix]
+        return [Path(part)]
     seeds = list(prefix.parent.glob(f"{escape(prefix.name)}__seed*"))
     if seeds:
         folders = [path for path in seeds if path.is_dir()]

@@ -63,6 +63,7 @@ def read_runs(
 
 def suite_of_run(path: Path) -> Suite:
     """The suite of a results folder, or of a run to score. UsageError where that is none or several."""
+    path = resolve(path)
     manifest = read_manifest(path.parent if path.name == NAME else path)
     if manifest is not None:
         return suite_of_manifest(manifest)
