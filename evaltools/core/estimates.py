@@ -51,13 +51,13 @@ AGGREGATED = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "m
 NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
 
 
-def complete(estimates: pd.DataFrame, **columns: Any) -> pd.DataFrame:
-    """The estimates with all of COLUMNS first; what they lack is filled from `columns`, else null or ""."""
-    defaults: dict[str, Any] = {"condition": "", "std": None, "n_seeds": 1}
+def complete(estimates: pd.DataFrame, condition: str = "") -> pd.DataFrame:
+    """The estimates with all of COLUMNS first; what they lack is null, or that of one run of this condition."""
+    defaults: dict[str, Any] = {"condition": condition, "n_seeds": 1}
     missing = {}
     for column in COLUMNS:
         if column not in estimates:
-            missing[column] = columns.get(column, defaults.get(column))
+            missing[column] = defaults.get(column)
     estimates = estimates.assign(**missing)
     others = [column for column in estimates.columns if column not in COLUMNS]
     return estimates[[*COLUMNS, *others]]

@@ -5,7 +5,6 @@ files --locate--> source --score--> units
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -179,18 +178,11 @@ def finished_manifest(
     )
 
 
-def runner_files(folder: Path, suite: Suite) -> list[Path]:
+def runner_files(folder: Path, suite: Suite) -> list[str]:
     """The files of a folder that the suite's own runner made, which stay when the folder is scored into itself."""
     if not suite.runner or not (folder / suite.runner[0]).is_file():
         return []
-    paths = [folder / name for name in suite.runner]
-    return [path.resolve() for path in paths if path.is_file()]
-
-
-def copy_runner_files(paths: list[Path], aside: Path) -> None:
-    """Carry the runner's files over into the folder that takes the place of theirs."""
-    for path in paths:
-        shutil.copy2(path, aside / path.name)
+    return [name for name in suite.runner if (folder / name).is_file()]
 
 
 def require_target(
@@ -206,9 +198,10 @@ def require_target(
     """
     target = folder.resolve()
     carried = runner_files(folder, suite)
+    carried_paths = [(folder / name).resolve() for name in carried]
     for path in source.files.values():
-        inside = path.resolve().is_relative_to(target)
-        if inside and path.resolve() not in carried:
+        is_inside = path.resolve().is_relative_to(target)
+        if is_inside and path.resolve() not in carried_paths:
             raise UsageError(
                 "{path} is an input and lies in {folder}, which would be replaced; give another --out",
                 path=path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,7 +17,6 @@ from ..core.errors import OnError, UsageError
 from ..core.estimates import metrics_rows
 from ..core.evaluate import (
     Task,
-    copy_runner_files,
     finished_manifest,
     inputs_unchanged,
     make_task,
@@ -119,8 +119,9 @@ def _run_of(
     stored = None if fresh else read_current(folder, task)
     if stored is not None:
         return Run(**vars(stored))
-    with whole_folder(folder, [path.name for path in carried]) as aside:
-        copy_runner_files(carried, aside)
+    with whole_folder(folder, carried) as aside:
+        for name in carried:
+            shutil.copy2(folder / name, aside / name)
         return _saved(_scored(task, workers, aside), aside)
 
 
