@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -133,7 +134,11 @@ def compile_table(table: MetricTable) -> Compiled:
     >>> compiled.values(np.array([3.0, 8.0])).tolist()
     [0.75]
     """
-    by_name = _by_name(table)
+    times = Counter(metric.name for metric in table)
+    doubled = sorted(name for name, n in times.items() if n > 1)
+    if doubled:
+        raise ValueError(f"doubled metric: {doubled}")
+    by_name = {metric.name: metric for metric in table}
     ratios: list[Metric] = []
     index_of: dict[Any, int] = {}
     parts = []
@@ -153,41 +158,31 @@ def compile_table(table: MetricTable) -> Compiled:
     for index, ratio in enumerate(ratios):
         if ratio.needs:
             needs.append((index, columns.index(ratio.needs)))
+    numerators = [ratio.numerator for ratio in ratios]
+    denominators = [ratio.denominator for ratio in ratios]
+    empty = [ratio.empty for ratio in ratios]
+    is_count = [denominator == "" for denominator in denominators]
     limits = [ratio.limits for ratio in ratios]
     return Compiled(
         metrics=tuple(table),
         columns=columns,
-        numerator=_factors([ratio.numerator for ratio in ratios], columns),
-        denominator=_factors([ratio.denominator for ratio in ratios], columns),
-        empty=np.array([ratio.empty for ratio in ratios], dtype=float),
+        numerator=_factors(numerators, columns),
+        denominator=_factors(denominators, columns),
+        empty=np.array(empty, dtype=float),
         needs=tuple(needs),
-        is_count=np.array([ratio.denominator == "" for ratio in ratios], dtype=bool),
+        is_count=np.array(is_count, dtype=bool),
         limits=np.array(limits).reshape(-1, 2).T,
         parts=tuple(parts),
     )
 
 
-def _by_name(table: MetricTable) -> dict[str, AnyMetric]:
-    """Name -> metric. ValueError for a name that is doubled."""
-    by_name: dict[str, AnyMetric] = {}
-    doubled = set()
-    for metric in table:
-        if metric.name in by_name:
-            doubled.add(metric.name)
-        by_name[metric.name] = metric
-    if doubled:
-        raise ValueError(f"doubled metric: {sorted(doubled)}")
-    return by_name
-
-
 def _columns(ratios: Sequence[Metric]) -> tuple[str, ...]:
     """The columns that some ratios sum, each once."""
-    columns: list[str] = []
+    columns: dict[str, float] = {}
     for ratio in ratios:
-        columns += linear(ratio.numerator)
-        columns += linear(ratio.denominator)
-        columns += linear(ratio.needs)
-    return tuple(dict.fromkeys(columns))
+        for expression in (ratio.numerator, ratio.denominator, ratio.needs):
+            columns.update(linear(expression))
+    return tuple(columns)
 
 
 def _factors(

@@ -215,12 +215,8 @@ def _refuse_swollen(
 
 def _declared_bytes(metadata: Any) -> int:
     """The size of the pages of a parquet file before their compression, as it says itself."""
-    total = 0
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        for column in range(row_group.num_columns):
-            total += row_group.column(column).total_uncompressed_size
-    return total
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    return sum(group.total_byte_size for group in groups)
 
 
 def _text_bytes(column: Any) -> int:
