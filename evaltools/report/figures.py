@@ -317,20 +317,17 @@ def distribution(
 
     Nulls are left out and n counts what is drawn. The axis is 0 to 1, and wider where values go beyond it.
     """
-    columns = {}
-    for name in frame:
-        values = frame[name].astype(float).dropna()
-        if len(values):
-            columns[str(name)] = values
-    if not columns:
+    columns = frame.astype(float).dropna(axis="columns", how="all")
+    if columns.empty:
         return new_chart(title, 1)
-    everything = pd.concat(columns.values())
-    least, most = min(0.0, everything.min()), max(1.0, everything.max())
+    least = min(0.0, columns.min(axis=None))
+    most = max(1.0, columns.max(axis=None))
     edges = np.linspace(least, most, BINS + 1).tolist()
     chart = new_chart(title, 6.5)
     ax = chart.subplots()
     keys = []
-    for index, (name, values) in enumerate(columns.items()):
+    for index, (name, column) in enumerate(columns.items()):
+        values = column.dropna()
         colour, _ = look(index)
         ax.hist(
             values,
@@ -343,7 +340,7 @@ def distribution(
         mean = say("mean {mean:.3f}, n={n:,}", mean=values.mean(), n=len(values))
         line = ax.axvline(
             values.mean(),
-            label=f"{shown(say(name), 40, 1)}: {mean}",
+            label=f"{shown(say(str(name)), 40, 1)}: {mean}",
             color=colour,
             linewidth=1.8,
             linestyle=(0, (5, 1.5 + 2 * index)),

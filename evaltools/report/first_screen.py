@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..core.language import say
 from ..stats.claims import THIS_SYSTEM
-from . import study_sentences, study_tables, view
+from . import study_sentences, study_tables
 from .browse import change_sizes, group_sizes
 from .estimate_tables import shown_estimate
 from .headline import headline, primary_differences, verdict_strip
@@ -19,6 +19,7 @@ from .strip import SMALL_N
 from .tables import HtmlTable, signature_block, stack, where_to_look, words
 from .templates import macros
 from .trust import bundled, trust_line
+from .view import of_suite
 
 if TYPE_CHECKING:
     from .run import Run
@@ -44,7 +45,7 @@ def run_screen(run: Run) -> HtmlTable:
     """The first screen of one run."""
     kind = [say(run.suite.title), run.name, *_example([run])]
     size = _size([run])
-    finding, details = view.finding(run) or run_finding(run)
+    finding, details = of_suite("finding", run) or run_finding(run)
     estimates = _headline_estimates(run)
     return stack(
         [
@@ -52,7 +53,7 @@ def run_screen(run: Run) -> HtmlTable:
             words("\n\n".join(study_sentences.switched(run))),
             trust_line(run, [run]),
             where_to_look(group_sizes(run)),
-            view.first_screen(run),
+            of_suite("first_screen", run) or stack([]),
             headline(run, estimates),
             words(_about_strips(estimates)),
             words(intervals_in_use([run.estimates])),

@@ -56,22 +56,6 @@ class ReportJob:
     paper: Study | Path | None = None
 
 
-class ReportFailed(WorkFailed):
-    """A cell of a report raised, or its kernel died. `notebook` is kept, with the error at its top."""
-
-    def __init__(
-        self,
-        name: str,
-        notebook: Path,
-        reason: str,
-    ):
-        self.name, self.notebook, self.reason = name, notebook, reason
-        super().__init__("{reason} (see {notebook})", reason=reason, notebook=notebook)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.name, self.notebook, self.reason))
-
-
 def load_papermill() -> Any:
     """Import papermill and, through it, nbformat, which imported before this takes longer."""
     # jsonschema's optional URI checker builds parsers at import, for 0.8 of 1.7 seconds; notebook schemas use none
@@ -135,8 +119,8 @@ def stamp(job: ReportJob) -> dict[str, Any]:
 def run(job: ReportJob) -> Path:
     """Execute the notebook, write it and its HTML under `job.folder`; returns the HTML's path.
 
-    Raises ReportFailed where a cell fails or the kernel dies: the notebook is kept, an older HTML is removed.
-    WorkFailed where another process replaced a result meanwhile. A notebook there that was edited is kept beside.
+    WorkFailed where a cell fails or the kernel dies (the notebook is kept, with the error at its top, and an older HTML
+    removed), and where another process replaced a result meanwhile. A notebook there that was edited is kept beside.
     """
     speak(job.parameters.get("lang", "en"))
     nb, failure = execute(job)
@@ -145,7 +129,11 @@ def run(job: ReportJob) -> Path:
         (job.folder / HTML).unlink(missing_ok=True)
         _write(job.folder, nb, {"failed": True}, {})
         last_line = str(failure).strip().splitlines()[-1]
-        raise ReportFailed(job.name, job.folder / NOTEBOOK, last_line) from failure
+        raise WorkFailed(
+            "{reason} (see {notebook})",
+            reason=last_line,
+            notebook=job.folder / NOTEBOOK,
+        ) from failure
     _require_unchanged(job)
     paper_files = _paper_files(job)
     labels = {name: label for name, (label, _) in paper_files.items()}

@@ -15,7 +15,6 @@ from typing import Any
 import pandas as pd
 
 from .samples import Layout, Marks
-from .tables import HtmlTable, stack
 
 
 @dataclass(frozen=True)
@@ -41,31 +40,16 @@ class SampleView:
     marks: Marks = field(default_factory=Marks)
 
 
-def _call_view(name: str, shown: Any) -> Any:
+def of_suite(name: str, shown: Any) -> Any:
     """What the function of that name in the suite's views module gives; None where there is none."""
-    suite = shown.suite
-    if not suite.views:
+    if not shown.suite.views:
         return None
-    module = import_module(suite.views)
+    module = import_module(shown.suite.views)
     function = getattr(module, name, None)
-    if function is None:
-        return None
-    return function(shown)
-
-
-def finding(run: Any) -> tuple[str, str] | None:
-    """What the suite says first of a run, and the numbers behind it; None where it says nothing of its own."""
-    parts: tuple[str, str] | None = _call_view("finding", run)
-    return parts
-
-
-def first_screen(run: Any) -> HtmlTable:
-    """What the suite shows on the first screen of a run, below its title; empty where it shows nothing."""
-    table = _call_view("first_screen", run)
-    return table or stack([])
+    return None if function is None else function(shown)
 
 
 def sample_views(shown: Any) -> tuple[SampleView, ...]:
     """How the suite of a run or study browses its units, the marks of the headline first; () without views."""
-    views = _call_view("sample_views", shown)
+    views = of_suite("sample_views", shown)
     return tuple(views or ())

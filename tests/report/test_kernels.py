@@ -20,8 +20,9 @@ import nbformat
 import psutil
 import pytest
 
+from evaltools.core.errors import WorkFailed
 from evaltools.report import kernels
-from evaltools.report.notebook import NOTEBOOK, ReportFailed, run
+from evaltools.report.notebook import NOTEBOOK, run
 from tests.app.calling import QUICK, call
 from tests.app.test_batch import TIMED, files
 
@@ -203,7 +204,7 @@ def test_a_forked_kernel_that_dies_fails_its_report_alone(job: Any) -> None:
     # a child of the kernel outlives it, and must not be taken for it
     leave = "import os, signal, time\nif os.fork() == 0: (time.sleep(20), os._exit(0))"
     cells = leave, "os.kill(os.getpid(), signal.SIGKILL)"
-    with pytest.raises(ReportFailed, match="Kernel died"):
+    with pytest.raises(WorkFailed, match="Kernel died"):
         run(job(*cells))
     run(job(WHO))
 

@@ -22,7 +22,7 @@ from PIL import Image
 import evaltools as et
 from evaltools.core.errors import WorkFailed
 from evaltools.core.results import result_hash
-from evaltools.report.notebook import HTML, NOTEBOOK, ReportFailed, is_current, run
+from evaltools.report.notebook import HTML, NOTEBOOK, is_current, run
 from tests.app.calling import written
 
 HOSTILE = (
@@ -109,27 +109,22 @@ def test_a_report_is_current_until_something_of_it_changes(job: Any) -> None:
 def test_a_failed_cell_leaves_the_notebook_with_the_error_at_its_top(job: Any) -> None:
     run(job("1"))
     made = job("print('before')", "raise ValueError('no <b>good</b>')", "print('after')")
-    with pytest.raises(ReportFailed, match="ValueError: no <b>good</b>") as caught:
+    with pytest.raises(WorkFailed, match="ValueError: no <b>good</b>") as caught:
         run(made)
     assert sorted(p.name for p in made.folder.iterdir()) == [NOTEBOOK], "the older page is gone"
     nb = nbformat.read(made.folder / NOTEBOOK, as_version=4)
     assert nb.cells[0].cell_type == "markdown" and "Exception was encountered" in nb.cells[0].source
     assert nb.metadata["evaltools"]["failed"] and not is_current(made)
     assert not is_current(made)
-    assert isinstance(caught.value, WorkFailed)
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
-    assert (str(again), again.name, again.notebook) == (
-        str(caught.value),
-        "run",
-        made.folder / NOTEBOOK,
-    )
+    assert str(again) == str(caught.value) and str(made.folder / NOTEBOOK) in str(again)
 
 
 def test_a_dead_kernel_is_a_failed_report_and_no_library_says_so_too(
     job: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     made = job("print(text)", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", text="x")
-    with pytest.raises(ReportFailed, match="Kernel died"):
+    with pytest.raises(WorkFailed, match="Kernel died"):
         run(made)
     nb = nbformat.read(made.folder / NOTEBOOK, as_version=4)
     assert "The kernel died" in nb.cells[0].source
@@ -144,7 +139,7 @@ def test_nothing_is_left_behind(job: Any, tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "scratch").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     made = job("raise SystemExit(1)")
-    with pytest.raises(ReportFailed):
+    with pytest.raises(WorkFailed):
         run(made)
     run(job("1"))
     assert list((tmp_path / "scratch").iterdir()) == []
@@ -228,7 +223,7 @@ def test_a_notebook_of_somebody_elses_is_kept(job: Any) -> None:
     made.folder.mkdir(parents=True)
     (made.folder / NOTEBOOK).write_text("{}")
     for _ in range(2):  # the second replaces the failed one of the first
-        with pytest.raises(ReportFailed):
+        with pytest.raises(WorkFailed):
             run(made)
     assert written(made.folder) == {NOTEBOOK, "metric_report.edited-1.ipynb"}
     assert (made.folder / "metric_report.edited-1.ipynb").read_text() == "{}"
