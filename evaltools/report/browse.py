@@ -69,7 +69,10 @@ def browse(
     if which is None and views:
         caption = "Samples"
         groups = [_members(run, view.groups(run)) for view in views]
-        units = _grouped(run.units, groups)
+        in_groups = set[object]()
+        for of_way in groups:
+            in_groups.update(*of_way.values())
+        units = run.units[run.units.index.isin(in_groups)]
         if units.empty:
             return no_rows(caption)
     else:
@@ -95,14 +98,6 @@ def browse(
         share=share,
     )
     return replace(shown, frame=units)
-
-
-def _grouped(units: pd.DataFrame, groups: Sequence[Members]) -> pd.DataFrame:
-    """The units that are in any group."""
-    in_groups = set[object]()
-    for members in groups:
-        in_groups.update(*members.values())
-    return units[units.index.isin(in_groups)]
 
 
 def different_units(
@@ -164,7 +159,12 @@ def browse_differences(
     carried = changed.head(MOST)
     ways = []
     for view in views:
-        cards = _compared_cards(view, carried, sides, about.better)
+        cards = _compared_cards(
+            view,
+            carried,
+            sides,
+            about.better,
+        )
         ways.append(Marked(cards, groups, view.marks))
     layout = _compared_layout(views[0], sides)
     shown = samples(
@@ -288,26 +288,25 @@ def _compared_cards(
     better: str,
 ) -> pd.DataFrame:
     """The cards of units that differ, with a column for each condition in their rows."""
-    ids = changed.index
-    cards_of_runs = {}
-    for run in chain.from_iterable(sides.values()):
-        names = changed[run.suite.unit]
-        units, run_ids = _units_with_cards(view, run, names)
-        cards = view.cards(run, units)
-        cards_of_runs[run.name] = cards.set_index(run_ids.to_numpy())
-    cards = pd.concat(list(cards_of_runs.values()))
+    cards_of: dict[str, list[pd.DataFrame]] = {}
+    for condition, runs in sides.items():
+        cards_of[condition] = []
+        for run in runs:
+            names = changed[run.suite.unit]
+            units, ids = _units_with_cards(view, run, names)
+            of_run = view.cards(run, units)
+            cards_of[condition].append(of_run.set_index(ids.to_numpy()))
+    cards = pd.concat(chain.from_iterable(cards_of.values()))
     is_first = ~cards.index.duplicated()
-    cards = cards[is_first].loc[ids]
+    cards = cards[is_first].loc[changed.index]
     cards["tags"] = _change_tags(changed, better)
-    cards["rows"] = [
-        _joined_rows(
-            id,
-            view,
-            cards_of_runs,
-            sides,
-        )
-        for id in ids
-    ]
+    joined = []
+    for id in changed.index:
+        of_id = {}
+        for condition, frames in cards_of.items():
+            of_id[condition] = [frame.loc[id] for frame in frames if id in frame.index]
+        joined.append(_joined_rows(view, of_id))
+    cards["rows"] = joined
     if "places" in cards:
         cards["places"] = [_common_places(places) for places in cards["places"]]
     return cards
@@ -335,28 +334,27 @@ def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Tag]]:
 
 
 def _joined_rows(
-    id: Any,
     view: SampleView,
-    cards_of_runs: Mapping[str, pd.DataFrame],
-    sides: Sides,
+    cards: Mapping[str, Sequence[pd.Series]],
 ) -> list[Row]:
-    """The rows of a card in all runs, joined by what they are about: a cell for each condition beside what is given."""
+    """The rows of a card in all runs, joined by what they are about: a cell for each condition beside what is given.
+
+    `cards`: condition -> the card as each of its runs has it.
+    """
     joined: dict[tuple[str, str], Row] = {}
-    for condition, runs in sides.items():
-        all_cards = [cards_of_runs[run.name] for run in runs]
-        cards = [of_run.loc[id] for of_run in all_cards if id in of_run.index]
+    for condition, of_runs in cards.items():
         lines: dict[tuple[str, str], Counter[Line]] = {}
-        for card in cards:
+        for card in of_runs:
             for row in _rows_of_card(card, view):
                 about = (row.label, row.part)
-                joined_row = joined.setdefault(about, Row(row.label, {}, row.part))
+                joined.setdefault(about, Row(row.label, {}, row.part))
                 for name in view.given:
-                    joined_row.cells[name] = row.cells.get(name, [])
+                    joined[about].cells[name] = row.cells.get(name, [])
                 each_once = dict.fromkeys(row.cells.get(view.cell, ()))
                 lines.setdefault(about, Counter()).update(each_once.keys())
         for about, counts in lines.items():
-            joined[about].cells[condition] = _counted(counts, len(cards))
-        if joined and not cards:
+            joined[about].cells[condition] = _counted(counts, len(of_runs))
+        if joined and not of_runs:
             first = next(iter(joined.values()))
             first.cells[condition] = [Line(say("(not in this run)"))]
     return list(joined.values())

@@ -42,7 +42,8 @@ def estimates_table(
         entry = entries.get(name)
         if entry and entry.alias_of:
             continue
-        row = shown_estimate(estimate, resampling, name in blocked)
+        is_blocked = name in blocked
+        row = shown_estimate(estimate, resampling, is_blocked)
         title = f"{row['title']} {row['arrow']}".rstrip()
         text_rows.append({**row, "metric": title, "id": name})
         id = anchor("metric", name)
@@ -77,7 +78,8 @@ def plain_estimates(
     rows = []
     for estimate in estimates.to_dict("records"):
         is_blocked = estimate["metric"] in blocked
-        rows.append(shown_estimate(estimate, resampling, is_blocked))
+        row = shown_estimate(estimate, resampling, is_blocked)
+        rows.append(row)
     return _as_text(rows, _columns_with_content(estimates))
 
 

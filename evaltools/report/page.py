@@ -236,7 +236,8 @@ def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
         taken[slug] += 1
         name = slug if taken[slug] == 1 else f"{slug}-{taken[slug]}"
         if level > 1:
-            entries.append({"level": level, "id": name, "text": text})
+            entry = {"level": level, "id": name, "text": text}
+            entries.append(entry)
         return f'<h{level} id="{name}"{attributes}>{inner}</h{level}>'
 
     pattern = r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>'

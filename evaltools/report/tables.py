@@ -73,7 +73,8 @@ class HtmlTable(Shown):
 
     def __post_init__(self) -> None:
         if not self.text:
-            object.__setattr__(self, "text", self.html.striptags())
+            text = self.html.striptags()
+            object.__setattr__(self, "text", text)
 
     def page(self) -> HtmlTable:
         return self
