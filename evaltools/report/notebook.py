@@ -36,6 +36,9 @@ HTML = "metric_report.html"
 OWN_FILE = re.compile(r"metric_report\.html|paper\.(tex|md)|figures/\w[\w.-]*")
 EDITED = "metric_report.edited-{}.ipynb"
 
+UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError)
+"""What reading the notebook of a report raises that is not there, spoilt, or somebody else's."""
+
 
 @dataclass(frozen=True)
 class ReportJob:
@@ -90,7 +93,7 @@ def is_current(job: ReportJob) -> bool:
         recorded = nb["metadata"].get("evaltools")
         files = {name: sha256(job.folder / name) for name in recorded["files"]}
         return bool(recorded == {**stamp(job), "files": files, "cells_sha256": _cells_hash(nb)})
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except UNREADABLE:
         return False
 
 
@@ -190,7 +193,7 @@ def _written_before(folder: Path) -> list[str]:
         files = _read(folder)["metadata"]["evaltools"]["files"]
         own = [(name, known) for name, known in files.items() if OWN_FILE.fullmatch(name)]
         return [name for name, known in own if sha256(folder / name) == known]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except UNREADABLE:
         return []
 
 
@@ -199,7 +202,7 @@ def _keep_edited(folder: Path) -> None:
     notebook = folder / NOTEBOOK
     if not notebook.exists():
         return
-    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+    with suppress(*UNREADABLE):
         nb = _read(folder)
         recorded = nb["metadata"]["evaltools"]
         if recorded.get("cells_sha256", _cells_hash(nb)) == _cells_hash(nb):
