@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..core.language import listed, say
-from ..stats.detectable import POWER
-from ..stats.larger_studies import larger_studies
+from ..stats.detectable import POWER, larger_studies
 from .sentences import Row, mde_text, on_metric
 
 if TYPE_CHECKING:

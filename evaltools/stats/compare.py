@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -147,8 +146,8 @@ def compare(
     if not len(units):
         raise _nothing_paired(wholes, names, unit)
     groups = _groups(baseline, candidate, table, unit)
-    measured = _measured(groups, units, declared, n_permutations, resampling)
-    adjusted = _adjusted(measured, declared, n_permutations, resampling)
+    measured, of_family, identical = _measured(groups, units, declared, n_permutations, resampling)
+    adjusted = _adjusted(measured, of_family, declared, n_permutations, resampling)
     if joint is not None:
         adjusted = _for_all_pairs(adjusted, joint, names)
     judged = _judged(adjusted, declared, resampling.level)
@@ -164,7 +163,7 @@ def compare(
         table=rows,
         unpaired=pairing.unpaired,
         paired_by="sample and seed" if pairing.by_seed else "sample",
-        identical=measured.identical,
+        identical=identical,
     )
 
 
@@ -178,25 +177,17 @@ def _nothing_paired(
     return NothingPaired(f"{' and '.join(sides)} share no {unit}: nothing to compare")
 
 
-class _Group(NamedTuple):
-    """Metrics, by their indices in the table, that are measured in the same cells.
-
-    `units`: those that pair. `lacking`: what one side has and the other has not.
-    """
-
-    metrics: list[int]
-    units: pd.Index
-    paired: Paired
-    lacking: OneSided
-
-
 def _groups(
     baseline: Runs,
     candidate: Runs,
     table: MetricTable,
     unit: str,
-) -> Iterator[_Group]:
-    """The metrics of a table in groups; of many cells some metrics at a time."""
+) -> Iterator[tuple[list[int], pd.Index, Paired, OneSided]]:
+    """Metrics that are measured in the same cells; of many cells some metrics at a time.
+
+    Yields their indices in the table, the units that pair, the two sides, and what one side has and
+    the other has not.
+    """
     frames = [*baseline.values(), *candidate.values()]
     for group in measured_groups(table, frames, unit):
         whole_a = grid(group.runs(baseline), unit)
@@ -213,32 +204,21 @@ def _groups(
                 by_seed,
                 paired.delta,
             )
-            yield _Group(metrics, a.units, paired, lacking)
-
-
-class _Measured(NamedTuple):
-    """Every metric by itself.
-
-    `rows` are those of `differences`, with what `one_sided` says. `of_family`: the differences of the
-    units, a column a metric of the family. `identical`: as in `Comparison`.
-    """
-
-    rows: pd.DataFrame
-    of_family: pd.DataFrame
-    identical: bool
+            yield metrics, a.units, paired, lacking
 
 
 def _measured(
-    groups: Iterable[_Group],
+    groups: Iterable[tuple[list[int], pd.Index, Paired, OneSided]],
     units: pd.Index,
     declared: Declared,
     n_permutations: int,
     resampling: Resampling,
-) -> _Measured:
+) -> tuple[pd.DataFrame, pd.DataFrame, bool]:
     """What is shown of every metric by itself, in the order of the table.
 
-    `units`: all units that pair. A unit in which a metric of the family is not measured differs by
-    0 in it.
+    Gives the rows of `differences` with what `one_sided` says; the differences of all `units` that
+    pair, a column a metric of the family; and whether both sides are identical, as in
+    `Comparison`. A unit in which a metric of the family is not measured differs by 0 in it.
     """
     rows = []
     of_family: dict[int, pd.Series] = {}
@@ -252,15 +232,13 @@ def _measured(
         for column, metric in enumerate(metrics):
             if metric in declared.family:
                 of_family[metric] = pd.Series(shown.differences[:, column], of_units)
-    return _Measured(
-        rows=pd.concat(rows).sort_index(),
-        of_family=pd.DataFrame(of_family, index=units).fillna(0.0),
-        identical=identical,
-    )
+    family = pd.DataFrame(of_family, index=units).fillna(0.0)
+    return pd.concat(rows).sort_index(), family, identical
 
 
 def _adjusted(
-    measured: _Measured,
+    measured: pd.DataFrame,
+    of_family: pd.DataFrame,
     declared: Declared,
     n_permutations: int,
     resampling: Resampling,
@@ -271,7 +249,7 @@ def _adjusted(
     family (error_shared, df_shared; null outside it).
     """
     metrics = np.arange(len(declared.target))
-    rows = measured.rows.assign(
+    rows = measured.assign(
         margin=declared.margins,
         primary=np.isin(metrics, declared.family[:1]),
         family=np.isin(metrics, declared.family),
@@ -283,7 +261,7 @@ def _adjusted(
     testable = rows["p_value"].notna() & (rows["n_units"] >= MIN_UNITS)
     others = [metric for metric in declared.family[1:] if testable[metric]]
     if others:
-        differences_of_others = measured.of_family[others].to_numpy()
+        differences_of_others = of_family[others].to_numpy()
         judged = judged_together(
             rows.loc[others], differences_of_others, n_permutations, resampling
         )

@@ -19,7 +19,7 @@ from .influence import Paired
 from .intervals import MIN_UNITS
 from .multiplicity import shared_seeds, step_down
 from .score_intervals import proportions
-from .seed_variance import seed_pool, seed_term
+from .seed_variance import seed_pool, seed_term, where
 from .sign_flips import flipped_p, sign_flip
 from .variance import (
     Spread,
@@ -105,7 +105,9 @@ def _spread(
         return one_seed
     terms = [seed_term(paired.baseline), seed_term(paired.candidate)]
     pool = seed_pool(terms) if resampling.method == "auto" else None
-    return spread_of_pair(paired, samples, terms, pool).where(several, one_seed)
+    several_seeds = spread_of_pair(paired, samples, terms, pool)
+    chosen: Spread = where(several, several_seeds, one_seed)
+    return chosen
 
 
 def judged_together(

@@ -36,7 +36,7 @@ from .large_samples import LARGE
 from .measured import measured_runs
 from .mover import unit_differences
 from .score_intervals import proportions
-from .seed_variance import SeedTerm, seed_pool, seed_term
+from .seed_variance import SeedTerm, each_field, seed_pool, seed_term, take
 from .sign_flips import sign_patterns
 from .variance import SampleTerm, spread
 
@@ -100,8 +100,8 @@ def joint_tests(
     tested = (pairs.n_units >= MIN_UNITS) & ~np.isnan(pairs.delta)
     if tested.any():
         of_tested = pairs.take(tested)
-        a = columns.terms.take(first[tested])
-        b = columns.terms.take(second[tested])
+        a = take(columns.terms, first[tested])
+        b = take(columns.terms, second[tested])
         p[tested], level = _tested(
             of_tested,
             _p_of_seeds(of_tested, a, b, columns.terms),
@@ -201,12 +201,12 @@ def _columns(
         cells = cell_sums(side.take(side.seeds, units), compiled)
         sums.append(_mean_over_seeds(cells))
         present.append(cells.present.any(axis=0))
-        terms.append(seed_term(cells).take([0]))
+        terms.append(take(seed_term(cells), [0]))
     return _Columns(
         compiled,
         np.stack(sums),
         np.stack(present),
-        SeedTerm.join(terms),
+        each_field(np.concatenate, terms),
     )
 
 
@@ -352,7 +352,7 @@ def _p_of_seeds(
     where Bartlett's test tells conditions apart: of very many pairs, the few seeds of some hardly
     differ by chance.
     """
-    of_each = [conditions.take([index]) for index in range(len(conditions.plain))]
+    of_each = [take(conditions, [index]) for index in range(len(conditions.plain))]
     of_pairs = seed_pool([a, b])
     of_all = seed_pool(of_each, level=0.0)
     samples = _from_samples(pairs)

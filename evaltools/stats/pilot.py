@@ -24,7 +24,7 @@ from .evidence import evidence
 from .influence import Paired, cell_sums, seed_mean
 from .intervals import MIN_UNITS
 from .measured import measured_runs
-from .seed_variance import seed_term
+from .seed_variance import seed_term, take
 from .variance import Components, sample_term, spread
 
 TAILS = 2.0
@@ -202,7 +202,7 @@ def pilot(
         )
     else:
         tested = evidence(paired, 1, resampling)
-        components = Components.from_spread(tested.spread.take(0), n, seeds)
+        components = Components.from_spread(take(tested.spread, 0), n, seeds)
         df_seeds *= components.sides
     value = float(paired.value_a[0])
     return Pilot(
@@ -343,7 +343,7 @@ def _of_one_condition(
     errors = seed_mean(cells.errors, ~np.isnan(cells.values))
     of_samples = sample_term(errors, np.array([n]))
     of_mean = spread(of_samples, seed_term(cells))
-    single = Components.from_spread(of_mean.take(0), n, seeds)
+    single = Components.from_spread(take(of_mean, 0), n, seeds)
     sides = 2 if resampling.method == "auto" else 1
     return Components(
         2 * single.seed,

@@ -10,9 +10,9 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,10 +29,7 @@ from .large_samples import LARGE
 from .pilot import Pilot, pilot
 from .simulation import simulated_power
 from .variance import Components
-from .within_units import CLUSTER_SIZE, TRIALS, within_units
-
-Sizes = Mapping[str, Sequence[int]]
-"""Column of a plan (TRIALS, CLUSTER_SIZE) -> the numbers that are asked for."""
+from .within_units import CLUSTER_SIZE, TRIALS, WithinUnits, within_units
 
 CONTRACT = (
     "seeds", "samples", "power", "samples_low", "samples_high", "calls", "rows_per_sample",
@@ -121,73 +118,70 @@ def plan(
     """
     resampling = resampling or Resampling()
     goal = Goal(difference, power, resampling.confidence)
-    sizes = _asked({TRIALS: trials, CLUSTER_SIZE: cluster_size})
+    asked = {TRIALS: trials, CLUSTER_SIZE: cluster_size}
+    sizes = {kind: numbers for kind, numbers in asked.items() if numbers is not None}
     _require_settings(goal, seeds, sizes)
     first = pilot(conditions, table, unit, metric, resampling)
     first.require(difference, unit)
-    known = _with_known_seeds(first)
-    of_pilot = _Planning(known, likely(first, resampling.seed), goal, resampling)
-    rows: list[dict[str, float]] = []
-    for planning in _sizes(of_pilot, conditions, table, unit, sizes):
-        for k in dict.fromkeys(seeds):
-            rows.append(_row(planning, k))
-            done(f"{k} seeds")
-    return _as_frame(rows, _rows_per_sample(conditions, unit))
-
-
-def _asked(sizes: Mapping[str, Sequence[int] | None]) -> Sizes:
-    """The sizes for which there are numbers."""
-    asked = {}
+    others = likely(first, resampling.seed)
+    as_it_is = _Size(_with_known_seeds(first), others, {}, _rows_per_sample(conditions, unit))
+    planned = [as_it_is]
     for kind, numbers in sizes.items():
-        if numbers is not None:
-            asked[kind] = numbers
-    return asked
-
-
-def _as_frame(
-    rows: Sequence[Mapping[str, float]],
-    rows_per_sample: float,
-) -> pd.DataFrame:
-    """The rows of a plan with its calls; `rows_per_sample` of the pilot."""
-    frame = pd.DataFrame(rows, columns=list(CONTRACT))
-    frame["rows_per_sample"] *= rows_per_sample
-    frame["calls"] = np.ceil(frame["seeds"] * frame["samples"] * frame["rows_per_sample"])
+        compiled = compile_table(subset(table, [metric]))
+        here = within_units(conditions, compiled, unit, kind)
+        planned = _at_sizes(as_it_is, here, kind, numbers, resampling.seed)
+    rows = []
+    for size in planned:
+        size.pilot.require(difference, unit)
+        for k in dict.fromkeys(seeds):
+            row = _row(size, goal, k, resampling)
+            row["calls"] = np.ceil(k * row.get("samples", np.nan) * size.rows_per_sample)
+            rows.append(row)
+            done(f"{k} seeds")
     whole = ["samples", "samples_low", "samples_high", "calls", "trials", "cluster_size"]
+    frame = pd.DataFrame(rows, columns=list(CONTRACT))
     return frame.astype(dict.fromkeys(whole, "Int64"))
 
 
-def _sizes(
-    planning: _Planning,
-    conditions: Sequence[Runs],
-    table: MetricTable,
-    unit: str,
-    sizes: Sizes,
-) -> Iterator[_Planning]:
-    """The planning at each of the sizes that are asked for; at that of the pilot without any."""
-    if not sizes:
-        yield planning
-        return
-    [(kind, numbers)] = sizes.items()
-    compiled = compile_table(subset(table, [planning.pilot.metric.name]))
-    here = within_units(conditions, compiled, unit, kind)
-    rng = np.random.default_rng([planning.resampling.seed, 1])
+class _Size(NamedTuple):
+    """Rows of a unit that are planned for, with the pilot as it would be then.
+
+    `others`: sets of components that are as likely as the pilot's. `columns`: TRIALS or
+    CLUSTER_SIZE, where one is asked for.
+    """
+
+    pilot: Pilot
+    others: Components
+    columns: Mapping[str, int]
+    rows_per_sample: float
+
+
+def _at_sizes(
+    as_it_is: _Size,
+    here: WithinUnits,
+    kind: str,
+    numbers: Sequence[int],
+    seed: int,
+) -> list[_Size]:
+    """What is planned for, at each number of rows in the groups of a kind."""
+    rng = np.random.default_rng([seed, 1])
     chance = _mean_square_draws(here.df, rng)
     likely_here = replace(
         here,
         sample=here.sample * chance,
         residual=here.residual * chance,
     )
-    for size in dict.fromkeys(numbers):
-        planned = here.planned(planning.pilot.components, size)
-        of_size = planning.pilot.varying(planned)
-        of_size.require(planning.goal.difference, unit)
-        yield replace(
-            planning,
-            pilot=of_size,
-            others=likely_here.planned(planning.others, size),
-            columns={kind: size},
-            rows_per_sample=size / here.size,
+    sizes = []
+    for number in dict.fromkeys(numbers):
+        components = here.planned(as_it_is.pilot.components, number)
+        size = _Size(
+            as_it_is.pilot.varying(components),
+            likely_here.planned(as_it_is.others, number),
+            {kind: number},
+            as_it_is.rows_per_sample * number / here.size,
         )
+        sizes.append(size)
+    return sizes
 
 
 def _rows_per_sample(
@@ -203,7 +197,7 @@ def _rows_per_sample(
 def _require_settings(
     goal: Goal,
     seeds: Sequence[int],
-    sizes: Sizes,
+    sizes: Mapping[str, Sequence[int]],
 ) -> None:
     """UsageError for settings out of range."""
     if not 0 < goal.difference < np.inf:
@@ -306,36 +300,17 @@ def needed(
     return np.where(is_enough(most), np.ceil(n - 0.01), np.inf)
 
 
-@dataclass(frozen=True)
-class _Planning:
-    """What is planned from a pilot.
-
-    `others`: sets of components that are as likely as the pilot's. `columns`: TRIALS or
-    CLUSTER_SIZE, where one is asked for; `rows_per_sample` is a multiple of those in the pilot.
-    """
-
-    pilot: Pilot
-    others: Components
-    goal: Goal
-    resampling: Resampling
-    columns: Mapping[str, int] = field(default_factory=dict)
-    rows_per_sample: float = 1.0
-
-    def power_of(
-        self,
-        n: int,
-        seeds: int,
-    ) -> float:
-        """Power of n samples under each of so many seeds: simulated, of many samples approximate."""
-        if n > LARGE:
-            return float(approximate(self.pilot.components, self.goal, n, seeds))
-        return simulated_power(
-            self.pilot,
-            self.goal.difference,
-            n,
-            seeds,
-            self.resampling,
-        )
+def power_of(
+    pilot: Pilot,
+    goal: Goal,
+    n: int,
+    seeds: int,
+    resampling: Resampling,
+) -> float:
+    """Power of n samples under each of so many seeds: simulated, of many samples approximate."""
+    if n > LARGE:
+        return float(approximate(pilot.components, goal, n, seeds))
+    return simulated_power(pilot, goal.difference, n, seeds, resampling)
 
 
 def _with_known_seeds(pilot: Pilot) -> Pilot:
@@ -351,15 +326,21 @@ def _with_known_seeds(pilot: Pilot) -> Pilot:
 
 
 def _row(
-    planning: _Planning,
+    size: _Size,
+    goal: Goal,
     seeds: int,
+    resampling: Resampling,
 ) -> dict[str, float]:
-    """The row of a plan for one number of seeds; what it lacks is null."""
-    row = {**planning.columns, "rows_per_sample": planning.rows_per_sample, "seeds": seeds}
-    pilot, goal = planning.pilot, planning.goal
+    """The row of a plan for one number of seeds, without its calls; what it lacks is null."""
+    pilot, others, columns, rows_per_sample = size
+    row = {**columns, "rows_per_sample": rows_per_sample, "seeds": seeds}
     if pilot.seeds == 1 < seeds:
         return row
-    open_to = needed(planning.others, goal, seeds)
+
+    def power(n: int) -> float:
+        return power_of(pilot, goal, n, seeds, resampling)
+
+    open_to = needed(others, goal, seeds)
     middle = [(1 - LIKELY) / 2, (1 + LIKELY) / 2]
     low, high = np.quantile(open_to, middle, method="inverted_cdf")
     row["samples_low"] = low if np.isfinite(low) else np.nan
@@ -367,17 +348,17 @@ def _row(
     normal = float(needed(pilot.components, goal, seeds))
     enough = np.nan
     if np.isfinite(normal):
-        enough = _enough(planning, seeds, normal)
+        enough = _enough(power, goal, normal)
     if np.isnan(enough):
-        return row | {"power": planning.power_of(MOST, seeds)}
+        return row | {"power": power(MOST)}
     # the approximation may be off for these units; its range is moved by as much
     enough *= pilot.shortfall
     scale = enough / normal
-    others = replace(planning.others, seed=pilot.components.seed)
-    times = _for_doubt(others, goal, seeds, normal)
+    same_seeds = replace(others, seed=pilot.components.seed)
+    times = _for_doubt(same_seeds, goal, seeds, normal)
     samples = int(min(np.ceil(enough * times), MOST))
     row["samples"] = samples
-    row["power"] = planning.power_of(samples, seeds)
+    row["power"] = power(samples)
     row["samples_low"] = min(samples, np.ceil(low * scale))
     if np.isfinite(high):
         row["samples_high"] = max(samples, np.ceil(high * scale))
@@ -404,16 +385,15 @@ def _for_doubt(
 
 
 def _enough(
-    planning: _Planning,
-    seeds: int,
+    power_of: Callable[[int], float],
+    goal: Goal,
     start: float,
 ) -> float:
-    """The number of samples with the power wanted, by a line through simulated powers; nan for none.
+    """The number of samples with the power wanted, from `start` on, by a line through simulated powers; nan for none.
 
     The least number that had the power would be one that was lucky. The line is that of the normal
     quantile of power by the logarithm of samples.
     """
-    goal = planning.goal
     critical = ndtri(0.5 + goal.confidence / 2)
     wanted = ndtri(goal.power)
     powers: dict[int, float] = {}
@@ -422,7 +402,7 @@ def _enough(
         """The normal quantile of the power of n samples, which is simulated once."""
         samples = int(np.clip(n, MIN_UNITS, MOST))
         if samples not in powers:
-            powers[samples] = planning.power_of(samples, seeds)
+            powers[samples] = power_of(samples)
         power = np.clip(powers[samples], LEAST_POWER, 1 - LEAST_POWER)
         return float(ndtri(power))
 

@@ -1,4 +1,4 @@
-"""Intervals over seeds: which method each metric of a condition gets.
+"""One condition over its seeds, and which interval each of its metrics gets.
 
 Reference: Korn and Graubard, "Confidence intervals for proportions with small expected number of
 positive counts estimated from survey data", Survey Methodology 24 (1998), Wilson's interval at the
@@ -7,14 +7,17 @@ effective number of trials.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..core.resampling import COMPONENTS, CONSTANT, Resampling
 from .arrays import Array, divide
 from .bounds import Intervals
+from .influence import Cells, seed_mean, seen
 from .intervals import MIN_UNITS
-from .over_seeds import OverSeeds
 from .score_intervals import (
+    effective_units,
     first_ratio,
     normal_quantile,
     proportions,
@@ -22,9 +25,82 @@ from .score_intervals import (
     t_quantile,
     t_wilson,
 )
+from .seed_variance import SeedTerm
+from .variance import Spread, negligible, sample_term, spread
 
 BY_COMPONENTS = (COMPONENTS, "wilson", "score-t")
 """The methods whose interval rests on the variance components."""
+
+
+@dataclass(frozen=True)
+class OverSeeds:
+    """One condition over its seeds; quantities are arrays over metrics.
+
+    `n_seeds`: seeds in which the metric is measured, `mean` of their values; `several`: whether it
+    can have an interval over seeds. `n_units`: units that take part in any seed; `n_effective`: by
+    the method "auto" each by what it weighs in the denominator. `spread`: uncertainty of the mean
+    for new seeds and new samples; by the account with the wider interval its standard error
+    (`error`, 0 where it is rounding), t quantile (`critical`) and degrees of freedom (`df`).
+    `nested`: no unit occurs in two seeds.
+    """
+
+    cells: Cells
+    n_seeds: Array
+    several: Array
+    mean: Array
+    n_units: Array
+    n_effective: Array
+    spread: Spread
+    error: Array
+    critical: Array
+    df: Array
+    nested: Array
+
+    def around_mean(self, half: Array) -> tuple[Array, Array]:
+        """mean -+ half within the limits of every metric."""
+        least, most = self.cells.compiled.ends
+        low = np.maximum(self.mean - half, least)
+        high = np.minimum(self.mean + half, most)
+        return low, high
+
+
+def over_seeds(
+    cells: Cells,
+    term: SeedTerm,
+    resampling: Resampling,
+) -> OverSeeds:
+    """A condition over its seeds, whose values differ as `term` says."""
+    values = cells.values
+    measured = ~np.isnan(values)
+    n_seeds = measured.sum(axis=0)
+    lowest = np.fmin.reduce(values)
+    all_equal = lowest == np.fmax.reduce(values)
+    # of equal values that value, without the rounding of a sum
+    mean = np.where(all_equal, lowest, seed_mean(values, measured))
+
+    in_seeds = seen(cells.present, measured)
+    n_units = (in_seeds & cells.takes_part).sum(axis=0)
+    n_effective = n_units
+    if resampling.method == "auto":
+        added = np.maximum(cells.compiled.weights, 0.0)
+        shares = seed_mean(cells.shares @ added, measured)
+        n_effective = effective_units(np.nan_to_num(shares))
+    errors = seed_mean(cells.errors, measured)
+    of_mean = spread(sample_term(errors, n_effective), term)
+    error, critical, df = of_mean.widest(resampling.confidence)
+    return OverSeeds(
+        cells=cells,
+        n_seeds=n_seeds,
+        several=(n_seeds > 1) & ~cells.compiled.counts,
+        mean=mean,
+        n_units=n_units,
+        n_effective=n_effective,
+        spread=of_mean,
+        error=np.where(negligible(of_mean.variance, values), 0.0, error),
+        critical=critical,
+        df=df,
+        nested=term.nested,
+    )
 
 
 def seed_intervals(

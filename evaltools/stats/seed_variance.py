@@ -10,8 +10,7 @@ Bartlett, "Properties of sufficiency and statistical tests", Proceedings of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
@@ -24,53 +23,35 @@ ALIKE = 0.1
 are not pooled."""
 
 
-@dataclass(frozen=True)
-class MetricArrays:
-    """Base of records whose fields are arrays over metrics."""
+def each_field(
+    combine: Callable[[Sequence[Array]], Array],
+    records: Sequence[Any],
+) -> Any:
+    """The record of which each field is made of that field of all records.
 
-    def where(
-        self,
-        use: Array,
-        other: Self,
-    ) -> Self:
-        """The fields of this one for the metrics in `use`, those of `other` for the rest."""
-
-        def choose(arrays: Sequence[Array]) -> Array:
-            own, others = arrays
-            return np.where(use, own, others)
-
-        return self._of_fields([self, other], choose)
-
-    def take(self, metrics: int | Sequence[int] | Array) -> Self:
-        """The record of the metrics at these indices."""
-        return self._of_fields([self], lambda arrays: arrays[0][metrics])
-
-    @classmethod
-    def join(cls, parts: Sequence[Self]) -> Self:
-        """One record of the metrics of all parts, in order."""
-        return cls._of_fields(parts, np.concatenate)
-
-    @classmethod
-    def stack(cls, parts: Sequence[Self]) -> Self:
-        """One record whose fields are (parts, metrics)."""
-        return cls._of_fields(parts, np.stack)
-
-    @classmethod
-    def _of_fields(
-        cls,
-        parts: Sequence[Self],
-        combine: Callable[[Any], Array],
-    ) -> Self:
-        """The record of which each field is made of that field of all parts."""
-        combined = {}
-        for field in fields(cls):
-            arrays = [getattr(part, field.name) for part in parts]
-            combined[field.name] = combine(arrays)
-        return cls(**combined)
+    A record is a named tuple of arrays over metrics.
+    """
+    return type(records[0])(*map(combine, zip(*records)))
 
 
-@dataclass(frozen=True)
-class SeedTerm(MetricArrays):
+def take(
+    record: Any,
+    metrics: int | Sequence[int] | Array,
+) -> Any:
+    """The record of the metrics at these indices."""
+    return each_field(lambda arrays: arrays[0][metrics], [record])
+
+
+def where(
+    use: Array,
+    one: Any,
+    other: Any,
+) -> Any:
+    """The fields of one record for the metrics in `use`, those of the other for the rest."""
+    return each_field(lambda arrays: np.where(use, *arrays), [one, other])
+
+
+class SeedTerm(NamedTuple):
     """Variance that seeds bring to the mean over seeds.
 
     variance: with `df` degrees of freedom.
@@ -214,8 +195,7 @@ def _plain(
     return squares / plain_df / np.maximum(n_seeds, 1), plain_df
 
 
-@dataclass(frozen=True)
-class SeedPool(MetricArrays):
+class SeedPool(NamedTuple):
     """What the seeds of several conditions differ by, together.
 
     between, plain: as in `SeedTerm`, of a seed's value; means over the conditions, weighted by
@@ -251,8 +231,7 @@ class SeedPool(MetricArrays):
             squares = (of_between + of_within) / n_seeds**2
             squares = squares * (variance > 0)
             plain_squares = plain**2 / plain_df
-        pooled = replace(
-            own,
+        pooled = own._replace(
             variance=np.where(told_apart, variance, plain),
             squares=np.where(told_apart, squares, plain_squares),
             df=np.where(told_apart, df, plain_df),
@@ -260,7 +239,8 @@ class SeedPool(MetricArrays):
             plain_df=plain_df,
         )
         has_seeds = ~np.isnan(own.plain)
-        return pooled.where(self.alike & has_seeds, own)
+        term: SeedTerm = where(self.alike & has_seeds, pooled, own)
+        return term
 
 
 def seed_pool(
@@ -271,7 +251,7 @@ def seed_pool(
 
     They are `alike` unless Bartlett's test tells them apart at the `level`; always at a level of 0.
     """
-    conditions = SeedTerm.stack(terms)
+    conditions: SeedTerm = each_field(np.stack, terms)
     # variance of the seeds' values, (conditions, metrics)
     variances = conditions.plain * (conditions.plain_df + 1)
     variances_df = np.nan_to_num(conditions.plain_df)

@@ -22,8 +22,7 @@ from .influence import Cells, cell_sums
 from .intervals import estimate_run
 from .large_samples import metric_groups
 from .measured import measured_groups
-from .over_seeds import OverSeeds, over_seeds
-from .seed_intervals import BY_COMPONENTS, seed_intervals
+from .seed_intervals import BY_COMPONENTS, OverSeeds, over_seeds, seed_intervals
 from .seed_variance import seed_pool, seed_term
 
 INTERVAL = ["ci_low", "ci_high", "ci_method"]
@@ -154,7 +153,8 @@ def _rows(
 ) -> pd.DataFrame:
     """The rows of `aggregate` without claims; `first_seed`: the first that a metric is measured in."""
     compiled = condition.cells.compiled
-    is_measured = ~np.isnan(condition.cells.values)
+    values = condition.cells.values
+    squares = np.nansum((values - condition.mean) ** 2, axis=0)
     varies = condition.error > 0
     methods = intervals.method.astype(str)
     by_components = np.isin(methods, BY_COMPONENTS) & varies
@@ -166,19 +166,19 @@ def _rows(
         {
             "metric": compiled.names,
             "value": condition.mean,
-            "std": condition.std,
+            "std": np.sqrt(divide(squares, condition.n_seeds - 1.0)),
             "n_seeds": condition.n_seeds,
             "ci_low": intervals.low,
             "ci_high": intervals.high,
-            "min": condition.lowest,
-            "max": condition.highest,
+            "min": np.fmin.reduce(values),
+            "max": np.fmax.reduce(values),
             "ci_method": intervals.method,
             "df": np.where(by_components, condition.df, np.nan),
             "var_share_seed": divide(spread.from_seeds, variance),
             "var_share_sample": divide(spread.from_samples, variance),
             "var_share_residual": divide(spread.from_residual, variance),
             "n_units": condition.n_units,
-            "first_seed": np.argmax(is_measured, axis=0),
+            "first_seed": np.argmax(~np.isnan(values), axis=0),
             **compiled.each("title", "group", "better"),
         }
     )

@@ -10,15 +10,15 @@ distribution of estimates of variance components", Biometrics Bulletin 2 (1946).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from .arrays import Array
 from .influence import Influence, Paired
-from .seed_variance import MetricArrays, SeedPool, SeedTerm, seed_term, unrelated
+from .seed_variance import SeedPool, SeedTerm, each_field, seed_term, unrelated, where
 
 NEGLIGIBLE = 1e-10
 """A standard error below this share of the largest value is rounding, not variation."""
@@ -27,8 +27,7 @@ SampleTerm = tuple[Array, Array]
 """Variance that units bring to the mean, and its degrees of freedom."""
 
 
-@dataclass(frozen=True)
-class Spread(MetricArrays):
+class Spread(NamedTuple):
     """Uncertainty of an estimate, by two accounts that must both hold.
 
     `variance` with `df` degrees of freedom; and that by the seeds' values alone, `plain` with
@@ -107,7 +106,7 @@ def spread(sample: SampleTerm, *seeds: SeedTerm) -> Spread:
     Nested seeds hold the sample term already, so it is left out.
     """
     variance, df = sample
-    terms = SeedTerm.stack(seeds)
+    terms: SeedTerm = each_field(np.stack, seeds)
     nested = terms.nested.all(axis=0)
     variance = np.where(nested, 0.0, variance)
     df = np.where(nested & np.isnan(df), 1.0, df)
@@ -187,7 +186,7 @@ def spread_of_pair(
         alone = spread(sample, *terms)
     if pool is None:
         return alone
-    has_seeds = ~np.isnan(SeedTerm.stack(terms).plain)
+    has_seeds = ~np.isnan([term.plain for term in terms])
     use_pool = pool.alike & has_seeds.all(axis=0)
     if paired.by_seed:
         use_pool &= unrelated(a, b)
@@ -195,8 +194,9 @@ def spread_of_pair(
     values = np.concatenate([a.values, b.values])
     use_pool &= ~negligible(alone.variance, values)
     pooled_terms = [pool.term(term, sides=2) for term in terms]
-    pooled = replace(spread(sample, *pooled_terms), pooled=use_pool)
-    return pooled.where(use_pool, alone)
+    pooled = spread(sample, *pooled_terms)._replace(pooled=use_pool)
+    chosen: Spread = where(use_pool, pooled, alone)
+    return chosen
 
 
 def negligible(
