@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from itertools import combinations
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -86,35 +87,20 @@ def _agreement_of(
     labels: list[Any],
 ) -> dict[str, Any]:
     """The row of one sample, from its final tuples and its label in each seed that has it."""
-    tuple_sets = [final for final in finals if not is_null(final)]
+    said = [final for final in finals if not is_null(final)]
     row = {
         UNIT: name,
         "n_seeds": len(finals),
         "labels_agree": all_equal([label for label in labels if not is_null(label)]),
     }
     for suffix, positions in TUPLE_KEYS.items():
-        parts = [_projected(tuples, positions) for tuples in tuple_sets]
-        row[f"pairwise_f1{suffix}"] = _mean_f1(parts)
+        part = itemgetter(*positions)
+        sets = [frozenset(map(part, tuples)) for tuples in said]
+        between_two = [_f1(a, b) for a, b in combinations(sets, 2)]
+        row[f"pairwise_f1{suffix}"] = float(np.mean(between_two)) if between_two else np.nan
         if not suffix:
-            row["tuples_agree"] = all_equal(parts)
+            row["tuples_agree"] = all_equal(sets)
     return row
-
-
-def _projected(
-    tuples: Iterable[Sequence[Any]],
-    positions: Sequence[int],
-) -> frozenset[Any]:
-    """The set of the tuples, each with these of its parts."""
-    projected = set()
-    for values in tuples:
-        projected.add(tuple(values[position] for position in positions))
-    return frozenset(projected)
-
-
-def _mean_f1(sets: Sequence[frozenset[Any]]) -> float:
-    """Mean F1 over all pairs of sets; nan for fewer than two."""
-    values = [_f1(a, b) for a, b in combinations(sets, 2)]
-    return float(np.mean(values)) if values else np.nan
 
 
 def _f1(

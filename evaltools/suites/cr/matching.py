@@ -17,14 +17,12 @@ from .tuples import (
     EvalTuple,
     Key,
     MatchPolicy,
-    attribute_of,
+    Pair,
+    ReadTuple,
     match_policy,
+    pairs,
     read_tuple,
-    term_key,
 )
-
-Pair = tuple[str, ...]
-"""What is compared of a tuple: (text, polarity), or (text, polarity, ref) of an implicit tuple that counts by itself."""
 
 Mark = Literal["matched", "missing", "spurious", ""]
 
@@ -53,8 +51,8 @@ class Match(NamedTuple):
     tp: int
     fp: int
     fn: int
-    matched_gold: set[Pair | None]
-    matched_pred: set[Pair | None]
+    matched_gold: set[Pair]
+    matched_pred: set[Pair]
 
     @property
     def f1(self) -> float:
@@ -62,91 +60,51 @@ class Match(NamedTuple):
         return f1_score(self.tp, self.fp, self.fn)
 
     @property
-    def exact(self) -> bool:
-        """Precision and recall are both 1. Without a gold pair: there is no predicted pair either."""
-        return self.fp == 0 and self.fn == 0
-
-    @property
     def has_gold(self) -> bool:
         """The gold has a pair under the key."""
         return self.tp + self.fn > 0
 
 
-def pairs(
-    tuples: Iterable[EvalTuple],
-    key: Key,
-    policy: MatchPolicy,
-) -> list[Pair | None]:
-    """What is compared of each tuple under a key; None where it takes no part. [F] 2, 4-7.
-
-    refpol: (ref, polarity), and a tuple without a ref takes no part. attrpol: (attribute, polarity), and a tuple
-    without an attribute takes no part. otepol: (term, polarity); of tuples without a term (implicit ones) each
-    distinct tuple counts, or each polarity once where the policy takes implicit tuples as a set (D6, D26).
-
-    >>> pairs([EvalTuple("본품#품질", "레몬 향", "positive")], "otepol", MatchPolicy())
-    [('레몬향', 'positive')]
-    """
-    if key == "refpol":
-        return [(ref, polarity) if ref else None for ref, _, polarity in tuples]
-    compared: list[Pair | None] = []
-    for ref, term, polarity in tuples:
-        if key == "attrpol":
-            attribute = attribute_of(ref)
-            compared.append((attribute, polarity) if attribute else None)
-        elif term or policy.implicit == "set":
-            compared.append((term_key(term, policy), polarity))
-        else:
-            compared.append(("", polarity, ref))
-    return compared
+def compared(tuples: Iterable[ReadTuple], key: Key) -> dict[Pair, None]:
+    """The pairs of the tuples of a sample that take part under a key, in order of appearance, each once."""
+    return _each_once(read.pairs[key] for read in tuples)
 
 
-def match_pairs(gold: Sequence[Pair | None], pred: Sequence[Pair | None]) -> Match:
+def _each_once(pairs: Iterable[Pair | None]) -> dict[Pair, None]:
+    return {pair: None for pair in pairs if pair}
+
+
+def match_pairs(gold: dict[Pair, None], pred: dict[Pair, None]) -> Match:
     """Match the pairs of one sample. [F] 7-8, D6.
 
     Equal pairs match first. Then each implicit gold pair that is left takes one predicted pair of its polarity that
     is left, if there is one. So the gold as prediction matches wholly (D26).
     """
-    wanted, predicted = set(gold) - {None}, set(pred) - {None}
-    matched_gold = wanted & predicted
-    matched_pred = matched_gold
-    implicit = [pair for pair in gold if pair and not pair[0]]
+    matched_gold = gold.keys() & pred.keys()
+    matched_pred = set(matched_gold)
+    implicit = [pair for pair in gold if not pair[0]]
     if implicit:
-        matched_pred = set(matched_pred)
         free = _free_by_polarity(pred, matched_pred)
         for pair in implicit:
             if pair not in matched_gold and free.get(pair[1]):
                 matched_gold.add(pair)
                 matched_pred.add(free[pair[1]].popleft())
     tp = len(matched_gold)
-    fp = len(predicted) - tp
-    fn = len(wanted) - tp
-    return Match(tp, fp, fn, matched_gold, matched_pred)
+    return Match(tp, len(pred) - tp, len(gold) - tp, matched_gold, matched_pred)
 
 
-def _free_by_polarity(
-    pred: Sequence[Pair | None], matched: set[Pair | None]
-) -> dict[str, deque[Pair]]:
+def _free_by_polarity(pred: Iterable[Pair], matched: set[Pair]) -> dict[str, deque[Pair]]:
     """The predicted pairs that are not matched, by polarity: those without a term first, else in order."""
-    free = [pair for pair in dict.fromkeys(pred) if pair and pair not in matched]
+    free = [pair for pair in pred if pair not in matched]
     by_polarity: dict[str, deque[Pair]] = {}
     for pair in sorted(free, key=lambda pair: pair[0] != ""):
         by_polarity.setdefault(pair[1], deque()).append(pair)
     return by_polarity
 
 
-def match_tuples(
+def marks(
     gold: Iterable[EvalTuple],
     pred: Iterable[EvalTuple],
-    key: Key,
-    policy: MatchPolicy,
-) -> Match:
-    """Match the tuples of one sample, in normal form, under a key."""
-    return match_pairs(pairs(gold, key, policy), pairs(pred, key, policy))
-
-
-def marks(
-    gold: Sequence[EvalTuple],
-    pred: Sequence[EvalTuple],
     key: Key,
     policy: MatchPolicy,
 ) -> tuple[list[Mark], list[Mark]]:
@@ -154,8 +112,9 @@ def marks(
 
     Tuples that are one pair under the key have the same mark.
     """
-    of_gold, of_pred = pairs(gold, key, policy), pairs(pred, key, policy)
-    match = match_pairs(of_gold, of_pred)
+    of_gold = [pairs(named, policy)[key] for named in gold]
+    of_pred = [pairs(named, policy)[key] for named in pred]
+    match = match_pairs(_each_once(of_gold), _each_once(of_pred))
     return (
         [_mark(pair, match.matched_gold, "missing") for pair in of_gold],
         [_mark(pair, match.matched_pred, "spurious") for pair in of_pred],
@@ -164,7 +123,7 @@ def marks(
 
 def _mark(
     pair: Pair | None,
-    matched: set[Pair | None],
+    matched: set[Pair],
     otherwise: Mark,
 ) -> Mark:
     if pair is None:
@@ -227,9 +186,9 @@ def tuple_f1(
     if key not in KEYS:
         raise ValueError(f"no key {key!r}; expected one of {', '.join(KEYS)}")
     policy = match_policy(match)
-    gold_tuples = [_read(value, gold=True) for value in gold]
-    pred_tuples = [_read(value) for value in pred]
-    found = match_tuples(gold_tuples, pred_tuples, key, policy)
+    gold_tuples = [_read(value, policy, gold=True) for value in gold]
+    pred_tuples = [_read(value, policy) for value in pred]
+    found = match_pairs(compared(gold_tuples, key), compared(pred_tuples, key))
     tp, fp, fn = found.tp, found.fp, found.fn
     if not found.has_gold and policy.pairless == "out":
         precision = recall = f1 = math.nan
@@ -240,21 +199,26 @@ def tuple_f1(
     return TupleF1(precision, recall, f1, tp, fp, fn)
 
 
-def _read(value: Any, *, gold: bool = False) -> EvalTuple:
-    """A tuple of the caller's in normal form."""
+def _read(
+    value: Any,
+    policy: MatchPolicy,
+    *,
+    gold: bool = False,
+) -> ReadTuple:
+    """A tuple of the caller's."""
     if not isinstance(value, Mapping):
         if isinstance(value, str) or len(value) != 3:
             raise ValueError(f"expected a dict or (ref, term, polarity), got {value!r}")
         ref, term, polarity = value
         value = {"aspect_ref": ref, "aspect_term": term, "polarity": polarity}
-    return read_tuple(TupleRow.model_validate(value), gold=gold).normal
+    return read_tuple(TupleRow.model_validate(value), policy, gold=gold)
 
 
 def representatives(
-    tuples: Sequence[EvalTuple],
+    tuples: Sequence[ReadTuple],
     ranks: Sequence[Rank],
     aspects: Sequence[str],
-) -> list[EvalTuple]:
+) -> list[ReadTuple]:
     """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4.
 
     `ranks` and `aspects` are those of the tuples, in the same order.
@@ -274,20 +238,23 @@ class Conflicts(NamedTuple):
 
 
 def conflicts(
-    tuples: Sequence[EvalTuple],
+    polarities: Sequence[str],
     ranks: Sequence[Rank],
     aspects: Sequence[str],
 ) -> Conflicts:
-    """Whether the tuples of a sample contradict each other. [M] 3.4, D7. Tuples without an aspect are left out."""
+    """Whether the tuples of a sample contradict each other, by their polarities, ranks and aspects. [M] 3.4, D7.
+
+    Tuples without an aspect are left out.
+    """
     members: dict[str, list[int]] = {}
     for i, aspect in enumerate(aspects):
         if aspect:
             members.setdefault(aspect, []).append(i)
     raw = unsettled = False
     for group in members.values():
-        if len({tuples[i].polarity for i in group}) > 1:
+        if len({polarities[i] for i in group}) > 1:
             raw = True
             best = max(ranks[i] for i in group)
-            top = {tuples[i].polarity for i in group if ranks[i] == best}
+            top = {polarities[i] for i in group if ranks[i] == best}
             unsettled = unsettled or len(top) > 1
     return Conflicts(raw, unsettled)

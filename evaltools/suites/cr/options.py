@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,7 +62,7 @@ class CrOptions(SuiteOptions):
         """All that decides the numbers. The gold file is an input, hashed by its content."""
         policy = {
             **self.model_dump(mode="json", exclude={"gold", "profile"}),
-            "match_policy": asdict(self.match_policy),
+            "match_policy": self.match_policy._asdict(),
         }
         if self.profile:
             policy["profile"] = list(self.profile)

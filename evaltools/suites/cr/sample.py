@@ -12,7 +12,7 @@ from unicodedata import is_normalized
 from .matching import Rank
 from .schema import ParsedOutput, Scorecard, TupleRow
 from .sources import final_rows, output_of, stage1_rows
-from .tuples import KNOWN, EvalTuple, ReadTuple, read_tuple
+from .tuples import KNOWN, MatchPolicy, ReadTuple, read_tuple
 
 PREDICTIONS = "predictions"
 """The `protocol_mode` of tuples that no review has seen: of any system, not of a run of the protocol (D25)."""
@@ -27,9 +27,9 @@ DECOMPOSED_TERM = "the term of tuple {i} is in decomposed Unicode; it is compare
 class Sample(NamedTuple):
     """A record with its tuples.
 
-    `gold`, `stage1` and `final` are in normal form, without duplicates, in order of appearance. `gold_read` and
-    `final_read` are the tuples one by one, as `gold_rows` and `final_rows` have them; `source` is that of the final
-    ones. `protocol` is False for predictions that no review has seen.
+    `gold`, `stage1` and `final` are in order of appearance, each normal form once. `gold_read` and `final_read` are
+    the tuples one by one, as `gold_rows` and `final_rows` have them; `source` is that of the final ones. `protocol`
+    is False for predictions that no review has seen.
     """
 
     card: Scorecard
@@ -38,20 +38,24 @@ class Sample(NamedTuple):
     text: str
     gold_rows: Sequence[TupleRow]
     gold_read: list[ReadTuple]
-    gold: tuple[EvalTuple, ...]
-    stage1: tuple[EvalTuple, ...]
+    gold: list[ReadTuple]
+    stage1: list[ReadTuple]
     source: str
     final_rows: Sequence[TupleRow]
     final_read: list[ReadTuple]
-    final: tuple[EvalTuple, ...]
+    final: list[ReadTuple]
 
 
-def make_sample(card: Scorecard, gold_rows: Sequence[TupleRow]) -> Sample:
+def make_sample(
+    card: Scorecard,
+    gold_rows: Sequence[TupleRow],
+    policy: MatchPolicy,
+) -> Sample:
     """The Sample of a scorecard with these gold tuples."""
     source, rows = final_rows(card)
-    gold_read = [read_tuple(row, gold=True) for row in gold_rows]
-    stage1_read = [read_tuple(row) for row in stage1_rows(card) or rows]
-    final_read = [read_tuple(row) for row in rows]
+    gold_read = [read_tuple(row, policy, gold=True) for row in gold_rows]
+    stage1_read = [read_tuple(row, policy) for row in stage1_rows(card) or rows]
+    final_read = [read_tuple(row, policy) for row in rows]
     return Sample(
         card=card,
         output=output_of(card),
@@ -68,8 +72,9 @@ def make_sample(card: Scorecard, gold_rows: Sequence[TupleRow]) -> Sample:
     )
 
 
-def _distinct(tuples: Iterable[ReadTuple]) -> tuple[EvalTuple, ...]:
-    return tuple(dict.fromkeys([read.normal for read in tuples]))
+def _distinct(tuples: Iterable[ReadTuple]) -> list[ReadTuple]:
+    by_normal_form = {read.normal: read for read in tuples}
+    return list(by_normal_form.values())
 
 
 def rank(row: TupleRow, term: str) -> Rank:
@@ -94,7 +99,7 @@ def warn_of_doubts(sample: Sample, warn: Callable[..., None]) -> None:
     text = sample.text
     if not is_normalized("NFC", text):
         warn("decomposed-text", DECOMPOSED, field="meta.input_text")
-    has_refs = any(gold.ref for gold in sample.gold)
+    has_refs = any(gold.normal.ref for gold in sample.gold)
     for field, tuples in (("gold_tuples", sample.gold_read), ("final_tuples", sample.final_read)):
         for i, read in enumerate(tuples):
             if read.polarity and read.polarity not in KNOWN:

@@ -103,7 +103,7 @@ def _score_shard(run: _Run, shard: tuple[int, int]) -> _Scored:
                 json.loads(raw), row, gold, is_injected, run.options, run.provenance
             )
             card = Scorecard.model_validate(content)
-        sample = make_sample(card, gold)
+        sample = make_sample(card, gold, run.options.match_policy)
         warn_of_doubts(sample, partial(problems.warn, **where))
         unit = unit_row(sample, line, run.options)
         rows.append(unit)

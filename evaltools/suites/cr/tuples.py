@@ -6,11 +6,13 @@ Sources: seed cr_metrics_spec section 2, seed cr_f1_metrics_examples sections 2-
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
 from .schema import TupleRow
+
+Pair = tuple[str, ...]
+"""What is compared of a tuple: (text, polarity), or (text, polarity, ref) of an implicit tuple that counts by itself."""
 
 Key = Literal["refpol", "otepol", "attrpol"]
 KEYS: tuple[Key, ...] = ("refpol", "otepol", "attrpol")
@@ -32,8 +34,7 @@ class EvalTuple(NamedTuple):
     polarity: str
 
 
-@dataclass(frozen=True)
-class MatchPolicy:
+class MatchPolicy(NamedTuple):
     """How tuples are compared.
 
     `spacing`: "remove" compares terms without blanks (D5), "collapse" with each run of blanks as one.
@@ -138,10 +139,43 @@ def given_polarity(text: str) -> str:
     return _LONG_FORMS.get(polarity, polarity)
 
 
+def term_key(term: str, policy: MatchPolicy) -> str:
+    """A term in normal form as a policy compares it."""
+    return term.replace(" ", "") if policy.spacing == "remove" else term
+
+
+def pairs(named: EvalTuple, policy: MatchPolicy) -> dict[Key, Pair | None]:
+    """What is compared of a tuple under each key; None where it takes no part. Seed cr_f1_metrics_examples 2, 4-7.
+
+    refpol: (ref, polarity), and a tuple without a ref takes no part. attrpol: (attribute, polarity), and a tuple
+    without an attribute takes no part. otepol: (term, polarity); of tuples without a term (implicit ones) each
+    distinct tuple counts, or each polarity once where the policy takes implicit tuples as a set (D6, D26).
+
+    >>> pairs(EvalTuple("본품#품질", "레몬 향", "positive"), MatchPolicy())["otepol"]
+    ('레몬향', 'positive')
+    """
+    ref, term, polarity = named
+    attribute = attribute_of(ref)
+    by_term: Pair = (term_key(term, policy), polarity)
+    if not term and policy.implicit == "multiset":
+        by_term = ("", polarity, ref)
+    return {
+        "refpol": (ref, polarity) if ref else None,
+        "otepol": by_term,
+        "attrpol": (attribute, polarity) if attribute else None,
+    }
+
+
 class ReadTuple(NamedTuple):
-    """One tuple of a file: its normal form, its polarity as given ("" is missing), and whether its term is NFC."""
+    """One tuple of a file, and all that is compared of it.
+
+    `normal`: its normal form; `term`: that of its term as the policy compares it; `pairs`: what is compared under
+    each key; `polarity`: as given, "" is missing; `is_composed`: whether the term as written is NFC.
+    """
 
     normal: EvalTuple
+    term: str
+    pairs: dict[Key, Pair | None]
     polarity: str
     is_composed: bool
 
@@ -157,7 +191,12 @@ def term_of(row: TupleRow) -> str | None:
     return None
 
 
-def read_tuple(row: TupleRow, *, gold: bool = False) -> ReadTuple:
+def read_tuple(
+    row: TupleRow,
+    policy: MatchPolicy,
+    *,
+    gold: bool = False,
+) -> ReadTuple:
     """What a row of a file says: `aspect_ref`, else `term`; `polarity`, else `label`; and its term.
 
     A missing term of a gold tuple falls back to its ref.
@@ -167,7 +206,7 @@ def read_tuple(row: TupleRow, *, gold: bool = False) -> ReadTuple:
     term = term_of(row)
     if term is None and gold:
         term = ref
-    return _read_texts(ref or "", term or "", polarity or "")
+    return _read_texts(ref or "", term or "", polarity or "", policy)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -175,14 +214,16 @@ def _read_texts(
     ref: str,
     term: str,
     polarity: str,
+    policy: MatchPolicy,
 ) -> ReadTuple:
     # a tuple comes back in stage 1, in the final result and often in the gold of its sample
     given = given_polarity(polarity)
     known = given if given in KNOWN else "neutral"
     normal = EvalTuple(normalize_ref(ref), normalize_term(term), known)
-    return ReadTuple(normal, given, unicodedata.is_normalized("NFC", term))
-
-
-def term_key(term: str, policy: MatchPolicy) -> str:
-    """A term in normal form as a policy compares it."""
-    return term.replace(" ", "") if policy.spacing == "remove" else term
+    return ReadTuple(
+        normal=normal,
+        term=term_key(normal.term, policy),
+        pairs=pairs(normal, policy),
+        polarity=given,
+        is_composed=unicodedata.is_normalized("NFC", term),
+    )

@@ -10,16 +10,7 @@ from typing import Any
 
 from msgspec import json
 
-from .matching import (
-    Match,
-    Rank,
-    conflicts,
-    f1_score,
-    match_pairs,
-    match_tuples,
-    pairs,
-    representatives,
-)
+from .matching import Match, Rank, compared, conflicts, f1_score, match_pairs, representatives
 from .options import CrOptions
 from .sample import Sample, rank
 from .schema import ReviewAction, Scorecard
@@ -28,9 +19,9 @@ from .sources import labels, process_trace, profile_of, text_id
 from .tuples import (
     KEYS,
     POLARITIES,
-    EvalTuple,
     Key,
     MatchPolicy,
+    ReadTuple,
     collapse,
     read_tuple,
     term_key,
@@ -48,24 +39,28 @@ def unit_row(sample: Sample, line: int, options: CrOptions) -> dict[str, Any]:
     `counts` are true positives, false positives and false negatives before review, then after it, under every key.
     """
     policy = options.match_policy
-    card, gold, final = sample.card, sample.gold, sample.final
+    card, gold, stage1, final = sample.card, sample.gold, sample.stage1, sample.final
     flags = sample.output.analysis_flags
     reviews = flags.review_actions if flags is not None else None
     arbiter = flags.arb_actions if flags is not None else None
     label_stage1, label_final = labels(sample.output)
     delta = stage_delta(
-        sample.stage1,
+        stage1,
         final,
         label_stage1,
         label_final,
         reviewed=bool(reviews or arbiter),
-        policy=policy,
     )
     stored_delta = card.stage_delta.changed if card.stage_delta is not None else None
-    before, after = _matches(sample, policy)
     counts: list[int] = []
+    after: dict[Key, Match] = {}
     for key in KEYS:
-        counts += (*before[key][:3], *after[key][:3])
+        of_gold, of_stage1, of_final = (compared(read, key) for read in (gold, stage1, final))
+        before = after[key] = match_pairs(of_gold, of_final)
+        # review often changes terms only, or nothing
+        if of_stage1 != of_final:
+            before = match_pairs(of_gold, of_stage1)
+        counts += (*before[:3], *after[key][:3])
     return {
         "line": line,
         "text_id": text_id(card),
@@ -75,29 +70,29 @@ def unit_row(sample: Sample, line: int, options: CrOptions) -> dict[str, Any]:
         "text": sample.text,
         "label_stage1": label_stage1,
         "label_final": label_final,
-        "gold": _cell(gold),
-        "stage1": _cell(sample.stage1 if sample.protocol else ()),
-        "final": _cell(final),
+        "gold": _tuples_cell(gold),
+        "stage1": _tuples_cell(stage1 if sample.protocol else ()),
+        "final": _tuples_cell(final),
         "model": card.meta.model,
         "reviews": _actions_cell(reviews),
         "arbiter": _actions_cell(arbiter),
         "protocol": sample.protocol,
         "n_gold_tuples": len(gold),
         "n_pred_used": len(final) if gold else 0,
-        "n_invalid_ref": sum(not t.ref for t in final) if gold else 0,
+        "n_invalid_ref": sum(not read.normal.ref for read in final) if gold else 0,
         "source": sample.source,
         "counts": counts,
         **_explicit_columns(sample, after, policy),
-        **_implicit_columns(sample),
+        **_implicit_columns(sample, policy),
         "f1_after_rep": _representative_f1(sample, after, options),
-        **_conflict_columns(sample, policy),
+        **_conflict_columns(sample),
         **delta._asdict(),
         "stage_delta_mismatch": stored_delta not in (None, delta.changed),
         "reviewed": bool(reviews),
         "arbitrated": bool(arbiter),
         **_risk_columns(card),
         **_drop_columns(sample, options),
-        "final_out_of_text": _out_of_text(sample.text, final, policy),
+        "final_out_of_text": _out_of_text(sample, policy),
         "latency_ms": card.meta.latency_ms,
     }
 
@@ -114,18 +109,17 @@ def _actions_cell(actions: Iterable[ReviewAction] | None) -> bytes:
     return _cell(cells)
 
 
-def _matches(sample: Sample, policy: MatchPolicy) -> tuple[dict[Key, Match], dict[Key, Match]]:
-    """How the tuples of stage 1, and those of the final result, agree with the gold under every key."""
-    before: dict[Key, Match] = {}
-    after: dict[Key, Match] = {}
-    for key in KEYS:
-        gold = pairs(sample.gold, key, policy)
-        stage1 = pairs(sample.stage1, key, policy)
-        final = pairs(sample.final, key, policy)
-        after[key] = match_pairs(gold, final)
-        # review often changes terms only, or nothing
-        before[key] = after[key] if stage1 == final else match_pairs(gold, stage1)
-    return before, after
+def _tuples_cell(tuples: Iterable[ReadTuple]) -> bytes:
+    """Tuples as `units.read_tuples` reads them."""
+    return _cell([read.normal for read in tuples])
+
+
+def _match(
+    gold: Iterable[ReadTuple],
+    pred: Iterable[ReadTuple],
+    key: Key,
+) -> Match:
+    return match_pairs(compared(gold, key), compared(pred, key))
 
 
 def _explicit_columns(
@@ -134,37 +128,37 @@ def _explicit_columns(
     policy: MatchPolicy,
 ) -> dict[str, float]:
     """F1 of the final tuples, or of those with a term, against explicit gold. Seed cr_f1_metrics_examples 1."""
-    gold = [t for t in sample.gold if t.term]
+    gold = [read for read in sample.gold if read.term]
     if not gold:
         return dict.fromkeys(EXPLICIT, NAN)
     by_ref, by_term = after["refpol"], after["otepol"]
     if len(gold) < len(sample.gold):
-        by_ref = match_tuples(gold, sample.final, "refpol", policy)
-        by_term = match_tuples(gold, sample.final, "otepol", policy)
+        by_ref = _match(gold, sample.final, "refpol")
+        by_term = _match(gold, sample.final, "otepol")
     by_ref_f1 = by_ref.f1
     if not by_ref.has_gold and policy.pairless == "out":
         by_ref_f1 = NAN
     both = by_term
-    with_term = [t for t in sample.final if t.term]
+    with_term = [read for read in sample.final if read.term]
     if len(with_term) < len(sample.final):
-        both = match_tuples(gold, with_term, "otepol", policy)
+        both = _match(gold, with_term, "otepol")
     return dict(zip(EXPLICIT, (by_ref_f1, by_term.f1, both.f1)))
 
 
-def _implicit_columns(sample: Sample) -> dict[str, Any]:
+def _implicit_columns(sample: Sample, policy: MatchPolicy) -> dict[str, Any]:
     """F1 of the predicted polarities against those of implicit gold. Seed cr_metrics_spec 3.2, 3.5.
 
     Counted are the valid polarities (positive, negative, neutral) of implicit gold and of all final tuples. Invalid
     means: no valid polarity is predicted, the reply could not be read, or some final tuple lacks its polarity.
     """
     failed = _parse_failed(sample)
-    implicit = [read.polarity for read in sample.gold_read if not read.normal.term]
+    implicit = [read.polarity for read in sample.gold_read if not read.term]
     invalid = False
     f1 = NAN
     if implicit:
         given = {read.polarity for read in sample.final_read}
         predicted = given & POLARITIES
-        invalid = failed or not predicted or "" in given or _aspect_lacks_polarity(sample)
+        invalid = failed or not predicted or "" in given or _aspect_lacks_polarity(sample, policy)
         wanted = POLARITIES.intersection(implicit)
         if wanted:
             f1 = f1_score(
@@ -180,11 +174,11 @@ def _implicit_columns(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _aspect_lacks_polarity(sample: Sample) -> bool:
+def _aspect_lacks_polarity(sample: Sample, policy: MatchPolicy) -> bool:
     """Whether some final aspect carries no polarity (forbidden neutral fallback)."""
     result = sample.output.final_result
     aspects = result.final_aspects if result is not None else None
-    return any(not read_tuple(row).polarity for row in aspects or ())
+    return any(not read_tuple(row, policy).polarity for row in aspects or ())
 
 
 def _parse_failed(sample: Sample) -> bool:
@@ -210,33 +204,30 @@ def _representative_f1(
     """F1 when one tuple is chosen for each aspect, under the protocol's key. Seed cr_metrics_spec 3.2, 3.4."""
     if not sample.gold:
         return NAN
-    policy, key = options.match_policy, options.key
-
-    def aspect(t: EvalTuple) -> str:
-        return t.ref or t.term if key == "refpol" else term_key(t.term, policy) or t.ref
-
+    key = options.key
+    if key == "refpol":
+        aspects = [read.normal.ref or read.normal.term for read in sample.final_read]
+    else:
+        aspects = [read.term or read.normal.ref for read in sample.final_read]
     match = after[key]
-    if len({aspect(t) for t in sample.final}) < len(sample.final):
-        tuples = [read.normal for read in sample.final_read]
-        chosen = representatives(tuples, _ranks(sample), [aspect(t) for t in tuples])
-        match = match_tuples(sample.gold, chosen, key, policy)
-    if not match.has_gold and policy.pairless == "out":
+    if len(set(aspects)) < len(sample.final):
+        chosen = representatives(sample.final_read, _ranks(sample), aspects)
+        match = _match(sample.gold, chosen, key)
+    if not match.has_gold and options.match_policy.pairless == "out":
         return NAN
     return match.f1
 
 
 def _ranks(sample: Sample) -> list[Rank]:
-    read_rows = zip(sample.final_rows, sample.final_read)
-    return [rank(row, read.normal.term) for row, read in read_rows]
+    return [rank(row, read.term) for row, read in zip(sample.final_rows, sample.final_read)]
 
 
-def _conflict_columns(sample: Sample, policy: MatchPolicy) -> dict[str, bool]:
+def _conflict_columns(sample: Sample) -> dict[str, bool]:
     """Whether some term, or some ref, carries two polarities. Seed cr_metrics_spec 3.4, D7."""
-    if len({t.polarity for t in sample.final}) < 2:  # most samples
-        return dict.fromkeys(CONFLICTS, False)
-    tuples, ranks = [read.normal for read in sample.final_read], _ranks(sample)
-    by_term = conflicts(tuples, ranks, [term_key(t.term, policy) for t in tuples])
-    by_ref = conflicts(tuples, ranks, [t.ref for t in tuples])
+    tuples, ranks = sample.final_read, _ranks(sample)
+    polarities = [read.normal.polarity for read in tuples]
+    by_term = conflicts(polarities, ranks, [read.term for read in tuples])
+    by_ref = conflicts(polarities, ranks, [read.normal.ref for read in tuples])
     return dict(zip(CONFLICTS, (*by_term, *by_ref)))
 
 
@@ -286,11 +277,7 @@ def _drop_columns(sample: Sample, options: CrOptions) -> dict[str, bool]:
     return columns
 
 
-def _out_of_text(
-    text: str,
-    predicted: Iterable[EvalTuple],
-    policy: MatchPolicy,
-) -> bool:
+def _out_of_text(sample: Sample, policy: MatchPolicy) -> bool:
     """Whether some predicted term is nowhere in the text. D10."""
-    text = term_key(collapse(text), policy)
-    return any(t.term and term_key(t.term, policy) not in text for t in predicted)
+    text = term_key(collapse(sample.text), policy)
+    return any(read.term not in text for read in sample.final)

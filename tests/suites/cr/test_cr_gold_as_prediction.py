@@ -44,7 +44,9 @@ def units_of(samples: list[list[dict[str, Any]]], options: CrOptions) -> pd.Data
         card = Scorecard.model_validate(
             scorecard(record, parsed, gold_rows(parsed), False, options, {})
         )
-        made.append(unit_row(make_sample(card, parsed.gold_tuples or []), i, options))
+        made.append(
+            unit_row(make_sample(card, parsed.gold_tuples or [], options.match_policy), i, options)
+        )
     return units_frame(counted(made), options.match_policy)
 
 

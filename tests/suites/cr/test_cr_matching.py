@@ -13,25 +13,46 @@ from hypothesis import strategies as st
 
 import evaltools as et
 from evaltools.suites.cr.matching import (
+    Match,
+    compared,
     conflicts,
     f1_score,
     marks,
-    match_tuples,
-    pairs,
+    match_pairs,
     representatives,
     tuple_f1,
 )
+from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.scorecard import stage_delta
-from evaltools.suites.cr.tuples import KEYS, POLICIES, MatchPolicy, term_key
+from evaltools.suites.cr.tuples import (
+    KEYS,
+    POLICIES,
+    MatchPolicy,
+    ReadTuple,
+    pairs,
+    read_tuple,
+    term_key,
+)
 
 from .cards import t
 
 SPEC, REFERENCE = POLICIES["spec"], POLICIES["reference"]
 
 
+def read(tuples, policy) -> list[ReadTuple]:
+    """Tuples in normal form as rows of a file say them."""
+    rows = [TupleRow(aspect_ref=x.ref, aspect_term=x.term, polarity=x.polarity) for x in tuples]
+    return [read_tuple(row, policy) for row in rows]
+
+
+def matched(key, gold, pred, policy) -> Match:
+    """How the tuples of a sample agree."""
+    return match_pairs(compared(read(gold, policy), key), compared(read(pred, policy), key))
+
+
 def counts(key, gold, pred, policy) -> tuple[int, int, int]:
     """(tp, fp, fn) of a sample."""
-    return match_tuples(gold, pred, key, policy)[:3]
+    return matched(key, gold, pred, policy)[:3]
 
 
 def test_ref_match_of_section_4_3() -> None:
@@ -157,11 +178,11 @@ def test_marks_are_the_counts_tuple_by_tuple(gold, pred, policy, key) -> None:
         (gold, of_gold, Counter(matched=tp, missing=fn)),
         (pred, of_pred, Counter(matched=tp, spurious=fp)),
     ):
-        compared = pairs(side, key, policy)
-        assert [mark == "" for mark in marked] == [pair is None for pair in compared]
+        of_side = [pairs(x, policy)[key] for x in side]
+        assert [mark == "" for mark in marked] == [pair is None for pair in of_side]
         # a pair has one mark, however many tuples it stands for
-        by_pair = dict(zip(compared, marked))
-        assert marked == [by_pair[pair] for pair in compared]
+        by_pair = dict(zip(of_side, marked))
+        assert marked == [by_pair[pair] for pair in of_side]
         by_pair.pop(None, None)
         assert Counter(by_pair.values()) == expected
 
@@ -189,11 +210,11 @@ def test_marks_of_implicit_gold_by_hand() -> None:
 
 @given(sample, sample, policies, keys)
 def test_counts_are_sane_and_independent_of_order(gold, pred, policy, key) -> None:
-    match = match_tuples(gold, pred, key, policy)
+    match = matched(key, gold, pred, policy)
     assert min(match[:3]) >= 0
     assert 0 <= match.f1 <= 1
     assert counts(key, gold[::-1], pred[::-1], policy) == match[:3]
-    assert (match.f1 == 1) == (match.exact and match.tp > 0)
+    assert (match.f1 == 1) == (match.tp > 0 and match.fp == match.fn == 0)
 
 
 @given(sample, policies, keys)
@@ -204,7 +225,7 @@ def test_a_prediction_equal_to_explicit_gold_is_right(gold, policy, key) -> None
 
 @given(sample, sample, policies)
 def test_a_change_is_one_of_the_plain_sets_of_term_pairs(stage1, final, policy) -> None:
-    delta = stage_delta(stage1, final, None, None, reviewed=False, policy=policy)
+    delta = stage_delta(read(stage1, policy), read(final, policy), None, None, reviewed=False)
     before, after = ({(term_key(x.term, policy), x.polarity) for x in s} for s in (stage1, final))
     assert delta.changed == delta.pairs_changed == (before != after)
     assert (delta.n_s1_pairs, delta.n_final_pairs) == (len(before), len(after))
@@ -215,20 +236,20 @@ ranked = st.lists(st.tuples(tuples, st.integers(0, 2)), max_size=6)
 
 @given(ranked)
 def test_representatives_and_conflicts_as_defined(rows) -> None:
-    read, rank = [x for x, _ in rows], [r for _, r in rows]
-    aspects = [x.ref for x in read]
+    tuples_, rank = read([x for x, _ in rows], SPEC), [r for _, r in rows]
+    aspects = [x.normal.ref for x in tuples_]
     # max() gives the first of equals
     kept = [
         max((row for row in rows if row[0].ref == ref), key=lambda row: row[1])[0]
         for ref in dict.fromkeys(aspects)
     ]
-    assert representatives(read, rank, aspects) == kept
+    assert [x.normal for x in representatives(tuples_, rank, aspects)] == kept
     several, top = [], []
     for ref in {ref for ref in aspects if ref}:
         best = max(r for x, r in rows if x.ref == ref)
-        several.append({x.polarity for x in read if x.ref == ref})
+        several.append({x.polarity for x, _ in rows if x.ref == ref})
         top.append({x.polarity for x, r in rows if x.ref == ref and r == best})
-    found = conflicts(read, rank, aspects)
+    found = conflicts([x.polarity for x, _ in rows], rank, aspects)
     assert found.raw == any(len(p) > 1 for p in several)
     assert found.unsettled == any(len(p) > 1 for p in top)
 
