@@ -40,7 +40,7 @@ def restated(
     told: Entity,
     sources: Sequence[Statement],
     about: bool,
-) -> tuple[Statement, str] | None:
+) -> tuple[Statement | None, str]:
     """The first figure of the sources that a value restates, and what a person must settle of it, if anything.
 
     A count may be told in a unit that counts the same. about: the value is told as an approximation,
@@ -59,7 +59,7 @@ def restated(
     for source in known:
         if not source.entity.support_only and _is_one_step(told, source.entity):
             return source, ONE_STEP
-    return None
+    return None, ""
 
 
 def _rounds_to(told: Entity, source: Entity) -> bool:

@@ -217,7 +217,9 @@ def _accuracy(
     if unread:
         read = {"read": "partly read", "unread": list(unread)}
     if not held.supported and not any(_stated(source.entities) for source in sources):
-        return _not_measured(0.0, "no context entities", unsupported=held.unsupported, **read)
+        return _not_measured(
+            0.0, "no context entities", unsupported=[*held.unsupported.values()], **read
+        )
     if not held.supported and not held.unsupported:
         return _not_measured(0.5, "no summary entities", **read)
     if held.contradicted:
@@ -227,8 +229,8 @@ def _accuracy(
     return _ratio(
         len(held.supported),
         len(held.supported) + len(held.unsupported),
-        supported=held.supported,
-        unsupported=held.unsupported,
+        supported=[*held.supported.values()],
+        unsupported=[*held.unsupported.values()],
         **read,
     )
 

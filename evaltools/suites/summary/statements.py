@@ -27,6 +27,9 @@ MOST_CONDITIONS = 3
 LOW, HIGH = "low", "high"
 UP, DOWN = "up", "down"
 PAID, DENIED = "paid", "denied"
+CLAIM = "payment"
+"""Kind of what a clause says without a value; all of them are compared with each other."""
+
 PRESENT, ABSENT = "present", "absent"
 
 OPPOSITE = {LOW: HIGH, UP: DOWN, PAID: DENIED, PRESENT: ABSENT}
@@ -232,7 +235,7 @@ def claims(read: ReadText, number: int = 0) -> list[Statement]:
         if sides and words:
             blanks = len(clause) - len(clause.lstrip())
             start, end = text.span(clause_start + blanks, clause_end)
-            entity = Entity("payment", "", min(sides), read.raw[start:end], start, end)
+            entity = Entity(CLAIM, "", "", read.raw[start:end], start, end)
             result.append(Statement(entity, number, sides, words))
         clause_start = following
     return result
@@ -336,13 +339,13 @@ def likeness(
     words: frozenset[str],
     statement: Statement,
     weights: Mapping[str, float],
-    unknown: float = 0.0,
+    unknown: float = 1.0,
 ) -> float:
     """The share of the words, by rarity, that stand around a value too: 0..1.
 
-    unknown: the weight of a word that no source has. The sums are exact: a set has no order, and of equal
-    likeness the first passage counts.
+    unknown: the weight of a word that stands around no value of the sources; 1 as of one around a single value.
+    The sums are exact: a set has no order, and of equal likeness the first passage counts.
     """
     total = math.fsum(weights.get(word, unknown) for word in words)
-    shared = math.fsum(weights.get(word, 0) for word in words & statement.words)
+    shared = math.fsum(weights.get(word, unknown) for word in words & statement.words)
     return shared / total if total else 0.0

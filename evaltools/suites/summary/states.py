@@ -31,8 +31,8 @@ FIGURES = frozenset({"amount", "percent", "duration", "date"})
 """Kinds of entities of which a single one without support makes a summary wrong (D23)."""
 
 
-OPEN_FIGURES = FIGURES | {"age"}
-"""Kinds of entities that a person looks at where no source states them, also in a summary that passes."""
+WORDS = ("condition", "document")
+"""Kinds of entities that are no figures: a person looks at any other that no source states, whatever the score."""
 
 
 def worst(states: Iterable[State]) -> State:
@@ -89,7 +89,7 @@ def open_points(
         if not measured:
             points.append({"why": evidence["reason"]})
         for entity in evidence.get("unsupported", []):
-            if entity["kind"] in OPEN_FIGURES:
+            if entity["kind"] not in WORDS:
                 points.append({**entity, "why": "no source supports it"})
         for figure in evidence.get("unread", []):
             points.append({"why": "a figure was not read", "text": figure})

@@ -10,7 +10,7 @@ Source: specification D34.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -20,6 +20,7 @@ from .entities import Entity, ReadText
 from .numerals import TEN_THOUSAND, written
 from .restated import is_about, restated
 from .statements import (
+    CLAIM,
     DENIED,
     HIGH,
     LOW,
@@ -42,7 +43,7 @@ PREFERRED = 0.2
 ABOUT_WITHIN = 12
 """Characters around a figure in which a word calls it an approximation."""
 
-ALIKE = 0.6
+ALIKE = 0.5
 """Share of the words of a statement that stand around one of a source about the same thing."""
 
 OTHER_ITEM = 0.55
@@ -50,9 +51,6 @@ OTHER_ITEM = 0.55
 
 DOUBTED = 0.2
 """The same of a value that a summary states twice, and of the sum of two that it may have swapped."""
-
-UNKNOWN = 1.0
-"""Weight of a word of an item that no source has: as of one that stands around a single value."""
 
 MOST_COUNTED = 10
 """Up to so many things of a text a summary may count itself."""
@@ -85,12 +83,12 @@ OF_SIDE = {
 class Support:
     """What the sources say to the values of a summary, as JSON values.
 
-    supported, unsupported: the values, each once. contradicted: those of the unsupported of which a
+    supported, unsupported: key -> value, each once. contradicted: those of the unsupported of which a
     source says the opposite. look: what a person must settle, with `why`.
     """
 
-    supported: list[dict[str, Any]]
-    unsupported: list[dict[str, Any]]
+    supported: dict[str, dict[str, Any]]
+    unsupported: dict[str, dict[str, Any]]
     contradicted: list[dict[str, Any]]
     look: list[dict[str, Any]]
 
@@ -102,20 +100,15 @@ class Sources:
     """
 
     def __init__(self, sources: Sequence[ReadText]):
-        self.sources = sources
         self.known: list[Statement] = []
+        claimed: list[Statement] = []
         for number, source in enumerate(sources):
             self.known += statements(source, number)
+            claimed += claims(source, number)
         values = [statement for statement in self.known if statement.entity.kind != "figure"]
         self.compared = values[:MOST_SOURCES]
         self.weights = rarity(self.compared)
-        self._same: dict[str, list[Statement]] = {}
-        for statement in self.known:
-            self._same.setdefault(statement.entity.key, []).append(statement)
-
-    @cached_property
-    def claims(self) -> Sequence[Statement]:
-        return [claim for number, read in enumerate(self.sources) for claim in claims(read, number)]
+        self._same = by_key([*self.known, *claimed])
 
     @cached_property
     def bare(self) -> dict[str, Statement]:
@@ -129,8 +122,8 @@ class Sources:
                 places.setdefault(figure.text.removesuffix("차"), statement)
         return places
 
-    def alike(self, words: frozenset[str], source: Statement) -> float:
-        return likeness(words, source, self.weights)
+    def alike(self, statement: Statement, source: Statement, unknown: int = 1) -> float:
+        return likeness(statement.words, source, self.weights, unknown)
 
     def nearest(self, statement: Statement) -> Statement | None:
         """The same value around which most of the same words stand; of equal ones the first.
@@ -145,7 +138,7 @@ class Sources:
 
         def rank(source: Statement) -> float:
             preferred = _confirms(statement, source) - source.by_customer
-            return self.alike(statement.words, source) + PREFERRED * preferred
+            return self.alike(statement, source) + PREFERRED * preferred
 
         return max(same, key=rank, default=None)
 
@@ -158,41 +151,36 @@ class Sources:
         if not opposite:
             return "", False
         why = OF_SIDE.get(opposite[0], CHANGE)
-        is_told_of = statement.entity.kind in SUMS or statement.sides & nearest.sides & BOUNDS
+        is_told_of = (
+            statement.entity.kind in (*SUMS, CLAIM) or statement.sides & nearest.sides & BOUNDS
+        )
         if why == OPPOSITE_PAYMENT and not is_told_of:
             return "", False
         is_denied = DENIED in statement.sides
         if why == OPPOSITE_BOUND and is_denied != (DENIED in nearest.sides):
             return "", False
-        is_alike = self.alike(statement.words, nearest) >= ALIKE
+        is_claim = statement.entity.kind == CLAIM
+        is_alike = self.alike(statement, nearest, unknown=int(is_claim)) >= ALIKE
+        if is_claim and not is_alike:
+            return "", False
         return why, len(opposite) == 1 and is_alike
-
-    def opposite_claim(self, claim: Statement) -> Statement | None:
-        """The clause that says the opposite of a claim, where none that is as alike says the same."""
-        best = None
-        opposite = ALIKE
-        same = 0.0
-        for source in self.claims:
-            shared = len(claim.words & source.words) / len(claim.words)
-            if claim.sides & source.sides:
-                same = max(same, shared)
-            elif shared >= opposite and _opposite_sides(claim, source):
-                best = source
-                opposite = shared
-        return best if same < opposite else None
 
     def instead(self, statement: Statement) -> Statement | None:
         """The sources' own value of the kind at the item of a value that none of them states."""
         kind = statement.entity.kind
         of_kind = [candidate for candidate in self.compared if candidate.entity.kind == kind]
-        best = max(of_kind, key=lambda other: self.alike(statement.words, other), default=None)
-        return best if best and self.alike(statement.words, best) else None
+        best = max(of_kind, key=lambda other: self.alike(statement, other), default=None)
+        return best if best and self.alike(statement, best) else None
 
-    def misplaced(self, statement: Statement, stated: Sequence[Statement]) -> Statement | None:
+    def misplaced(
+        self,
+        statement: Statement,
+        told: Mapping[str, Sequence[Statement]],
+    ) -> Statement | None:
         """Another value of the kind that the source says of the item, where it does not say this one of it.
 
-        Where the summary states this value twice, less tells that once it is of another item. Where it
-        states the other value too, the two must fit better the other way round.
+        told: the statements of the summary by key. Where it states this value twice, less tells that
+        once it is of another item. Where it states the other value too, the two must fit better the other way round.
         """
         same = self._same[statement.entity.key]
         if statement.entity.kind not in FIGURES or same[0].entity.support_only:
@@ -203,15 +191,14 @@ class Sources:
         for candidate in self.compared:
             if _is_alternative(statement, candidate):
                 alternatives[candidate.entity.key] = candidate
-        is_told_twice = sum(other.entity.key == statement.entity.key for other in stated) > 1
         best = None
         best_gain = 0.0
         for key, candidate in alternatives.items():
             gain = self._gain(statement, key)
+            is_told_twice = len(told[statement.entity.key]) > 1
             needed = DOUBTED if is_told_twice else OTHER_ITEM
-            told = [other for other in stated if other.entity.key == key]
-            if told:
-                gain_of_other = min(self._gain(other, statement.entity.key) for other in told)
+            if key in told:
+                gain_of_other = min(self._gain(other, statement.entity.key) for other in told[key])
                 if gain <= 0 or gain_of_other < 0:
                     continue
                 gain += gain_of_other
@@ -227,10 +214,15 @@ class Sources:
 
     def _fit(self, statement: Statement, key: str) -> float:
         """How alike the item of a statement is to what the sources say, at its best, of the value of a key."""
-        fits = []
-        for source in self._same[key]:
-            fits.append(likeness(statement.words, source, self.weights, UNKNOWN))
-        return max(fits)
+        return max(self.alike(statement, source) for source in self._same[key])
+
+
+def by_key(all_statements: Iterable[Statement]) -> Mapping[str, list[Statement]]:
+    """The statements by the key of their value."""
+    grouped: dict[str, list[Statement]] = {}
+    for statement in all_statements:
+        grouped.setdefault(statement.entity.key, []).append(statement)
+    return grouped
 
 
 def support(
@@ -245,49 +237,43 @@ def support(
     claims count.
     """
     known = Sources(sources)
-    result = Support([], [], [], [])
+    result = Support({}, {}, [], [])
     stated = [each for each in statements(summary) if not each.entity.support_only]
-    seen: set[str] = set()
+    if relations:
+        stated += [each for each in claims(summary) if not has_figure(each.entity.text)]
+    told = by_key(stated)
     for statement in stated:
         entity = statement.entity
-        first = entity.key not in seen
-        seen.add(entity.key)
+        key = entity.key if entity.kind != CLAIM else entity.text
+        is_value = entity.kind not in ("figure", CLAIM)
+        shown = entity_json(entity)
         nearest = known.nearest(statement)
         if nearest is None:
-            if first and entity.key in weakly:
-                result.supported.append({**entity_json(entity), **weakly[entity.key]})
-            elif first and entity.kind != "figure":
+            is_new = key not in result.supported and key not in result.unsupported
+            if key in weakly:
+                result.supported[key] = shown | weakly[key]
+            elif is_value and is_new:
                 _without_its_value(statement, summary.raw, known, result)
             continue
-        shown = {**entity_json(entity), **nearest.place}
+        shown |= nearest.place
         why, is_sure = known.opposed(statement, nearest) if relations else ("", False)
-        if is_sure and entity.kind != "figure":
-            _contradict(result, {**shown, "why": why})
+        if is_sure:
+            result.supported.pop(key, None)
+            if entity.kind == CLAIM:
+                shown["instead"] = nearest.entity.text
+            result.contradicted.append({**shown, "why": why})
+            if entity.kind != "figure":
+                result.unsupported.setdefault(key, result.contradicted[-1])
             continue
-        if first and entity.kind != "figure":
-            result.supported.append(shown)
-        if relations and not why:
-            other = known.misplaced(statement, stated)
-            if other is not None:
-                why = ITEM
-                shown = {**shown, **other.place}
+        if is_value and key not in result.unsupported:
+            result.supported.setdefault(key, shown)
+        other = known.misplaced(statement, told) if relations and not why else None
+        if other:
+            why = ITEM
+            shown = {**shown, **other.place}
         if why:
             result.look.append({**shown, "why": why})
-    if relations:
-        _hold_claims(summary, known, result)
     return result
-
-
-def _hold_claims(summary: ReadText, known: Sources, result: Support) -> None:
-    """The claims of a summary without figures, of which the most alike clause of the sources says the opposite."""
-    for claim in claims(summary):
-        if has_figure(claim.entity.text):
-            continue
-        opposite = known.opposite_claim(claim)
-        if opposite is None:
-            continue
-        shown = {**entity_json(claim.entity), **opposite.place, "why": OPPOSITE_PAYMENT}
-        _contradict(result, {**shown, "instead": opposite.entity.text})
 
 
 def _without_its_value(
@@ -299,26 +285,21 @@ def _without_its_value(
     """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
     entity = statement.entity
     shown = entity_json(entity)
-    bare = _bare_place(entity, values)
-    if bare:
-        result.supported.append(shown | bare.place)
-        return
     before = answer[max(entity.start - ABOUT_WITHIN, 0) : entity.start]
     after = answer[entity.end : entity.end + ABOUT_WITHIN]
-    source = restated(entity, values.known, is_about(before, after))
-    if source is None and _is_own_count(entity, values):
-        return
-    if source is None:
+    original = _bare_place(entity, values)
+    why = ""
+    if original is None:
+        original, why = restated(entity, values.known, is_about(before, after))
+    if original is not None:
+        result.supported[entity.key] = shown | original.place
+        if why:
+            result.look.append({**shown, **original.place, "why": why})
+    elif not _is_own_count(entity, values):
         instead = values.instead(statement)
         if instead is not None:
             shown |= {"instead": instead.entity.text, **instead.place}
-        result.unsupported.append(shown)
-        return
-    original, why = source
-    shown |= original.place
-    result.supported.append(shown)
-    if why:
-        result.look.append({**shown, "why": why})
+        result.unsupported[entity.key] = shown
 
 
 def _is_own_count(entity: Entity, values: Sources) -> bool:
@@ -347,18 +328,6 @@ def _bare_place(entity: Entity, values: Sources) -> Statement | None:
 def _digits(figure: str) -> str:
     """A bare figure in digits alone: 37,400 and 4천 are 37400 and 4000."""
     return figure.replace(",", "").replace("천", "000")
-
-
-def _contradict(result: Support, shown: dict[str, Any]) -> None:
-    """Count a value as not supported, also where it stood as supported in another place."""
-
-    def is_same(other: dict[str, Any]) -> bool:
-        return (other["kind"], other["value"]) == (shown["kind"], shown["value"])
-
-    result.supported[:] = [other for other in result.supported if not is_same(other)]
-    if not any(map(is_same, result.unsupported)):
-        result.unsupported.append(shown)
-    result.contradicted.append(shown)
 
 
 def _confirms(statement: Statement, source: Statement) -> bool:
