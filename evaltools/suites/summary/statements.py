@@ -86,7 +86,7 @@ _ABSENT = re.compile(
 """An item is told as not there: 면책기간 없음, 자기부담 0%."""
 
 _CONDITION = re.compile(
-    r"(?:되어|하여|받아|돼|해)도\s|[가-힣]*지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))"
+    r"(?:되어|하여|받아|돼|해)도\s|[가-힣]{0,4}지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))"
 )
 """It says when something holds, not that it is paid: 면제되어도 보험료는 내야 함, 치료받지 않은 경우 보장."""
 
