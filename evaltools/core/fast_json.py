@@ -8,11 +8,11 @@ passed over unread, though they may not be UTF-8.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-import annotated_types
 import msgspec
 from pydantic import BaseModel, FailFast
 from pydantic.fields import FieldInfo
@@ -73,27 +73,16 @@ def _translated(kind: Any) -> Any:
     raise TypeError(f"no fast decoder for a field of {kind!r}")
 
 
-_LIMITS = {
-    annotated_types.Gt: "gt",
-    annotated_types.Lt: "lt",
-    annotated_types.Ge: "ge",
-    annotated_types.Le: "le",
-}
-
-
 def _limited(
     kind: Any,
     marks: Sequence[Any],
 ) -> Any:
-    """The translated type with the limits that some marks of pydantic set."""
+    """The translated type with the limits that some marks of pydantic set, as Gt(gt=0); TypeError for other marks."""
     if kind is Any:
         return msgspec.Raw
-    limits = {}
+    limits: dict[str, Any] = {}
     for mark in _single(marks):
-        name = _LIMITS.get(type(mark))
-        if name is None:
-            raise TypeError(f"no fast decoder for a field with {mark}")
-        limits[name] = getattr(mark, name)
+        limits.update(asdict(mark))
     translated = _translated(kind)
     return Annotated[translated, msgspec.Meta(**limits)] if limits else translated
 
