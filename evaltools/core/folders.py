@@ -167,9 +167,11 @@ def remove_leftovers(out: Path) -> None:
         with suppress(OSError):
             if path.is_symlink() or not _is_leftover(path):
                 continue
-            if path.is_dir():
+            if (path / OLD).is_dir():
                 with FileLock(path.parent / LOCK):
-                    _settle(path)
+                    _put_back(path)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink()
 
