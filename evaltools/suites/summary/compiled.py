@@ -77,7 +77,8 @@ class CompiledRules:
         self.signs = {}
         for tag, named in rules.tags.items():
             self.tags[tag] = _phrase_set(named, let_offs, phrases)
-            self.signs[tag] = replace(self.tags[tag], phrases=phrases(named.signs), needs=())
+            weak = (*named.signs, *named.phrases)
+            self.signs[tag] = replace(self.tags[tag], phrases=phrases(weak), needs=())
         self.followup = _phrase_set(rules.followup, let_offs, phrases)
         self.followup_signs = replace(
             self.followup, phrases=phrases(rules.followup.signs), let_offs=()

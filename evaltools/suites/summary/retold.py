@@ -34,7 +34,7 @@ _NEXT_WORD = re.compile(r"\s{0,2}[가-힣]{2}")
 ALIKE = 1 / 3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
 
-RESTATED = 2 / 5
+RESTATED = 1 / 2
 """Share of the words and figures of a part of a source that a clause has, if it says the same in other words."""
 
 FEWEST_SHARED = 5
@@ -79,6 +79,7 @@ def told(
     summary: ReadText,
     sources: Sequence[ReadText],
     rules: CompiledRules,
+    restate: bool = True,
 ) -> tuple[Matches, Place]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
     matches = find_matches(named, summary, rules)
@@ -90,7 +91,7 @@ def told(
         source = max(carrying, key=clause.likeness, default=None)
         if source and clause.likeness(source) >= ALIKE:
             matches.standing.append({**source.match, **clause.match})
-    if not matches.standing:
+    if not matches.standing and restate:
         parts = _carriers(named, sources, rules, STOP) or _carriers(signs, sources, rules, STOP)
         matches.standing.extend(_restatements(summary, parts))
     left_out = bool(naming) and not matches.standing
@@ -119,12 +120,12 @@ def open_tasks(
     source says without any follow-up is a rule of the product (승인서가 있어야 보상), and none.
     """
     if due:
-        matches, _ = told(rules.followup, rules.followup_signs, summary, sources, rules)
+        matches, _ = told(rules.followup, rules.followup_signs, summary, sources, rules, False)
         return matches
     matches = find_matches(rules.followup, summary, rules)
     if not matches.standing:
         return matches
-    told_as_rules = _clauses_without(rules.followup, sources, rules)
+    told_as_rules = _clauses_without(rules.followup_signs, sources, rules)
     for clause in _clauses_with(rules.followup, summary, rules):
         source = max(told_as_rules, key=clause.likeness, default=None)
         if source and clause.likeness(source) >= RESTATED:

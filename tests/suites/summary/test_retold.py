@@ -55,6 +55,14 @@ LEFT_OUT = [
 ]
 
 
+def test_a_bare_word_of_a_tag_counts_where_a_source_says_what_is_to_be_done() -> None:
+    """초본 alone is no requirement; a clause of the source asks for it."""
+    answer = "주민등록초본과 진단서를 붙여 청구할 수 있어요."
+    source = "주민등록초본과 진단서를 첨부해 보험사에 직접 청구합니다."
+    assert coverage(answer, source, "documents_required").score == 1.0
+    assert coverage(answer, "보험료는 시가 부담합니다.", "documents_required").score == 0.0
+
+
 @pytest.mark.parametrize(("tag", "source", "summary"), LEFT_OUT)
 def test_a_clause_of_the_source_without_the_risk_covers_nothing(
     tag: str, source: str, summary: str
@@ -103,7 +111,20 @@ def test_fresh_summaries_pass_where_they_tell_the_risk_and_fail_where_they_leave
             scores = score_case(wrong["answer"], contexts, tags, rules).scores
             if scores["summary_risk_coverage"].score >= 0.9:
                 missed.append(case["id"])
-    assert alarms == ["n04", "n20", "q16", "s54", "v12", "v28", "v50", "w33", "w48", "x32"]
+    assert missed == ["f04", "m03", "m25", "m35", "m44", "p38"]
+    assert alarms == [
+        "n04",
+        "n20",
+        "q16",
+        "s23",
+        "s54",
+        "v28",
+        "v50",
+        "w33",
+        "w48",
+        "x32",
+        "x42",
+    ]
 
 
 def test_a_clause_that_restates_most_of_the_sources_words_covers_its_tag() -> None:
@@ -129,6 +150,14 @@ def test_a_clause_that_restates_most_of_the_sources_words_covers_its_tag() -> No
             "점검표를 5월 16일까지 보내지 않으면 견적이 무효",
             "점검표를 5월 16일까지 제출 바라며 미제출 시 견적은 무효",
         ),
+        (
+            "보상액은 손해사정 후 결정.",
+            "보상액은 손해사정을 거쳐 정해져서 지금은 확답을 드릴 수 없어요.",
+        ),
+        (
+            "초음파 판독지를 올려 주시면 심사 후 안내드립니다.",
+            "초음파 판독지를 올려 주시면 심사해서 알려드릴게요.",
+        ),
     ],
 )
 def test_a_follow_up_is_told_in_weak_words_where_a_source_says_it(answer: str, source: str) -> None:
@@ -142,7 +171,9 @@ def test_a_rule_of_the_product_is_no_follow_up() -> None:
     source = "야간 비행과 비행금지구역 비행은 승인서가 있을 때만 보상합니다."
     answer = "야간 비행은 승인서가 있어야 보상됩니다."
     named = "야간 비행은 보상됩니다. 지점에 추가 확인이 필요합니다."
+    offered = "스케일링이 치료 목적이었다면 진료기록부를 제출하시면 재심사합니다."
     followup = et.summary.score(answer, [source], [])["summary_needs_followup"]
+    assert et.summary.score(offered, [offered], [])["summary_needs_followup"].score == 1.0
     assert followup.score == 1.0
     assert et.summary.score(answer, ["기체가액의 80%"], [])["summary_needs_followup"].score == 0.0
     assert et.summary.score(named, [source], [])["summary_needs_followup"].score == 0.0
