@@ -63,9 +63,16 @@ def read_cases(path: Path, problems: Problems) -> Cases:
     first_lines = FirstLines(path, problems)
     for line, case in reader(path, problems):
         if case.intent not in (None, INTENT):
-            place = {"file": str(path), "line": line, "id": case.id, "field": "summary_intent"}
-            intent = repr(case.intent)
-            problems.warn("unknown-intent", UNKNOWN_INTENT, intent=intent, known=INTENT, **place)
+            problems.warn(
+                "unknown-intent",
+                UNKNOWN_INTENT,
+                file=str(path),
+                line=line,
+                id=case.id,
+                field="summary_intent",
+                intent=repr(case.intent),
+                known=INTENT,
+            )
         if first_lines.is_first(case.id, line, id=case.id, what="case of this id", field="id"):
             yield line, case
 
@@ -87,14 +94,16 @@ def looks_like_cases(path: Path) -> bool:
 def _first_keys(path: Path, suffix: str) -> set[str]:
     """The keys of the first record. Many kinds of errors for a file that is none of cases."""
     if suffix == ".csv":
-        header = next(csv.reader([first_line(path).decode("utf-8")]))
+        line = first_line(path).decode("utf-8")
+        header = next(csv.reader([line]))
         return {field_of(name) for name in header}
     if suffix == ".jsonl":
         record = from_json(first_line(path))
     else:
         with path.open("rb") as file:
-            beginning = file.read(SNIFFED).removeprefix(BOM).decode("utf-8", "ignore")
-        content = from_json(beginning, allow_partial=True)
+            beginning = file.read(SNIFFED).removeprefix(BOM)
+        text = beginning.decode("utf-8", "ignore")
+        content = from_json(text, allow_partial=True)
         cases = content["test_cases"] if isinstance(content, dict) else content
         record = cases[0]
     return set(record) if isinstance(record, dict) else set()
@@ -126,13 +135,22 @@ def _read_xlsx(path: Path, problems: Problems) -> Cases:
     with suppress(BadZipFile), ZipFile(path) as book:
         n_bytes = sum(member.file_size for member in book.infolist())
         if n_bytes > WORKBOOK_BYTES:
-            n, most = n_bytes >> 20, WORKBOOK_BYTES >> 20
-            raise problems.fatal("file-too-large", SWOLLEN, n=n, most=most, file=str(path))
+            raise problems.fatal(
+                "file-too-large",
+                SWOLLEN,
+                n=n_bytes >> 20,
+                most=WORKBOOK_BYTES >> 20,
+                file=str(path),
+            )
     try:
         rows = _sheet_rows(path, problems)
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
-        template = "no Excel workbook that can be read: {reason}"
-        raise problems.fatal("bad-xlsx", template, reason=str(e), file=str(path)) from e
+        raise problems.fatal(
+            "bad-xlsx",
+            "no Excel workbook that can be read: {reason}",
+            reason=str(e),
+            file=str(path),
+        ) from e
     if not rows:
         raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
     return _read_table(rows, path, problems)
@@ -168,8 +186,8 @@ def _cell_text(
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = str(value)
-    place = {**place, "field": str(getattr(cell, "column_letter", ""))}
-    if getattr(cell, "data_type", "") == "f":
+    place = {**place, "field": cell.column_letter}
+    if cell.data_type == "f":
         template = "a formula is read as its text, not as its result"
         problems.warn("formula", template, **place)
     if len(text) >= CELL_LIMIT:
@@ -192,21 +210,29 @@ def _read_table(
     _, header = rows[0]
     place: dict[str, Any] = {"file": str(path), "line": 1}
     names = [field_of(name or "") for name in header]
-    doubled = sorted({name for name in names if name in FIELDS and names.count(name) > 1})
+    doubled = tuple(field for field in sorted(FIELDS) if names.count(field) > 1)
     if doubled:
-        raise problems.fatal("bad-header", "doubled columns {names}", names=tuple(doubled), **place)
+        template = "doubled columns {names}"
+        raise problems.fatal("bad-header", template, names=doubled, **place)
     missing = [field for field in FIELDS if field not in names]
     for name in names:
-        near = nearest_header(name, missing) if name and name not in FIELDS else None
+        if not name or name in FIELDS:
+            continue
+        near = nearest_header(name, missing)
         if near:
-            template = "the column {name} is not known and left out; did you mean {near}?"
             problems.warn(
-                "unknown-column", template, name=repr(name), near=near, field=name, **place
+                "unknown-column",
+                "the column {name} is not known and left out; did you mean {near}?",
+                name=repr(name),
+                near=near,
+                field=name,
+                **place,
             )
     if "id" in missing:
         template = "no column id (or 사례번호, 案例编号) among {names}"
         raise problems.fatal("bad-header", template, names=tuple(names), **place)
-    return _fitted_cases(_records(names, rows[1:], path, problems), path, problems)
+    records = _records(names, rows[1:], path, problems)
+    return _fitted_cases(records, path, problems)
 
 
 def _records(
@@ -218,9 +244,15 @@ def _records(
     """(line, fields) of each row that has no more cells than the header."""
     for line, cells in rows:
         if any(cells[len(names) :]):
-            template = "{n} cells, the header has {columns}"
-            place = {"file": str(path), "line": line, "id": cells[0] or ""}
-            problems.error("too-many-cells", template, n=len(cells), columns=len(names), **place)
+            problems.error(
+                "too-many-cells",
+                "{n} cells, the header has {columns}",
+                n=len(cells),
+                columns=len(names),
+                file=str(path),
+                line=line,
+                id=cells[0] or "",
+            )
             continue
         record: dict[str, Any] = {}
         for name, text in zip(names, cells):
@@ -232,9 +264,12 @@ def _records(
         if "metadata" in record:
             with suppress(ValueError):  # what is no JSON stays a text, which the model reports
                 record["metadata"] = from_json(record["metadata"])
-        of_case = {name: record.pop(name) for name in ("product", "channel") if name in record}
-        if of_case and isinstance(record.setdefault("metadata", {}), dict):
-            record["metadata"] = {**record["metadata"], **of_case}
+        for name in ("product", "channel"):
+            if name in record:
+                value = record.pop(name)
+                metadata = record.setdefault("metadata", {})
+                if isinstance(metadata, dict):
+                    metadata[name] = value
         yield line, record
 
 
@@ -245,8 +280,9 @@ def _fitted_cases(
 ) -> Cases:
     """The records that fit a case; the others are reported."""
     for line, record in records:
-        name = record.get("id", "") if isinstance(record, dict) else ""
-        case = fitted(Case, record, problems, file=str(path), line=line, id=str(name or ""))
+        name = record.get("id") if isinstance(record, dict) else None
+        place = {"file": str(path), "line": line, "id": str(name or "")}
+        case = fitted(Case, record, problems, **place)
         if case is not None:
             yield line, case
 

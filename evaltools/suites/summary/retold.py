@@ -12,8 +12,8 @@ Without a sign it covers a tag where it restates most of what a source says in a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .compiled import CompiledPhrases, CompiledRules
@@ -31,6 +31,9 @@ STATED_RATE = "a source states the rate in the same words"
 _RATE = re.compile("[0-9]|전액")
 _NEXT_WORD = re.compile(r"\s{0,2}[가-힣]{2}")
 
+BOUNDS = {"이상", "이하", "초과", "미만", "이내"}
+"""Words of a figure's bound: they say nothing of what a clause is about."""
+
 ALIKE = 1 / 3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
 
@@ -46,12 +49,14 @@ MOST_CLAUSES = 200
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause, or the part of one between commas: `match`, its first wording of a tag, as evidence, and `words`.
+    """A clause of a text, or the part of one between commas.
 
+    place: its first wording of a tag, as evidence; where none was looked for or found, the clause itself.
     words: the pairs of syllables and the figures in it.
     """
 
-    match: Place
+    place: Place
+    worded: bool
     words: frozenset[str]
 
     @property
@@ -64,6 +69,13 @@ class Clause:
         if shorter == 0:
             return 0.0
         return len(self.words & other.words) / shorter
+
+    def source(self, clauses: Sequence[Clause], least: float) -> Clause | None:
+        """The most alike of the clauses of the sources, if it is at least so much alike."""
+        closest = max(clauses, key=self.likeness, default=None)
+        if closest and self.likeness(closest) >= least:
+            return closest
+        return None
 
     def restates(self, source: Clause) -> bool:
         """Whether most of what a part of a source says stands in this clause, or two figures that are all of its."""
@@ -79,33 +91,38 @@ def told(
     summary: ReadText,
     sources: Sequence[ReadText],
     rules: CompiledRules,
-    restate: bool = True,
 ) -> tuple[Matches, Place]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
-    matches = find_matches(named, summary, rules)
+    matches = _told_in_phrases_or_signs(named, signs, summary, sources, rules)
     if matches.standing:
         return matches, {}
+    parts = _carriers(named, sources, rules, STOP) or _carriers(signs, sources, rules, STOP)
+    for clause in _clauses(summary):
+        source = next(filter(clause.restates, parts), None)
+        if source:
+            matches.standing.append({**source.place, **clause.place})
     naming = _carriers(named, sources, rules)
-    carrying = naming + _carriers(signs, sources, rules)
+    left_out = naming and not matches.standing
+    return matches, naming[0].place if left_out else {}
+
+
+def _told_in_phrases_or_signs(
+    named: CompiledPhrases,
+    signs: CompiledPhrases,
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
+) -> Matches:
+    """The phrases of a summary; where none stands, its signs in clauses that tell a clause of the sources again."""
+    matches = find_matches(named, summary, rules)
+    if matches.standing:
+        return matches
+    carrying = _carriers(named, sources, rules) + _carriers(signs, sources, rules)
     for clause in _clauses_with(signs, summary, rules):
-        source = max(carrying, key=clause.likeness, default=None)
-        if source and clause.likeness(source) >= ALIKE:
-            matches.standing.append({**source.match, **clause.match})
-    if not matches.standing and restate:
-        parts = _carriers(named, sources, rules, STOP) or _carriers(signs, sources, rules, STOP)
-        matches.standing.extend(_restatements(summary, parts))
-    left_out = bool(naming) and not matches.standing
-    return matches, naming[0].match if left_out else {}
-
-
-def _restatements(summary: ReadText, parts: Sequence[Clause]) -> Iterator[Place]:
-    """The clauses of a summary that restate any of some parts of the sources."""
-    for start, end, words in _clauses(summary, CLAUSE_END):
-        clause = Clause({"text": summary.raw[start:end], "at": [start, end]}, words)
-        for part in parts:
-            if clause.restates(part):
-                yield {**part.match, **clause.match}
-                break
+        source = clause.source(carrying, ALIKE)
+        if source:
+            matches.standing.append({**source.place, **clause.place})
+    return matches
 
 
 def open_tasks(
@@ -117,37 +134,26 @@ def open_tasks(
     """The follow-ups that a summary names.
 
     due: one is expected, and is told in weak words, too, as a risk is. Else a clause that tells again what a
-    source says without any follow-up is a rule of the product (승인서가 있어야 보상), and none.
+    source says without anything that makes an act pending is a rule of the product (승인서가 있어야 보상), and none.
     """
+    named, signs = rules.followup, rules.followup_signs
     if due:
-        matches, _ = told(rules.followup, rules.followup_signs, summary, sources, rules, False)
-        return matches
-    matches = find_matches(rules.followup, summary, rules)
+        return _told_in_phrases_or_signs(named, signs, summary, sources, rules)
+    matches = find_matches(named, summary, rules)
     if not matches.standing:
         return matches
-    told_as_rules = _clauses_without(rules.followup_signs, sources, rules)
-    for clause in _clauses_with(rules.followup, summary, rules):
-        source = max(told_as_rules, key=clause.likeness, default=None)
-        if source and clause.likeness(source) >= RESTATED:
-            matches.standing.remove(clause.match)
-            by = clause.match["text"]
-            matches.let_off.append({**clause.match, "let_off": AS_A_RULE, "by": by})
-    return matches
-
-
-def _clauses_without(
-    named: CompiledPhrases,
-    sources: Sequence[ReadText],
-    rules: CompiledRules,
-) -> list[Clause]:
-    """The clauses of the sources in which none of the phrases stands."""
-    naming = {clause.words for clause in _carriers(named, sources, rules)}
-    others = []
+    told_as_rules = []
     for source in sources:
-        for start, end, words in _clauses(source, CLAUSE_END):
-            if words not in naming:
-                others.append(Clause({"text": source.raw[start:end], "at": [start, end]}, words))
-    return others[:MOST_CLAUSES]
+        pending = find_matches(signs, source, rules).standing
+        for clause in _clauses(source, CLAUSE_END, pending):
+            if not clause.worded:
+                told_as_rules.append(clause)
+    for clause in _clauses_with(named, summary, rules):
+        if clause.source(told_as_rules[:MOST_CLAUSES], RESTATED):
+            matches.standing.remove(clause.place)
+            by = clause.place["text"]
+            matches.let_off.append({**clause.place, "let_off": AS_A_RULE, "by": by})
+    return matches
 
 
 def weakly_said(
@@ -164,7 +170,7 @@ def weakly_said(
         for named in (rules.tags[tag], rules.signs[tag]):
             carrying = _carriers(named, sources, rules)
             if carrying:
-                places[entity.key] = carrying[0].match
+                places[entity.key] = carrying[0].place
                 break
     return places
 
@@ -216,9 +222,12 @@ def _carriers(
     carrying = []
     for number, source in enumerate(sources):
         for clause in _clauses_with(named, source, rules, ends):
-            text, at = clause.match["text"], clause.match["at"]
-            place = {"text": text, "context": number, "context_at": at}
-            carrying.append(Clause(place, clause.words))
+            place = {
+                "text": clause.place["text"],
+                "context": number,
+                "context_at": clause.place["at"],
+            }
+            carrying.append(replace(clause, place=place))
     return carrying
 
 
@@ -232,29 +241,32 @@ def _clauses_with(
     matches = find_matches(named, read, rules).standing
     if not matches:
         return []
-    following = iter(matches)
-    match = next(following, None)
-    clauses = []
-    for _, end, words in _clauses(read, ends):
-        if match and match["at"][0] < end:
-            clauses.append(Clause(match, words))
-        while match and match["at"][0] < end:
-            match = next(following, None)
-    return clauses[:MOST_CLAUSES]
+    worded = [clause for clause in _clauses(read, ends, matches) if clause.worded]
+    return worded[:MOST_CLAUSES]
 
 
 def _clauses(
     read: ReadText,
-    ends: re.Pattern[str],
-) -> Iterator[tuple[int, int, frozenset[str]]]:
-    """Where each clause of a text begins and ends, and its words and figures."""
+    ends: re.Pattern[str] = CLAUSE_END,
+    matches: Sequence[Place] = (),
+) -> list[Clause]:
+    """The clauses of a text, each with the first of the matches that begin in it."""
     figures = [entity for entity in read.entities if entity.base]
+    clauses = []
     start = 0
-    following = 0
+    next_figure = 0
+    next_match = 0
     for end in [*(match.end() for match in ends.finditer(read.raw)), len(read.raw)]:
-        words = set(syllable_pairs(normalise(read.raw[start:end]).norm))
-        while following < len(figures) and figures[following].start < end:
-            words.add(figures[following].key)
-            following += 1
-        yield start, end, frozenset(words)
+        text = read.raw[start:end]
+        words = set(syllable_pairs(normalise(text).norm) - BOUNDS)
+        while next_figure < len(figures) and figures[next_figure].start < end:
+            words.add(figures[next_figure].key)
+            next_figure += 1
+        first_match = next_match
+        while next_match < len(matches) and matches[next_match]["at"][0] < end:
+            next_match += 1
+        worded = next_match > first_match
+        place = matches[first_match] if worded else {"text": text, "at": [start, end]}
+        clauses.append(Clause(place, worded, frozenset(words)))
         start = end
+    return clauses

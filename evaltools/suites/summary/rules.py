@@ -15,7 +15,15 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from ...core.errors import InputError, Problems, UsageError
 from ...core.files import sha256
@@ -39,11 +47,18 @@ METRICS = (
 FOLLOWUP_TAG = "needs_followup"
 
 Phrase = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
+Phrases = tuple[Phrase, ...]
+SomePhrases = Annotated[Phrases, Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+    )
 
 
 class LetOff(_Strict):
@@ -55,9 +70,9 @@ class LetOff(_Strict):
     """
 
     reason: Phrase
-    before: tuple[Phrase, ...] = ()
-    after: tuple[Phrase, ...] = ()
-    unless: tuple[Phrase, ...] = ()
+    before: Phrases = ()
+    after: Phrases = ()
+    unless: Phrases = ()
     near: Annotated[int, Field(ge=0, le=200)] = 40
 
 
@@ -68,13 +83,15 @@ class PhraseSet(_Strict):
     `needs`: of a tag, what must stand in a match or near it (limit: a figure; 한도 alone only names it).
     `signs`: of a tag, words too weak to cover it alone: they do in a clause that tells one of the sources again.
     `let_off`: names of let-offs.
+    `aliases`: of a tag, names under which cases may give it.
     """
 
-    phrases: tuple[Phrase, ...] = Field(min_length=1)
-    needs: tuple[Phrase, ...] = ()
-    signs: tuple[Phrase, ...] = ()
-    not_within: tuple[Phrase, ...] = ()
+    phrases: SomePhrases
+    needs: Phrases = ()
+    signs: Phrases = ()
+    not_within: Phrases = ()
     let_off: tuple[str, ...] = ()
+    aliases: Phrases = ()
 
 
 class Unit(_Strict):
@@ -86,10 +103,10 @@ class Unit(_Strict):
 
     kind: Phrase
     base: Phrase
-    factor: Annotated[float, Field(gt=0)] = 1.0
-    words: tuple[Phrase, ...] = Field(min_length=1)
-    before: tuple[Phrase, ...] = ()
-    not_before: dict[str, tuple[Phrase, ...]] = {}
+    factor: PositiveFloat = 1.0
+    words: SomePhrases
+    before: Phrases = ()
+    not_before: dict[str, Phrases] = {}
 
 
 class Expression(_Strict):
@@ -102,7 +119,7 @@ class Expression(_Strict):
     base: Phrase
     value: float
     support_only: bool = False
-    phrases: tuple[Phrase, ...] = Field(min_length=1)
+    phrases: SomePhrases
 
 
 class Concept(_Strict):
@@ -114,10 +131,10 @@ class Concept(_Strict):
 
     name: Phrase
     kind: Literal["condition", "document"] = "condition"
-    words: tuple[Phrase, ...] = Field(min_length=1)
-    support: tuple[Phrase, ...] = ()
+    words: SomePhrases
+    support: Phrases = ()
     tag: str | None = None
-    not_within: tuple[Phrase, ...] = ()
+    not_within: Phrases = ()
 
 
 class Rules(_Strict):
@@ -146,9 +163,9 @@ class Rules(_Strict):
     extends: str | None = None
     match: Literal["substring", "flex"]
     fold: bool
-    particles: tuple[Phrase, ...] = ()
-    words: dict[str, tuple[Phrase, ...]] = {}
-    clause_ends: tuple[Phrase, ...] = ()
+    particles: Phrases = ()
+    words: dict[str, Phrases] = {}
+    clause_ends: Phrases = ()
     thresholds: dict[str, Share]
     tags: dict[str, PhraseSet] = Field(min_length=1)
     followup: PhraseSet
@@ -157,7 +174,7 @@ class Rules(_Strict):
     units: tuple[Unit, ...] = Field(min_length=1)
     expressions: tuple[Expression, ...] = ()
     concepts: tuple[Concept, ...] = ()
-    told: tuple[Phrase, ...] = ()
+    told: Phrases = ()
     aliases: dict[str, str] = {}
     required: dict[str, tuple[str, ...]] = {}
 
@@ -175,7 +192,10 @@ class Rules(_Strict):
     @field_validator("tags")
     @classmethod
     def _normal_tags(cls, value: dict[str, PhraseSet]) -> dict[str, PhraseSet]:
-        wrong = [repr(tag) for tag in value if tag != normal_tag(tag) or not tag]
+        wrong = []
+        for tag in value:
+            if tag != normal_tag(tag) or not tag:
+                wrong.append(repr(tag))
         if wrong:
             listed = ", ".join(wrong)
             raise RuleError("tag names are lower case with _ for blanks and -: {tags}", tags=listed)
@@ -184,15 +204,10 @@ class Rules(_Strict):
             raise RuleError(template, FOLLOWUP_TAG, tag=FOLLOWUP_TAG)
         return value
 
-    @field_validator("aliases")
-    @classmethod
-    def _normal_aliases(cls, value: dict[str, str]) -> dict[str, str]:
-        return {normal_tag(alias): tag for alias, tag in value.items()}
-
     @model_validator(mode="after")
     def _tags_are_known(self) -> Rules:
-        for alias, tag in self.aliases.items():
-            if alias in self.known_tags:
+        for alias, tag in self.other_names.items():
+            if alias in map(_together, self.known_tags):
                 raise RuleError("aliases: {alias} is a tag itself", alias, alias=alias)
             self._require_tag(tag, tag, f"aliases.{alias}")
         for concept in self.concepts:
@@ -210,13 +225,18 @@ class Rules(_Strict):
         field: str,
     ) -> None:
         if tag not in self.known_tags:
-            template = "{field}: no tag {tag}; {nearest}"
-            near = self.nearest_tag(name)
-            raise RuleError(template, name, field=field, tag=repr(name), nearest=near)
+            raise RuleError(
+                "{field}: no tag {tag}; {nearest}",
+                name,
+                field=field,
+                tag=repr(name),
+                nearest=self.nearest_tag(name),
+            )
 
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
-        for phrase_set in (*self.tags.values(), self.followup, *self.definitive):
+        phrase_sets = [*self.tags.values(), self.followup, *self.definitive]
+        for phrase_set in phrase_sets:
             unknown = [name for name in phrase_set.let_off if name not in self.let_offs]
             if unknown:
                 raise RuleError(
@@ -239,20 +259,33 @@ class Rules(_Strict):
     def known_tags(self) -> tuple[str, ...]:
         return (*self.tags, FOLLOWUP_TAG)
 
+    @cached_property
+    def other_names(self) -> dict[str, str]:
+        """Other name of a tag, without blanks -> the tag."""
+        names = dict(self.aliases)
+        with_names = {**self.tags, FOLLOWUP_TAG: self.followup}
+        for tag, phrase_set in with_names.items():
+            names.update(dict.fromkeys(phrase_set.aliases, tag))
+        return {_together(name): tag for name, tag in names.items()}
+
     def tag_of(self, name: str) -> str:
         """The tag that a name stands for: its own, or that of an alias."""
         tag = normal_tag(name)
-        for spelling in (tag, tag.replace("_", "")):
-            if spelling in self.aliases:
-                return self.aliases[spelling]
-        return tag
+        if tag in self.known_tags:
+            return tag
+        return self.other_names.get(_together(name), tag)
 
     def nearest_tag(self, name: str) -> Message:
         """What to say of a tag that is not known: the names that come closest, or all tags."""
-        near = get_close_matches(name, [*self.known_tags, *self.aliases], 3, 0.5)
+        all_names = [*self.known_tags, *self.other_names]
+        near = get_close_matches(name, all_names, 3, 0.5)
         return nearest(name, near or self.known_tags)
 
-    def expected_tags(self, names: Sequence[str] | None, product: str | None) -> list[str] | None:
+    def expected_tags(
+        self,
+        names: Sequence[str] | None,
+        product: str | None,
+    ) -> list[str] | None:
         """The tags that a summary should name: those of the case, then those its product requires.
 
         None where the case gives none and its product requires none.
@@ -295,6 +328,10 @@ def normal_tag(tag: str) -> str:
     return "_".join(blanks.split())
 
 
+def _together(tag: str) -> str:
+    return normal_tag(tag).replace("_", "")
+
+
 def rules_snapshot(rules: Rules) -> dict[str, Any]:
     """The content in force as JSON, inherited sections too, for hash, report and Excel.
 
@@ -329,7 +366,8 @@ def load_rules(name_or_path: str | Path) -> Rules:
             content_hash = sha256(path)
     if not exists:
         template = "no rules {name}, and no file of that name; {nearest}"
-        raise UsageError(template, name=repr(name), nearest=nearest(name, bundled()))
+        near = nearest(name, bundled())
+        raise UsageError(template, name=repr(name), nearest=near)
     return _read_once(path, content_hash)
 
 
@@ -354,12 +392,18 @@ def read_rules(path: Path, problems: Problems) -> Rules:
         return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
         text = path.read_text(encoding="utf-8")
-        for error, (code, field, message) in zip(e.errors(include_url=False), describe(e)):
+        errors = e.errors(include_url=False)
+        for error, (code, field, message) in zip(errors, describe(e)):
             cause = error.get("ctx", {}).get("error")
             quoted = getattr(cause, "quoted", "")
             names = field.split(".") if field else [quoted]
-            line = _line_of(names, text)
-            problems.error(code, message, field=field, file=file, line=line)
+            problems.error(
+                code,
+                message,
+                field=field,
+                file=file,
+                line=_line_of(names, text),
+            )
         raise InputError(problems.errors) from None
 
 
@@ -398,14 +442,26 @@ def _bad_field(
     problems: Problems,
     **values: Any,
 ) -> InputError:
-    line = _line_of([field], path.read_text(encoding="utf-8"))
-    place = {"field": field, "file": str(path), "line": line}
-    return problems.fatal("bad-field", template, **place, **values)
+    text = path.read_text(encoding="utf-8")
+    return problems.fatal(
+        "bad-field",
+        template,
+        field=field,
+        file=str(path),
+        line=_line_of([field], text),
+        **values,
+    )
 
 
-def _of_tags(inherited: dict[str, Any], known: set[str]) -> dict[str, Any]:
+def _of_tags(
+    inherited: dict[str, Any],
+    known: set[str],
+) -> dict[str, Any]:
     """What is inherited, without what names tags that a file does not have."""
-    aliases = {alias: tag for alias, tag in inherited["aliases"].items() if tag in known}
+    aliases = {}
+    for alias, tag in inherited["aliases"].items():
+        if tag in known:
+            aliases[alias] = tag
     concepts = []
     for concept in inherited["concepts"]:
         tag = concept["tag"] if concept["tag"] in known else None

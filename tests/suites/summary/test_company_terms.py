@@ -74,6 +74,14 @@ def test_extends_adds_and_base_replaces(tmp_path: Path) -> None:
     assert set(replaced.aliases.values()) == {"limit", "needs_followup"}
 
 
+def test_a_tag_has_its_own_aliases(tmp_path: Path) -> None:
+    tags = {"surrender_value": {"phrases": ["해약환급금"], "aliases": ["해지 환급"]}}
+    content = {"extends": "ko-insurance", "tags": tags, "required": {"저축": ["해지환급"]}}
+    rules = load_rules(written(tmp_path / "a.json", content))
+    assert rules.tag_of("해지 환급") == "surrender_value"
+    assert rules.expected_tags([], "저축") == ["surrender_value"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
