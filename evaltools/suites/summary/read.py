@@ -281,7 +281,7 @@ def _fitted_cases(
     """The records that fit a case; the others are reported."""
     for line, record in records:
         name = record.get("id") if isinstance(record, dict) else None
-        place = {"file": str(path), "line": line, "id": str(name or "")}
+        place: dict[str, Any] = {"file": str(path), "line": line, "id": str(name or "")}
         case = fitted(Case, record, problems, **place)
         if case is not None:
             yield line, case

@@ -26,10 +26,9 @@ Place = dict[str, Any]
 """Evidence: `text`, and where it stands: `at` in the summary, `context` and `context_at` in a source."""
 
 AS_A_RULE = "a source says it as a rule"
-STATED_RATE = "a source states the rate in the same words"
+STATED_RATE = "a source states the rate"
 
 _RATE = re.compile("[0-9]|전액")
-_NEXT_WORD = re.compile(r"\s{0,2}[가-힣]{2}")
 
 BOUNDS = {"이상", "이하", "초과", "미만", "이내"}
 """Words of a figure's bound: they say nothing of what a clause is about."""
@@ -181,35 +180,20 @@ def promises(
     sources: Sequence[ReadText],
     rules: CompiledRules,
 ) -> Matches:
-    """The definitive phrases of a summary; a rate (100% 보상) that a source states word for word is let off.
+    """The definitive phrases of a summary; a rate (100% 보상) is let off in a clause that tells a source's rate again.
 
     The literal rules, which do not fold look-alikes, let nothing off.
     """
     matches = find_matches(named, summary, rules)
-    has_rate = any(_RATE.search(match["text"]) for match in matches.standing)
-    if not has_rate or not rules.fold:
+    if not rules.fold:
         return matches
-    of_sources = set()
-    for source in sources:
-        for match in find_matches(named, source, rules).standing:
-            of_sources.add(_with_next_word(match, source))
-    promised = []
-    for match in matches.standing:
-        is_rate = _RATE.search(match["text"])
-        if is_rate and _with_next_word(match, summary) in of_sources:
-            matches.let_off.append({**match, "let_off": STATED_RATE, "by": match["text"]})
-        else:
-            promised.append(match)
-    matches.standing[:] = promised
+    stated = _carriers(named, sources, rules)
+    for clause in _clauses_with(named, summary, rules):
+        text = clause.place["text"]
+        if _RATE.search(text) and clause.source(stated, ALIKE):
+            matches.standing.remove(clause.place)
+            matches.let_off.append({**clause.place, "let_off": STATED_RATE, "by": text})
     return matches
-
-
-def _with_next_word(match: Place, read: ReadText) -> str:
-    """A match with the first two syllables of the word behind it, without blanks."""
-    start, end = match["at"]
-    word = _NEXT_WORD.match(read.raw, end)
-    end = word.end() if word else end
-    return normalise("".join(read.raw[start:end].split())).norm
 
 
 def _carriers(

@@ -197,3 +197,9 @@ def test_a_risk_is_told_by_its_figures_and_a_promise_by_its_ending(
     metric = "summary_needs_followup" if tag == "needs_followup" else "summary_risk_coverage"
     assert et.summary.score(answer, [source], [tag])[metric].score == 1.0
     assert et.summary.score(answer, ["보험료 안내"], [tag])[metric].score == 0.0
+
+
+def test_words_in_an_aside_take_no_promise_back() -> None:
+    answer = "골절은 진단서만 내면 무조건 지급(인대 손상이면 통원의료비만 검토)."
+    score = et.summary.score(answer, ["골절 진단이 확인되면 대상이 될 수 있어요."])
+    assert score["summary_non_definitive"].score == 0.0
