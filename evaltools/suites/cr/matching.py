@@ -67,11 +67,13 @@ class Match(NamedTuple):
 
 def compared(tuples: Iterable[ReadTuple], key: Key) -> dict[Pair, None]:
     """The pairs of the tuples of a sample that take part under a key, in order of appearance, each once."""
-    return _each_once(read.pairs[key] for read in tuples)
+    return _each_once([read.pairs[key] for read in tuples])
 
 
 def _each_once(pairs: Iterable[Pair | None]) -> dict[Pair, None]:
-    return {pair: None for pair in pairs if pair}
+    distinct: dict[Any, None] = dict.fromkeys(pairs)
+    distinct.pop(None, None)
+    return distinct
 
 
 def match_pairs(gold: dict[Pair, None], pred: dict[Pair, None]) -> Match:
@@ -81,9 +83,10 @@ def match_pairs(gold: dict[Pair, None], pred: dict[Pair, None]) -> Match:
     is left, if there is one. So the gold as prediction matches wholly (D26).
     """
     matched_gold = gold.keys() & pred.keys()
-    matched_pred = set(matched_gold)
+    matched_pred = matched_gold
     implicit = [pair for pair in gold if not pair[0]]
     if implicit:
+        matched_pred = set(matched_gold)
         free = _free_by_polarity(pred, matched_pred)
         for pair in implicit:
             if pair not in matched_gold and free.get(pair[1]):

@@ -224,8 +224,11 @@ def _ranks(sample: Sample) -> list[Rank]:
 
 def _conflict_columns(sample: Sample) -> dict[str, bool]:
     """Whether some term, or some ref, carries two polarities. Seed cr_metrics_spec 3.4, D7."""
-    tuples, ranks = sample.final_read, _ranks(sample)
+    tuples = sample.final_read
     polarities = [read.normal.polarity for read in tuples]
+    if len(set(polarities)) < 2:  # most samples
+        return dict.fromkeys(CONFLICTS, False)
+    ranks = _ranks(sample)
     by_term = conflicts(polarities, ranks, [read.term for read in tuples])
     by_ref = conflicts(polarities, ranks, [read.normal.ref for read in tuples])
     return dict(zip(CONFLICTS, (*by_term, *by_ref)))
