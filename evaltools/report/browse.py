@@ -220,13 +220,14 @@ def _changed(
 
 def _sides(study: Study, candidate: str) -> Sides:
     """The runs of baseline and candidate: those of common seeds, all where there are none."""
-    baseline_runs = study.conditions[study.baseline]
-    candidate_runs = study.conditions[candidate]
-    common = [seed for seed in baseline_runs if seed in candidate_runs]
-    return {
-        study.baseline: [baseline_runs[seed] for seed in common or baseline_runs],
-        candidate: [candidate_runs[seed] for seed in common or candidate_runs],
-    }
+    names = (study.baseline, candidate)
+    of_seeds = [study.conditions[name] for name in names]
+    common = set.intersection(*map(set, of_seeds))
+    sides = {}
+    for name, runs in zip(names, of_seeds):
+        paired = [run for seed, run in runs.items() if seed in common]
+        sides[name] = paired or list(runs.values())
+    return sides
 
 
 def _units_with_cards(
@@ -290,12 +291,13 @@ def _compared_cards(
     """The cards of units that differ, with a column for each condition in their rows."""
     cards_of: dict[str, list[pd.DataFrame]] = {}
     for condition, runs in sides.items():
-        cards_of[condition] = []
+        frames = []
         for run in runs:
             names = changed[run.suite.unit]
             units, ids = _units_with_cards(view, run, names)
             of_run = view.cards(run, units)
-            cards_of[condition].append(of_run.set_index(ids.to_numpy()))
+            frames.append(of_run.set_index(ids.to_numpy()))
+        cards_of[condition] = frames
     cards = pd.concat(chain.from_iterable(cards_of.values()))
     is_first = ~cards.index.duplicated()
     cards = cards[is_first].loc[changed.index]

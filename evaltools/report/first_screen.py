@@ -179,8 +179,14 @@ def _example(runs: Sequence[Run]) -> list[str]:
 def _size(runs: Sequence[Run]) -> str:
     """How many units every run has: their range where they differ."""
     counts = [run.n_units for run in runs]
-    least, most = min(counts), max(counts)
+    least = min(counts)
+    most = max(counts)
     n = number(least)
     if least < most:
-        n = say("{least} to {most}", least=n, most=number(most))
-    return f"n = {n} ({runs[0].suite.unit})"
+        n = say(
+            "{least} to {most}",
+            least=n,
+            most=number(most),
+        )
+    unit = runs[0].suite.unit
+    return f"n = {n} ({unit})"

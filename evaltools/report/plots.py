@@ -5,6 +5,7 @@ matplotlib is loaded where a figure is drawn.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -44,11 +45,11 @@ def _title(shown: Run | Study, name: str) -> str:
     return titled(metric.shown_title, metric.better)
 
 
+@dataclass(frozen=True)
 class RunPlots:
     """The figures of a run."""
 
-    def __init__(self, run: Run):
-        self._run = run
+    run: Run
 
     def __dir__(self) -> list[str]:
         names = ["forest", "spread"]
@@ -70,7 +71,7 @@ class RunPlots:
         """
         from .figures import forest
 
-        run = self._run
+        run = self.run
         estimates = run.estimates_of(*(metrics or run.headline))
         xlabel = say("value with {level} interval", level=run.resampling.percent)
         return forest(_with_axes(estimates, run, xlabel), title=title)
@@ -86,7 +87,7 @@ class RunPlots:
         """
         from .figures import paired
 
-        run = self._run
+        run = self.run
         difference: AnyMetric | None = self._headline_difference()
         if metric or difference is None:
             difference = run.metric(metric or run.primary)
@@ -111,8 +112,8 @@ class RunPlots:
 
     def _headline_difference(self) -> Difference | None:
         """The first metric of the headline that is a difference of two."""
-        for name in self._run.headline:
-            metric = self._run.metric(name)
+        for name in self.run.headline:
+            metric = self.run.metric(name)
             if isinstance(metric, Difference):
                 return metric
         return None
@@ -126,25 +127,29 @@ class RunPlots:
         """
         from .figures import distribution
 
-        run = self._run
+        run = self.run
         names = metrics or (run.primary,)
-        frame = pd.DataFrame({_title(run, name): run.unit_values(name) for name in names})
+        values = {}
+        for name in names:
+            values[_title(run, name)] = run.unit_values(name)
         return distribution(
-            frame, title=say("Values of single units"), xlabel=say("value of a unit")
+            pd.DataFrame(values),
+            title=say("Values of single units"),
+            xlabel=say("value of a unit"),
         )
 
 
+@dataclass(frozen=True)
 class StudyPlots:
     """The figures of a study."""
 
-    def __init__(self, study: Study):
-        self._study = study
+    study: Study
 
     def __dir__(self) -> list[str]:
-        return ["forest", "scores", "paired"] if self._study.candidates else ["scores"]
+        return ["forest", "scores", "paired"] if self.study.candidates else ["scores"]
 
     def _claim(self) -> str:
-        seeded = self._study.seeded
+        seeded = self.study.seeded
         claim = "new seeds and new samples" if seeded else "new samples, these systems"
         return say("claim: {claim}", claim=say(claim))
 
@@ -152,7 +157,7 @@ class StudyPlots:
         """The differences of the headline metrics to the baseline, with their intervals."""
         from .figures import forest
 
-        study = self._study
+        study = self.study
         xlabel = say("candidate less baseline, {level} interval", level=study.resampling.percent)
         return forest(
             _with_axes(study_tables.deltas(study), study, xlabel),
@@ -165,7 +170,7 @@ class StudyPlots:
         """The headline metrics of every condition, with their intervals."""
         from .figures import forest
 
-        study = self._study
+        study = self.study
         what = say("mean over seeds") if study.seeded else say("value")
         several = len(study.conditions) > 1
         title = "Headline metrics by condition" if several else "Headline metrics"
@@ -192,7 +197,7 @@ class StudyPlots:
         """
         from .figures import paired
 
-        study = self._study
+        study = self.study
         metric = metric or study.primary
         name = study.candidate(candidate)
         metric_title = _title(study, metric)

@@ -90,8 +90,12 @@ def strip(
     if scale is None or is_null(estimate.get("value")):
         return Markup("")
     is_hollow = not is_null(n_units) and n_units < SMALL_N
-    zero = scale.place(0.0) if scale.start < 0 < scale.end else None
-    band = [] if is_null(miss) else [scale.place(-miss), scale.place(miss)]
+    zero = None
+    if scale.start < 0 < scale.end:
+        zero = scale.place(0.0)
+    band = []
+    if not is_null(miss):
+        band = [scale.place(-miss), scale.place(miss)]
     return macros().strip(
         scale.place(estimate["value"]),
         scale.place(estimate.get("ci_low")),
@@ -152,9 +156,13 @@ def by_scale(
         if isinstance(axis, tuple):
             scale = Scale(*axis)
         else:
-            numbers = [row.get(column) for row in members for column in ENDS]
+            numbers = []
+            for row in members:
+                numbers += [row.get(column) for column in ENDS]
             scale = scale_of(numbers, signed=axis == CHANGE or differences)
-        label = say("Changes") if axis == CHANGE and not differences else ""
+        label = ""
+        if axis == CHANGE and not differences:
+            label = say("Changes")
         groups.append(Group(scale, members, label))
     return groups
 

@@ -72,9 +72,9 @@ class HtmlTable(Shown):
     """Whether it says only that there is nothing to show."""
 
     def __post_init__(self) -> None:
-        if not self.text:
-            text = self.html.striptags()
-            object.__setattr__(self, "text", text)
+        html = Markup(self.html)
+        object.__setattr__(self, "html", html)
+        object.__setattr__(self, "text", self.text or html.striptags())
 
     def page(self) -> HtmlTable:
         return self

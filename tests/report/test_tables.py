@@ -469,6 +469,12 @@ def test_pieces_stack_and_bring_their_style_in_a_notebook() -> None:
     )
 
 
+def test_a_piece_of_html_has_the_text_of_it_and_stands_as_it_is_among_others() -> None:
+    piece = tables.HtmlTable("<p>one &amp; <b>two</b></p>")  # type: ignore[arg-type]
+    assert piece.text == "one & two"
+    assert tables.stack([piece, tables.words("")]).html == piece.html
+
+
 def test_words_are_paragraphs() -> None:
     found = tables.words("one\nline\n\ntwo <b>")
     assert (
