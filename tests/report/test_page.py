@@ -199,7 +199,7 @@ def test_hostile_texts_are_read_as_written(open_page: Any) -> None:
 @pytest.mark.browser
 def test_columns_sort_by_number_with_mouse_and_keyboard(open_page: Any) -> None:
     page = open_page()
-    table = page.locator("table", has_text="All metrics")
+    table = page.locator("table", has_text="Metric 0, as a reader calls it")
 
     def column() -> list[str]:
         return table.locator("tbody tr td:nth-child(4)").all_inner_texts()
@@ -270,7 +270,7 @@ def test_korean_and_chinese_are_drawn_with_the_embedded_font(open_page: Any) -> 
 @pytest.mark.browser
 def test_without_scripts_tables_and_contents_are_there(open_page: Any) -> None:
     page = open_page(java_script_enabled=False)
-    assert page.locator("table", has_text="All metrics").locator("tbody tr").count() == 12
+    assert page.locator("table", has_text="Metric 0, as").locator("tbody tr").count() == 12
     assert page.get_by_role("link", name="By category").is_visible()
     assert not page.get_by_role("button", name="Code").is_visible()
     assert page.get_by_text("estimates_table(estimates)").is_visible()
