@@ -59,7 +59,11 @@ class Batch:
             return BAD_INPUT
         return FAILED if self.failed else 0
 
-    def fail(self, name: str, error: BaseException) -> None:
+    def fail(
+        self,
+        name: str,
+        error: BaseException,
+    ) -> None:
         """Note what went wrong with one run or report, and say it."""
         if tell(error, name) == BAD_INPUT:
             self.bad_input.append(name)
@@ -148,7 +152,11 @@ class Batch:
                 title = self.settings.name
             self.reports[title] = self._report_job(self.suite.notebook, title, [one])
 
-    def report_seeds(self, runs: Sequence[str], **declared: Any) -> None:
+    def report_seeds(
+        self,
+        runs: Sequence[str],
+        **declared: Any,
+    ) -> None:
         """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
 
         `declared`: baseline, primary and margin as `study` takes them.
@@ -173,7 +181,11 @@ class Batch:
 
     # --- steps
 
-    def _score_runs(self, paths: Sequence[str], **how: Any) -> list[Scored]:
+    def _score_runs(
+        self,
+        paths: Sequence[str],
+        **how: Any,
+    ) -> list[Scored]:
         """Score the runs at these paths; `how`: the keywords of `find_inputs`."""
         settings, suite, options = self.settings, self.suite, self.options
         out = settings.out
@@ -342,7 +354,10 @@ class Batch:
         return counts
 
 
-def make_batch(suite: Suite, values: Mapping[str, Any]) -> Batch:
+def make_batch(
+    suite: Suite,
+    values: Mapping[str, Any],
+) -> Batch:
     """The batch of a command whose values are options of the suite, and fields of `Settings`."""
     settings = dict(values)
     options = {}

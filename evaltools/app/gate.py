@@ -102,7 +102,10 @@ def gate(
     return rows
 
 
-def _refuse_result(file: Path, results: Sequence[Path]) -> None:
+def _refuse_result(
+    file: Path,
+    results: Sequence[Path],
+) -> None:
     """UsageError where a file cannot be written, or would change what it speaks of."""
     is_result = file.resolve() in [path.resolve() for path in results]
     if is_result or read_manifest(file.parent) is not None:
@@ -175,7 +178,11 @@ def check_bounds(
     return rows
 
 
-def _keeps(number: float, kind: str, limit: float) -> bool:
+def _keeps(
+    number: float,
+    kind: str,
+    limit: float,
+) -> bool:
     return bool(number >= limit if kind == "min" else number <= limit)
 
 
@@ -244,7 +251,10 @@ def check_baseline(
     return [_against(row, margins.get(row["metric"])) for row in rows]
 
 
-def _compared(path: Path, baseline: Path) -> Study:
+def _compared(
+    path: Path,
+    baseline: Path,
+) -> Study:
     """Two results as a study. UsageError for a result beside itself."""
     candidate_folders, baseline_folders = result_folders(path), result_folders(baseline)
     if candidate_folders[0].resolve() == baseline_folders[0].resolve():
@@ -276,7 +286,10 @@ def _is_comparable(row: Any) -> bool:
     return not pd.isna(row["delta"]) and row["n_units"] >= MIN_UNITS
 
 
-def _against(row: Mapping[Any, Any], margin: float | None) -> Checked:
+def _against(
+    row: Mapping[Any, Any],
+    margin: float | None,
+) -> Checked:
     """What a comparison says of one metric.
 
     What a side lacks that the other has counts as the worst for the candidate: the interval is moved there.
@@ -320,7 +333,10 @@ def _against(row: Mapping[Any, Any], margin: float | None) -> Checked:
 # --- files for a CI job
 
 
-def as_junit(rows: Sequence[Checked], result: str) -> str:
+def as_junit(
+    rows: Sequence[Checked],
+    result: str,
+) -> str:
     """The rows as JUnit XML: a testsuite with a testcase each, `failure` where it does not hold."""
     words = [row.word for row in rows]
     tags = {"SKIP": "skipped", "FAIL": "failure"}
@@ -346,7 +362,10 @@ def as_junit(rows: Sequence[Checked], result: str) -> str:
     return content.decode() + "\n"
 
 
-def as_markdown(rows: Sequence[Checked], result: str) -> str:
+def as_markdown(
+    rows: Sequence[Checked],
+    result: str,
+) -> str:
     """The rows as Markdown, for the summary of a job: how it ended, and a table."""
     failed = [row for row in rows if row.word == "FAIL"]
     name = markdown(result)

@@ -85,11 +85,19 @@ class Told(Exception):
     `template` is the sentence, with places that the values fill as in a `Message`.
     """
 
-    def __init__(self, template: str | Message = "", /, **values: Any):
+    def __init__(
+        self,
+        template: str | Message = "",
+        /,
+        **values: Any,
+    ):
         super().__init__(_sentence(template, values))
 
 
-def _sentence(template: str | Message, values: dict[str, Any]) -> str | Message:
+def _sentence(
+    template: str | Message,
+    values: dict[str, Any],
+) -> str | Message:
     """The template with the values that fill it; as it is without any."""
     return Message(str(template), values) if values else template
 
@@ -109,7 +117,10 @@ class WorkFailed(Told):
     """Work that could not be done, though nothing was wrong with its input (a process was killed); exit status 4."""
 
 
-def tell(error: BaseException, whose: str = "") -> int:
+def tell(
+    error: BaseException,
+    whose: str = "",
+) -> int:
     """Say on standard error what went wrong, with whose work; returns the exit status that says so.
 
     Any other exception than the package's own and OSError is a defect: it is told with its traceback.
@@ -189,7 +200,17 @@ class Problems:
         self.counts[severity, code] += 1
         if self.counts[severity, code] <= KEPT_PER_CODE:
             message = _sentence(template, values)
-            self.kept.append(Problem(severity, code, message, str(file), line, field, id))
+            self.kept.append(
+                Problem(
+                    severity,
+                    code,
+                    message,
+                    str(file),
+                    line,
+                    field,
+                    id,
+                )
+            )
 
     def fatal(
         self,
@@ -202,7 +223,11 @@ class Problems:
         self.error(code, template, **values)
         return InputError(self.errors)
 
-    def merge(self, other: Problems, line_offset: int = 0) -> None:
+    def merge(
+        self,
+        other: Problems,
+        line_offset: int = 0,
+    ) -> None:
         """Add what another collector found, its line numbers moved down by `line_offset`."""
         for problem in other.kept:
             if problem.line is not None:

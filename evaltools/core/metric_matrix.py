@@ -146,7 +146,13 @@ def compile_table(table: MetricTable) -> Compiled:
         of_metric = []
         for ratio, weight in _as_ratios(metric, by_name):
             # metrics for which this is the same share one ratio
-            key = (ratio.numerator, ratio.denominator, ratio.empty, ratio.needs, ratio.limits)
+            key = (
+                ratio.numerator,
+                ratio.denominator,
+                ratio.empty,
+                ratio.needs,
+                ratio.limits,
+            )
             if key not in index_of:
                 index_of[key] = len(ratios)
                 ratios.append(ratio)

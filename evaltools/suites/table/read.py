@@ -61,7 +61,10 @@ class Line(BaseModel):
     higher_is_better: bool | float | str | None = None
 
 
-def blocks(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
+def blocks(
+    path: Path,
+    problems: Problems,
+) -> Iterator[pd.DataFrame]:
     """The rows that can be used.
 
     Columns: those of `rows.usable_rows`, and the columns of the file that have no meaning here, as
@@ -81,7 +84,10 @@ def blocks(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
         yield usable_rows(frame, path, problems).join(frame[further])
 
 
-def columns(path: Path, problems: Problems) -> list[str]:
+def columns(
+    path: Path,
+    problems: Problems,
+) -> list[str]:
     """The columns of COLUMNS that a file has; of JSON Lines those of its first line.
 
     InputError where the file is damaged or not in the long form.
@@ -119,7 +125,10 @@ def _wrong_header(header: list[str]) -> Message | None:
     return Message(OTHER_COLUMNS, {"columns": names})
 
 
-def _parquet_file(path: Path, problems: Problems) -> Any:
+def _parquet_file(
+    path: Path,
+    problems: Problems,
+) -> Any:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
