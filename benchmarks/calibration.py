@@ -21,7 +21,7 @@ import pandas as pd
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
-from evaltools.stats.corrected import case_contributions, corrected_mean
+from evaltools.stats.corrected import corrected_mean
 from evaltools.stats.score_intervals import wilson
 
 JUDGES = {"good": (0.03, 0.05), "fair": (0.10, 0.25), "poor": (0.30, 0.60)}
@@ -102,7 +102,7 @@ def two_systems(
 def brought(score: np.ndarray, label: np.ndarray, is_labelled: np.ndarray) -> pd.DataFrame:
     """What each case brings into the corrected mean, as a units frame."""
     known = np.where(is_labelled, label, np.nan)
-    y = case_contributions(score, known, np.zeros(len(score), dtype=int))
+    y = corrected_mean(score, known).contributions
     return pd.DataFrame({"id": np.arange(len(score)), "y": y, "n": 1})
 
 

@@ -29,6 +29,7 @@ from ..report.study import Study
 from ..report.study_files import result_folders
 from ..report.tables import verdict_line
 from ..report.text import visible
+from ..stats.equivalence import least_gain
 from ..stats.intervals import MIN_UNITS
 from .options import Bound, parse_bound
 
@@ -322,8 +323,8 @@ def _against(
     # the end of the interval on the side of harm; without a margin the other one must reach no difference
     end = "ci_low" if higher == (margin is not None) else "ci_high"
     kind, limit = ("min", 0 - (margin or 0)) if higher else ("max", margin or 0)
-    bound = row["delta"] if pd.isna(row[end]) else row[end]
-    bound += row["delta_worst"] - row["delta"] if is_lacking else 0
+    gain = least_gain(row, row[end], row["better"])
+    bound = gain if higher else -gain
     is_shown = pd.notna(row[end]) or not row["n_differ"] or row["verdict"] == "better"
     number = say("no interval") if pd.isna(bound) else f"{bound:+.4f}"
     reason = f"{change}: {end} {number} {SIGNS[kind]} {limit:+g} ({title})"

@@ -24,6 +24,7 @@ from ..core.metric import metric_title
 from ..core.records import fitted
 from ..core.text_files import require_file
 from ..stats.compare import compare
+from ..stats.equivalence import least_gain
 from ..stats.intervals import MIN_UNITS
 from ..stats.spending import look_levels
 from .estimate_tables import interval
@@ -239,17 +240,11 @@ def judge(decision: Decision, study: Study) -> Outcome:
 
 def _is_met(decision: Decision, row: pd.Series) -> bool:
     """Whether a row shows what is declared, also if all values that one side lacks were the worst."""
-    sign, harmful_end = 1, row["ci_low"]
-    if decision.direction == "lower":
-        sign, harmful_end = -1, row["ci_high"]
-    if pd.isna(harmful_end):
-        harmful_end = row["delta"]
-    least_gain = sign * harmful_end
-    if row["missing_baseline"] or row["missing_candidate"]:
-        least_gain -= abs(row["delta_worst"] - row["delta"])
+    harmful_end = "ci_high" if decision.direction == "lower" else "ci_low"
+    gain = least_gain(row, row[harmful_end], decision.direction)
     if decision.margin:
-        return bool(least_gain >= -decision.margin)
-    return bool(least_gain > 0 and row["verdict"] in ("better", "worse"))
+        return gain >= -decision.margin
+    return gain > 0 and row["verdict"] in ("better", "worse")
 
 
 def _level_of_look(

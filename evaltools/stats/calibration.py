@@ -19,7 +19,7 @@ from ..core.errors import Problems
 from ..core.language import Message
 from .agreement import ballot, cohen_kappa, kappa_of
 from .arrays import Array
-from .corrected import case_contributions, corrected_mean
+from .corrected import corrected_mean
 from .score_intervals import wilson
 
 LEAST = 30
@@ -170,7 +170,7 @@ def _arrays(cases: pd.DataFrame) -> tuple[Array, Array, Array]:
 def contributions(cases: pd.DataFrame) -> Array:
     """What each case of `together` brings into the corrected mean, which is the mean of them all."""
     stratum, score, label = _arrays(cases)
-    return case_contributions(score, label, stratum)
+    return corrected_mean(score, label, stratum).contributions
 
 
 def score_strata(score: Array) -> Array:

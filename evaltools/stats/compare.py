@@ -27,7 +27,7 @@ from ..core.resampling import Resampling
 from .arrays import Array
 from .claims import with_trials
 from .declared import Declared, declare
-from .design import Grid, Runs, grid, pair
+from .design import Runs, grid, pair
 from .detectable import smallest_difference, units_needed
 from .differences import differences
 from .equivalence import within_margin
@@ -144,7 +144,8 @@ def compare(
     pairing = pair(*wholes)
     units = pairing.baseline.units
     if not len(units):
-        raise _nothing_paired(wholes, names, unit)
+        sides = [f"{name} ({len(whole.units)} units)" for name, whole in zip(names, wholes)]
+        raise NothingPaired(f"{' and '.join(sides)} share no {unit}: nothing to compare")
     groups = _groups(baseline, candidate, table, unit)
     measured, of_family, identical = _measured(groups, units, declared, n_permutations, resampling)
     adjusted = _adjusted(measured, of_family, declared, n_permutations, resampling)
@@ -165,16 +166,6 @@ def compare(
         paired_by="sample and seed" if pairing.by_seed else "sample",
         identical=identical,
     )
-
-
-def _nothing_paired(
-    wholes: tuple[Grid, Grid],
-    names: tuple[str, str],
-    unit: str,
-) -> NothingPaired:
-    """The error for two sides without a unit in common."""
-    sides = [f"{name} ({len(whole.units)} units)" for name, whole in zip(names, wholes)]
-    return NothingPaired(f"{' and '.join(sides)} share no {unit}: nothing to compare")
 
 
 def _groups(

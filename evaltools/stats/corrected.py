@@ -16,7 +16,7 @@ References: Angelopoulos, Duchi, Zrnic, "PPI++: Efficient prediction-powered inf
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -35,13 +35,17 @@ UNIT_LIMITS = np.array([[0.0], [1.0]])
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean in 0..1 with its interval, the weight of the scores in it, and the labels it rests on."""
+    """A mean in 0..1 with its interval, the weight of the scores in it, and the labels it rests on.
+
+    `contributions` (cases,): what each case brings into the mean, which is the mean of them all.
+    """
 
     value: float
     low: float
     high: float
     weight: float
     n_labelled: int
+    contributions: Array = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,8 @@ def corrected_mean(
     # a stratum that is labelled whole has nothing to learn from scores
     used = np.where(n_open[at] > 0, score, 0.0)
     n_open = np.maximum(n_open, 1)
-    share = np.bincount(at, minlength=k) / len(at)
+    n_cases = np.bincount(at, minlength=k)
+    share = n_cases / len(at)
     spread = _strata(at, k, used).variance
 
     here = at[labelled]
@@ -129,12 +134,16 @@ def corrected_mean(
     trials = 1 / (share**2 / n).sum()
     value = min(max(round(value, 12), 0.0), 1.0)
     low, high = _interval(value, error, trials, trials - k, confidence)
+    per_label = (n_cases / n)[at]
+    per_open = (n_cases / n_open)[at]
+    moved = weight * used
     return Mean(
         value=value,
         low=low,
         high=high,
         weight=weight,
         n_labelled=int(labelled.sum()),
+        contributions=np.where(labelled, per_label * (label - moved), per_open * moved),
     )
 
 
@@ -176,22 +185,3 @@ def _interval(
         UNIT_LIMITS,
     )
     return float(low[0]), float(high[0])
-
-
-def case_contributions(
-    score: Array,
-    label: Array,
-    stratum: Array,
-) -> Array:
-    """(cases,): what each case brings into the corrected mean, which is the mean of them all."""
-    weight = corrected_mean(score, label, stratum).weight
-    labelled = ~np.isnan(label)
-    n = np.bincount(stratum)
-    n_labelled = np.bincount(stratum[labelled], minlength=len(n))
-    n_open = n - n_labelled
-    moved = np.where(n_open[stratum] > 0, weight * score, 0.0)
-    per_label = n / n_labelled
-    per_open = n / np.maximum(n_open, 1)
-    of_labelled = per_label[stratum] * (label - moved)
-    of_open = per_open[stratum] * moved
-    return np.where(labelled, of_labelled, of_open)

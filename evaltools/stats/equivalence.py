@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 LOWEST = 0.01
 """The least confidence that an interval can have."""
 
@@ -36,3 +38,25 @@ def within_margin(row: Any) -> Any:
     True
     """
     return (row["equivalence_low"] > -row["margin"]) & (row["equivalence_high"] < row["margin"])
+
+
+def least_gain(
+    row: Any,
+    end: float,
+    better: str,
+) -> float:
+    """What the candidate of a row gains at least, above 0 being better: an end of the interval of its difference.
+
+    `better`: "higher" or "lower". Delta stands for an end that is null. Values that one side lacks
+    count as the worst that they could be.
+
+    >>> row = {"delta": -0.02, "delta_worst": 0.01, "missing_baseline": 0, "missing_candidate": 3}
+    >>> round(least_gain(row, 0.01, "lower"), 2)
+    -0.04
+    """
+    gain = row["delta"] if pd.isna(end) else end
+    if better == "lower":
+        gain = -gain
+    if row["missing_baseline"] or row["missing_candidate"]:
+        gain -= abs(row["delta_worst"] - row["delta"])
+    return float(gain)

@@ -70,19 +70,18 @@ def _null(
 
 
 def nulls(
-    differences: Array,
+    t: Array,
     n_permutations: int,
     seed: int,
     mid: Array | bool = False,
 ) -> list[Null | None]:
-    """The null distribution of every column of (units, metrics).
+    """The null distribution of every column of the differences `t` (units, metrics), which are `rounded`.
 
     Exact, over all sign patterns, where those of the non-zero units are no more than
     `n_permutations`; binomial where all differences are of one size; else over random patterns,
     which all columns share, and the one that was observed. None for what has its normal limit
     (`normal_flips`): the others of more than LARGE units.
     """
-    t = rounded(differences)
     size = np.abs(t)
     n_differ = (size > 0).sum(axis=0)
     slack = ROUNDING * size.sum(axis=0)
