@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -99,7 +99,7 @@ def joint_tests(
     level = resampling.level
     tested = (pairs.n_units >= MIN_UNITS) & ~np.isnan(pairs.delta)
     if tested.any():
-        of_tested = pairs.take(tested)
+        of_tested = take(pairs, tested)
         a = take(columns.terms, first[tested])
         b = take(columns.terms, second[tested])
         p[tested], level = _tested(
@@ -122,21 +122,12 @@ def joint_tests(
     return JointTests(frame, level)
 
 
-@dataclass(frozen=True)
-class _Pairs:
+class _Pairs(NamedTuple):
     """Pairs of conditions: `differences` (units, pairs), which sum to `delta`; `n_units` in common."""
 
     differences: Array
     delta: Array
     n_units: Array
-
-    def take(self, which: Array) -> _Pairs:
-        """Some of the pairs."""
-        return _Pairs(
-            self.differences[:, which],
-            self.delta[which],
-            self.n_units[which],
-        )
 
 
 def _tested(
@@ -206,7 +197,7 @@ def _columns(
         compiled,
         np.stack(sums),
         np.stack(present),
-        each_field(np.concatenate, terms),
+        each_field(np.hstack, terms),
     )
 
 
@@ -218,14 +209,9 @@ def _mean_over_seeds(cells: Cells) -> Array:
 
 def _pairs(columns: _Columns) -> _Pairs:
     """Each condition with all later ones."""
-    parts = []
-    for first in range(len(columns.sums) - 1):
-        parts.append(_pairs_with(columns, first))
-    return _Pairs(
-        np.concatenate([part.differences for part in parts], axis=1),
-        np.concatenate([part.delta for part in parts]),
-        np.concatenate([part.n_units for part in parts]),
-    )
+    parts = [_pairs_with(columns, first) for first in range(len(columns.sums) - 1)]
+    pairs: _Pairs = each_field(np.hstack, parts)
+    return pairs
 
 
 def _pairs_with(

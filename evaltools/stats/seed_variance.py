@@ -29,7 +29,7 @@ def each_field(
 ) -> Any:
     """The record of which each field is made of that field of all records.
 
-    A record is a named tuple of arrays over metrics.
+    A record is a named tuple of arrays whose last axis is metrics.
     """
     return type(records[0])(*map(combine, zip(*records)))
 
@@ -39,7 +39,7 @@ def take(
     metrics: int | Sequence[int] | Array,
 ) -> Any:
     """The record of the metrics at these indices."""
-    return each_field(lambda arrays: arrays[0][metrics], [record])
+    return each_field(lambda arrays: arrays[0][..., metrics], [record])
 
 
 def where(
