@@ -89,25 +89,19 @@ def agreement(study: Study) -> pd.DataFrame:
 
 
 def ranks_of(study: Study, metric: AnyMetric) -> pd.DataFrame:
-    """The conditions of a study from the best on, on one metric (`stats.ranks`)."""
+    """The conditions of a study from the best on, on one metric (`stats.ranks`); on the primary one as verdicts say."""
     values = estimates(study, [metric.name])[list(CONTRACT[:4])]
-    level = 1 - study.resampling.confidence
-    return ranks(
-        values,
-        _tested_pairs(study, metric),
-        metric,
-        level,
-    )
-
-
-def _tested_pairs(study: Study, metric: AnyMetric) -> pd.DataFrame:
-    """Every pair of conditions with its test on one metric; on the primary one as the verdicts say."""
-    if metric.name != study.primary:
-        return study.all_pairs(metric.name).pairs
-    tests = study.joint
+    is_primary = metric.name == study.primary
+    tests = study.joint if is_primary else None
     if tests is None:
         tests = study.all_pairs(metric.name)
-    return _as_compared(study, tests.pairs)
+    pairs = _as_compared(study, tests.pairs) if is_primary else tests.pairs
+    return ranks(
+        values,
+        pairs,
+        metric,
+        study.resampling.level,
+    )
 
 
 def _as_compared(study: Study, pairs: pd.DataFrame) -> pd.DataFrame:

@@ -64,19 +64,18 @@ def by_parts(
 def largest_parts(
     parts: pd.Series,
     units: pd.Series,
-    most: int,
 ) -> tuple[pd.Series, list[str]]:
     """(the part of each row, names of the parts, the largest first).
 
-    All but the `most` - 1 largest are summed up as "(N others)". `units` names the resampling unit
+    All but the MOST - 1 largest are summed up as "(N others)". `units` names the resampling unit
     of each row; a part is as large as it has units.
     """
     n_units = units.groupby(parts).nunique()
     in_order = n_units.sort_index().sort_values(ascending=False, kind="stable")
     names = in_order.index.tolist()
-    if len(names) <= most:
+    if len(names) <= MOST:
         return parts, names
-    shown = names[: most - 1]
+    shown = names[: MOST - 1]
     rest = f"({len(names) - len(shown)} others)"
     return parts.where(parts.isin(shown), rest), [*shown, rest]
 
@@ -88,13 +87,12 @@ def breakdown(
     column: str | pd.Series,
     names: Sequence[str],
     resampling: Resampling,
-    most: int = MOST,
 ) -> pd.DataFrame:
     """The named metrics within each part of the units, the largest part first.
 
     `column`: a column of the units, or the part of each row. One row a part and metric: `part`, `n`
     (resampling units in the part), then the columns of `estimate`. Null values make a part of their
-    own, "(none)". At most `most` parts; the rest are summed up as "(N others)", so that no unit is
+    own, "(none)". At most MOST parts; the rest are summed up as "(N others)", so that no unit is
     lost. KeyError for a name that the table lacks.
 
     >>> from evaltools.core.metric import Metric
@@ -109,7 +107,7 @@ def breakdown(
     """
     metrics = subset(table, names)
     labels = by_parts(units, column)
-    parts, part_names = largest_parts(labels, units[unit], most)
+    parts, part_names = largest_parts(labels, units[unit])
     frames = []
     for part in part_names or ["(none)"]:
         of_part = units[parts == part]
@@ -151,7 +149,7 @@ def compare_parts(
     metrics = subset(table, names)
     of_seeds = [units[[unit, PART]] for units in baseline.values()]
     rows = pd.concat(of_seeds, ignore_index=True)
-    _, part_names = largest_parts(rows[PART], rows[unit], MOST)
+    _, part_names = largest_parts(rows[PART], rows[unit])
     frames = []
     for part in part_names:
         try:

@@ -321,9 +321,10 @@ def test_a_mean_is_not_measured_where_one_of_its_metrics_is_not() -> None:
     assert got.loc["both", "ci_method"] == "none"
 
 
-def test_breakdown_by_part() -> None:
+def test_breakdown_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaltools.stats.breakdown.MOST", 2)
     frame = classified("aaaaaabbbbc" * 3, "aabbccbbbac" * 3)
-    got = breakdown(frame, MACRO, "id", "part", ["macro_f1", "lead"], QUICK, most=2)
+    got = breakdown(frame, MACRO, "id", "part", ["macro_f1", "lead"], QUICK)
     assert got[["part", "n", "name"]].to_numpy().tolist() == [
         ["a", 18, "macro_f1"],
         ["a", 18, "lead"],
