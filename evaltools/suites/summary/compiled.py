@@ -77,11 +77,17 @@ class CompiledRules:
         self.signs = {}
         for tag, named in rules.tags.items():
             self.tags[tag] = _phrase_set(named, let_offs, phrases)
-            weak = (*named.signs, *named.phrases)
-            self.signs[tag] = replace(self.tags[tag], phrases=phrases(weak), needs=())
+            weak = phrases((*named.signs, *named.phrases))
+            self.signs[tag] = replace(
+                self.tags[tag],
+                phrases=weak,
+                needs=(),
+            )
         self.followup = _phrase_set(rules.followup, let_offs, phrases)
         self.followup_signs = replace(
-            self.followup, phrases=phrases(rules.followup.signs), let_offs=()
+            self.followup,
+            phrases=phrases(rules.followup.signs),
+            let_offs=(),
         )
         self.definitive = []
         for named in rules.definitive:
@@ -141,6 +147,14 @@ def _concept(concept: Concept, phrases: Compile) -> list[ValueWords]:
     not_within = phrases(concept.not_within)
     words = []
     for sources, support_only in ((concept.words, False), (concept.support, True)):
-        found = phrases(sources)
-        words.append(ValueWords(concept.kind, "", concept.name, support_only, found, not_within))
+        words.append(
+            ValueWords(
+                kind=concept.kind,
+                base="",
+                value=concept.name,
+                support_only=support_only,
+                phrases=phrases(sources),
+                not_within=not_within,
+            )
+        )
     return words
