@@ -521,7 +521,7 @@ def test_verdicts_have_their_words_and_colours(open_page: Any, tmp_path: Path) -
     chips = details(page, "with_memory_aggregated").locator(".g-metrics .et-chip")
     assert chips.all_inner_texts() == ["better", "equivalent", "worse", "too few"] * 2
     colours = [chip.get_attribute("class").split()[-1] for chip in chips.all()[:4]]
-    assert colours == ["et-good", "et-good", "et-error", "et-warning"]
+    assert colours == ["et-good", "et-good", "et-error", "et-info"]
     titles = [chip.get_attribute("title") for chip in chips.all()[:4]]
     assert titles == ["against no_memory"] * 4
 
