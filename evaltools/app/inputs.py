@@ -92,16 +92,27 @@ def find_inputs(
         except InputError as e:
             errors.append(e)
     inputs = list(by_name.values())
-    if files and len(inputs) > 1:
+    if len(inputs) > 1:
+        _refuse_what_is_of_one_run(suite, inputs, options, files)
+    return inputs, errors
+
+
+def _refuse_what_is_of_one_run(
+    suite: Suite,
+    inputs: Sequence[RunInput],
+    options: Mapping[str, Any],
+    files: Sequence[Path],
+) -> None:
+    """UsageError where several runs are given with an option or a file that is of one."""
+    if files:
         raise UsageError(
             "numbers of one run go into a file, here are {n}: {names}",
             n=len(inputs),
             names=tuple(run.name for run in inputs[:10]),
         )
     for option in suite.options.single_run:
-        if len(inputs) > 1 and options.get(option) is not None:
+        if options.get(option) is not None:
             raise UsageError("--{name} goes with one run only", name=option)
-    return inputs, errors
 
 
 def _runs_at(

@@ -52,15 +52,7 @@ def unit_row(sample: Sample, line: int, options: CrOptions) -> dict[str, Any]:
         reviewed=bool(reviews or arbiter),
     )
     stored_delta = card.stage_delta.changed if card.stage_delta is not None else None
-    counts: list[int] = []
-    after: dict[Key, Match] = {}
-    for key in KEYS:
-        of_gold, of_stage1, of_final = (compared(read, key) for read in (gold, stage1, final))
-        before = after[key] = match_pairs(of_gold, of_final)
-        # review often changes terms only, or nothing
-        if of_stage1 != of_final:
-            before = match_pairs(of_gold, of_stage1)
-        counts += (*before[:3], *after[key][:3])
+    counts, after = _matches(sample)
     return {
         "line": line,
         "text_id": text_id(card),
@@ -95,6 +87,22 @@ def unit_row(sample: Sample, line: int, options: CrOptions) -> dict[str, Any]:
         "final_out_of_text": _out_of_text(sample, policy),
         "latency_ms": card.meta.latency_ms,
     }
+
+
+def _matches(sample: Sample) -> tuple[list[int], dict[Key, Match]]:
+    """(counts before and after review under every key, the match after review under each)."""
+    counts: list[int] = []
+    after: dict[Key, Match] = {}
+    for key in KEYS:
+        of_gold, of_stage1, of_final = (
+            compared(read, key) for read in (sample.gold, sample.stage1, sample.final)
+        )
+        before = after[key] = match_pairs(of_gold, of_final)
+        # review often changes terms only, or nothing
+        if of_stage1 != of_final:
+            before = match_pairs(of_gold, of_stage1)
+        counts += (*before[:3], *after[key][:3])
+    return counts, after
 
 
 _cell = json.Encoder().encode
