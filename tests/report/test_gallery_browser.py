@@ -248,7 +248,7 @@ def test_ticked_results_stand_side_by_side_and_in_the_address(
 ) -> None:
     page = open_page(page_file)
     for name in ("no_memory_aggregated", "with_memory_aggregated", "cases"):
-        page.get_by_label(f"Compare {name}", exact=True).check()
+        page.get_by_label(f"Compare {name.removesuffix('_aggregated')}", exact=True).check()
     tables = page.locator(".g-compare")
     assert tables.count() == 2
     assert tables.first.locator("thead th").count() == 3
