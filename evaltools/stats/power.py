@@ -95,11 +95,10 @@ def plan(
     truly is, in units of the metric. `trials`, `cluster_size`: numbers of trials of a sample, or of
     samples in a cluster, to plan for. `done(name)` is called after each row.
 
-    - `samples`: the least number under every seed, the same for both conditions, for which `power`
-      of the simulated studies find it, as the primary metric at the level of `resampling`. Null
-      where no number up to MOST does, or where a pilot of one seed says nothing of more.
-    - `power`: that of these samples, or of MOST, with the pilot's own variance: above the power
-      wanted, because a pilot may be wrong.
+    - `samples`: the least number under every seed, the same for both conditions, for which `power` of the simulated
+      studies find it, as the primary metric at the level of `resampling`. Null where no number up to MOST does, or
+      where a pilot of one seed says nothing of more.
+    - `power`: that of these samples, or of MOST, with the pilot's own variance: above the power wanted, as a pilot errs.
     - `samples_low`, `samples_high`: what the pilot leaves open, in LIKELY of the cases; null: no bound.
     - `calls` = seeds * samples * rows_per_sample, for one condition.
     - `rows_per_sample`: rows of a sample, on average (trials, turns, samples of a cluster).
@@ -127,20 +126,23 @@ def plan(
     as_it_is = _Size(_with_known_seeds(first), others, {}, _rows_per_sample(conditions, unit))
     planned = [as_it_is]
     for kind, numbers in sizes.items():
-        compiled = compile_table(subset(table, [metric]))
-        here = within_units(conditions, compiled, unit, kind)
+        here = within_units(conditions, compile_table(subset(table, [metric])), unit, kind)
         planned = _at_sizes(as_it_is, here, kind, numbers, resampling.seed)
     rows = []
     for size in planned:
         size.pilot.require(difference, unit)
-        for k in dict.fromkeys(seeds):
-            row = _row(size, goal, k, resampling)
-            row["calls"] = np.ceil(k * row.get("samples", np.nan) * size.rows_per_sample)
-            rows.append(row)
-            done(f"{k} seeds")
+        for number in dict.fromkeys(seeds):
+            rows.append(_row(size, goal, number, resampling))
+            done(f"{number} seeds")
+    return _with_calls(pd.DataFrame(rows, columns=list(CONTRACT)))
+
+
+def _with_calls(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a plan with their calls, and whole numbers as such."""
+    samples = table["samples"].astype(float)
+    calls = np.ceil(table["seeds"] * samples * table["rows_per_sample"])
     whole = ["samples", "samples_low", "samples_high", "calls", "trials", "cluster_size"]
-    frame = pd.DataFrame(rows, columns=list(CONTRACT))
-    return frame.astype(dict.fromkeys(whole, "Int64"))
+    return table.assign(calls=calls).astype(dict.fromkeys(whole, "Int64"))
 
 
 class _Size(NamedTuple):
