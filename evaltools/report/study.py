@@ -16,7 +16,7 @@ from ..core.language import Message
 from ..core.metric import AnyMetric
 from ..core.resampling import Resampling
 from ..core.suite import Suite
-from ..stats.breakdown import PART, by_parts, compare_parts
+from ..stats.breakdown import compare_parts
 from ..stats.compare import Comparison, compare
 from ..stats.design import Runs, Seed
 from ..stats.max_t import JointTests, joint_tests
@@ -32,6 +32,7 @@ from .provenance import signature_of_study
 from .run import Run
 from .run_checks import checks_of_study, notes_of_study, quiet_checks_of_study
 from .run_groups import Conditions
+from .study_units import conditions_over, frames_in_parts, units_of_conditions
 from .tables import HtmlTable, folds, no_rows, stack
 
 
@@ -100,11 +101,7 @@ class Study(Numbers):
     @cached_property
     def units(self) -> pd.DataFrame:
         """The units of all runs, one below the other, with the columns `condition`, `seed` and `run`."""
-        frames = []
-        for condition, of_seed in self.conditions.items():
-            for seed, run in of_seed.items():
-                frames.append(run.units.assign(condition=condition, seed=seed, run=run.name))
-        return pd.concat(frames, ignore_index=True)
+        return units_of_conditions(self.conditions)
 
     def where(self, part: str | pd.DataFrame) -> Study:
         """The study over some of the units of every run, with its own intervals.
@@ -122,17 +119,7 @@ class Study(Numbers):
         """
         if part is self.units:
             return self
-        conditions: Conditions = {}
-        first = 0
-        for condition, of_seed in self.conditions.items():
-            conditions[condition] = {}
-            for seed, run in of_seed.items():
-                of_run: str | pd.DataFrame = part
-                if isinstance(part, pd.DataFrame):
-                    of_run = _rows_of_run(part, run, first)
-                    first += len(run.units)
-                conditions[condition][seed] = run.where(of_run)
-        return replace(self, conditions=conditions)
+        return replace(self, conditions=conditions_over(self.conditions, part))
 
     def candidate(self, name: str | None = None) -> str:
         """The candidate of that name, by default the first; UsageError for another name, and where there is none."""
@@ -153,10 +140,7 @@ class Study(Numbers):
     @cached_property
     def blocked(self) -> frozenset[str]:
         """The metrics that mean nothing in some run, as a check says."""
-        names: set[str] = set()
-        for run in self.results:
-            names |= run.blocked
-        return frozenset(names)
+        return frozenset().union(*(run.blocked for run in self.results))
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -168,7 +152,7 @@ class Study(Numbers):
 
     @property
     def primary(self) -> str:
-        """The metric that is tested alone: the one declared, else the first of the suite's that has a direction."""
+        """The metric that is tested alone: the one declared, else the first of the suite's with a direction."""
         if self.declared is not None:
             return self.declared
         primary = self.suite.primary_name(self.options, self.blocked)
@@ -263,10 +247,7 @@ class Study(Numbers):
     @cached_property
     def unit_names(self) -> frozenset[Any]:
         """The names of the units of all runs."""
-        names: set[Any] = set()
-        for run in self.results:
-            names.update(run.data[self.suite.unit])
-        return frozenset(names)
+        return frozenset().union(*(run.data[self.suite.unit] for run in self.results))
 
     @cached_property
     def quiet_checks(self) -> list[QuietCheck]:
@@ -430,21 +411,14 @@ class Study(Numbers):
         name = self.candidate(candidate)
         names = [self.metric(metric).name for metric in metrics]
         return compare_parts(
-            self._in_parts(self.baseline, column),
-            self._in_parts(name, column),
+            frames_in_parts(self.conditions[self.baseline], column),
+            frames_in_parts(self.conditions[name], column),
             self.metrics,
             self.suite.unit,
             self.resampling,
             names or [self.primary],
             (self.baseline, name),
         )
-
-    def _in_parts(self, condition: str, column: str) -> Runs:
-        """Seed -> units of a condition, with the part of each row."""
-        frames: dict[Seed, pd.DataFrame] = {}
-        for seed, run in self.conditions[condition].items():
-            frames[seed] = run.data.assign(**{PART: by_parts(run.units, column)})
-        return frames
 
     # --- what it shows
 
@@ -524,19 +498,3 @@ class Study(Numbers):
         """All but what holds the suite, whose functions cannot be pickled; the runs bring it back."""
         of_suite = ("suite", "options", "metrics")
         return {name: value for name, value in vars(self).items() if name not in of_suite}
-
-
-def _rows_of_run(units: pd.DataFrame, run: Run, first: int) -> pd.DataFrame:
-    """The rows of one run among the units of a study, where its own begin at `first`.
-
-    UsageError where rows at these places are of another run, as behind a new index.
-    """
-    rows = units[(units.index >= first) & (units.index < first + len(run.units))]
-    if "run" not in rows or not rows["run"].eq(run.name).all():
-        raise UsageError("expected rows of the units of {run}, with their index", run=run.name)
-    rows = rows.set_axis(run.units.index[rows.index - first])
-    foreign = ["condition", "seed", "run"]
-    for column in rows.columns.difference(run.units.columns):
-        if rows[column].isna().all():  # only other runs have it
-            foreign.append(column)
-    return rows.drop(columns=foreign)
