@@ -129,11 +129,13 @@ class QuantityReader:
             if value is not None:
                 self._add(named.unit, value, end - len(run), named.end, support_only=not is_sure)
                 return named.end
-        if self.words.won and _AMOUNT_ENDS.match(self.text, stop):
-            value = spoken_sum(self.text[start:stop])
-            if value is not None:
-                self._add(self.words.won, value, start, stop, support_only=True)
-                return stop
+        for end in range(stop, start, -1):
+            # what ends with 이 ends with a particle: 삼억이 한도
+            is_whole = self.text[end - 1] not in "이 " and _AMOUNT_ENDS.match(self.text, end)
+            value = spoken_sum(self.text[start:end]) if is_whole else None
+            if value is not None and self.words.won:
+                self._add(self.words.won, value, start, end, support_only=True)
+                return end
         blank = _BLANK.search(self.text, start, stop)
         return blank.start() if blank else stop
 

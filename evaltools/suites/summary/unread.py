@@ -28,10 +28,10 @@ _LATIN = re.compile("[a-zA-Z]+")
 _ONLY_PARTICLE = re.compile(rf"(?:{PARTICLES})?")
 
 _SPOKEN = re.compile(
-    rf"(?<![가-힣0-9])([일이삼사오육칠팔구]?[천백](?:[일이삼사오육칠팔구]?[백십])*[일이삼사오육칠팔구]?)"
-    rf"(?:{PARTICLES}|이었고|이었어요|이었는데|이요|이)?(?![가-힣])"
+    rf"(?<![가-힣0-9])([일이삼사오육칠팔구]?[천백십](?:[일이삼사오육칠팔구]?[백십])*[일이삼사오육칠팔구]?)"
+    rf"(?:{PARTICLES}|이(?:고요|네요|요|었고|었어요|었는데)?|인데요?)?(?![가-힣])"
 )
-"""Hundreds and thousands in Hangul without a unit: 사백오십 들었어요."""
+"""Tens, hundreds and thousands in Hangul without a unit: 사백오십 들었어요."""
 
 
 def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
