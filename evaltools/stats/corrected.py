@@ -100,9 +100,7 @@ def corrected_mean(
     >>> round(corrected_mean(score, label, weight=1).value, 4)  # .75 + (.75 - .5)
     1.0
     """
-    at = stratum
-    if at is None:
-        at = np.zeros(len(score), dtype=int)
+    at = np.zeros(len(score), dtype=int) if stratum is None else stratum
     k = int(at.max()) + 1
     labelled = ~np.isnan(label)
     n_open = np.bincount(at[~labelled], minlength=k)
@@ -125,8 +123,7 @@ def corrected_mean(
     value = float(share @ means)
 
     hidden = HIDDEN * weight if k == 1 else DOUBT
-    variance = rest.variance + hidden / n
-    of_labelled = variance / n
+    of_labelled = (rest.variance + hidden / n) / n
     of_scores = weight**2 * spread / n_open
     error = (share**2 * (of_labelled + of_scores)).sum()
     # new cases fall into the strata by chance, too
@@ -136,15 +133,24 @@ def corrected_mean(
     low, high = _interval(value, error, trials, trials - k, confidence)
     per_label = (n_cases / n)[at]
     per_open = (n_cases / n_open)[at]
-    moved = weight * used
     return Mean(
         value=value,
         low=low,
         high=high,
         weight=weight,
         n_labelled=int(labelled.sum()),
-        contributions=np.where(labelled, per_label * (label - moved), per_open * moved),
+        contributions=_contributions(label, weight * used, per_label, per_open),
     )
+
+
+def _contributions(
+    label: Array,
+    moved: Array,
+    per_label: Array,
+    per_open: Array,
+) -> Array:
+    """What each case adds to the sum of the mean: its label with what the scores change of it, or its score alone."""
+    return np.where(np.isnan(label), per_open * moved, per_label * (label - moved))
 
 
 def _best_weight(
