@@ -207,7 +207,7 @@ def _statement(
     after = _norm(raw[entity.end : entity.end + AFTER])
     line = _LINE.split(raw[first : entity.start])[-1]
     head = _HEAD.search(before)
-    words = syllable_pairs(f"{head[1]} {_norm(line)}" if head else _norm(line))
+    words = _item_words(f"{head[1]} {_norm(line)}" if head else _norm(line))
     following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
     words |= _words_behind(after, following - entity.end)
     words |= _conditions(entities, index, entity.start - len(line))
@@ -259,7 +259,12 @@ def has_figure(text: str) -> bool:
 def _words_behind(after: str, next_value: int) -> frozenset[str]:
     """The words between a value and the end of its part; those before a next value are of that one."""
     part = STOP.split(after, maxsplit=1)[0]
-    return frozenset() if next_value <= len(part) else syllable_pairs(part)
+    return frozenset() if next_value <= len(part) else _item_words(part)
+
+
+def _item_words(text: str) -> frozenset[str]:
+    """What a value is of, with the units of other figures: 대물 1사고당 is 대물, and 사고당."""
+    return syllable_pairs(_FIGURE.sub(" ", text))
 
 
 def _conditions(

@@ -10,6 +10,7 @@ Source: specification D34.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -46,11 +47,11 @@ ABOUT_WITHIN = 12
 ALIKE = 0.5
 """Share of the words of a statement that stand around one of a source about the same thing."""
 
-OTHER_ITEM = 0.55
-"""A value is called misplaced where its item is so much more alike to that of another value of the sources."""
+OTHER_ITEM = 1 / 3
+"""A value is called misplaced where words of its item, of this weight, stand around another value of the sources alone."""
 
-DOUBTED = 0.2
-"""The same of a value that a summary states twice, and of the sum of two that it may have swapped."""
+SWAPPED = 1 / 2
+"""The same of two values together that a summary may have swapped."""
 
 MOST_COUNTED = 10
 """Up to so many things of a text a summary may count itself."""
@@ -179,42 +180,50 @@ class Sources:
     ) -> Statement | None:
         """Another value of the kind that the source says of the item, where it does not say this one of it.
 
-        told: the statements of the summary by key. Where it states this value twice, less tells that
-        once it is of another item. Where it states the other value too, the two must fit better the other way round.
+        told: the statements of the summary by key. Where it states the other value too, it may have swapped
+        the two: each must fit better in the place of the other.
         """
         same = self._same[statement.entity.key]
         if statement.entity.kind not in FIGURES or same[0].entity.support_only:
             return None
         if statement.is_reckoned:
             return None
-        alternatives = {}
-        for candidate in self.compared:
-            if _is_alternative(statement, candidate):
-                alternatives[candidate.entity.key] = candidate
         best = None
-        best_gain = 0.0
-        for key, candidate in alternatives.items():
-            gain = self._gain(statement, key)
-            is_told_twice = len(told[statement.entity.key]) > 1
-            needed = DOUBTED if is_told_twice else OTHER_ITEM
+        best_excess = 0.0
+        for candidate in self.compared:
+            if not _is_alternative(statement, candidate):
+                continue
+            key = candidate.entity.key
+            of_other, of_own = self._telling(statement, candidate)
+            excess = of_other - of_own
             if key in told:
-                gain_of_other = min(self._gain(other, statement.entity.key) for other in told[key])
-                if gain <= 0 or gain_of_other < 0:
-                    continue
-                gain += gain_of_other
-                needed = DOUBTED
-            if gain >= needed and gain > best_gain:
+                back = min(self._excess(other, statement.entity.key) for other in told[key])
+                is_misplaced = excess > 0 and back >= 0 and excess + back >= SWAPPED
+            else:
+                is_misplaced = of_own == 0 and of_other >= OTHER_ITEM
+            if is_misplaced and excess > best_excess:
                 best = candidate
-                best_gain = gain
+                best_excess = excess
         return best
 
-    def _gain(self, statement: Statement, key: str) -> float:
-        """How much better the item of a statement fits the value of a key than its own value."""
-        return self._fit(statement, key) - self._fit(statement, statement.entity.key)
+    def _excess(self, statement: Statement, key: str) -> float:
+        """How much more of the item of a statement stands around the value of a key than around its own."""
+        places = [self._telling(statement, source) for source in self._same[key]]
+        return max(of_other - of_own for of_other, of_own in places)
 
-    def _fit(self, statement: Statement, key: str) -> float:
-        """How alike the item of a statement is to what the sources say, at its best, of the value of a key."""
-        return max(self.alike(statement, source) for source in self._same[key])
+    def _telling(self, statement: Statement, other: Statement) -> tuple[float, float]:
+        """What tells another value of the sources from that of a statement: the weight of the words of its item
+        that stand around the other alone, and around its own alone, in the place of its own where these are most alike.
+        """
+        pairs = []
+        for own in self._same[statement.entity.key]:
+            around_other = statement.words & (other.words - own.words)
+            around_own = statement.words & (own.words - other.words)
+            pairs.append((self._weight(around_other), self._weight(around_own)))
+        return min(pairs, key=lambda pair: pair[0] - pair[1])
+
+    def _weight(self, words: frozenset[str]) -> float:
+        return math.fsum(self.weights.get(word, 0) for word in words)
 
 
 def by_key(all_statements: Iterable[Statement]) -> Mapping[str, list[Statement]]:
