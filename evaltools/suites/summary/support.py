@@ -21,12 +21,16 @@ from .entities import Entity, ReadText
 from .numerals import TEN_THOUSAND, written
 from .restated import is_about, restated
 from .statements import (
+    ABSENT,
     CLAIM,
     DENIED,
+    DOWN,
     HIGH,
     LOW,
     OPPOSITE,
     PAID,
+    PRESENT,
+    UP,
     Statement,
     claims,
     has_figure,
@@ -46,6 +50,9 @@ ABOUT_WITHIN = 12
 
 ALIKE = 0.5
 """Share of the words of a statement that stand around one of a source about the same thing."""
+
+POSSIBLY_ALIKE = 0.3
+"""The same of a clause that may be about the same thing: what it says the opposite of is looked at."""
 
 OTHER_ITEM = 1 / 3
 """A value is called misplaced where words of its item, of this weight, stand around another value of the sources alone."""
@@ -68,6 +75,7 @@ SUMS = ("amount", "percent", "count")
 OPPOSITE_PAYMENT = "the source says the opposite of payment"
 OPPOSITE_BOUND = "the source puts the opposite bound on it"
 CHANGE = "the source says the opposite change"
+EXISTENCE = "one says that there is none, the other that there is"
 ITEM = "the source says it of another item"
 
 BOUNDS = frozenset({LOW, HIGH})
@@ -77,6 +85,10 @@ OF_SIDE = {
     HIGH: OPPOSITE_BOUND,
     PAID: OPPOSITE_PAYMENT,
     DENIED: OPPOSITE_PAYMENT,
+    UP: CHANGE,
+    DOWN: CHANGE,
+    PRESENT: EXISTENCE,
+    ABSENT: EXISTENCE,
 }
 
 
@@ -133,6 +145,10 @@ class Sources:
         (3만원 이하, 3만원 초과). So is what the agent says to what the customer asks.
         """
         same = self._same.get(statement.entity.key, [])[:MOST_SOURCES]
+        if statement.entity.kind == CLAIM:
+            # "10만원 한도" says of a thing that it has a figure, and not whether it is paid
+            sides = {*statement.sides, *(OPPOSITE[side] for side in statement.sides)}
+            same = [source for source in same if source.sides & sides]
         if statement.entity.kind == "duration" and statement.sides & BOUNDS:
             # a sum paid each month is no period that something must last
             same = [source for source in same if not source.entity.support_only]
@@ -151,7 +167,7 @@ class Sources:
         opposite = _opposite_sides(statement, nearest)
         if not opposite:
             return "", False
-        why = OF_SIDE.get(opposite[0], CHANGE)
+        why = OF_SIDE[opposite[0]]
         is_told_of = (
             statement.entity.kind in (*SUMS, CLAIM) or statement.sides & nearest.sides & BOUNDS
         )
@@ -161,10 +177,11 @@ class Sources:
         if why == OPPOSITE_BOUND and is_denied != (DENIED in nearest.sides):
             return "", False
         is_claim = statement.entity.kind == CLAIM
-        is_alike = self.alike(statement, nearest, unknown=int(is_claim)) >= ALIKE
-        if is_claim and not is_alike:
+        alike = self.alike(statement, nearest, unknown=int(is_claim))
+        least = POSSIBLY_ALIKE if why == OPPOSITE_PAYMENT else ALIKE
+        if is_claim and alike < least:
             return "", False
-        return why, len(opposite) == 1 and is_alike
+        return why, len(opposite) == 1 and alike >= ALIKE
 
     def instead(self, statement: Statement) -> Statement | None:
         """The sources' own value of the kind at the item of a value that none of them states."""

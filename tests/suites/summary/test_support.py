@@ -444,3 +444,29 @@ def test_two_values_that_change_places_are_looked_at() -> None:
     source = "입원 일당은 3만원, 통원 치료비는 1만원입니다."
     assert ITEM in whys("입원 일당 1만원, 통원 치료비 3만원", source)
     assert not whys("입원하면 하루 3만원, 통원하면 1만원", source)
+
+
+BENEFITS = (
+    "휴업급여: 4일 이상 입원 시 1일 6만원, 120일 한도. 간병급여: 1일 5만원 범위. "
+    "일반병원: 1일당 150,000원. 요양병원: 1일당 50,000원. 통합서비스 병동: 1일당 70,000원."
+)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "of_the_item"),
+    [
+        ("휴업급여: 하루 6만 원", "휴업급여: 하루 5만 원", "6만원"),
+        ("요양병원: 하루 5만 원", "요양병원: 하루 7만 원", "50,000원"),
+        ("통합서비스 병동은 하루 7만 원", "통합서비스 병동은 하루 15만 원", "70,000원"),
+    ],
+)
+def test_a_figure_whose_item_stands_around_another_one_alone_is_looked_at(
+    right: str,
+    wrong: str,
+    of_the_item: str,
+) -> None:
+    assert "look" not in score(right, [BENEFITS])["summary_accuracy"].evidence
+    (point,) = score(wrong, [BENEFITS])["summary_accuracy"].evidence["look"]
+    start, end = point["context_at"]
+    assert point["why"] == "the source says it of another item"
+    assert BENEFITS[start:end] == of_the_item
