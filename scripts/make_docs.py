@@ -15,7 +15,7 @@ import input_page
 import pandas as pd
 
 from evaltools import BUILT_IN, Difference, Mean, Run, evaluate, get_suite
-from evaltools.core.check_kinds import DUPLICATE_TEXTS, PAGE_KINDS, RUN_KINDS, STUDY_KINDS
+from evaltools.core.common_checks import DUPLICATE_TEXTS, PAGE_KINDS, RUN_KINDS, STUDY_KINDS
 from evaltools.core.files import write_text
 from evaltools.core.language import LANGUAGES, say, speaking
 from evaltools.core.metric import AnyMetric

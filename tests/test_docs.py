@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from evaltools import BUILT_IN, get_suite
 from evaltools.app.cli import main
-from evaltools.core.check_kinds import PAGE_KINDS, RUN_KINDS, STUDY_KINDS
+from evaltools.core.common_checks import PAGE_KINDS, RUN_KINDS, STUDY_KINDS
 from evaltools.core.files import PACKAGE
 from evaltools.suites.cr.inference.config import read_config
 from evaltools.suites.summary.rules import load_rules

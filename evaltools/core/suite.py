@@ -81,7 +81,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Units split by `column`; the named metrics are estimated in each part.
+    """Units split by `column`: the generic notebook shows the named metrics in each part.
 
     >>> Breakdown("Language", "language", ("accuracy",)).column
     'language'
@@ -135,7 +135,7 @@ class Suite:
     - `together`: whether the runs of one `report` command are systems of one report.
     - `views`: the module with what the pages of the suite show besides (`report.view`).
     - `decode`: columns that the files hold as text -> the function that reads them for `run.units`.
-    - `breakdowns`: by which columns the pages split the units.
+    - `breakdowns`: by which columns the generic notebook splits the units, and which metrics it shows in each part.
     - `agreement(runs, resampling)`: how far the seeds (seed -> units) of a condition agree, as
       `stats.agreement.seed_agreement` has it.
     - `given`, `wrote`: the columns of texts that systems were given, and that they wrote. People search in both; runs

@@ -17,8 +17,11 @@ from ..core.check import (
     reasons_of,
     worst_first,
 )
-from ..core.check_kinds import MISSING_SEEDS, ONE_SIDED_MISSING, RUN_KINDS, STUDY_KINDS
 from ..core.common_checks import (
+    MISSING_SEEDS,
+    ONE_SIDED_MISSING,
+    RUN_KINDS,
+    STUDY_KINDS,
     class_sizes,
     constant_metrics,
     few_units,

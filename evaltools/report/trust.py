@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.check import LEVEL_WORDS, Check, Level, QuietCheck, check_lines
-from ..core.check_kinds import BUNDLED_EXAMPLE, INPUT
+from ..core.common_checks import BUNDLED_EXAMPLE, INPUT
 from ..core.files import EXAMPLES
 from ..core.language import Message, listed, say
 from .tables import HtmlTable, Kind, problems_text

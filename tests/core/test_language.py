@@ -16,7 +16,10 @@ import click
 import pytest
 from pydantic_core import PydanticKnownError
 
+from evaltools import BUILT_IN
 from evaltools.core import language as words
+from evaltools.core.check import CheckKind
+from evaltools.core.common_checks import PAGE_KINDS, RUN_KINDS, STUDY_KINDS
 from evaltools.core.errors import UsageError
 from evaltools.core.files import PACKAGE, asset_dir
 from evaltools.core.language import (
@@ -354,9 +357,17 @@ def without_errors(tree: ast.AST) -> Iterator[str]:
             yield from _of(node)
 
 
+def all_check_kinds() -> Iterator[CheckKind]:
+    yield from (*RUN_KINDS, *STUDY_KINDS, *PAGE_KINDS)
+    for name in BUILT_IN:
+        yield from get_suite(name).check_kinds
+
+
 @pytest.mark.parametrize("module", MADE)
 def test_every_sentence_that_is_stored_has_a_translation(module: str) -> None:
     found = set(sentences(ast.parse((PACKAGE / module).read_text(encoding="utf-8"))))
+    for kind in all_check_kinds():
+        found -= {kind.applies, kind.blocks, kind.advice}  # of docs/checks.md, in English only
     keys = set(translations("ko"))
     assert found
     assert sorted(text for text in found if not any(told_by(text, key) for key in keys)) == []

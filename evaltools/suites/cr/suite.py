@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ...core.metric import MetricTable
-from ...core.suite import Breakdown, Suite
+from ...core.suite import Suite
 from .agreement import seed_agreement
 from .artifacts import artifacts
-from .check_kinds import KINDS
-from .checks import checks
+from .checks import KINDS, checks
 from .metrics import metric_table
 from .options import CrOptions
 from .read import RUNNER, locate, sniff
@@ -79,11 +78,4 @@ SUITE = Suite(
         "arbiter": read_actions,
     },
     agreement=seed_agreement,
-    breakdowns=(
-        Breakdown(
-            title="Split",
-            column="split",
-            metrics=("tuple_f1_s1_refpol", "tuple_f1_s2_refpol", "tuple_f1_s2_otepol"),
-        ),
-    ),
 )

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 
-from ...core.suite import Breakdown, Suite
+from ...core.suite import Suite
 from .artifacts import write_artifacts
-from .check_kinds import KINDS
-from .checks import checks
+from .checks import KINDS, checks
 from .columns import JSON
 from .measures import METRICS
 from .options import MemfinOptions
@@ -99,8 +98,4 @@ SUITE = Suite(
     given=("user_text",),
     wrote=("reply",),
     decode=dict.fromkeys(JSON, json.loads),
-    breakdowns=(
-        Breakdown("Scenario", "scenario_type", HEADLINE),
-        Breakdown("Difficulty", "difficulty", HEADLINE),
-    ),
 )

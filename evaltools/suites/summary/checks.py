@@ -8,15 +8,60 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.check import AnyCheck, Level
-from ...core.common_checks import duplicate_texts
+from ...core.check import AnyCheck, CheckKind, Level
+from ...core.common_checks import DUPLICATE_TEXTS, duplicate_texts
 from ...core.language import Message
+from ...report.sentences import label_message
 from . import people
-from .check_kinds import DUPLICATE_ANSWERS, IMPUTED_SHARE, UNMEASURED_SHARE, UNREAD_FIGURES
+from .options import SummaryOptions
 from .verdicts import metric_verdicts
 
 if TYPE_CHECKING:
     from ...report.run import Run
+
+UNMEASURED_SHARE = CheckKind(
+    code="unmeasured-share",
+    title="metrics that many cases give nothing to measure for",
+    advice="Read the mean over measured cases with its n. Give contexts and tags (`contexts`, `summary_tags`) for the"
+    " cases that lack them.",
+)
+
+IMPUTED_SHARE = CheckKind(
+    code="imputed-share",
+    title="means that rest on numbers which stand for what was not measured",
+    advice="Use the mean over measured cases; the mean over all is kept for tools that expect it.",
+)
+
+UNREAD_FIGURES = CheckKind(
+    code="unread-figures",
+    title="figures of a summary that no rule could read",
+    advice="Read these summaries yourself, or ask the judge (`--judge`): nothing compares such a figure with the"
+    " source.",
+)
+
+DUPLICATE_ANSWERS = CheckKind(
+    code="duplicate-answers",
+    title="one summary for several cases",
+    applies="Where cases have summaries.",
+    advice="Look whether the system answers different cases alike, or the file repeats a row.",
+)
+
+LABELS_NOT_RANDOM = CheckKind(
+    code="labels-not-random",
+    title="labelled cases that cannot have been drawn at random",
+    applies="With `--labels`.",
+    advice="Draw the cases to label at random (`evaltools label` does): labels of failures only say nothing of the"
+    " rest.",
+)
+
+KINDS = (
+    DUPLICATE_TEXTS,
+    UNMEASURED_SHARE,
+    IMPUTED_SHARE,
+    UNREAD_FIGURES,
+    DUPLICATE_ANSWERS,
+    LABELS_NOT_RANDOM,
+)
 
 UNMEASURED = 0.2
 """With so many cases left out, the mean of the rest can be 0.2 away from that of all."""
@@ -46,7 +91,7 @@ def checks(run: Run) -> Iterator[AnyCheck]:
     yield from imputed_share(run)
     yield from unread_figures(data)
     yield from duplicate_answers(data["answer"])
-    yield from people.checks(data, run.options)
+    yield from labels_not_random(data, run.options)
 
 
 def _left_out(run: Run, above: float) -> list[dict[Any, Any]]:
@@ -154,3 +199,20 @@ def duplicate_answers(answers: pd.Series) -> Iterator[AnyCheck]:
         template = "{n} of {of} cases have a summary that stands on other cases too ({count} texts)"
         values = {"count": len(repeated)}
         yield DUPLICATE_ANSWERS.failed("warning", template, values, n, len(answers))
+
+
+def labels_not_random(data: pd.DataFrame, options: SummaryOptions) -> Iterator[AnyCheck]:
+    """Labels that were not drawn at random."""
+    if not options.labelled:
+        yield LABELS_NOT_RANDOM.not_applicable("no labels of people were given")
+        return
+    for metric, note in people.calibration(data, options, 0.95).notes.items():
+        n_labelled = int(data[f"{metric}_label"].notna().sum())
+        message = label_message(metric, note)
+        yield LABELS_NOT_RANDOM.failed(
+            "warning",
+            message.template,
+            message.values,
+            n_labelled,
+            len(data),
+        )

@@ -248,12 +248,12 @@ def _corrected(name: str, measure: Measure) -> Metric:
         name=f"{name}_corrected",
         group="corrected",
         numerator=f"{name}_corrected",
-        denominator="cases",
+        denominator=f"{name}_measured",
         better=measure.better,
         title=measure.titled("{metric}, corrected by labels"),
         description=measure.described(
-            "{what}: the mean that people would give all cases, from their labels of some "
-            "and the scores of all; n counts the labelled cases."
+            "{what}: the mean that people would give all cases that could be measured, from their labels "
+            "of some and the scores of all; n counts the labelled cases."
         ),
         source="PPI++, arXiv 2311.01453",
     )

@@ -5,7 +5,7 @@ The same estimates as `evaltools calibrate` makes of summary_scores.csv and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,9 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from ...core.check import AnyCheck
 from ...core.errors import InputError, Problem, Problems
 from ...core.language import Message
 from ...core.resampling import Resampling
-from ...report.sentences import label_message
 from ...stats.calibration import (
     LEAST,
     PASS,
@@ -30,7 +28,6 @@ from ...stats.calibration import (
 )
 from ...stats.labels import only_measured, read_labels
 from ...stats.score_intervals import wilson
-from .check_kinds import LABELS_NOT_RANDOM
 from .judge_zones import AUDIT
 from .options import SummaryOptions, rules_in_force
 from .rules import METRICS
@@ -142,23 +139,6 @@ def intervals(
     by_name.loc[rows, "n_units"] = corrected["n_labelled"]
     by_name.loc[rows, "ci_method"] = METHOD
     return by_name.reset_index(drop=True)
-
-
-def checks(data: pd.DataFrame, options: SummaryOptions) -> Iterator[AnyCheck]:
-    """Labels that were not drawn at random."""
-    if not options.labelled:
-        yield LABELS_NOT_RANDOM.not_applicable("no labels of people were given")
-        return
-    for metric, note in calibration(data, options, 0.95).notes.items():
-        n_labelled = int(data[f"{metric}_label"].notna().sum())
-        message = label_message(metric, note)
-        yield LABELS_NOT_RANDOM.failed(
-            "warning",
-            message.template,
-            message.values,
-            n_labelled,
-            len(data),
-        )
 
 
 def corrected(run: Run) -> pd.DataFrame:

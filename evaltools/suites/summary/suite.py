@@ -13,13 +13,12 @@ import pandas as pd
 
 from ...core.errors import Problems
 from ...core.metric import MetricTable
-from ...core.suite import Breakdown, Source, Suite
+from ...core.suite import Source, Suite
 from ...core.text_files import require_file
 from ...core.workers import Workers
 from . import people
 from .artifacts import write_artifacts
-from .check_kinds import KINDS
-from .checks import checks
+from .checks import KINDS, checks
 from .metric_table import ZERO_ONE, metric_table
 from .options import SummaryOptions, rules_in_force
 from .read import looks_like_cases, read_cases
@@ -37,7 +36,6 @@ JSON_COLUMNS = [
 ]
 """Columns of the units that hold JSON text in files."""
 
-MEASURED = tuple(f"{metric}_measured" for metric in METRICS)
 
 
 def metrics(options: SummaryOptions) -> MetricTable:
@@ -158,9 +156,4 @@ SUITE = Suite(
     given=("contexts",),
     wrote=("answer",),
     decode=dict.fromkeys(JSON_COLUMNS, json.loads),
-    breakdowns=(
-        Breakdown("Product", "product", MEASURED),
-        Breakdown("Channel", "channel", MEASURED),
-        Breakdown("Intent", "intent", MEASURED),
-    ),
 )

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...core.check import AnyCheck
-from ...core.check_kinds import DUPLICATE_TEXTS
-from ...core.common_checks import duplicate_texts
+from ...core.common_checks import DUPLICATE_TEXTS, duplicate_texts
 from ...core.errors import InputError, Problems, UsageError
 from ...core.metric import MetricTable
 from ...core.suite import Source, Suite

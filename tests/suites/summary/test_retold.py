@@ -112,7 +112,7 @@ def test_fresh_summaries_pass_where_they_tell_the_risk_and_fail_where_they_leave
             if scores["summary_risk_coverage"].score >= 0.9:
                 missed.append(case["id"])
     assert missed == ["f04", "m03", "m25", "m35", "m44", "p38", "z32", "z48"]
-    assert alarms == ["n04", "n20", "s23", "v28", "w33", "x32", "x42", "z15", "z55"]
+    assert alarms == ["n04", "n20", "s23", "v28", "z15", "z55"]
 
 
 def test_a_clause_that_restates_most_of_the_sources_words_covers_its_tag() -> None:
