@@ -37,7 +37,6 @@ JSON_COLUMNS = [
 """Columns of the units that hold JSON text in files."""
 
 
-
 def metrics(options: SummaryOptions) -> MetricTable:
     """The metrics under the rules in force."""
     thresholds = tuple(rules_in_force(options).thresholds.items())
