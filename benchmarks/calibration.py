@@ -6,7 +6,7 @@
 A case is good with probability .8 or .95. The judge's score is the label itself, turned round with a probability that
 is other for good and for bad cases: a good judge 3 and 5%, a fair one 10 and 25%, a poor one 30 and 60% (so that its
 mean is wrong, too). "shares": labels and scores lie between 0 and 1 (a share of right figures, and a noisy one).
-Labels are drawn at random, or 60% of them from the cases with the lower scores, and estimated by stratum.
+Labels are drawn at random.
 Differences: two systems whose cases are good with probability .8 and .8 or .9, half of them because of the case, scored
 by one judge, and labelled in the same cases; compared by what each case brings into the corrected mean.
 """
@@ -21,7 +21,7 @@ import pandas as pd
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
-from evaltools.stats.corrected import corrected_mean
+from evaltools.stats.calibration import corrected_mean
 from evaltools.stats.score_intervals import wilson
 
 JUDGES = {"good": (0.03, 0.05), "fair": (0.10, 0.25), "poor": (0.30, 0.60)}
@@ -43,30 +43,16 @@ def simulate(
     return label, np.where(wrong, 1 - label, label), rate
 
 
-def drawn(
-    rng: np.random.Generator, score: np.ndarray, n: int, by: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """(whether each case is labelled, its stratum)."""
-    at = np.zeros(len(score), dtype=int)
-    if by == "random":
-        given = rng.permutation(len(score)) < n
-        return given, at
-    at = (score >= 0.5).astype(int)
-    low = np.flatnonzero(at == 0)
-    first = rng.permutation(low)[: int(0.6 * n)]
-    rest = rng.permutation(np.flatnonzero(at == 1))[: n - len(first)]
-    return np.isin(np.arange(len(score)), [*first, *rest]), at
-
-
-def cell(kind: str, judge: str, by: str, n: int, cases: int, datasets: int) -> list[str]:
-    rng = np.random.default_rng([n, cases, *map(ord, kind + judge + by)])
+def cell(kind: str, judge: str, n: int, cases: int, datasets: int) -> list[str]:
+    rng = np.random.default_rng([n, cases, *map(ord, f"{kind}{judge}random")])
     missed = {name: np.zeros(2, dtype=int) for name in ("corrected", "labels", "judge")}
     width = dict.fromkeys(missed, 0.0)
     for _ in range(datasets):
         label, score, truth = simulate(rng, kind, judge, cases)
-        given, at = drawn(rng, score, n, by)
-        found = corrected_mean(score, np.where(given, label, np.nan), at)
-        alone = corrected_mean(score, np.where(given, label, np.nan), at, weight=0.0)
+        given = rng.permutation(cases) < n
+        known = np.where(given, label, np.nan)
+        found = corrected_mean(score, known)
+        alone = corrected_mean(score, known, weight=0.0)
         bounds = {
             "corrected": (found.low, found.high),
             "labels": (alone.low, alone.high),
@@ -78,7 +64,7 @@ def cell(kind: str, judge: str, by: str, n: int, cases: int, datasets: int) -> l
     shown = [f"{100 - 100 * m.sum() / datasets:.1f}" for m in missed.values()]
     below, above = 100 * missed["corrected"] / datasets
     worth = (width["labels"] / width["corrected"]) ** 2
-    head = [kind, judge, by, str(n), str(cases), shown[0], f"{below:.1f} / {above:.1f}"]
+    head = [kind, judge, str(n), str(cases), shown[0], f"{below:.1f} / {above:.1f}"]
     return [*head, *shown[1:], f"{width['corrected'] / datasets:.3f}", f"{worth:.2f}"]
 
 
@@ -157,20 +143,15 @@ def main() -> None:
         differences(datasets)
         return
     head = [
-        "labels", "judge", "drawn", "labelled", "cases", "corrected", "truth below / above", "labels alone",
+        "labels", "judge", "labelled", "cases", "corrected", "truth below / above", "labels alone",
         "judge alone", "width", "worth",
     ]  # fmt: skip
-    print(f"| {' | '.join(head)} |\n| --- | --- | --- | {' | '.join(['---:'] * (len(head) - 3))} |")
+    print(f"| {' | '.join(head)} |\n| --- | --- | {' | '.join(['---:'] * (len(head) - 2))} |")
     plan = [(n, 1000) for n in LABELLED] + [(100, cases) for cases in CASES if cases != 1000]
     for kind in ("rate 0.8", "rate 0.95", "shares"):
         for judge in JUDGES:
             for n, cases in plan:
-                print(
-                    f"| {' | '.join(cell(kind, judge, 'random', n, cases, datasets))} |", flush=True
-                )
-            print(
-                f"| {' | '.join(cell(kind, judge, 'by score', 100, 1000, datasets))} |", flush=True
-            )
+                print(f"| {' | '.join(cell(kind, judge, n, cases, datasets))} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import json
 import numpy as np
 from summary_rules import DEFAULT, NAMES
 
-from evaltools.stats.corrected import corrected_mean
+from evaltools.stats.calibration import corrected_mean
 from evaltools.suites.summary.rules import METRICS, load_rules
 from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import score_case

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..core.errors import Problems, UsageError
+from ..core.errors import Problems
 from ..core.files import refuse_input, write_text
 from ..core.language import say
 from ..report.markdown import number
@@ -43,15 +43,10 @@ def calibrate_command(
     *,
     out: Path,
     score: str,
-    next_file: Path | None,
     confidence: float,
 ) -> str:
     """The text that `evaltools calibrate` prints; the files are written."""
-    targets = [out] if next_file is None else [out, next_file]
-    if next_file is not None and next_file.resolve() == out.resolve():
-        raise UsageError("{file} is named twice; give --next another file", file=out)
-    for path in targets:
-        refuse_input(path, [scores, labels])
+    refuse_input(out, [scores, labels])
     problems = Problems()
     scored = read_scores(scores, problems, score)
     problems.raise_if_failed()
@@ -64,14 +59,11 @@ def calibrate_command(
         str(labels),
     )
     write_text(out, csv(calibration.frame))
-    if next_file is not None:
-        write_text(next_file, csv(calibration.next))
     lines = [
         *calibration_lines(calibration, confidence),
         *(wrapped(f"{say('note')}: {text}") for text in _unmeasured(scored, labelled)),
+        str(out),
     ]
-    for path in targets:
-        lines.append(str(path))
     return "\n".join(lines)
 
 
@@ -96,7 +88,7 @@ def calibration_lines(
     calibration: Calibration,
     confidence: float,
 ) -> list[str]:
-    """The means of each metric, its agreement, what to know of it, and what to label next."""
+    """The means of each metric, its agreement, and what to know of it."""
     shown = calibration.frame[["metric", *COUNTS, *NUMBERS]]
     shown = shown.assign(metric=shown["metric"].map(visible))
     table = columns(shown, dict.fromkeys(NUMBERS, number))
@@ -105,24 +97,4 @@ def calibration_lines(
     for metric, note in calibration.notes.items():
         text = say(label_message(visible(metric), note))
         lines.append(wrapped(f"{say('warning')}: {text}"))
-    for metric, cases in calibration.next.groupby("metric", sort=False):
-        text = visible(_to_label_next(str(metric), cases))
-        lines += [wrapped(text), ""]
     return lines
-
-
-def _to_label_next(
-    metric: str,
-    cases: pd.DataFrame,
-) -> str:
-    """The cases that are worth a label most, by stratum."""
-    strata = []
-    sizes = cases["stratum"].value_counts(sort=False)
-    for stratum, n in sizes.items():
-        strata.append(say("{n} of {stratum}", n=n, stratum=stratum))
-    return say(
-        "to label next, {metric} ({listed}): {ids}",
-        metric=metric,
-        listed=", ".join(strata),
-        ids=", ".join(cases["case_id"]),
-    )

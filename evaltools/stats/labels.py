@@ -30,7 +30,6 @@ class _Row(BaseModel):
     )
     case_id: str = Field(min_length=1)
     metric: str = Field(min_length=1)
-    stratum: str | None = None
 
 
 class Scored(_Row):
@@ -53,7 +52,7 @@ def read_scores(
     problems: Problems,
     score: str = "score",
 ) -> pd.DataFrame:
-    """case_id, metric, stratum (null: none), score (0..1), threshold, measured of a file of scores.
+    """case_id, metric, score (0..1), threshold, measured of a file of scores.
 
     Not `measured` is a number that only stands for a score; without that column all are. `score`
     names the column of the score. summary_scores.csv is such a file. Reports what is wrong by
@@ -79,13 +78,12 @@ def read_scores(
             values = {
                 "case_id": r.case_id,
                 "metric": r.metric,
-                "stratum": r.stratum,
                 "score": r.score,
                 "threshold": r.threshold,
                 "measured": r.measured is not False,
             }
             kept.append(values)
-    columns = ["case_id", "metric", "stratum", "score", "threshold", "measured"]
+    columns = ["case_id", "metric", "score", "threshold", "measured"]
     frame = pd.DataFrame(kept, columns=columns)
     return frame.astype({"score": float, "threshold": float, "measured": bool})
 
@@ -95,7 +93,7 @@ def read_labels(
     scores: pd.DataFrame | None,
     problems: Problems,
 ) -> pd.DataFrame:
-    """case_id, metric, stratum, label (0..1), rater ("" where none is named) of a file of labels.
+    """case_id, metric, label (0..1), rater ("" where none is named) of a file of labels.
 
     Reports by line what is wrong: a case that has no score (where `scores` are given), a second
     label of one rater.
@@ -132,12 +130,11 @@ def read_labels(
             values = {
                 "case_id": r.case_id,
                 "metric": r.metric,
-                "stratum": r.stratum,
                 "label": r.label,
                 "rater": rater,
             }
             kept.append(values)
-    frame = pd.DataFrame(kept, columns=["case_id", "metric", "stratum", "label", "rater"])
+    frame = pd.DataFrame(kept, columns=["case_id", "metric", "label", "rater"])
     return frame.astype({"label": float})
 
 

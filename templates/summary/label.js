@@ -77,11 +77,11 @@
   const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
   function download() {
-    const rows = [["case_id", "metric", "label", "rater", "stratum", "changed", "note"]];
+    const rows = [["case_id", "metric", "label", "rater", "changed", "note"]];
     items.forEach((item, i) => {
       const note = state.notes[i] || "";
       if (state.labels[i] !== undefined || note) {
-        rows.push([item.case_id, item.metric, state.labels[i] ?? NONE, state.rater, item.stratum, state.changed[i] || 0, note]);
+        rows.push([item.case_id, item.metric, state.labels[i] ?? NONE, state.rater, state.changed[i] || 0, note]);
       }
     });
     const text = rows.map((row) => row.map((x) => cell(String(x))).join(",") + "\n").join("");

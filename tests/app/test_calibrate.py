@@ -9,7 +9,7 @@ import pytest
 
 from evaltools.core.language import say, speaking
 from evaltools.report.sentences import OF_LABELS, label_message
-from evaltools.stats.calibration import COLUMNS, NEXT, Drawn, calibrate
+from evaltools.stats.calibration import COLUMNS, Drawn, calibrate
 from tests.app.calling import call, written
 from tests.stats.test_calibration import judged
 
@@ -23,10 +23,8 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_calibrate_writes_what_it_prints(files: Path) -> None:
-    out, following = files / "c.csv", files / "next.csv"
-    said = call(
-        "calibrate", files / "scores.csv", files / "labels.csv", "-o", out, "--next", following
-    ).stdout
+    out = files / "c.csv"
+    said = call("calibrate", files / "scores.csv", files / "labels.csv", "-o", out).stdout
     found, made = pd.read_csv(out), calibrate(*judged())
     assert list(found) == list(COLUMNS)
     pd.testing.assert_frame_equal(found, made.frame, check_dtype=False)
@@ -35,8 +33,6 @@ def test_calibrate_writes_what_it_prints(files: Path) -> None:
     assert line[:3] == ["m", "200", "60"]
     assert f"{row['corrected_low']:.3f}" in line and f"{row['corrected_high']:.3f}" in line
     assert "warning" not in said and "nan" not in said
-    proposed = pd.read_csv(following)
-    assert len(proposed) == NEXT and all(c in said for c in proposed["case_id"])
 
 
 def test_labels_of_failures_are_warned_of(files: Path) -> None:
@@ -50,18 +46,14 @@ def test_labels_of_failures_are_warned_of(files: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lang", "warning", "following"),
+    ("lang", "warning"),
     [
-        (
-            "ko",
-            "경고: m: 라벨이 미달 사례에만 있음 (평균 점수 0.00, 전체 사례 0.",
-            "다음에 라벨할 사례, m",
-        ),
-        ("zh", "警告: m：标签只有未达标的案例（平均分 0.00，全部案例 0.", "下一步要标注的案例，m"),
+        ("ko", "경고: m: 라벨이 미달 사례에만 있음 (평균 점수 0.00, 전체 사례 0."),
+        ("zh", "警告: m：标签只有未达标的案例（平均分 0.00，全部案例 0."),
     ],
 )
 def test_calibrate_speaks_the_language_and_writes_the_same(
-    files: Path, lang: str, warning: str, following: str
+    files: Path, lang: str, warning: str
 ) -> None:
     scores = pd.read_csv(files / "scores.csv")
     failing = scores[scores["score"] == 0].head(40)[["case_id", "metric"]].assign(label=0)
@@ -69,7 +61,7 @@ def test_calibrate_speaks_the_language_and_writes_the_same(
     for of in ("en", lang):
         out = "--lang", of, "-o", files / f"{of}.csv"
         said = call("calibrate", files / "scores.csv", files / "labels.csv", *out).stdout
-        assert (warning in said, following in said) == (of == lang, of == lang)
+        assert (warning in said) == (of == lang)
     assert (files / "en.csv").read_bytes() == (files / f"{lang}.csv").read_bytes()
 
 
@@ -91,15 +83,11 @@ def test_too_few_labels_write_nothing(files: Path) -> None:
     assert written(files) == before
 
 
-def test_nothing_is_written_over_an_input_or_twice(files: Path) -> None:
+def test_nothing_is_written_over_an_input(files: Path) -> None:
     two = files / "scores.csv", files / "labels.csv"
     before = {f: f.read_bytes() for f in two}
-    for how in (
-        ["-o", two[0]],
-        ["-o", files / "c.csv", "--next", two[1]],
-        ["-o", files / "c", "--next", files / "c"],
-    ):
-        call("calibrate", *two, *how, status=2)
+    for file in two:
+        call("calibrate", *two, "-o", file, status=2)
     assert {f: f.read_bytes() for f in two} == before and written(files) == {
         "scores.csv",
         "labels.csv",

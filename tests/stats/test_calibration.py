@@ -1,4 +1,4 @@
-"""Scores against labels: the corrected mean by hand, agreement, strata, and what is refused or warned of."""
+"""Scores against labels: the corrected mean by hand, agreement, and what is refused or warned of."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.language import speaking
 from evaltools.stats import calibration as c
-from evaltools.stats.corrected import corrected_mean
+from evaltools.stats.calibration import corrected_mean
 from evaltools.stats.labels import read_labels, read_scores
 from evaltools.stats.score_intervals import t_quantile, t_wilson, wilson
 
@@ -25,12 +25,8 @@ def frames(score: Any, label: Any, **more: Any) -> tuple[pd.DataFrame, pd.DataFr
     """SCORES and LABELS of one metric and rater; label nan where none was given."""
     score, label = np.asarray(score, float), np.asarray(label, float)
     ids = [f"c{i}" for i in range(len(score))]
-    scores = pd.DataFrame(
-        {"case_id": ids, "metric": "m", "stratum": None, "score": score, "threshold": NAN, **more}
-    )
-    labels = pd.DataFrame(
-        {"case_id": ids, "metric": "m", "stratum": None, "label": label, "rater": ""}
-    )
+    scores = pd.DataFrame({"case_id": ids, "metric": "m", "score": score, "threshold": NAN, **more})
+    labels = pd.DataFrame({"case_id": ids, "metric": "m", "label": label, "rater": ""})
     return scores, labels[labels["label"].notna()]
 
 
@@ -72,14 +68,6 @@ def test_the_corrected_mean_by_hand() -> None:
     assert (found.low, found.high) == pytest.approx([float(b[0]) for b in expected])
 
 
-def test_strata_count_by_their_cases() -> None:
-    # 6 cases of stratum 0 with labels 1, 0; 2 cases of stratum 1 with labels 1, 1
-    at, label = np.array([0] * 6 + [1] * 2), np.array([1, 0, NAN, NAN, NAN, NAN, 1, 1.0])
-    found = corrected_mean(np.zeros(8), label, at, weight=0)
-    assert found.value == pytest.approx(6 / 8 * 0.5 + 2 / 8 * 1)
-    assert corrected_mean(np.zeros(8), label, weight=0).value == 3 / 4
-
-
 def test_a_judge_that_says_nothing_leaves_the_labels() -> None:
     found, alone = (corrected_mean(np.full(8, 0.5), LABEL, weight=w) for w in (None, 0.0))
     assert found == alone
@@ -102,22 +90,19 @@ def test_all_cases_labelled_need_no_judge() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(
-        st.tuples(st.floats(0, 1), st.floats(0, 1), st.integers(0, 2)), min_size=12, max_size=40
-    ),
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=12, max_size=40),
     st.integers(6, 12),
 )
 def test_bounds_enclose_the_mean_and_order_does_not_matter(rows: list[Any], labelled: int) -> None:
-    score, label, at = (np.array(x, dtype=float) for x in zip(*rows))
-    at[:6] = [0, 0, 1, 1, 2, 2]
+    score, label = (np.array(x, dtype=float) for x in zip(*rows))
     label[labelled:] = NAN
-    found = corrected_mean(score, label, at.astype(int))
+    found = corrected_mean(score, label)
     assert 0 <= found.low <= found.value + 1e-12 and found.value - 1e-12 <= found.high <= 1
-    back = corrected_mean(score[::-1], label[::-1], at[::-1].astype(int))
+    back = corrected_mean(score[::-1], label[::-1])
     assert (back.value, back.low, back.high) == pytest.approx(
         (found.value, found.low, found.high), abs=1e-9
     )
-    flipped = corrected_mean(1 - score, 1 - label, at.astype(int))
+    flipped = corrected_mean(1 - score, 1 - label)
     assert flipped.value == pytest.approx(1 - found.value, abs=1e-9)
     assert flipped.low == pytest.approx(1 - found.high, abs=1e-9)
 
@@ -174,25 +159,6 @@ def test_labels_that_are_no_verdicts_have_a_mean_and_no_rates() -> None:
     assert row["corrected_low"] < row["corrected_mean"] < row["corrected_high"]
 
 
-def test_rates_weigh_the_strata_they_were_drawn_from() -> None:
-    # 20 of 20 cases of stratum a and 20 of 80 of b are labelled, all 1; the judge finds those of a only
-    score = [1] * 20 + [0] * 80
-    scores, labels = frames(score, [1] * 40 + [NAN] * 60, stratum=["a"] * 20 + ["b"] * 80)
-    row = c.calibrate(scores, labels).frame.iloc[0]
-    assert row["tpr"] == pytest.approx(20 / (20 + 80))
-
-
-def test_strata_of_scores_are_known_from_their_names() -> None:
-    scores, labels = judged()
-    by_score = labels.assign(
-        stratum=np.where(scores["score"][labels.index] > 0.5, "score 1", "score 0")
-    )
-    row = c.calibrate(scores, by_score).frame.iloc[0]
-    ones = scores["score"].mean()
-    means = labels["label"].groupby(scores["score"][labels.index]).mean()
-    assert row["labels_mean"] == pytest.approx(ones * means[1.0] + (1 - ones) * means[0.0])
-
-
 # --- what is refused, and what is said
 
 
@@ -201,18 +167,6 @@ def test_strata_of_scores_are_known_from_their_names() -> None:
     [
         (lambda s, f: (s, f.head(29)), "29 labelled cases; expected 30 or more"),
         (lambda s, f: (s, f.head(0)), "no label"),
-        (
-            lambda s, f: (s, f.assign(stratum=[None] * 3 + ["elsewhere"] * 57)),
-            "the case 'c3' is of another stratum in the scores than in the labels",
-        ),
-        (
-            lambda s, f: (s.assign(stratum=["a"] * 59 + ["b"] * 141), f),
-            "strata with fewer than 2 labels: 'b' 1 of 141 cases",
-        ),
-        (
-            lambda s, f: (s.assign(stratum=["a"] * 59 + [None] * 141), f),
-            "some scores name a stratum and some do not",
-        ),
     ],
 )
 def test_labels_that_give_no_mean_are_refused(change: Any, message: str) -> None:
@@ -224,20 +178,15 @@ def test_why_labels_give_no_mean_is_told_in_the_language_in_force() -> None:
     scores, labels = judged()
     with pytest.raises(InputError) as few:
         c.calibrate(scores, labels.head(29))
-    with pytest.raises(InputError) as strata:
-        c.calibrate(scores.assign(stratum=["a"] * 59 + ["b"] * 141), labels)
     with speaking("ko"):
         assert "라벨이 있는 사례가 29개임. 30개 이상이어야 함" in few.value.problems[0].text()
-        assert "라벨이 2개 미만인 층: 'b' 사례 141개 중 1개" in strata.value.problems[0].text()
 
 
 def test_labels_of_failures_only_are_named_as_such() -> None:
     scores, labels = judged()
     assert c.calibrate(scores, labels).notes == {}
     failing = scores["case_id"][scores["score"] == 0].head(40)
-    only = pd.DataFrame(
-        {"case_id": failing, "metric": "m", "stratum": None, "label": 0.0, "rater": ""}
-    )
+    only = pd.DataFrame({"case_id": failing, "metric": "m", "label": 0.0, "rater": ""})
     note = c.calibrate(scores, only).notes["m"]
     assert note.code == "labels-of-failures"
     assert (note.mean, note.mean_of_all) == pytest.approx((0.0, 0.585))
@@ -245,11 +194,6 @@ def test_labels_of_failures_only_are_named_as_such() -> None:
         [only, only.head(1).assign(case_id=scores["case_id"][scores["score"] == 1].iloc[0])]
     )
     assert c.calibrate(scores, more).notes["m"].code == "labels-of-low"
-    # drawn by stratum, the strata make up for it
-    drawn = labels.assign(
-        stratum=np.where(scores["score"][labels.index] > 0.5, "score 1", "score 0")
-    )
-    assert c.calibrate(scores, drawn).notes == {}
 
 
 def test_a_threshold_says_what_a_failure_is() -> None:
@@ -257,24 +201,6 @@ def test_a_threshold_says_what_a_failure_is() -> None:
     score = rng.choice([0.6, 0.7, 0.95, 1.0], 200)
     scores, labels = frames(score, np.where(score < 0.9, 1.0, NAN), threshold=0.9)
     assert c.calibrate(scores, labels).notes["m"].code == "labels-of-failures"
-
-
-def test_next_are_the_cases_whose_labels_leave_most_open() -> None:
-    # the judge is right on 0 and a coin on 1: labels of 1 say more
-    rng = np.random.default_rng(0)
-    score = np.array([0, 1] * 200)
-    truth = np.where(score == 0, 0, rng.random(400) < 0.5)
-    found = c.calibrate(*frames(score, np.where(np.arange(400) < 80, truth, NAN)))
-    assert len(found.next) == c.NEXT and set(found.next["stratum"]) == {"score 1"}
-    assert not set(found.next["case_id"]) & {f"c{i}" for i in range(80)}
-    again = c.calibrate(*frames(score, np.where(np.arange(400) < 80, truth, NAN)))
-    pd.testing.assert_frame_equal(found.next, again.next)
-
-
-def test_a_stratum_without_labels_comes_first() -> None:
-    score = [1] * 100 + [0] * 100
-    found = c.calibrate(*frames(score, [1, 0] * 30 + [NAN] * 140))
-    assert found.next["stratum"].head(2).tolist() == ["score 0", "score 0"]
 
 
 # --- files
@@ -349,20 +275,3 @@ def test_a_doubled_score_and_a_lacking_column(tmp_path: Path) -> None:
         read(tmp_path, "case_id,label\na,1\n")
     (said,) = read(tmp_path, 'case_id,metric,label\na,m,"1\n')[1]
     assert "/l.csv:2: not CSV: unexpected end of data" in said
-
-
-def test_two_cases_of_a_stratum_without_labels_come_first() -> None:
-    """A stratum without two labels has no variance; however small it is, nothing else is asked before."""
-    many = pd.DataFrame({"case_id": [f"a{i}" for i in range(200)], "score": 0.5, "stratum": "a"})
-    few = pd.DataFrame({"case_id": [f"b{i}" for i in range(5)], "score": 0.5, "stratum": "b"})
-    cases = pd.concat([many, few], ignore_index=True).assign(
-        metric="m", label=[i % 2 for i in range(30)] + [np.nan] * 175
-    )
-    assert c.next_cases(cases, 1.0)["stratum"].tolist()[:3] == ["b", "b", "a"]
-
-
-def test_where_every_case_is_labelled_none_is_next() -> None:
-    cases = pd.DataFrame(
-        {"case_id": list("abcd"), "metric": "m", "score": [0, 1, 0, 1], "label": [0.0, 1, 1, 1]}
-    )
-    assert c.next_cases(cases.assign(stratum=None), 1.0).empty

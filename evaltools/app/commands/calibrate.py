@@ -30,12 +30,6 @@ from ..options import confidence_option
     metavar="NAME",
     help="Column of SCORES: rule_score for the rules.",
 )
-@click.option(
-    "--next",
-    "next_file",
-    type=PATH,
-    help="Write the cases to label next there, as CSV.",
-)
 @confidence_option
 @lang_option
 def calibrate(
@@ -46,7 +40,7 @@ def calibrate(
     """Compare SCORES of a judge or of rules with LABELS of people.
 
     SCORES have the columns case_id, metric, score (summary_scores.csv is such a file), LABELS case_id, metric, label,
-    and maybe rater and stratum. Both are CSV or JSONL, with numbers from 0 to 1. The corrected mean is what people
+    and maybe rater. Both are CSV or JSONL, with numbers from 0 to 1. The corrected mean is what people
     would give all cases. Fewer than 30 labels of a metric: status 3, nothing is written.
     """
     from ..calibrate import calibrate_command

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from ...core.commands import PATH
-from ...core.errors import InputError, Problem, Problems, UsageError
+from ...core.errors import Problems, UsageError
 from ...core.files import dumps, refuse_input, resolve, write_text
-from ...core.language import LANGUAGES, Message, say, speak
+from ...core.language import LANGUAGES, say, speak
 from ...core.names import nearest
 from ...core.terminal import echo
 
@@ -98,12 +98,6 @@ def check_rules(path: Path, problems: Problems) -> None:
     help="Seed of the draw.",
 )
 @click.option(
-    "--cases",
-    "wanted",
-    type=PATH,
-    help="Label these (calibrate --next FILE) instead of a random draw.",
-)
-@click.option(
     "--lang",
     type=click.Choice(LANGUAGES),
     default="en",
@@ -116,7 +110,6 @@ def label(
     metrics: tuple[str, ...],
     n: int,
     seed: int,
-    wanted: Path | None,
     lang: str,
 ) -> None:
     """Make a page on which people label summaries, offline.
@@ -125,13 +118,12 @@ def label(
     `evaltools calibrate` and `report summary --labels`.
     """
     speak(lang)
-    inputs = [cases, wanted] if wanted else [cases]
-    refuse_input(out, inputs)
+    refuse_input(out, [cases])
     for metric in metrics:
         if metric not in QUESTIONS:
             near = nearest(metric, list(QUESTIONS))
             raise UsageError("--metric {metric}: {nearest}", metric=metric, nearest=near)
-    items = to_label(cases, metrics or tuple(QUESTIONS), n, seed, wanted)
+    items = to_label(cases, metrics or tuple(QUESTIONS), n, seed)
     write_text(out, label_page(items))
     echo(say("{n} labels to give -> {out}", n=len(items), out=str(out)))
 
@@ -141,35 +133,29 @@ def to_label(
     metrics: tuple[str, ...],
     n: int,
     seed: int,
-    wanted: Path | None = None,
 ) -> list[dict[str, Any]]:
     """What is shown of each case and metric, metric by metric; `evidence` is what the rules saw.
 
-    A random draw of n cases, or those of a file. InputError for a case or metric of it that there
-    is not.
+    The cases are a random draw of n.
     """
     from ...report.evaluate import evaluate
     from .reasons import whys
 
     run = evaluate("summary", resolve(path))
     units = run.units.set_index("case_id", drop=False)
-    if wanted is None:
-        drawn = _draw(list(units.index), n, seed)
-        rows = [(case_id, metric, "") for metric in metrics for case_id in drawn]
-    else:
-        rows = _rows_of(wanted, set(units.index))
+    drawn = _draw(list(units.index), n, seed)
+    rows = [(case_id, metric) for metric in metrics for case_id in drawn]
     evidence = {}
     for metric in QUESTIONS:
         evidence[metric] = dict(zip(units.index, whys(units, metric)))
     cases = units.to_dict("index")
     items = []
-    for case_id, metric, stratum in rows:
+    for case_id, metric in rows:
         case = cases[case_id]
         question = QUESTIONS[metric]
         item = {
             "case_id": case_id,
             "metric": metric,
-            "stratum": stratum,
             "question": say(question.text),
             "yes": say(question.yes),
             "no": say(question.no),
@@ -194,24 +180,6 @@ def _draw(
         return sha256(f"{seed}\0{case_id}".encode()).hexdigest()
 
     return sorted(case_ids, key=drawn_at)[:n]
-
-
-def _rows_of(path: Path, case_ids: set[str]) -> list[tuple[str, str, str]]:
-    """(case, metric, stratum) of each row of a file of cases to label."""
-    from ...core.csv_files import read_rows
-    from .people import Wanted
-
-    problems = Problems()
-    rows = []
-    for line, row in read_rows(path, Wanted, problems, "case_id"):
-        if row.metric not in QUESTIONS or row.case_id not in case_ids:
-            message = Message("no {metric} of this case", {"metric": row.metric})
-            problems.error("unknown-case", message, file=str(path), line=line, id=row.case_id)
-        rows.append((row.case_id, row.metric, row.stratum or ""))
-    problems.raise_if_failed()
-    if not rows:
-        raise InputError([Problem("error", "no-rows", "no case to label", file=str(path))])
-    return rows
 
 
 def label_page(items: list[dict[str, Any]]) -> str:

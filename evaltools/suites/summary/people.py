@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
 
-from ...core.errors import InputError, Problem, Problems
+from ...core.errors import Problems
 from ...core.language import Message
 from ...core.resampling import Resampling
 from ...stats.calibration import (
@@ -22,9 +21,8 @@ from ...stats.calibration import (
     PASS,
     Calibration,
     calibrate,
-    contributions,
-    refused,
-    together,
+    corrected_mean,
+    labelled_cases,
 )
 from ...stats.labels import only_measured, read_labels
 from ...stats.score_intervals import wilson
@@ -45,16 +43,6 @@ RELIABILITY_COLUMNS = ["confidence", "n", "against", "agree", "ci_low", "ci_high
 AUDIT_COLUMNS = ["title", "sure", "asked", "wrong", "share", "ci_low", "ci_high"]
 
 
-class Wanted(BaseModel):
-    """A row of the cases to label, as `evaltools calibrate --next` writes them."""
-
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
-
-    case_id: str
-    metric: str
-    stratum: str | None = None
-
-
 def labelled(path: Path) -> tuple[str, ...]:
     """The metrics of which a file holds enough labels.
 
@@ -71,7 +59,7 @@ def with_labels(
     options: SummaryOptions,
     problems: Problems,
 ) -> pd.DataFrame:
-    """The units with what people said: `_label` (mean of the raters) and `_stratum` of each metric.
+    """The units with what people said: `_label` (mean of the raters) of each metric.
 
     `_corrected`, of those that have enough labels, is what the case brings into the corrected mean.
     InputError for labels that do not fit the cases.
@@ -83,29 +71,27 @@ def with_labels(
     for metric, of_metric in labels.groupby("metric"):
         name = str(metric)
         of_metric = only_measured(scores, of_metric)
-        by_case = of_metric.groupby("case_id").agg({"label": "mean", "stratum": "first"})
-        cases = together(only_measured(scores, scores), of_metric, name)
-        cases = cases.set_index("case_id", drop=False)
+        cases = labelled_cases(only_measured(scores, scores), of_metric, name)
+        cases = cases.set_index("case_id")
         columns[f"{name}_label"] = units["case_id"].map(cases["label"])
-        columns[f"{name}_stratum"] = units["case_id"].map(by_case["stratum"])
-        if name not in options.labelled:
-            values = {"n": len(by_case), "least": LEAST}
+        n = int(cases["label"].notna().sum())
+        if n < LEAST:
+            values = {"n": n, "least": LEAST}
             message = Message("{n} labelled cases, {least} are needed", values)
-            problems.warn("few-labels", message, file=str(path), field=name)
+            report = problems.error if name in options.labelled else problems.warn
+            report("few-labels", message, file=str(path), field=name)
             continue
-        why = refused(cases, labels, name)
-        if why:
-            problem = Problem("error", "few-labels", why, file=str(path), field=name)
-            raise InputError([problem])
-        contributed = pd.Series(contributions(cases), cases.index)
+        mean = corrected_mean(cases["score"].to_numpy(), cases["label"].to_numpy())
+        contributed = pd.Series(mean.contributions, cases.index)
         columns[f"{name}_corrected"] = units["case_id"].map(contributed)
+    problems.raise_if_failed()
     return units.assign(**columns)
 
 
 def _scores(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.DataFrame:
     """One row a metric and case, as `read_scores` has them."""
     scores = by_metric(units, score="", measured="_measured").reset_index(drop=True)
-    return scores.assign(stratum=None, threshold=scores["metric"].map(thresholds))
+    return scores.assign(threshold=scores["metric"].map(thresholds))
 
 
 def calibration(
@@ -114,7 +100,7 @@ def calibration(
     confidence: float,
 ) -> Calibration:
     """The metrics with enough labels, calibrated; the raters of a case count as one."""
-    labels = by_metric(units, options.labelled, label="_label", stratum="_stratum")
+    labels = by_metric(units, options.labelled, label="_label")
     labels = labels.assign(rater="").dropna(subset="label")
     scores = _scores(units, rules_in_force(options).thresholds)
     return calibrate(only_measured(scores, scores), labels, confidence)

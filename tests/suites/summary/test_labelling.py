@@ -15,7 +15,7 @@ import evaltools as et
 from evaltools.core.errors import Problems
 from evaltools.stats.labels import read_labels, read_scores
 from evaltools.suites.summary.commands import QUESTIONS, label_page, to_label
-from tests.app.calling import call, written
+from tests.app.calling import call
 from tests.report.synthetic import HOSTILE
 
 M = "summary_non_definitive"
@@ -151,24 +151,9 @@ def test_the_page_says_no_score(tmp_path: Path) -> None:
     )
 
 
-def test_cases_of_a_file_keep_their_stratum_and_strangers_are_refused(tmp_path: Path) -> None:
-    path, wanted = cases(tmp_path), tmp_path / "next.csv"
-    first = to_label(path, (M,), 1, 0)[0]["case_id"]
-    pd.DataFrame({"case_id": [first], "metric": M, "stratum": "score 1"}).to_csv(
-        wanted, index=False
-    )
-    (item,) = to_label(path, (M,), 100, 0, wanted)
-    assert (item["case_id"], item["stratum"]) == (first, "score 1")
-    wanted.write_text(f"case_id,metric\nnobody,{M}\n", encoding="utf-8")
-    before = written(tmp_path)
-    how = ("label", path, "--cases", wanted)
-    assert "next.csv:2: nobody: no" in call(*how, "-o", tmp_path / "l.html", status=3).stderr
-    assert (
-        "summary_accuracy"
-        in call("label", path, "--metric", "accuracy", "-o", tmp_path / "l.html", status=2).stderr
-    )
-    call(*how, "-o", wanted, status=2)
-    assert written(tmp_path) == before
+def test_a_metric_that_is_not_labelled_is_refused(tmp_path: Path) -> None:
+    how = ("label", cases(tmp_path), "--metric", "accuracy", "-o", tmp_path / "l.html")
+    assert "summary_accuracy" in call(*how, status=2).stderr
 
 
 def test_the_page_speaks_the_language_that_is_asked_for(open_page: Any, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from openpyxl import load_workbook
 
 import evaltools as et
 from evaltools.core.errors import InputError, Problems
-from evaltools.stats.calibration import calibrate, contributions, together
+from evaltools.stats.calibration import calibrate, labelled_cases
 from evaltools.stats.labels import read_labels, read_scores
 from evaltools.stats.score_intervals import wilson
 from evaltools.suites.summary import people
@@ -82,13 +82,6 @@ def test_report_terminal_excel_and_calibrate_say_the_same(files: Path, tmp_path:
 def test_what_cases_bring_is_the_corrected_mean(files: Path) -> None:
     units = run(files).data
     assert units[f"{M}_corrected"].mean() == pytest.approx(run(files)[f"{M}_corrected"]["value"])
-    # strata: 3 cases of one (labels 1, 0), 2 of another (1, 1), the second one labelled whole
-    cases = pd.DataFrame(
-        {"stratum": list("aaabb"), "score": [1, 0, 1, 0, 0.0], "label": [1, 0, np.nan, 1, 1]}
-    )
-    found = contributions(cases.assign(case_id=list("vwxyz")))
-    assert found.tolist()[3:] == [1, 1]
-    assert found.mean() == pytest.approx(contributions(cases.iloc[[3, 4, 0, 1, 2]]).mean())
 
 
 def test_systems_are_compared_on_their_corrected_means(files: Path, tmp_path: Path) -> None:
@@ -159,7 +152,7 @@ def test_the_same_numbers_from_files(files: Path, tmp_path: Path) -> None:
     labels = read_labels(files / "labels.csv", scores, problems)
     assert not problems.kept and len(scores) == 5 * 150
     assert calibrate(scores, labels).frame["n_labelled"].tolist() == [50]
-    assert together(scores, labels, M)["threshold"].unique().tolist() == [0.8]
+    assert labelled_cases(scores, labels, M)["threshold"].unique().tolist() == [0.8]
 
 
 # --- the judge
@@ -209,11 +202,3 @@ def test_reliability_by_confidence_by_hand(files: Path) -> None:
         [2, "labels", 1.0],
     ]
     assert (held["ci_low"].iloc[1], held["ci_high"].iloc[1]) == pytest.approx(wilson(2, 2, 0.95))
-
-
-def test_strata_that_do_not_fit_are_named(files: Path, tmp_path: Path) -> None:
-    pd.read_csv(files / "labels.csv").assign(stratum="score 1").to_csv(
-        tmp_path / "l.csv", index=False
-    )
-    with pytest.raises(InputError, match="is of another stratum in the scores than in the labels"):
-        et.evaluate("summary", files / "cases.jsonl", labels=str(tmp_path / "l.csv"))
