@@ -20,8 +20,8 @@ import pandas as pd
 
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
-from evaltools.stats.compare import compare
 from evaltools.stats.calibration import corrected_mean
+from evaltools.stats.compare import compare
 from evaltools.stats.score_intervals import wilson
 
 JUDGES = {"good": (0.03, 0.05), "fair": (0.10, 0.25), "poor": (0.30, 0.60)}

@@ -13,7 +13,7 @@ import pytest
 from openpyxl import load_workbook
 
 import evaltools as et
-from evaltools.core.errors import InputError, Problems
+from evaltools.core.errors import Problems
 from evaltools.stats.calibration import calibrate, labelled_cases
 from evaltools.stats.labels import read_labels, read_scores
 from evaltools.stats.score_intervals import wilson
