@@ -133,7 +133,7 @@ class Suite:
     - `notebook`, `study_notebook`: the report of one run, and of several: a file of `notebooks/`, or a path.
     - `paper`: the metrics of the table for a paper; by default the headline.
     - `together`: whether the runs of one `report` command are systems of one report.
-    - `views`: the module with what the pages of the suite show besides (`report.view`).
+    - `views`: the module with what the pages of the suite show besides (`report.samples`).
     - `decode`: columns that the files hold as text -> the function that reads them for `run.units`.
     - `breakdowns`: by which columns the generic notebook splits the units, and which metrics it shows in each part.
     - `agreement(runs, resampling)`: how far the seeds (seed -> units) of a condition agree, as

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,16 +12,12 @@ import pandas as pd
 from ..core.language import say
 from ..stats.unit_changes import differing, unit_changes
 from .markdown import text_of, titled
-from .samples import MOST, Layout, Line, Marked, Row, Tag, samples
+from .samples import MOST, Layout, Line, Place, Row, SampleView, Tag, of_suite, samples
 from .tables import HtmlTable, no_rows, table
-from .view import SampleView, sample_views
 
 if TYPE_CHECKING:
     from .run import Run
     from .study import Study
-
-Members = dict[str, pd.Index]
-"""Label of a group -> the index of its units."""
 
 CHANGES = {"Higher": 1, "Lower": -1}
 """Label of a group of units that differ -> the sign of their change."""
@@ -30,28 +25,29 @@ CHANGES = {"Higher": 1, "Lower": -1}
 PAGE = 3
 """Cards of units that differ that are shown at a time."""
 
-Sides = dict[str, list["Run"]]
-"""Baseline and candidate -> their runs that are compared."""
+
+def _view(shown: Run | Study) -> SampleView | None:
+    view: SampleView | None = of_suite("sample_view", shown)
+    return view
 
 
 # --- one run
 
 
 def named_groups(run: Run) -> Mapping[str, tuple[str, str]]:
-    """Group of units -> (query, caption), in the marks of the headline; {} for a suite without views."""
-    views = sample_views(run)
-    return views[0].groups(run) if views else {}
+    """Group of units -> (query, caption); {} for a suite without views."""
+    view = _view(run)
+    return view.groups(run) if view else {}
 
 
 def group_sizes(run: Run) -> dict[str, int]:
-    """Label of a group -> how many units it has, in the marks of the headline; {} for a suite without views."""
-    members = _members(run, named_groups(run))
-    return {label: len(index) for label, index in members.items()}
+    """Label of a group -> how many units it has; {} for a suite without views."""
+    return {label: len(index) for label, index in _members(run).items()}
 
 
-def _members(run: Run, groups: Mapping[str, tuple[str, str]]) -> Members:
+def _members(run: Run) -> dict[str, pd.Index]:
     members = {}
-    for query, caption in groups.values():
+    for query, caption in named_groups(run).values():
         label = caption.partition(":")[0]
         members[label] = run.queried(query).index
     return members
@@ -64,14 +60,12 @@ def browse(
     share: int,
 ) -> HtmlTable:
     """A browser of all groups, of one of them, or of what a query finds; `Run.samples` says more."""
-    views = sample_views(run)
-    groups: list[Members] = [{} for _ in views]
-    if which is None and views:
+    view = _view(run)
+    groups: dict[str, pd.Index] = {}
+    if which is None and view:
         caption = "Samples"
-        groups = [_members(run, view.groups(run)) for view in views]
-        in_groups = set[object]()
-        for of_way in groups:
-            in_groups.update(*of_way.values())
+        groups = _members(run)
+        in_groups = set[object]().union(*groups.values())
         units = run.units[run.units.index.isin(in_groups)]
         if units.empty:
             return no_rows(caption)
@@ -80,23 +74,19 @@ def browse(
         query, caption = named_groups(run).get(query, (query, query or say("All units")))
         units = run.queried(query)
     units = units.head(n or len(units))
-    if not views:
+    if view is None:
         shown = table(units, caption=caption)
-        return replace(shown, frame=units)
-    ids = views[0].ids(run, units)
-    carried = units.loc[ids.index[:MOST]]
-    ways = []
-    for view, members in zip(views, groups):
-        order = view.ids(run, carried).index
-        cards = view.cards(run, carried.loc[order])
-        ways.append(Marked(cards, members, view.marks))
-    shown = samples(
-        ways,
-        views[0].layout,
-        caption=caption,
-        total=len(ids),
-        share=share,
-    )
+    else:
+        ids = view.ids(run, units)
+        carried = units.loc[ids.index[:MOST]]
+        shown = samples(
+            view.cards(run, carried),
+            view.layout,
+            groups,
+            caption=caption,
+            total=len(ids),
+            share=share,
+        )
     return replace(shown, frame=units)
 
 
@@ -116,17 +106,15 @@ def different_units(
     )
     differences = differing(changes)
     ids = differences[unit]
-    units = run.units.drop_duplicates(unit)
-    units = units.set_index(unit).reindex(ids)
-    others = other.units.drop_duplicates(unit)
-    others = others.set_index(unit).reindex(ids)
-    for column in units.columns.intersection(others.columns):
-        mine, theirs = units[column], others[column]
-        if pd.api.types.is_numeric_dtype(mine):
+    mine, theirs = (
+        of_side.units.drop_duplicates(unit).set_index(unit).reindex(ids) for of_side in (run, other)
+    )
+    for column in mine.columns.intersection(theirs.columns):
+        if pd.api.types.is_numeric_dtype(mine[column]):
             continue
-        differences[column] = mine.tolist()
-        if not mine.astype(str).equals(theirs.astype(str)):
-            differences[f"{column} (other)"] = theirs.tolist()
+        differences[column] = mine[column].tolist()
+        if not mine[column].astype(str).equals(theirs[column].astype(str)):
+            differences[f"{column} (other)"] = theirs[column].tolist()
     return differences
 
 
@@ -148,28 +136,20 @@ def browse_differences(
     about = study.metric(metric)
     title = titled(about.shown_title, about.better)
     caption = f"{title}, {study.baseline} → {candidate}"
-    changed, groups = _changed(study, metric, candidate)
-    if changed.empty:
-        return no_rows(say("{metric}: samples that differ", metric=caption))
-    views = sample_views(study)
     units = differing(study.changes(metric, candidate))
-    if not views:
+    view = _view(study)
+    if units.empty:
+        return no_rows(say("{metric}: samples that differ", metric=caption))
+    if view is None:
         return replace(table(units, caption=caption), frame=units)
-    sides = _sides(study, candidate)
+    changed = _changed_cards(study, metric, candidate)
     carried = changed.head(MOST)
-    ways = []
-    for view in views:
-        cards = _compared_cards(
-            view,
-            carried,
-            sides,
-            about.better,
-        )
-        ways.append(Marked(cards, groups, view.marks))
-    layout = _compared_layout(views[0], sides)
+    cards = _compared_cards(study, view, carried, candidate)
+    cards["tags"] = _change_tags(carried, about.better)
     shown = samples(
-        ways,
-        layout,
+        cards,
+        _compared_layout(study, view, candidate),
+        _by_change(changed, candidate),
         caption=caption,
         total=len(changed),
         share=share,
@@ -183,29 +163,11 @@ def change_sizes(
     candidate: str,
 ) -> dict[str, int]:
     """Label of each group of `browse_differences` -> how many cards it has there (units, without cards)."""
-    _, groups = _changed(study, metric, candidate)
+    groups = _by_change(_changed_cards(study, metric, candidate), candidate)
     return {label: len(members) for label, members in groups.items()}
 
 
-def _changed(
-    study: Study,
-    metric: str,
-    candidate: str,
-) -> tuple[pd.DataFrame, Members]:
-    """The changes that are browsed (`stats.unit_changes`), by the id of their card; label -> the cards of a group.
-
-    Where cards are parts of the units that differ, the label says what they are.
-    """
-    changed = differing(study.changes(metric, candidate))
-    of_parts = ""
-    for view in sample_views(study)[:1]:
-        unit = study.suite.unit
-        sides = _sides(study, candidate)
-        changed = _by_card(view, changed, unit, sides)
-        part = view.layout.id
-        if part != unit:
-            plural = say(part + "s")
-            of_parts = f" ({plural})"
+def _by_change(changed: pd.DataFrame, candidate: str) -> dict[str, pd.Index]:
     groups = {}
     for change, sign in CHANGES.items():
         label = say(
@@ -213,66 +175,76 @@ def _changed(
             group=say(change),
             candidate=candidate,
         )
-        is_member = changed["change"] * sign > 0
-        groups[f"{label}{of_parts}"] = changed.index[is_member]
-    return changed, groups
+        groups[label] = changed.index[changed["change"] * sign > 0]
+    return groups
 
 
-def _sides(study: Study, candidate: str) -> Sides:
-    """The runs of baseline and candidate: those of common seeds, all where there are none."""
+def _runs(study: Study, candidate: str) -> Iterator[tuple[str, Run]]:
+    """Condition and run: those of the seeds that both sides have, all where there are none."""
     names = (study.baseline, candidate)
-    of_seeds = [study.conditions[name] for name in names]
-    common = set.intersection(*map(set, of_seeds))
-    sides = {}
-    for name, runs in zip(names, of_seeds):
-        paired = [run for seed, run in runs.items() if seed in common]
-        sides[name] = paired or list(runs.values())
-    return sides
+    common = set.intersection(*(set(study.conditions[name]) for name in names))
+    for name in names:
+        for seed, run in study.conditions[name].items():
+            if seed in common or not common:
+                yield name, run
 
 
-def _units_with_cards(
-    view: SampleView,
-    run: Run,
-    names: pd.Series,
-) -> tuple[pd.DataFrame, pd.Series]:
-    """The rows of the units of these names that have a card, and the ids of their cards."""
-    is_named = run.units[run.suite.unit].isin(names)
-    units = run.units[is_named]
-    ids = view.ids(run, units)
-    return units.loc[ids.index], ids
-
-
-def _by_card(
-    view: SampleView,
-    changed: pd.DataFrame,
-    unit: str,
-    sides: Sides,
+def _changed_cards(
+    study: Study,
+    metric: str,
+    candidate: str,
 ) -> pd.DataFrame:
-    """The rows of `changed` for each card of the units that differ, in their order, by the id of the card."""
+    """What differs (`stats.unit_changes`), a row a card, by its id, where the suite has cards."""
+    changed = differing(study.changes(metric, candidate))
+    view = _view(study)
+    if view is None:
+        return changed
+    unit = study.suite.unit
     cards = []
-    for run in chain.from_iterable(sides.values()):
-        units, ids = _units_with_cards(view, run, changed[unit])
-        cards.append(units[[unit]].assign(card=ids))
+    for _, run in _runs(study, candidate):
+        ids = view.ids(run, run.units[run.units[unit].isin(changed[unit])])
+        cards.append(run.units.loc[ids.index, [unit]].assign(card=ids))
     each_once = pd.concat(cards).drop_duplicates("card")
     return changed.merge(each_once, on=unit).set_index("card")
 
 
-def _compared_layout(view: SampleView, sides: Sides) -> Layout:
+def _compared_cards(
+    study: Study,
+    view: SampleView,
+    changed: pd.DataFrame,
+    candidate: str,
+) -> pd.DataFrame:
+    """The cards of units that differ, with a column for each condition in their rows."""
+    unit = study.suite.unit
+    parts = []
+    for condition, run in _runs(study, candidate):
+        ids = view.ids(run, run.units[run.units[unit].isin(changed[unit])])
+        cards = view.cards(run, run.units.loc[ids.index])
+        parts.append(cards.assign(id=ids, condition=condition))
+    of_all_runs = pd.concat(parts)
+    compared = of_all_runs.drop_duplicates("id").set_index("id").loc[changed.index]
+    rows = {id: _joined_rows(view, of_id) for id, of_id in of_all_runs.groupby("id")}
+    compared["rows"] = [rows[id] for id in compared.index]
+    if "places" in compared:
+        compared["places"] = [_common_places(places) for places in compared["places"]]
+    return compared
+
+
+def _compared_layout(
+    study: Study,
+    view: SampleView,
+    candidate: str,
+) -> Layout:
     """As the suite lays its cards out, with a column for each condition."""
     layout = view.layout
-    texts = {}
-    for column, header in layout.texts.items():
-        if column not in view.compared:
-            texts[column] = header
     columns = {name: layout.columns[name] for name in view.given}
-    for condition, runs in sides.items():
+    for condition, n in Counter(name for name, _ in _runs(study, candidate)).items():
         columns[condition] = condition
-        if len(runs) > 1:
-            columns[condition] = say(
-                "{condition}, {n} seeds",
-                condition=condition,
-                n=len(runs),
-            )
+        if n > 1:
+            columns[condition] = say("{condition}, {n} seeds", condition=condition, n=n)
+    texts = dict(layout.texts)
+    for column in view.compared:
+        del texts[column]
     return replace(
         layout,
         texts=texts,
@@ -282,41 +254,47 @@ def _compared_layout(view: SampleView, sides: Sides) -> Layout:
     )
 
 
-def _compared_cards(
-    view: SampleView,
-    changed: pd.DataFrame,
-    sides: Sides,
-    better: str,
-) -> pd.DataFrame:
-    """The cards of units that differ, with a column for each condition in their rows."""
-    cards_of: dict[str, list[pd.DataFrame]] = {}
-    for condition, runs in sides.items():
-        frames = []
-        for run in runs:
-            names = changed[run.suite.unit]
-            units, ids = _units_with_cards(view, run, names)
-            of_run = view.cards(run, units)
-            frames.append(of_run.set_index(ids.to_numpy()))
-        cards_of[condition] = frames
-    cards = pd.concat(chain.from_iterable(cards_of.values()))
-    is_first = ~cards.index.duplicated()
-    cards = cards[is_first].loc[changed.index]
-    cards["tags"] = _change_tags(changed, better)
-    joined = []
-    for id in changed.index:
-        of_id = {}
-        for condition, frames in cards_of.items():
-            of_id[condition] = [frame.loc[id] for frame in frames if id in frame.index]
-        joined.append(_joined_rows(view, of_id))
-    cards["rows"] = joined
-    if "places" in cards:
-        cards["places"] = [_common_places(places) for places in cards["places"]]
-    return cards
+def _joined_rows(view: SampleView, cards: pd.DataFrame) -> list[Row]:
+    """The rows of a card in all runs, joined by what they are about: a cell for each condition beside what is given.
+
+    What several seeds of a condition say stands there once, with how many of them say so.
+    """
+    joined: dict[tuple[str, str], Row] = {}
+    for condition, of_runs in cards.groupby("condition", sort=False):
+        counts: defaultdict[tuple[str, str], Counter[Line]] = defaultdict(Counter)
+        for card in of_runs.to_dict("records"):
+            for row in _rows_of_card(card, view):
+                about = (row.label, row.part)
+                given = {name: row.cells.get(name, []) for name in view.given}
+                joined.setdefault(about, Row(row.label, given, row.part))
+                each_once = dict.fromkeys(row.cells.get(view.cell, ()))
+                counts[about].update(list(each_once))
+        for about, lines in counts.items():
+            cell = joined[about].cells[str(condition)] = []
+            for line, n in lines.items():
+                share = f"{n}/{len(of_runs)}" if len(of_runs) > 1 else ""
+                note = f"{line.note} {share}".strip()
+                cell.append(replace(line, note=note))
+    return list(joined.values())
 
 
-def _common_places(places: Sequence[Any]) -> list[Any]:
+def _rows_of_card(card: Mapping[Any, Any], view: SampleView) -> list[Row]:
+    """The rows of a card that say something of what is compared, below a row for each text that the run wrote."""
+    rows = []
+    for column in view.compared:
+        label = say(view.layout.texts[column])
+        written = Line(text_of(card[column]))
+        rows.append(Row(label, {view.cell: [written]}))
+    columns = (view.cell, *view.given)
+    for row in card["rows"]:
+        if any(row.cells.get(name) for name in columns):
+            rows.append(row)
+    return rows
+
+
+def _common_places(places: Sequence[Place]) -> list[Place]:
     """Where the terms stand in a text, which is common to all runs: without the marks of one."""
-    common = []
+    common: list[Place] = []
     for place in places:
         if not place[4]:
             common.append((*place[:3], "", 0, ""))
@@ -333,55 +311,3 @@ def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Tag]]:
         kind = rising if after > before else falling
         tags.append([Tag(text, kind)])
     return tags
-
-
-def _joined_rows(
-    view: SampleView,
-    cards: Mapping[str, Sequence[pd.Series]],
-) -> list[Row]:
-    """The rows of a card in all runs, joined by what they are about: a cell for each condition beside what is given.
-
-    `cards`: condition -> the card as each of its runs has it.
-    """
-    joined: dict[tuple[str, str], Row] = {}
-    for condition, of_runs in cards.items():
-        lines: dict[tuple[str, str], Counter[Line]] = {}
-        for card in of_runs:
-            for row in _rows_of_card(card, view):
-                about = (row.label, row.part)
-                joined.setdefault(about, Row(row.label, {}, row.part))
-                for name in view.given:
-                    joined[about].cells[name] = row.cells.get(name, [])
-                each_once = dict.fromkeys(row.cells.get(view.cell, ()))
-                lines.setdefault(about, Counter()).update(each_once.keys())
-        for about, counts in lines.items():
-            joined[about].cells[condition] = _counted(counts, len(of_runs))
-        if joined and not of_runs:
-            first = next(iter(joined.values()))
-            first.cells[condition] = [Line(say("(not in this run)"))]
-    return list(joined.values())
-
-
-def _rows_of_card(card: pd.Series, view: SampleView) -> list[Row]:
-    """The rows of a card that say something of what is compared, below a row for each text that the run wrote."""
-    rows = []
-    for column in view.compared:
-        label = say(view.layout.texts[column])
-        written = Line(text_of(card[column]))
-        rows.append(Row(label, {view.cell: [written]}))
-    columns = (view.cell, *view.given)
-    for row in card["rows"]:
-        if any(row.cells.get(name) for name in columns):
-            rows.append(row)
-    return rows
-
-
-def _counted(lines: Counter[Line], n_seeds: int) -> list[Line]:
-    """What the seeds of a condition say in a cell, each once, with how many of them say so."""
-    if n_seeds == 1:
-        return list(lines)
-    counted = []
-    for line, n in lines.items():
-        note = f"{line.note} {n}/{n_seeds}".strip()
-        counted.append(replace(line, note=note))
-    return counted

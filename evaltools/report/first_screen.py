@@ -15,11 +15,11 @@ from .estimate_tables import shown_estimate
 from .headline import headline, primary_differences, verdict_strip
 from .markdown import number
 from .provenance import frames_of_study, intervals_in_use
+from .samples import of_suite
 from .strip import SMALL_N
 from .tables import HtmlTable, signature_block, stack, where_to_look, words
 from .templates import macros
 from .trust import bundled, trust_line
-from .view import of_suite
 
 if TYPE_CHECKING:
     from .run import Run

@@ -1,19 +1,23 @@
-"""The sample browser of the reports: a card a sample, with what was expected and what came out row by row."""
+"""The sample browser of the reports: a card a sample, with what was expected and what came out row by row.
+
+The module that `Suite.views` names may hold three functions: `sample_view(shown)`, of a run or a study, gives a
+SampleView; `finding(run)` what a page says first, and the numbers behind it; `first_screen(run)` a table below that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
 from ..core.language import say
-from .markdown import plain, text_of
 from .tables import HtmlTable
 from .templates import macros
-from .text import anchor, script_json, visible
+from .text import anchor, script_json
 
 CLIP = 4_000
 """Characters of one text that a card holds."""
@@ -66,9 +70,6 @@ Place = tuple[str, int, int, str, int, str]
 Places of one number in two texts are linked; those of number 0 are marked only.
 """
 
-Face = dict[str, Any]
-"""What a card shows of a sample that is marked in one way."""
-
 
 @dataclass(frozen=True)
 class Layout:
@@ -89,34 +90,45 @@ class Layout:
     """Columns of texts below all else: column -> header, under which it is folded; "": it stands open."""
     page: int = 5
     """Cards shown at first."""
-
-
-@dataclass(frozen=True)
-class Marks:
-    """One way of marking what systems wrote as right or wrong."""
-
-    name: str = ""
-    """In links."""
-    label: str = ""
-    """In the list that one chooses from."""
     legend: str = ""
     """What the marks mean; "" where there are none."""
 
 
 @dataclass(frozen=True)
-class Marked:
-    """Samples with their rows marked in one way."""
+class SampleView:
+    """How a suite browses its units.
 
-    cards: pd.DataFrame
-    """A card a row, in the order to be read. The index says which sample it is, whatever the way."""
-    groups: Mapping[str, pd.Index] = field(default_factory=dict)
-    """Label -> the samples of a group, as the index names them."""
-    marks: Marks = Marks()
+    `groups(result)`: name -> (query on the units, caption). `ids(result, units)`: the id of the card of each row of
+    the units that has one, in the order to be read. `cards(result, units)`: the cards of such rows, in their order, as
+    `layout` names their columns. Both have the index of the units.
+
+    The part of a caption before a colon is the label of its group. A study shows side by side what its runs made of a
+    sample: `cell`, that column of the rows, and `compared`, texts of the cards; `given` are the columns of the rows
+    that are the same for all runs.
+    """
+
+    groups: Callable[[Any], Mapping[str, tuple[str, str]]]
+    ids: Callable[[Any, pd.DataFrame], pd.Series]
+    cards: Callable[[Any, pd.DataFrame], pd.DataFrame]
+    layout: Layout
+    cell: str = ""
+    given: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+
+
+def of_suite(name: str, shown: Any) -> Any:
+    """What the function of that name in the suite's views module gives of a run or study; None where there is none."""
+    if not shown.suite.views:
+        return None
+    module = import_module(shown.suite.views)
+    function = getattr(module, name, None)
+    return None if function is None else function(shown)
 
 
 def samples(
-    ways: Sequence[Marked],
+    cards: pd.DataFrame,
     layout: Layout,
+    groups: Mapping[str, pd.Index] | None = None,
     *,
     caption: str = "Samples",
     total: int | None = None,
@@ -124,150 +136,82 @@ def samples(
 ) -> HtmlTable:
     """A browser of samples: a card each, with its text, and rows that hold what was expected beside what came out.
 
-    `ways` are the same samples marked in several ways. The first is shown and a list chooses
-    among them; a link to a sample of another way keeps the name of its marks. Marks, tags, groups and order are those of
-    the chosen way.
-
-    Groups are filters with their counts. A sample may be in several; groups without samples are left out. A link to
-    `anchor("group", label)` opens the browser on a group. All cards stand in the page, which shows some at a time;
+    `cards`: a card a row, in the order to be read. `groups`: label -> the rows of a group; a link to
+    `anchor("group", label)` opens the browser on it. All cards stand in the page, which shows some at a time;
     without scripts they stand in a box that scrolls. The cards take at most CARRIED / `share` bytes, and a line counts
     the samples beyond, of which there are `total` with those of the cards.
 
     >>> frame = pd.DataFrame({"text_id": ["a", "b"], "text": ["One sentence.", "Another."]})
-    >>> "One sentence." in samples([Marked(frame)], Layout()).html
+    >>> "One sentence." in samples(frame, Layout()).html
     True
     """
     caption = say(caption)
-    total = len(ways[0].cards) if total is None else total
-    cards = _cards(ways, layout, CARRIED // share)
-    groups = _groups(ways, len(cards))
-    data = {
-        "page": layout.page,
-        "groups": list(groups.values()),
-        "ways": [(way.marks.name, say(way.marks.legend)) for way in ways],
-    }
+    total = len(cards) if total is None else total
+    pieces = _pieces(cards, layout, CARRIED // share)
+    carried = cards.index[: len(pieces)]
+    numbers = [list(range(len(pieces)))]
     buttons = []
-    for label, members in groups.items():
-        if label:
-            buttons.append((label, anchor("group", label), len(members[0])))
+    for label, members in (groups or {}).items():
+        of_group = carried.isin(members).nonzero()[0].tolist()
+        if of_group:
+            numbers.append(of_group)
+            buttons.append((label, anchor("group", label), len(of_group)))
+    data = script_json({"page": layout.page, "groups": numbers})
     html = macros().samples(
-        cards,
+        pieces,
         total,
         caption,
-        [way.marks for way in ways],
+        layout.legend,
         buttons,
-        Markup(script_json(data)),
+        Markup(data),
     )
     return HtmlTable(html, f"{caption} ({total:,})")
 
 
-def _groups(ways: Sequence[Marked], n_carried: int) -> dict[str, list[list[int]]]:
-    """Label of a group ("": all samples) -> for each way the numbers of its cards, in the order of the way."""
-    carried = ways[0].cards.index[:n_carried]
-    labels = dict.fromkeys(label for way in ways for label in way.groups)
-    groups: dict[str, list[list[int]]] = {}
-    for label in ("", *labels):
-        of_ways = []
-        for way in ways:
-            members = way.groups.get(label, carried[:0]) if label else carried
-            in_order = way.cards.index
-            in_order = in_order[in_order.isin(members) & in_order.isin(carried)]
-            of_ways.append(carried.get_indexer(in_order).tolist())
-        if not label or any(of_ways):
-            groups[label] = of_ways
-    return groups
-
-
-def _cards(
-    ways: Sequence[Marked],
+def _pieces(
+    cards: pd.DataFrame,
     layout: Layout,
     room: int,
 ) -> list[Markup]:
-    """The cards of the samples, in the order of the first way, as many as fit into `room` bytes."""
-    keys = ways[0].cards.index
-    of_ways = [way.cards.loc[keys].to_dict("records") for way in ways]
-    cards: list[Markup] = []
-    for rows in zip(*of_ways):
-        id = rows[0][layout.id]
-        faces = [_face(row, layout) for row in rows]
-        card = macros().sample(
-            anchor("sample", id),
-            visible(str(id)[:120]),
-            _each_once(faces),
-            layout,
-            SIGNS,
-            CLIP,
-        )
-        room -= len(card.encode())
-        if room < 0 and cards:
+    """As many of the cards as fit into `room` bytes, at least one."""
+    pieces: list[Markup] = []
+    for card in cards.to_dict("records"):
+        id = anchor("sample", card[layout.id])
+        piece = macros().sample(id, card, layout, SIGNS, CLIP, placed)
+        room -= len(piece.encode())
+        if room < 0 and pieces:
             break
-        cards.append(card)
-    return cards
+        pieces.append(piece)
+    return pieces
 
 
-def _each_once(faces: Sequence[Face]) -> list[tuple[str, Face]]:
-    """The different faces of a card, each with the numbers of the ways that show it."""
-    different: list[tuple[list[str], Face]] = []
-    for way, face in enumerate(faces):
-        for numbers, other in different:
-            if face == other:
-                numbers.append(str(way))
-                break
-        else:
-            different.append(([str(way)], face))
-    return [(" ".join(numbers), face) for numbers, face in different]
-
-
-def _face(row: Mapping[Any, Any], layout: Layout) -> Face:
-    """What a card shows of a sample that is marked in one way."""
-    places = row.get("places") or ()
-    texts = []
-    for column, header in layout.texts.items():
-        if column in row:
-            texts.append((header, _placed_text(row[column], column, places)))
-    fields = []
-    for column, header in layout.fields.items():
-        if text_of(row.get(column)):
-            lines = plain(row[column]).split("\n")
-            fields.append((header, lines))
-    return {
-        "tags": row.get("tags") or (),
-        "texts": texts,
-        "rows": row.get("rows") or (),
-        "fields": fields,
-    }
-
-
-def _placed_text(
-    value: Any,
+def placed(
+    text: str,
     column: str,
     places: Sequence[Place],
-) -> str | list[Any]:
-    """The text of a column, as pieces where it has places; a place that overlaps an earlier one is left out."""
-    text = plain(value)
-    if isinstance(value, list):
-        text = "\n".join(value)
-    linked = {}
-    for other_column, _, end, _, number, _ in places:
-        if number and other_column != column and end <= CLIP:
-            linked[number] = f"{other_column}-{number}"
-    here = [place for place in places if place[0] == column and place[2] <= CLIP]
-    here.sort(key=lambda place: place[1])
+) -> list[Any]:
+    """The text of a column of a card as pieces: texts, and what has a place in it.
+
+    A place that overlaps an earlier one is left out, and one that lies beyond CLIP.
+    """
+    seen = [place for place in places if place[2] <= CLIP]
     pieces: list[Any] = []
     written = 0
-    for _, start, end, mark, number, tooltip in here:
-        if start < written:
+    for place in sorted(seen, key=lambda place: place[1]):
+        of_column, start, end, mark, number, tooltip = place
+        if of_column != column or start < written:
             continue
+        targets = [
+            f"{other[0]}-{number}" for other in seen if other[4] == number and other[0] != column
+        ]
         piece = {
             "text": text[start:end],
             "mark": mark,
             "number": number,
             "tooltip": tooltip,
             "id": f"{column}-{number}",
-            "target": linked.get(number, ""),
+            "target": targets[0] if targets else "",
         }
         pieces += [text[written:start], piece]
         written = end
-    if not pieces:
-        return text
     return [*pieces, text[written:CLIP]]

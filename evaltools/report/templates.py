@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.files import asset_dir
 from ..core.language import listed, say
-from .markdown import sort_key
+from .markdown import plain, sort_key
 from .text import marked, safe, short, visible
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def environment() -> Environment:
         "bdi": safe,
         "listed": listed,
         "marked": marked,
+        "plain": plain,
         "short": short,
         "visible": visible,
         "sort_key": sort_key,

@@ -70,21 +70,19 @@
   });
 
   // sample browsers: all cards stand in the page, and some of them are shown at a time
-  const BY = "?marks=";
   const plainly = (text) => text.normalize("NFC").toLowerCase();
   const browsers = all(".et-samples").map((section) => {
-    // groups: of each, all samples first, the places of its cards under each way of marking, in the order to be read
-    const { page, groups, ways } = JSON.parse(section.querySelector(".et-data").textContent);
+    // groups: of each, all samples first, the places of its cards
+    const { page, groups } = JSON.parse(section.querySelector(".et-data").textContent);
     const list = section.querySelector(".et-cards");
     const cards = all(".et-sample", list);
     const input = section.querySelector("input");
-    const select = section.querySelector("select");
-    const legend = section.querySelector(".et-legend");
     const more = section.querySelector(".et-more");
     const chips = all("[data-group]", section);
     const none = document.createElement("p");
     none.textContent = say("no samples");
-    let group = "0", way = 0, limit = page, found = [];
+    list.append(none);
+    let group = "0", limit = page, found = [];
 
     // what lies beyond the limit is still found by the browser's own search, which then shows it
     const show = () => {
@@ -97,41 +95,23 @@
     };
     const filter = () => {
       const wanted = plainly(input.value).split(/\s+/).filter(Boolean);
-      found = groups[group][way].map((i) => cards[i]).filter((card) => {
-        if (!wanted.length) return true;
-        const text = plainly(card.querySelector("[data-way]:not([hidden])").textContent);
+      found = groups[group].map((i) => cards[i]).filter((card) => {
+        const text = wanted.length ? plainly(card.textContent) : "";
         return wanted.every((word) => text.includes(word));
       });
       limit = page;
-      chips.forEach((chip) => {
-        const n = groups[chip.dataset.group][way].length, pressed = chip.dataset.group === group;
-        chip.querySelector("b").textContent = n.toLocaleString("en");
-        chip.setAttribute("aria-pressed", pressed);
-        chip.hidden = !n && !pressed;
-      });
+      chips.forEach((chip) => chip.setAttribute("aria-pressed", chip.dataset.group === group));
       show();
-    };
-    const mark = (number) => {
-      way = number;
-      list.append(...groups[0][way].map((i) => cards[i]), none);
-      all("[data-way]", list).forEach((face) => { face.hidden = !face.dataset.way.split(" ").includes(String(way)); });
-      const suffix = way ? BY + ways[way][0] : "";
-      all("header > a", list).forEach((link) => { link.setAttribute("href", `#${link.closest(".et-sample").id}${suffix}`); });
-      if (legend) legend.textContent = ways[way][1];
-      if (select) select.value = way;
-      filter();
     };
     const reach = (card) => {
       limit = Math.max(limit, Math.ceil((found.indexOf(card) + 1) / page) * page);
       show();
     };
-    const open = (card, name) => {
-      const wanted = Math.max(0, ways.findIndex(([known]) => known === name));
-      if (wanted !== way || !found.includes(card)) { group = "0"; input.value = ""; mark(wanted); }
+    const open = (card) => {
+      if (!found.includes(card)) { group = "0"; input.value = ""; filter(); }
       reach(card);
     };
     input.addEventListener("input", filter);
-    select?.addEventListener("change", () => mark(Number(select.value)));
     chips.forEach((chip) => chip.addEventListener("click", () => { group = chip.dataset.group; filter(); }));
     more.querySelector("button").addEventListener("click", () => {
       const next = found[limit];
@@ -142,8 +122,8 @@
     list.addEventListener("beforematch", ({ target }) => reach(target.closest(".et-sample")));
     list.removeAttribute("tabindex");
     section.classList.add("et-live");
-    all(".et-filter", section).forEach((tools) => { tools.hidden = cards.length < 4 && !chips.length && !select; });
-    mark(0);
+    all(".et-filter", section).forEach((tools) => { tools.hidden = cards.length < 4 && !chips.length; });
+    filter();
     return { section, input, open, reach, cards: () => found };
   });
 
@@ -183,14 +163,13 @@
 
   // deep links: open what is folded around the target, show what a filter hides, go there, mark it
   const follow = () => {
-    let hash = location.hash.slice(1);
-    try { hash = decodeURIComponent(hash); } catch { /* not percent-encoded */ }
-    const [id, name] = hash.split(BY);
+    let id = location.hash.slice(1);
+    try { id = decodeURIComponent(id); } catch { /* not percent-encoded */ }
     const target = id && document.getElementById(id);
     all(".et-target").forEach((element) => element.classList.remove("et-target"));
     if (!target) return;
     const card = target.closest(".et-sample");
-    if (card) browsers.find(({ section }) => section.contains(card)).open(card, name);
+    if (card) browsers.find(({ section }) => section.contains(card)).open(card);
     for (let element = target; element; element = element.parentElement) {
       if (element.tagName === "DETAILS") element.open = true;
     }

@@ -13,7 +13,7 @@ from evaltools.core.estimates import complete
 from evaltools.core.resampling import Resampling
 from evaltools.report import estimate_tables, figures, tables
 from evaltools.report.figures import forest
-from evaltools.report.samples import Layout, Line, Marked, Row, Tag, samples
+from evaltools.report.samples import Layout, Line, Row, Tag, samples
 from evaltools.report.tables import HtmlTable
 
 HOSTILE = (
@@ -96,7 +96,7 @@ def browser(
 ) -> HtmlTable:
     """A browser of the cards of a frame, in its order."""
     cards = frame.reset_index(drop=True)
-    return samples([Marked(cards)], Layout(**layout), caption=caption, share=share)
+    return samples(cards, Layout(**layout), caption=caption, share=share)
 
 
 def shown(value: Any, source: str) -> Any:

@@ -12,7 +12,7 @@ import pytest
 import evaltools as et
 from evaltools.report import browse
 from evaltools.report import samples as module
-from evaltools.report.samples import CLIP, Layout, Line, Marked, Marks, Row, samples
+from evaltools.report.samples import CLIP, Layout, Line, Row, samples
 from evaltools.report.text import LONG
 from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, browser, sample_frame
 
@@ -38,7 +38,7 @@ def ids(html: str) -> list[str]:
 def test_every_sample_has_one_card_in_its_order() -> None:
     html = browser(MANY.iloc[::-1]).html
     assert ids(html) == [f"sample-s{i:02d}" for i in range(29, -1, -1)]
-    assert data_of(html) == {"page": 5, "groups": [[[*range(30)]]], "ways": [["", ""]]}
+    assert data_of(html) == {"page": 5, "groups": [[*range(30)]]}
     assert html.count("text 29") == 1
     assert LEFT_OUT not in html and "no samples" not in html
     assert "no samples" in browser(MANY.head(0)).html
@@ -49,16 +49,10 @@ def test_a_page_takes_no_more_than_it_can_carry(monkeypatch: pytest.MonkeyPatch)
     html = browser(MANY).html
     n = len(ids(html))
     assert 10 < n < 30 and f"{n} of 30 samples are in this page" in html
-    assert data_of(html)["groups"] == [[[*range(n)]]]
+    assert data_of(html)["groups"] == [[*range(n)]]
     assert len(ids(browser(MANY, share=2).html)) < n
     # one card is there at any size
     assert len(ids(browser(MANY.assign(text="x" * 5_500)).html)) == 1
-
-
-def way(frame: pd.DataFrame, groups: dict[str, list[int]] | None = None, **words: str) -> Marked:
-    """A frame as a way of marking; groups by the numbers of its rows."""
-    members = {label: pd.Index(rows) for label, rows in (groups or {}).items()}
-    return Marked(frame, members, Marks(**words))
 
 
 def test_a_large_run_has_cards_for_as_many_as_a_page_may_carry(
@@ -74,9 +68,10 @@ def test_a_large_run_has_cards_for_as_many_as_a_page_may_carry(
 
 
 def test_groups_have_the_counts_of_what_they_show() -> None:
-    groups = {"broken": [1, 0], "both <b>": [1, 29], "empty": [], "other": [99]}
-    html = samples([way(MANY, groups)], Layout()).html
-    assert data_of(html)["groups"] == [[[*range(30)]], [[0, 1]], [[1, 29]]]
+    rows = {"broken": [1, 0], "both <b>": [1, 29], "empty": [], "other": [99]}
+    groups = {label: pd.Index(members) for label, members in rows.items()}
+    html = samples(MANY, Layout(), groups).html
+    assert data_of(html)["groups"] == [[*range(30)], [0, 1], [1, 29]]
     assert re.findall(r'aria-pressed="\w+">(.*?) <b>([\d,]+)</b>', html) == [
         ("broken", "2"),
         ("both &lt;b&gt;", "2"),
@@ -89,21 +84,8 @@ def test_groups_have_the_counts_of_what_they_show() -> None:
 def test_what_the_marks_mean_is_said_where_it_is_given() -> None:
     legend = "✓ ref & polarity are those of the gold"
     said = '<p class="et-sub et-legend">✓ ref &amp; polarity are those of the gold</p>'
-    assert said in samples([way(MANY, legend=legend)], Layout()).html
+    assert said in browser(MANY, legend=legend).html
     assert "et-legend" not in browser(MANY).html
-
-
-def test_a_card_has_a_face_for_each_different_marking_and_no_more() -> None:
-    frames = []
-    for mark in ("good", "good", "bad"):
-        rows = [[Row("a", {"after": [Line("positive", mark)]})], []]
-        frames.append(pd.DataFrame({"text_id": ["x", "y"], "text": "t", "rows": rows}))
-    html = samples([way(frame) for frame in frames], Layout(columns={"after": ""})).html
-    assert re.findall(r'data-way="([^"]*)"( hidden)?', html) == [
-        ("0 1", ""),
-        ("2", " hidden"),
-        ("0 1 2", ""),
-    ]
 
 
 @pytest.mark.parametrize("length", [LONG, LONG + 1, CLIP, CLIP + 1])
@@ -127,10 +109,8 @@ def test_no_text_ends_the_data_or_hides_in_it() -> None:
     )
 
 
-def test_a_list_of_texts_and_a_text_of_lines_read_as_lines() -> None:
-    frame = pd.DataFrame(
-        {"text_id": ["a"], "contexts": [["one", "two"]], "why": ["M1: no\nM2: no"]}
-    )
+def test_a_text_of_lines_reads_as_lines() -> None:
+    frame = pd.DataFrame({"text_id": ["a"], "contexts": ["one\ntwo"], "why": ["M1: no\nM2: no"]})
     html = browser(frame, texts={"contexts": "context"}, fields={"why": "why"}).html
     assert '<span class="et-sub">context</span><bdi>one\ntwo</bdi>' in html
     assert "<div><bdi>M1: no</bdi></div><div><bdi>M2: no</bdi></div>" in html

@@ -11,8 +11,7 @@ import pytest
 from nbformat.v4 import new_notebook
 
 from evaltools.report import page as html
-from evaltools.report.samples import Layout, Line, Marked, Marks, Row, Tag, samples
-from evaltools.report.view import sample_views
+from evaltools.report.samples import Layout, of_suite, samples
 from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, browser, sample_frame, shown
 
 pytestmark = pytest.mark.browser
@@ -28,22 +27,12 @@ def frame() -> pd.DataFrame:
     return rows
 
 
-def marked(marks: str, order: list[int], **how: Any) -> Marked:
-    """Five samples of one row each, which have these marks."""
-    kinds = {"+": "bad", "=": "good"}
-    rows = pd.DataFrame({"text_id": [f"m{i}" for i in range(5)], "text": "t"})
-    rows["rows"] = [[Row("r", {"after": [Line("positive", kinds[m])]})] for m in marks]
-    rows["tags"] = [[Tag("right", "good")] if m == "=" else [] for m in marks]
-    right = [i for i, m in enumerate(marks) if m == "="]
-    return Marked(rows.loc[order], {"Right": pd.Index(right)}, Marks(**how))
-
-
 def browser_of(rows: pd.DataFrame, groups: dict[str, list[str]] | None = None, **how: Any) -> Any:
     layout = Layout(columns=SAMPLE_COLUMNS, fields={"actions": "Review"}, page=10)
     members = {}
     for label, ids in (groups or {}).items():
         members[label] = rows.index[rows["text_id"].isin(ids)]
-    return shown(samples([Marked(rows, members)], layout, **how), "samples(frame)")
+    return shown(samples(rows, layout, members, **how), "samples(frame)")
 
 
 @pytest.fixture(scope="module")
@@ -237,11 +226,11 @@ def test_real_samples_fit_the_page(
         reference / "cr" / "final_260306_s0__seed42_proposed",
         resampling=et.Resampling(n_resamples=100),
     )
-    view = sample_views(run)[0]
+    view = of_suite("sample_view", run)
     groups = {c: run.units.query(q).index for q, c in view.groups(run).values()}
     order = view.ids(run, run.units).index
     cards = view.cards(run, run.units.loc[order])
-    found = samples([Marked(cards, groups)], view.layout)
+    found = samples(cards, view.layout, groups)
     file = tmp_path / "report.html"
     file.write_text(
         html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8"
@@ -252,78 +241,6 @@ def test_real_samples_fit_the_page(
     assert page.locator(".et-samples").bounding_box()["height"] < 4_000
     press(page, "Still wrong: before review and after 188")
     assert status(page) == "5 of 280" and len(names(page)) == 5
-
-
-@pytest.fixture(scope="module")
-def switched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """By ref three samples are right, by term one, by attribute none."""
-    file = tmp_path_factory.mktemp("marks") / "report.html"
-    ways = [
-        marked("===++", [0, 1, 2, 3, 4], name="ref", label="(ref, polarity)", legend="✓ by ref"),
-        marked("+++=+", [4, 3, 2, 1, 0], name="term", label="(term, polarity)", legend="✓ by term"),
-        marked(
-            "+++++",
-            [0, 1, 2, 3, 4],
-            name="attr",
-            label="(attribute, polarity)",
-            legend="✓ by attribute",
-        ),
-    ]
-    found = samples(ways, Layout(columns={"after": "Final"}, page=2))
-    file.write_text(
-        html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8"
-    )
-    return file
-
-
-def test_marks_groups_order_and_legend_follow_the_way_that_is_chosen(
-    open_page: Callable[..., Any], switched: Path
-) -> None:
-    page = open_page(switched)
-    select, legend = page.get_by_label("matched by"), page.locator(".et-legend")
-    assert select.locator("option").all_inner_texts() == [
-        "(ref, polarity)",
-        "(term, polarity)",
-        "(attribute, polarity)",
-    ]
-    assert (names(page), legend.inner_text()) == (["m0", "m1"], "✓ by ref")
-    assert page.locator(f"{SHOWN} >> div.et-good:visible").count() == 2
-    press(page, "Right 3")
-    select.focus()
-    page.keyboard.press("ArrowDown")  # the keyboard is enough
-    assert (names(page), legend.inner_text()) == (["m3"], "✓ by term")
-    assert page.locator("[data-group][aria-pressed=true]").inner_text() == "Right 1"
-    press(page, "All 5")
-    assert names(page) == ["m4", "m3"] and page.locator(f"{SHOWN} >> .et-tag:visible").count() == 1
-    select.select_option("(attribute, polarity)")
-    assert page.get_by_role("button", name="Right").count() == 0  # nobody is in it
-    assert page.locator(f"{SHOWN} >> div.et-bad:visible").count() == 2
-
-
-def test_a_link_keeps_the_way_of_marking(open_page: Callable[..., Any], switched: Path) -> None:
-    page = open_page(switched)
-    assert (
-        page.locator(f"{SHOWN} >> header > a:visible").first.get_attribute("href") == "#sample-m0"
-    )
-    page.get_by_label("matched by").select_option("(term, polarity)")
-    link = page.locator(f"{SHOWN} >> header > a:visible").first.get_attribute("href")
-    assert link == "#sample-m4?marks=term"
-    page = open_page(switched, "#sample-m0?marks=term")
-    assert (
-        page.locator("#sample-m0.et-target").is_visible()
-        and page.get_by_label("matched by").input_value() == "1"
-    )
-    page.evaluate("location.hash = '#sample-m0'")
-    page.locator("div.et-good:visible").first.wait_for()
-    assert page.get_by_label("matched by").input_value() == "0"
-    # a way that is not there is the first
-    assert (
-        open_page(switched, "#sample-m0?marks=odd").get_by_label("matched by").input_value() == "0"
-    )
-
-
-def test_one_way_of_marking_needs_no_choice(open_page: Callable[..., Any], report: Path) -> None:
-    assert open_page(report).locator("select").count() == 0
 
 
 @pytest.fixture(scope="module")

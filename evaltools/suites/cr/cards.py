@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ...core.language import listed, say
-from ...report.samples import Layout, Marks, Place, Row, Tag
-from ...report.view import SampleView
+from ...report.samples import Layout, Place, Row, SampleView, Tag
 from .card_rows import FAULTS, AspectRow, aspect_rows, card_rows
 from .tuples import KEYS, Key
 from .units import Action
@@ -86,23 +86,18 @@ CARD = ["text_id", "text", "tags", "rows", "places", "review"]
 Actions = Iterable[Action]
 
 
-def sample_views(shown: Run | Study) -> tuple[SampleView, ...]:
-    """A view for each key, that of the headline first."""
-    leading = leading_key(shown)
-    views = []
-    for key in sorted(KEYS, key=lambda key: key != leading):
-        name = KEY_NAMES[key]
-        view = SampleView(
-            groups=partial(sample_groups, key=key),
-            ids=partial(card_ids, key=key),
-            cards=partial(cards, key=key),
-            layout=LAYOUT,
-            cell="final",
-            given=("gold",),
-            marks=Marks(key, name, say(LEGEND, key=say(name))),
-        )
-        views.append(view)
-    return tuple(views)
+def sample_view(shown: Run | Study) -> SampleView:
+    """How samples are browsed, their tuples marked under the key of the headline."""
+    key = leading_key(shown)
+    legend = say(LEGEND, key=say(KEY_NAMES[key]))
+    return SampleView(
+        groups=partial(sample_groups, key=key),
+        ids=partial(card_ids, key=key),
+        cards=partial(cards, key=key),
+        layout=replace(LAYOUT, legend=legend),
+        cell="final",
+        given=("gold",),
+    )
 
 
 def leading_key(shown: Run | Study) -> Key:

@@ -9,8 +9,7 @@ import pandas as pd
 
 from ...core.estimates import is_null
 from ...core.language import listed, say
-from ...report.samples import Layout, Line, Row, Tag
-from ...report.view import SampleView
+from ...report.samples import Layout, Line, Row, SampleView, Tag
 from .measures import MEASURES
 
 if TYPE_CHECKING:
@@ -202,6 +201,6 @@ VIEW = SampleView(
 )
 
 
-def sample_views(run: Any) -> tuple[SampleView, ...]:
-    """The one way in which turns are browsed; nothing is marked in them."""
-    return (VIEW,)
+def sample_view(run: Any) -> SampleView:
+    """How turns are browsed; nothing is marked in them."""
+    return VIEW

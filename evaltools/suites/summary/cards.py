@@ -11,10 +11,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from ...core.language import say
-from ...report.samples import Layout, Line, Marks, Place, Row, Tag
+from ...report.samples import Layout, Line, Place, Row, SampleView, Tag
 from ...report.tables import HtmlTable, stack, table, words
 from ...report.text import anchor, marked
-from ...report.view import SampleView
 from .options import rules_in_force
 from .passages import item
 from .reasons import Evidence, in_short, whys
@@ -24,7 +23,7 @@ from .verdicts import fails, finding
 if TYPE_CHECKING:
     from ...report.run import Run
 
-__all__ = ["cards", "finding", "first_screen", "groups", "sample_views"]
+__all__ = ["cards", "finding", "first_screen", "groups", "sample_view"]
 
 NAMED: Mapping[str, str] = {
     "summary_accuracy": "accuracy",
@@ -213,15 +212,15 @@ VIEW = SampleView(
 )
 
 
-def sample_views(run: Run) -> tuple[SampleView, ...]:
+def sample_view(run: Run) -> SampleView:
     """How cases are browsed.
 
     The legend says what comparing values cannot see, where any was found to be supported.
     """
     for evidence in run.units["summary_accuracy_evidence"]:
         if evidence.get("supported"):
-            return (replace(VIEW, marks=Marks(legend=LEGEND)),)
-    return (VIEW,)
+            return replace(VIEW, layout=replace(LAYOUT, legend=LEGEND))
+    return VIEW
 
 
 def first_screen(run: Run) -> HtmlTable:

@@ -13,7 +13,7 @@ import evaltools as et
 from evaltools.core.language import say, speaking
 from evaltools.report.samples import SIGNS
 from evaltools.suites.summary.artifacts import cases_frame
-from evaltools.suites.summary.cards import LEGEND, sample_views
+from evaltools.suites.summary.cards import LEGEND, sample_view
 from evaltools.suites.summary.cards import cards as cards_of
 from evaltools.suites.summary.judge_zones import to_ask, trigger
 from evaltools.suites.summary.passages import around, item
@@ -59,7 +59,7 @@ def test_a_figure_stands_beside_the_passage_that_it_comes_from(tmp_path: Path) -
 
 def test_the_page_says_what_values_cannot_show_where_values_were_found(tmp_path: Path) -> None:
     for cases, said in ((CASES, LEGEND), ([{"id": "a", "answer": "500만원"}], "")):
-        assert [view.marks.legend for view in sample_views(run(tmp_path, cases, []))] == [said]
+        assert sample_view(run(tmp_path, cases, [])).layout.legend == said
 
 
 def finding(card: Any, metric: int) -> str:
