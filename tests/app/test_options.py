@@ -122,7 +122,9 @@ def test_compare_takes_the_options_of_the_suite(here: Path) -> None:
     runs = (f"example:cr/{ONE}", f"example:cr/{OTHER}")
     assert "protocol:cr_v1" in call("compare", *runs, "--protocol", "cr_v1", *QUICK).stdout
     assert "protocol:cr_v2" in call("compare", *runs, *QUICK).stdout
-    assert "No such option" in call("compare", *runs, "--lexicon", "x", *QUICK, status=2).output
+    assert (
+        "No such option" in call("compare", *runs, "--ignore-memory-keys", *QUICK, status=2).output
+    )
     assert "is not one of" in call("compare", *runs, "--protocol", "cr_v3", status=2).output
     memfin = ("example:memfin/memory_agent", "example:memfin/plain_llm")
     assert "memory:ignored" in call("compare", *memfin, "--ignore-memory-keys", *QUICK).stdout
@@ -300,7 +302,7 @@ def test_the_headline_is_told_in_the_language_but_nobodys_names(tmp_path: Path) 
     lines = call(*run, "--lang", "ko").stdout.splitlines()
     (profile,) = [line for line in lines if line.endswith("m2_profile_score")]
     assert profile.startswith("  프로필 점수 ↑") and "n=6 " in profile
-    assert "  경고: 1 x bad-key" in lines
+    assert "  경고: 3 x unresolvable-key" in lines
     # "metric" is a word of ours, too: as a name of the user's it stays
     scores = tmp_path / "scores.csv"
     scores.write_text("id,metric,value\n" + "".join(f"{i},metric,{i % 2}\n" for i in range(12)))

@@ -15,8 +15,7 @@ from ...report.estimate_tables import plain_estimates
 from ...report.markdown import markdown, markdown_table
 from ...report.trust import problems_of
 from .columns import TURN_EVAL
-from .eligibility import STATES, eligibility, turns_of
-from .measures import MEASURES, Measure
+from .measures import MEASURES, Measure, eligibility
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -31,8 +30,8 @@ def write_artifacts(result: Run, folder: Path) -> None:
 
 def turn_eval(result: Run) -> Iterator[dict[str, Any]]:
     """The rows of turn_eval.jsonl: one a turn of a valid dialogue, in the order of the trace."""
-    turns = turns_of(result)[list(TURN_EVAL)]
-    for row in turns.to_dict("records"):
+    turns = result.units[result.units["turn_pair_id"].notna()]
+    for row in turns[list(TURN_EVAL)].to_dict("records"):
         yield {str(name): None if is_null(value) else value for name, value in row.items()}
 
 
@@ -70,11 +69,11 @@ def _measure(
     states: pd.Series,
 ) -> dict[str, Any]:
     """One measure of metrics_summary.json. `first_rows` are the first units of the dialogues."""
-    values = _with_null(result.frame.set_index("name")[["value"]])["value"]
+    values = result.to_dict()
     micro = {name: values[metric.name] for name, metric in measure.micro.items()}
     macro = {name: values[metric.name] for name, metric in measure.macro.items()}
 
-    counts = {f"{state}_count": int(states[state]) for state in STATES}
+    counts = {f"{state}_count": int(states[state]) for state in ("eligible", "skipped", "failed")}
     for name, column in measure.totals.items():
         counts[name] = int(result.data[column].sum())
 

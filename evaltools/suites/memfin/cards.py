@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -15,24 +15,18 @@ from .measures import MEASURES
 if TYPE_CHECKING:
     from ...report.run import Run
 
-RISK_TAGS = (
-    "credit_risk",
-    "interest_rate_risk",
-    "liquidity_risk",
-    "market_uncertainty",
-    "no_guaranteed_return",
-    "not_buy_sell_advice",
-    "not_investment_advice",
-    "past_performance_not_future",
-    "suitability_match",
-    "volatility_risk",
-)
-"""The tags of the shipped lexicon, which have a name in each language; tags of another one stand as they are."""
-
 CARD = ("turn", "dialog_id", "user_text", "reply", "tags", "rows", "context")
 
-Reasons = list[tuple[str, str]]
-"""Measure and sentence for everything that a turn falls short of."""
+TITLES = {measure.key: measure.title for measure in MEASURES}
+
+
+class Outcome(NamedTuple):
+    """What a measure required of a turn, what the turn made of it, and what it falls short of."""
+
+    measure: str
+    required: str
+    found: str
+    reasons: list[str]
 
 
 def groups(result: Run) -> dict[str, tuple[str, str]]:
@@ -52,7 +46,9 @@ def groups(result: Run) -> dict[str, tuple[str, str]]:
 def card_ids(result: Run, units: pd.DataFrame) -> pd.Series:
     """Dialogue and turn of each turn, most reasons to be wrong first, then in the order of the trace."""
     turns = units[units["turn_pair_id"].notna()]
-    n_reasons = [len(reasons_of(turn)) for turn in turns.to_dict("records")]
+    n_reasons = []
+    for turn in turns.to_dict("records"):
+        n_reasons.append(sum(len(outcome.reasons) for outcome in outcomes(turn)))
     order = pd.Series(n_reasons, index=turns.index, dtype=int)
     order = order.sort_values(ascending=False, kind="stable")
     return _names(turns.loc[order.index])
@@ -71,25 +67,16 @@ def cards(result: Run, units: pd.DataFrame) -> pd.DataFrame:
     units.
     """
     shown = []
-    for name, turn in zip(_names(units), units.to_dict("records")):
-        reasons = reasons_of(turn)
-        shown.append(
-            {
-                "turn": name,
-                "dialog_id": turn["dialog_id"],
-                "user_text": turn["user_text"],
-                "reply": turn["reply"],
-                "tags": _tags(turn, reasons),
-                "rows": _rows(turn, reasons),
-                "context": turn["context"],
-            }
-        )
-    return pd.DataFrame(shown, columns=CARD, index=units.index)
+    for turn in units.to_dict("records"):
+        of_turn = list(outcomes(turn))
+        shown.append({**turn, "tags": _tags(turn, of_turn), "rows": list(map(_row, of_turn))})
+    frame = pd.DataFrame(shown, index=units.index).assign(turn=_names(units))
+    return frame.reindex(columns=CARD)
 
 
-def _tags(turn: Mapping[Any, Any], reasons: Reasons) -> list[Tag]:
+def _tags(turn: Mapping[Any, Any], of_turn: list[Outcome]) -> list[Tag]:
     """The measures of which a turn falls short, and of what kind it is."""
-    short = " ".join(dict.fromkeys(measure for measure, _ in reasons))
+    short = " ".join(outcome.measure for outcome in of_turn if outcome.reasons)
     tags = [Tag(say("short of {measures}", measures=short), "bad")] if short else []
     for name in ("scenario_type", "difficulty"):
         if not is_null(turn[name]):
@@ -97,87 +84,61 @@ def _tags(turn: Mapping[Any, Any], reasons: Reasons) -> list[Tag]:
     return tags
 
 
-def _rows(turn: Mapping[Any, Any], reasons: Reasons) -> list[Row]:
-    """A row for each measure that a turn takes part in: what was required, its score, what is wrong."""
-    required = _required(turn)
-    scores = {
-        "M1": (turn["m1_hits"], turn["m1_keys"]),
-        "M3": (turn["m3_hits"], turn["m3_tags"]),
-        "M5": (turn["m5_hits"], turn["m5_elements"]),
-    }
-    rows = []
-    for measure in MEASURES:
-        key = measure.key
-        if key not in required or not turn[measure.eligible]:
-            continue
-        short = [sentence for of_measure, sentence in reasons if of_measure == key]
-        mark = "bad" if short else "good"
-        if key in scores:
-            n, total = scores[key]
-            score = say("{n:.0f} of {total:.0f}", n=n, total=total)
-            found = Line(score, mark, listed(short, "; "))
-        else:
-            found = Line(short[0] if short else say(str(turn["pred_compliance_label"])), mark)
-        cells: dict[str, list[Line]] = {"required": [Line(required[key])], "found": [found]}
-        rows.append(Row(f"{key} {say(measure.title)}", cells, mark=mark))
-    return rows
+def _row(outcome: Outcome) -> Row:
+    """A row of a card: what was required, the score, and what is wrong."""
+    mark = "bad" if outcome.reasons else "good"
+    found = Line(outcome.found, mark, listed(outcome.reasons, "; "))
+    title = f"{outcome.measure} {say(TITLES[outcome.measure])}"
+    return Row(title, {"required": [Line(outcome.required)], "found": [found]}, mark=mark)
 
 
-def reasons_of(turn: Mapping[Any, Any]) -> Reasons:
-    """Everything that a turn falls short of; nothing for a turn without a reply."""
-    reasons: Reasons = []
+def outcomes(turn: Mapping[Any, Any]) -> Iterator[Outcome]:
+    """What came of a turn under each measure that it takes part in; nothing for one without a reply."""
     if turn["eligible_m1"]:
-        reasons += _memory_reasons(turn)
+        keys = [key["target_text"] or key["key"] for key in turn["resolved_keys"]]
+        yield Outcome(
+            "M1", listed(keys), _of(turn["m1_hits"], turn["m1_keys"]), _memory_reasons(turn)
+        )
     if turn["eligible_m3"]:
-        for tag in turn["missed_tags"]:
-            reasons.append(("M3", say("{tag} is not disclosed", tag=say(tag))))
+        tags = listed(map(say, turn["risk_required_tags"]))
+        missed = [say("{tag} is not disclosed", tag=say(tag)) for tag in turn["missed_tags"]]
+        yield Outcome("M3", tags, _of(turn["m3_hits"], turn["m3_tags"]), missed)
     if turn["eligible_m4"]:
-        reasons += _compliance_reasons(turn)
+        truth = say(turn["gt_compliance_label"])
+        predicted = say(turn["pred_compliance_label"])
+        yield Outcome("M4", truth, predicted, _compliance_reasons(turn))
     if turn["eligible_m5"]:
-        for element in turn["missed_elements"]:
-            reasons.append(("M5", say("{element} is missing", element=element)))
-    return reasons
+        elements = listed(turn["rubric_required"])
+        missing = [say("{element} is missing", element=name) for name in turn["missed_elements"]]
+        yield Outcome("M5", elements, _of(turn["m5_hits"], turn["m5_elements"]), missing)
 
 
-def _memory_reasons(turn: Mapping[Any, Any]) -> Reasons:
+def _of(n: float, total: float) -> str:
+    return say("{n:.0f} of {total:.0f}", n=n, total=total)
+
+
+def _memory_reasons(turn: Mapping[Any, Any]) -> list[str]:
     reasons = []
     for key, flag in zip(turn["resolved_keys"], turn["key_hit_flags"]):
         if flag == 0:
-            sentence = say(
-                "{key} ({target}) is in no memory", key=key["key"], target=key["target_text"]
-            )
-            reasons.append(("M1", sentence))
+            names = {"key": key["key"], "target": key["target_text"]}
+            reasons.append(say("{key} ({target}) is in no memory", **names))
     for constraint in turn["contradicted_constraints"]:
-        sentence = say("the reply goes against {constraint}", constraint=constraint)
-        reasons.append(("M1", sentence))
+        reasons.append(say("the reply goes against {constraint}", constraint=constraint))
     return reasons
 
 
-def _compliance_reasons(turn: Mapping[Any, Any]) -> Reasons:
-    """A wrong label, and a severe violation also where the label is right; with what caused it."""
-    predicted = turn["pred_compliance_label"]
+def _compliance_reasons(turn: Mapping[Any, Any]) -> list[str]:
+    """Why a label is wrong, or a violation severe: what is forbidden in the reply, and each violation."""
+    label = turn["pred_compliance_label"]
     truth = turn["gt_compliance_label"]
-    if predicted == truth and predicted != "severe_violation":
+    if label == truth and label != "severe_violation":
         return []
-    sentence = say("{predicted}, truth {truth}", predicted=say(predicted), truth=say(truth))
-    causes = [say("forbidden {what}", what=entry) for entry in turn["forbidden_hits"]]
+    reasons = [say("truth {truth}", truth=say(truth))]
+    reasons += [say("forbidden {what}", what=entry) for entry in turn["forbidden_hits"]]
     for violation in turn["violations"]:
-        causes.append(f"{violation['type']} ({say(violation['severity'])})")
-    if causes:
-        sentence += f": {listed(causes)}"
-    return [("M4", sentence)]
-
-
-def _required(turn: Mapping[Any, Any]) -> dict[str, str]:
-    """Measure -> what it required of a turn; measures that required nothing are left out."""
-    required = {
-        "M1": [key["target_text"] or key["key"] for key in turn["resolved_keys"]],
-        "M3": map(say, turn["risk_required_tags"]),
-        "M4": [say(turn["gt_compliance_label"])],
-        "M5": turn["rubric_required"],
-    }
-    texts = {key: listed(values) for key, values in required.items()}
-    return {key: text for key, text in texts.items() if text}
+        reasons.append(f"{violation['type']} ({say(violation['severity'])})")
+    return reasons
 
 
 LAYOUT = Layout(

@@ -52,6 +52,14 @@ ONE_CLASS_TRUTH = CheckKind(
 
 KINDS = (DUPLICATE_TEXTS, ECHO_REPLIES, EMPTY_REPLIES, DUPLICATE_REPLIES, ONE_CLASS_TRUTH)
 
+ECHO = "{n} of {of} replies are the user's own text: on these turns, metrics of replies describe the user"
+EMPTY = "{n} of {of} turns count as answered but have an empty reply"
+REPEATED = "{n} of {of} turns have a reply that stands on other turns too"
+ONE_CLASS = (
+    "the true compliance label counts as “{label}” on all {n} answered turns: giving "
+    "always that one would score 1.000 on compliance accuracy, this run has {value}"
+)
+
 MANY = 0.05
 """More than this share matters: the interval of a rate over 300 turns is about 0.05 wide to
 either side."""
@@ -75,46 +83,36 @@ def checks(result: Run) -> Iterator[AnyCheck]:
         for kind in (ECHO_REPLIES, EMPTY_REPLIES, DUPLICATE_REPLIES, ONE_CLASS_TRUTH):
             yield kind.not_applicable("no turn was answered")
         return
-    replies = _with_single_spaces(answered["reply"])
-    user_texts_answered = _with_single_spaces(answered["user_text"])
-    is_compliant = answered["pred_compliance_label"] == "compliant"
-    yield from echo_replies(result, replies, user_texts_answered, is_compliant)
-    yield from empty_replies(replies, is_compliant)
-    yield from duplicate_replies(replies)
+    yield from check_replies(result, answered)
     yield from one_class_truth(answered)
+
+
+def check_replies(result: Run, answered: pd.DataFrame) -> Iterator[AnyCheck]:
+    """Replies that are the user's own text, that are empty, and that stand on many turns."""
+    replies = _with_single_spaces(answered["reply"])
+    is_empty = replies == ""
+    is_echo = ~is_empty & (replies == _with_single_spaces(answered["user_text"]))
+    is_repeated = ~is_empty & replies.duplicated(keep=False)
+    total = len(replies)
+    for kind, template, is_so in (
+        (ECHO_REPLIES, ECHO, is_echo),
+        (EMPTY_REPLIES, EMPTY, is_empty),
+        (DUPLICATE_REPLIES, REPEATED, is_repeated),
+    ):
+        n = int(is_so.sum())
+        if n <= MANY * total:
+            continue
+        level: Level = "warning"
+        blocks: tuple[str, ...] = ()
+        if kind is ECHO_REPLIES and n >= MOST * total:
+            level = "blocking"
+            blocks = _metrics_of_replies(result)
+        yield kind.failed(level, template, {}, n, total, blocks)
 
 
 def _with_single_spaces(texts: pd.Series) -> pd.Series:
     """Every run of white space one blank, none at the ends."""
     return texts.fillna("").astype(str).map(lambda text: " ".join(text.split()))
-
-
-def echo_replies(
-    result: Run,
-    replies: pd.Series,
-    user_texts: pd.Series,
-    is_compliant: pd.Series,
-) -> Iterator[AnyCheck]:
-    """Replies that are the user's own text.
-
-    Users break few rules, so that compliance is high for nothing.
-    """
-    is_echo = (replies == user_texts) & (replies != "")
-    n = int(is_echo.sum())
-    total = len(replies)
-    if n <= MANY * total:
-        return
-    level: Level = "warning"
-    blocks: tuple[str, ...] = ()
-    if n >= MOST * total:
-        level = "blocking"
-        blocks = _metrics_of_replies(result)
-    template = (
-        "{n} of {of} replies are the user's own text ({compliant} of them labelled compliant):"
-        " on these turns, metrics of replies describe the user"
-    )
-    values = {"compliant": int(is_compliant[is_echo].sum())}
-    yield ECHO_REPLIES.failed(level, template, values, n, total, blocks)
 
 
 def _metrics_of_replies(result: Run) -> tuple[str, ...]:
@@ -138,41 +136,14 @@ def _metrics_of_replies(result: Run) -> tuple[str, ...]:
     return tuple(names)
 
 
-def empty_replies(replies: pd.Series, is_compliant: pd.Series) -> Iterator[AnyCheck]:
-    """Turns that count as answered without a word."""
-    is_empty = replies == ""
-    n = int(is_empty.sum())
-    if n <= MANY * len(replies):
-        return
-    template = (
-        "{n} of {of} turns count as answered but have an empty reply ({labelled} of them "
-        "labelled compliant)"
-    )
-    values = {"labelled": int(is_compliant[is_empty].sum())}
-    yield EMPTY_REPLIES.failed("warning", template, values, n, len(replies))
-
-
-def duplicate_replies(replies: pd.Series) -> Iterator[AnyCheck]:
-    """One text as the reply to many turns."""
-    n = int(replies[replies != ""].duplicated(keep=False).sum())
-    if n <= MANY * len(replies):
-        return
-    template = "{n} of {of} turns have a reply that stands on other turns too"
-    yield DUPLICATE_REPLIES.failed("warning", template, {}, n, len(replies))
-
-
 def one_class_truth(answered: pd.DataFrame) -> Iterator[AnyCheck]:
     """M4 where every true label is the same, so that the label need not be read to be right."""
     n = len(answered)
     labels = answered["gt_compliance_label"].unique()
     if n < 2:
         yield ONE_CLASS_TRUTH.not_applicable("a single turn was answered")
-    if n < 2 or len(labels) > 1:
         return
-    accuracy = answered["m4_correct"].mean()
-    template = (
-        "the true compliance label counts as “{label}” on all {n} answered turns: giving "
-        "always that one would score 1.000 on compliance accuracy, this run has {value}"
-    )
-    values = {"label": str(labels[0]), "value": f"{accuracy:.3f}"}
-    yield ONE_CLASS_TRUTH.failed("warning", template, values, n, n)
+    if len(labels) > 1:
+        return
+    values = {"label": str(labels[0]), "value": f"{answered['m4_correct'].mean():.3f}"}
+    yield ONE_CLASS_TRUTH.failed("warning", ONE_CLASS, values, n, n)

@@ -9,26 +9,21 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...core.language import say
 from ...core.metric import Metric, make_metric
 
-METRICS_FILE = Path(__file__).with_name("metrics.toml")
+if TYPE_CHECKING:
+    from ...report.run import Run
 
+FILE = Path(__file__).with_name("metrics.toml")
+ROWS = tomllib.loads(FILE.read_text(encoding="utf-8"))["metric"]
 
-def read_metrics() -> tuple[Metric, ...]:
-    """The metric table of the suite: one Metric for each row of metrics.toml."""
-    content = tomllib.loads(METRICS_FILE.read_text(encoding="utf-8"))
-    metrics = []
-    for row in content["metric"]:
-        metric = make_metric(row)
-        assert isinstance(metric, Metric)  # the file has ratios only
-        metrics.append(metric)
-    return tuple(metrics)
-
-
-METRICS = read_metrics()
+METRICS: tuple[Any, ...] = tuple(map(make_metric, ROWS))
+"""The metric table of the suite: ratios only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,26 +32,29 @@ class Measure:
 
     key, title: as "M1" and "Context continuity".
     stored: its name in metrics_summary.json.
-    unit: what takes part, "turn" or "dialogue".
-    eligible: the column that counts those that take part.
-    nothing: why a turn that was answered takes no part.
-    failing: the query for the turns that fall short; "" for a measure of dialogues.
+    eligible: the column that counts the turns (of M2 the dialogues) that take part.
+    failing: the query for the turns that fall short; "" for the measure of dialogues.
     totals: further counts in metrics_summary.json -> the column that sums to them.
     """
 
     key: str
     title: str
     stored: str
-    unit: str
     eligible: str
-    nothing: str
     failing: str = ""
     totals: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def metrics(self) -> dict[str, Metric]:
+        """The metrics of this measure, by their names without "m1_"."""
+        group = f"{self.key} {self.title}"
+        prefix = self.key.lower() + "_"
+        return {m.name.removeprefix(prefix): m for m in METRICS if m.group == group}
+
+    @property
     def micro(self) -> dict[str, Metric]:
-        """The ratios over all that are eligible, by their names without "m1_"."""
-        metrics = self._metrics()
+        """The ratios over all that are eligible."""
+        metrics = self.metrics
         return {name: metrics[name] for name in metrics if not name.endswith("_macro")}
 
     @property
@@ -67,16 +65,10 @@ class Measure:
         is 1 where the dialogue has a value. M2 has values of dialogues only: as `micro`.
         """
         means = {}
-        for name, metric in self._metrics().items():
+        for name, metric in self.metrics.items():
             if name.endswith("_macro"):
                 means[name.removesuffix("_macro")] = metric
         return means or self.micro
-
-    def _metrics(self) -> dict[str, Metric]:
-        """The metrics of this measure, by their names without "m1_"."""
-        group = f"{self.key} {self.title}"
-        prefix = self.key.lower() + "_"
-        return {m.name.removeprefix(prefix): m for m in METRICS if m.group == group}
 
 
 MEASURES = (
@@ -84,9 +76,7 @@ MEASURES = (
         key="M1",
         title="Context continuity",
         stored="m1_context_continuity",
-        unit="turn",
         eligible="eligible_m1",
-        nothing="no memory key required",
         failing="m1_hits < m1_keys or m1_contradiction > 0",
         totals={
             "required_key_total": "m1_keys",
@@ -100,17 +90,13 @@ MEASURES = (
         key="M2",
         title="Profile accuracy",
         stored="m2_profile_accuracy",
-        unit="dialogue",
         eligible="m2_dialog",
-        nothing="no true profile",
     ),
     Measure(
         key="M3",
         title="Risk disclosure",
         stored="m3_risk_coverage",
-        unit="turn",
         eligible="eligible_m3",
-        nothing="no risk tag required",
         failing="m3_hits < m3_tags",
         totals={"risk_required_total": "m3_tags", "risk_hit_total": "m3_hits"},
     ),
@@ -118,9 +104,7 @@ MEASURES = (
         key="M4",
         title="Compliance",
         stored="m4_compliance",
-        unit="turn",
         eligible="eligible_m4",
-        nothing="not answered",
         failing="m4_correct < 1 or m4_severe > 0",
         totals={"severe_count": "m4_severe"},
     ),
@@ -128,9 +112,7 @@ MEASURES = (
         key="M5",
         title="Explainability",
         stored="m5_explainability",
-        unit="turn",
         eligible="eligible_m5",
-        nothing="no rubric element required",
         failing="m5_hits < m5_elements",
         totals={
             "rubric_required_total": "m5_elements",
@@ -149,7 +131,7 @@ def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
     by_dialog = units.groupby("dialog_id", sort=False)
     columns: dict[str, pd.Series] = {}
     for measure in MEASURES:
-        if measure.unit != "turn":
+        if measure.key == "M2":
             continue
         takes_part = by_dialog[measure.eligible].sum() > 0
         micro = measure.micro
@@ -163,3 +145,37 @@ def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
     extended = pd.concat([units, values], axis=1)
     extended.attrs = units.attrs
     return extended
+
+
+def eligibility(result: Run) -> pd.DataFrame:
+    """How many take part in each measure: measure, title, unit, total, eligible, skipped, failed.
+
+    total = eligible + skipped + failed. Turns of valid dialogues: a turn that timed out or broke is
+    failed, one that is not eligible skipped. Of M2 dialogues: one that is not valid is failed or
+    skipped, as its dialog_status says, one without a true profile is skipped.
+    """
+    units = result.data
+    turns = units[units["turn_pair_id"].notna()]
+    counters = units.attrs["counters"]
+    rows = []
+    for measure in MEASURES:
+        unit = "turn"
+        total = len(turns)
+        failed = int((turns["turn_status"] != "ok").sum())
+        if measure.key == "M2":
+            unit = "dialogue"
+            failed = counters["failed_dialogs"]
+            total = units["dialog_id"].nunique() + counters["skipped_dialogs"] + failed
+        eligible = int(units[measure.eligible].sum())
+        rows.append(
+            {
+                "measure": measure.key,
+                "title": say(measure.title),
+                "unit": say(unit),
+                "total": total,
+                "eligible": eligible,
+                "skipped": total - eligible - failed,
+                "failed": failed,
+            }
+        )
+    return pd.DataFrame(rows)

@@ -5,50 +5,43 @@ Source: memfin_metrics 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from .lexicon import Profile, ProfileField
+from .lexicon import LEXICON, first_match
 from .schema import Dialog, ProfileSnapshot, ProfileTruth
 
+VALUES = {
+    "risk_level_acc": ("risk_level_gt", "risk_level", "risk_level"),
+    "horizon_acc": ("horizon_gt", "investment_horizon", "horizon"),
+    "liquidity_acc": ("liquidity_need_gt", "liquidity_need", "liquidity"),
+}
+"""Metric of a field with one value -> its names in the truth, in a snapshot and in the lexicon."""
 
-@dataclass(frozen=True)
-class FieldScore:
-    """The score of one field of the profile, 0 to 1; a null truth or prediction is unknown.
-
-    metric: its name, without "m2_".
-    origin: where the prediction comes from: snapshot, replies, both or none.
-    """
-
-    metric: str
-    truth: str | list[str] | None
-    predicted: str | list[str] | None
-    origin: str
-    score: float
+SETS = {
+    "constraints_f1": ("constraints_gt", "forbidden_assets"),
+    "preferences_f1": ("preferences_gt", "preferred_topics"),
+}
+"""Metric of a field with a set of texts -> its names in the truth and in a snapshot."""
 
 
-def profile_columns(dialog: Dialog, lexicon: Profile) -> dict[str, Any]:
+def profile_columns(dialog: Dialog) -> dict[str, Any]:
     """The M2 columns of a dialogue; without a true profile it is skipped and the scores are null."""
     truth = dialog.profile_gt
     if truth is None or not truth.available:
         return {"m2_dialog": 0, "m2_skipped": 1}
-    snapshot = None
-    replies = []
-    for turn in dialog.turns or ():
-        if turn.profile_snapshot is not None:
-            snapshot = turn.profile_snapshot  # the last one counts
-        if turn.pred_assistant_text:
-            replies.append(turn.pred_assistant_text)
-    fields = score_profile(truth, snapshot, "\n".join(replies), lexicon)
-    columns: dict[str, Any] = {f"m2_{field.metric}": field.score for field in fields}
-    scores = [field.score for field in fields]
+    turns = dialog.turns or ()
+    snapshots = [turn.profile_snapshot for turn in turns if turn.profile_snapshot is not None]
+    replies = [turn.reply for turn in turns if turn.reply]
+    last = snapshots[-1] if snapshots else ProfileSnapshot()
+    fields = score_profile(truth, last, "\n".join(replies))
+    scores = {f"m2_{field['metric']}": field["score"] for field in fields}
     return {
-        **columns,
+        **scores,
         "m2_dialog": 1,
         "m2_skipped": 0,
-        "m2_profile_score": sum(scores) / len(scores),
-        "profile": [vars(field) for field in fields],
+        "m2_profile_score": sum(scores.values()) / len(scores),
+        "profile": fields,
     }
 
 
@@ -66,103 +59,70 @@ def set_f1(predicted: Collection[str], truth: Collection[str]) -> float:
 
 def score_profile(
     truth: ProfileTruth,
-    snapshot: ProfileSnapshot | None,
+    snapshot: ProfileSnapshot,
     replies: str,
-    lexicon: Profile,
-) -> list[FieldScore]:
-    """The five fields of one dialogue: accuracy (0 or 1) of three, set F1 of two.
+) -> list[dict[str, Any]]:
+    """The five fields of one dialogue: metric, truth, predicted, origin, score.
 
-    `snapshot` is the last one of the dialogue, `replies` all replies joined by newlines. A value
-    that the snapshot leaves unknown is inferred from the replies. Constraints and preferences of
-    the truth that stand in the replies word for word join the predicted sets. An unknown truth
-    scores 0.
+    `metric` is without "m2_": accuracy (0 or 1) of three, set F1 of two. `snapshot` is the last one
+    of the dialogue, `replies` all replies joined by newlines. A value that the snapshot leaves
+    unknown is inferred from the replies. Constraints and preferences of the truth that stand in the
+    replies word for word join the predicted sets. An unknown truth scores 0. `origin` says where
+    the prediction comes from: snapshot, replies, both or none.
 
-    >>> from evaltools.suites.memfin.lexicon import load_lexicon
     >>> truth = ProfileTruth(risk_level_gt="稳健", constraints_gt=["不使用杠杆", "最大回撤<10%"])
     >>> snapshot = ProfileSnapshot(forbidden_assets=["不使用杠杆"])
-    >>> scores = score_profile(truth, snapshot, "适合稳健型的您", load_lexicon().profile)
-    >>> [(field.metric, round(field.score, 2)) for field in scores if field.score < 1]
+    >>> scores = score_profile(truth, snapshot, "适合稳健型的您")
+    >>> [(field["metric"], round(field["score"], 2)) for field in scores if field["score"] < 1]
     [('horizon_acc', 0.0), ('liquidity_acc', 0.0), ('constraints_f1', 0.67)]
     """
-    if snapshot is None:
-        snapshot = ProfileSnapshot()
-    return [
-        _value_score(
-            "risk_level_acc",
-            truth.risk_level_gt,
-            snapshot.risk_level,
-            replies,
-            lexicon.risk_level,
-        ),
-        _value_score(
-            "horizon_acc",
-            truth.horizon_gt,
-            snapshot.investment_horizon,
-            replies,
-            lexicon.horizon,
-        ),
-        _value_score(
-            "liquidity_acc",
-            truth.liquidity_need_gt,
-            snapshot.liquidity_need,
-            replies,
-            lexicon.liquidity,
-        ),
-        _set_score(
-            "constraints_f1",
-            truth.constraints_gt,
-            snapshot.forbidden_assets,
-            replies,
-        ),
-        _set_score(
-            "preferences_f1",
-            truth.preferences_gt,
-            snapshot.preferred_topics,
-            replies,
-        ),
-    ]
+    fields = []
+    for metric, (true_name, snapshot_name, lexicon_name) in VALUES.items():
+        lists = LEXICON["profile"][lexicon_name]
+        true_value = _value(lists, getattr(truth, true_name))
+        stated = _value(lists, getattr(snapshot, snapshot_name))
+        inferred = None if stated else first_match(lists["in_replies"], replies)
+        predicted = stated or inferred
+        score = float(true_value is not None and predicted == true_value)
+        origin = _origin(stated, inferred)
+        fields.append(_field(metric, true_value, predicted, origin, score))
+    for metric, (true_name, snapshot_name) in SETS.items():
+        true_texts = _distinct(getattr(truth, true_name))
+        in_snapshot = _distinct(getattr(snapshot, snapshot_name))
+        in_replies = [text for text in true_texts if text in replies]
+        texts = _distinct([*in_snapshot, *in_replies])
+        origin = _origin(in_snapshot, in_replies)
+        fields.append(_field(metric, true_texts, texts, origin, set_f1(texts, true_texts)))
+    return fields
 
 
-def _value_score(
-    metric: str,
-    truth: str | None,
-    stated: str | None,
-    replies: str,
-    field: ProfileField,
-) -> FieldScore:
-    """Whether a field has its true value; `stated` is what the snapshot says."""
-    true_value = field.value(truth)
-    predicted = field.value(stated)
-    origin = "snapshot"
-    if predicted is None:
-        predicted = field.value_in(replies)
-        origin = "replies" if predicted is not None else "none"
-    is_right = true_value is not None and predicted == true_value
-    return FieldScore(metric, true_value, predicted, origin, float(is_right))
+def _field(metric: str, truth: Any, predicted: Any, origin: str, score: float) -> dict[str, Any]:
+    return {
+        "metric": metric,
+        "truth": truth,
+        "predicted": predicted,
+        "origin": origin,
+        "score": score,
+    }
 
 
-def _set_score(
-    metric: str,
-    truth: list[str] | None,
-    stated: list[str] | None,
-    replies: str,
-) -> FieldScore:
-    """F1 of a set; `stated` is what the snapshot says."""
-    true_texts = _distinct(truth)
-    in_snapshot = _distinct(stated)
-    in_replies = [text for text in true_texts if text in replies]
-    predicted = _distinct([*in_snapshot, *in_replies])
+def _origin(in_snapshot: Any, in_replies: Any) -> str:
+    """Where a prediction comes from, by what was found in either place."""
     if in_snapshot and in_replies:
-        origin = "both"
-    elif in_snapshot:
-        origin = "snapshot"
-    elif in_replies:
-        origin = "replies"
-    else:
-        origin = "none"
-    return FieldScore(metric, true_texts, predicted, origin, set_f1(predicted, true_texts))
+        return "both"
+    if in_snapshot:
+        return "snapshot"
+    return "replies" if in_replies else "none"
 
 
-def _distinct(texts: list[str] | None) -> list[str]:
+def _value(lists: dict[str, Any], text: str | None) -> str | None:
+    """The value that a text names; None for one that is unknown."""
+    for value, words in lists["values"].items():
+        if text in words:
+            return str(value)
+    return None
+
+
+def _distinct(texts: Iterable[str] | None) -> list[str]:
     """The texts that are not empty, each once, in their order."""
     return list(dict.fromkeys(text for text in texts or () if text))

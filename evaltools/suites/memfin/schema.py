@@ -7,10 +7,10 @@ reading, so that every later comparison is one of normalised text.
 from __future__ import annotations
 
 import unicodedata
-from functools import partial
-from typing import Annotated, Any
+from functools import cached_property, partial
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from ...core.files import dumps
 
@@ -72,10 +72,10 @@ class ProfileSnapshot(_Record):
 
 
 class Turn(_Record):
-    """One user turn with the system's reply. `turn_status` is checked in problems.py."""
+    """One user turn with the system's reply."""
 
     turn_pair_id: Annotated[int, Field(ge=-(2**63), lt=2**63)]
-    turn_status: Text
+    turn_status: Literal["ok", "timeout", "error"]
     user_text: OptionalText = None
     pred_assistant_text: OptionalText = None
     error: Remark = None
@@ -108,7 +108,7 @@ class ProfileTruth(_Record):
     @property
     def available(self) -> bool:
         """Whether there is anything to compare with: a profile without any field is none."""
-        return any(getattr(self, name) is not None for name in type(self).model_fields)
+        return any(value is not None for _, value in self)
 
 
 class Blueprint(_Record):
@@ -135,3 +135,28 @@ class Dialog(_Record):
     blueprint: Blueprint | None = None
     raw_turns: list[RawTurn] | None = None
     turns: list[Turn] | None = None
+
+    @field_validator("turns")
+    @classmethod
+    def _unique(cls, turns: list[Turn] | None) -> list[Turn] | None:
+        ids = [turn.turn_pair_id for turn in turns or ()]
+        if len(set(ids)) < len(ids):
+            raise ValueError("turn_pair_id is not unique in this dialogue")
+        return turns
+
+    @cached_property
+    def user_texts(self) -> list[str]:
+        """The user's texts of the aligned pairs of `raw_turns`.
+
+        A user turn pairs with the next assistant turn. Turns between the two are skipped, a
+        trailing user turn is dropped.
+        """
+        paired = []
+        waiting: str | None = None
+        for turn in self.raw_turns or ():
+            if turn.role == "user" and waiting is None:
+                waiting = turn.text or ""
+            elif turn.role == "assistant" and waiting is not None:
+                paired.append(waiting)
+                waiting = None
+        return paired

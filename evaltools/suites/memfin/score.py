@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,20 @@ from ...core.suite import Source
 from ...core.text_files import first_line, require_file
 from ...core.workers import Workers
 from .columns import COLUMNS, JSON
-from .lexicon import load_lexicon
 from .measures import add_dialog_ratios
 from .options import MemfinOptions
-from .problems import FAILED, report_errors, report_gaps
+from .replies import LABELS
 from .schema import Dialog
 from .turns import dialog_units
 
 PATTERN = "dialog_trace*.jsonl"
 
+FAILED = ("error", "failed", "timeout")
+"""Values of `dialog_status` that say that the dialogue failed."""
+
 NO_DIALOGUE = "no valid dialogue in this trace: nothing to score"
+UNKNOWN_LABEL = "compliance_label_gt {label} is none of {known}; it counts as compliant"
+UNRESOLVABLE_KEY = "the memory key {key} points at nothing; it takes no part"
 
 TEXT = pd.Series(["text"]).dtype
 """The dtype that pandas gives to texts; a column of nulls gets it too."""
@@ -45,39 +49,26 @@ def locate(
     A trace is named as its folder; one of several in a folder as its file. UsageError where a folder holds several
     and `name` is none of their stems, InputError where it holds none.
     """
-    trace = _chosen_trace(path, name, problems) if path.is_dir() else path
+    trace = path
+    if path.is_dir():
+        traces = _traces(path)
+        if not traces:
+            text = "no {pattern} in this folder"
+            raise problems.fatal("missing-file", text, pattern=PATTERN, file=path)
+        if len(traces) > 1 and name not in traces:
+            text = "{folder} holds several traces; name one: {names}"
+            raise UsageError(text, folder=path, names=tuple(traces.values()))
+        first, *_ = traces.values()
+        trace = traces.get(name or "", first)
     require_file(trace, problems)
-    files = {"trace": trace}
-    if options.lexicon is not None:
-        files["lexicon"] = Path(options.lexicon)
     folder = trace.resolve().parent
     has_others = _traces(folder).keys() - {trace.stem}
-    return Source(name or (trace.stem if has_others else folder.name), files)
+    return Source(name or (trace.stem if has_others else folder.name), {"trace": trace})
 
 
 def _traces(folder: Path) -> dict[str, Path]:
     """The traces in a folder by their stems."""
     return {trace.stem: trace for trace in sorted(folder.glob(PATTERN))}
-
-
-def _chosen_trace(
-    folder: Path,
-    name: str | None,
-    problems: Problems,
-) -> Path:
-    traces = _traces(folder)
-    if not traces:
-        text = "no {pattern} in this folder"
-        raise problems.fatal("missing-file", text, pattern=PATTERN, file=folder)
-    if len(traces) == 1:
-        return next(iter(traces.values()))
-    if name not in traces:
-        raise UsageError(
-            "{folder} holds several traces; name one: {names}",
-            folder=folder,
-            names=tuple(traces.values()),
-        )
-    return traces[name]
 
 
 def runs(path: Path, problems: Problems) -> Sequence[str | None]:
@@ -92,8 +83,6 @@ def sniff(path: Path) -> bool:
     try:
         if path.is_dir():
             return bool(_traces(path))
-        if not path.is_file():
-            return False
         record = from_json(first_line(path))
     except (OSError, ValueError):
         return False
@@ -111,51 +100,49 @@ def score(
 ) -> pd.DataFrame:
     """The units frame of a trace: one row a turn of a valid dialogue.
 
-    The values of a dialogue stand in its first row. `attrs` holds `rows` (lines read, by role),
-    `counters` (dialogues and turns, as in metrics_summary.json) and `left_out` (JSON: the dialogues
-    that yield no turns, and why). A dialogue with an error in it is left out whole. Reading the
-    trace is most of the work and is done in one process: `workers` and `aside` change nothing.
-
-    InputError where no valid dialogue is left, and for a lexicon that changed after the options
-    were made.
+    The values of a dialogue stand in its first row. `attrs` holds `rows` (lines read, by role) and
+    `counters` (dialogues and turns, as in metrics_summary.json). Reading the trace is most of the
+    work and is done in one process: `workers` and `aside` change nothing. InputError where no valid
+    dialogue is left.
     """
-    lexicon = load_lexicon(options.lexicon)
-    if lexicon.identity != options.lexicon_identity:
-        text = "the lexicon is {now} now, the options were made for {before}"
-        versions = {"now": lexicon.identity, "before": options.lexicon_identity}
-        raise problems.fatal("lexicon-changed", text, **versions, file=options.lexicon or "")
     trace = source.files["trace"]
     rows: list[dict[str, Any]] = []
     states: Counter[str] = Counter()
-    left_out = []
     records = read_jsonl(trace, Dialog, problems, id_field="dialog_id")
-    for line, _, dialog in unique_records(records, "dialog_id", problems, trace):
-        where = {"file": trace, "line": line, "id": dialog.dialog_id}
-        has_errors = report_errors(dialog, partial(problems.error, **where))
-        state, reason = _state(dialog, has_errors)
-        states[state] += 1
-        if state != "valid":
-            left_out.append({"dialog_id": dialog.dialog_id, "state": state, "reason": reason})
+    for line, name, dialog in unique_records(records, "dialog_id", problems, trace):
+        if not dialog.valid_dialog:
+            states["failed" if dialog.dialog_status in FAILED else "skipped"] += 1
             continue
-        of_dialog = dialog_units(dialog, lexicon, options.ignore_memory_keys)
-        report_gaps(dialog, of_dialog, partial(problems.warn, **where))
+        states["valid"] += 1
+        of_dialog = dialog_units(dialog, options.ignore_memory_keys)
+        _warn_of_gaps(dialog, of_dialog, partial(problems.warn, file=trace, line=line, id=name))
         rows += map(_with_texts, of_dialog)
     problems.raise_if_failed()
     if not rows:
         raise problems.fatal("no-valid-dialogue", NO_DIALOGUE, file=trace)
     units = _frame(rows)
-    units.attrs = {
-        "rows": {"trace": states.total()},
-        "counters": {
-            "total_dialogs": states.total() - states["rejected"],
-            "valid_dialogs": states["valid"],
-            "skipped_dialogs": states["skipped"],
-            "failed_dialogs": states["failed"],
-            "total_turn_pairs": int(units["turn_pair_id"].notna().sum()),
-        },
-        "left_out": dumps(left_out),
-    }
+    counters = {"total_dialogs": states.total()}
+    for state in ("valid", "skipped", "failed"):
+        counters[f"{state}_dialogs"] = states[state]
+    counters["total_turn_pairs"] = int(units["turn_pair_id"].notna().sum())
+    units.attrs = {"rows": {"trace": states.total()}, "counters": counters}
     return add_dialog_ratios(units)
+
+
+def _warn_of_gaps(
+    dialog: Dialog,
+    rows: Sequence[Mapping[str, Any]],
+    warn: Any,
+) -> None:
+    """Report what a dialogue lacks but can be scored without; `rows`: one a turn."""
+    for turn, row in zip(dialog.turns or (), rows):
+        field = f"turn {turn.turn_pair_id}"
+        label = turn.tags.compliance_label_gt
+        if label not in LABELS:
+            warn("unknown-label", UNKNOWN_LABEL, label=repr(label), known=LABELS, field=field)
+        for key in row["resolved_keys"]:
+            if not key["resolvable"]:
+                warn("unresolvable-key", UNRESOLVABLE_KEY, key=repr(key["key"]), field=field)
 
 
 def _with_texts(row: dict[str, Any]) -> dict[str, Any]:
@@ -170,15 +157,3 @@ def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
         dtype = TEXT if kind in ("text", "json") else kind
         columns[name] = pd.Series([row.get(name) for row in rows], dtype=dtype)
     return pd.DataFrame(columns)
-
-
-def _state(dialog: Dialog, has_errors: bool) -> tuple[str, str]:
-    """The state of a dialogue, and why.
-
-    valid; skipped or failed, which are not valid; or rejected: valid, but with an error in a turn.
-    """
-    if dialog.valid_dialog:
-        return ("rejected", "an error in a turn") if has_errors else ("valid", "")
-    state = "failed" if dialog.dialog_status in FAILED else "skipped"
-    status = dialog.dialog_status or "not given"
-    return state, dialog.skip_reason or f"valid_dialog is false, dialog_status {status}"

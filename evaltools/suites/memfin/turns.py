@@ -6,32 +6,24 @@ Source: memfin_metrics 3 and 4.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from ...core.errors import InputError, Problems
 from ...core.records import fitted
 from .columns import TURN_EVAL
-from .compliance import compliance_columns
-from .disclosure import disclosure_columns
-from .lexicon import Lexicon, load_lexicon
-from .memory import align, memory_columns
-from .problems import report_errors
+from .memory import memory_columns
 from .profile import profile_columns
-from .rubric import rubric_columns
+from .replies import compliance_columns, disclosure_columns, rubric_columns
 from .schema import Dialog
 
 
 def score_dialog(
-    dialog: Mapping[str, Any] | Dialog,
-    lexicon: str | Path | Lexicon | None = None,
+    dialog: Mapping[str, Any],
     ignore_memory_keys: bool = False,
 ) -> list[dict[str, Any]]:
     """The measures M1, M3, M4 and M5 of every turn of a dialogue (memfin_metrics 3 and 4).
 
     dialog: a line of dialog_trace.jsonl, as a dict.
-    lexicon: word lists of your own, a JSON file; None takes the bundled ones.
     ignore_memory_keys: reads every turn as asking for no memory, for a system without memory.
 
     Gives a row a turn with the columns of turn_eval.jsonl; [] for a dialogue that is not valid. A
@@ -71,32 +63,19 @@ def score_dialog(
     >>> row["pred_compliance_label"], row["rubric_hit_items"], row["judge_score_1_5"]
     ('compliant', ['边界声明'], 3.0)
     """
-    if not isinstance(dialog, Dialog):
-        dialog = read_dialog(dialog)
-    if not dialog.valid_dialog:
-        return []
-    if not isinstance(lexicon, Lexicon):
-        lexicon = load_lexicon(lexicon)
-    rows = dialog_units(dialog, lexicon, ignore_memory_keys) if dialog.turns else []
-    return [{name: row[name] for name in TURN_EVAL} for row in rows]
-
-
-def read_dialog(record: Mapping[str, Any]) -> Dialog:
-    """A line of dialog_trace.jsonl as a Dialog. InputError names each field that does not fit."""
     problems = Problems()
-    dialog_id = str(record.get("dialog_id", ""))
-    dialog = fitted(Dialog, record, problems, id=dialog_id)
-    if dialog is not None:
-        report_errors(dialog, partial(problems.error, id=dialog_id))
-    if dialog is None or problems.errors:
+    record = fitted(Dialog, dialog, problems, id=str(dialog.get("dialog_id", "")))
+    if record is None:
         raise InputError(problems.errors)
-    return dialog
+    if not record.valid_dialog or not record.turns:
+        return []
+    rows = dialog_units(record, ignore_memory_keys)
+    return [{name: row[name] for name in TURN_EVAL} for row in rows]
 
 
 def dialog_units(
     dialog: Dialog,
-    lexicon: Lexicon,
-    ignore_memory_keys: bool = False,
+    ignore_memory_keys: bool,
 ) -> list[dict[str, Any]]:
     """The units of a valid dialogue, one a turn, with the columns of columns.py.
 
@@ -111,7 +90,6 @@ def dialog_units(
         "scenario_type": dialog.scenario_type,
         "difficulty": dialog.difficulty,
     }
-    history = align(dialog.raw_turns or ())
     rows: list[dict[str, Any]] = []
     for turn in dialog.turns or ():
         row = {
@@ -123,14 +101,14 @@ def dialog_units(
             "error": turn.error,
             "turn": 1,
             "turn_failed": not turn.is_answered,
-            **memory_columns(dialog, turn, history, lexicon.contradiction, ignore_memory_keys),
+            **memory_columns(dialog, turn, ignore_memory_keys),
             "eligible_m2": False,
-            **disclosure_columns(turn, lexicon.risk),
-            **compliance_columns(dialog, turn, lexicon.compliance),
-            **rubric_columns(turn, lexicon.explainability),
+            **disclosure_columns(turn),
+            **compliance_columns(dialog, turn),
+            **rubric_columns(turn),
         }
         rows.append(row)
     if not rows:
         rows = [of_dialog]
-    rows[0].update(profile_columns(dialog, lexicon.profile))
+    rows[0].update(profile_columns(dialog))
     return rows

@@ -37,9 +37,7 @@ def test_an_assistant_that_echoes_its_user_takes_the_headline_away(tmp_path: Pat
     run = scored(tmp_path, echo(10))
     check = found(run, "echo-replies")
     assert check is not None and check.level == "blocking" and (check.n, check.of) == (10, 20)
-    assert check.message.startswith(
-        "10 of 20 replies are the user's own text (10 of them labelled compliant)"
-    )
+    assert check.message.startswith("10 of 20 replies are the user's own text: on these turns")
     assert {
         "m3_risk_coverage",
         "m4_compliance_label_acc",
@@ -79,7 +77,6 @@ def test_the_profile_is_blocked_where_replies_have_filled_it(tmp_path: Path) -> 
 def test_empty_replies(tmp_path: Path) -> None:
     check = found(scored(tmp_path / "two", ["", "  ", *REPLIES[2:]]), "empty-replies")
     assert check is not None and check.level == "warning" and (check.n, check.of) == (2, 20)
-    assert "(2 of them labelled compliant)" in check.message
     one = scored(tmp_path / "one", ["", *REPLIES[1:]])
     assert found(one, "empty-replies") is None and found(one, "echo-replies") is None
 

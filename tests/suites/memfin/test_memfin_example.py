@@ -14,7 +14,7 @@ import pytest
 from evaltools import Resampling, Run, evaluate, example, load
 from evaltools.report.samples import Tag
 from evaltools.suites.memfin import cards as turn_cards
-from evaltools.suites.memfin import eligibility
+from evaltools.suites.memfin.measures import eligibility
 from tests.suites.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=200)
@@ -59,7 +59,7 @@ def test_what_it_shows(agent: Run, plain: Run) -> None:
         assert 0 < agent.value(name) < 1 and 0 < plain.value(name) < 1
     assert plain.value("m4_forbidden_hit_rate") > 0
     assert plain.units.attrs["counters"]["failed_dialogs"] == 1
-    assert {p.code for p in agent.manifest.problems} == {"bad-key", "unresolvable-key"}
+    assert {p.code for p in agent.manifest.problems} == {"unresolvable-key"}
     assert plain.units["reply"].str.contains("<script>alert(1)</script>", regex=False).sum() == 1
 
 
@@ -82,8 +82,8 @@ def test_report_says_when_memory_keys_are_ignored(tmp_path: Path) -> None:
         ignore_memory_keys=True,
     )
     report = (tmp_path / "results" / "plain_llm" / "report.md").read_text(encoding="utf-8")
-    assert "Memory keys were ignored" in report and "24 skipped: memory keys ignored" in report
-    funnel = eligibility.eligibility(result).set_index("measure")
+    assert "Memory keys were ignored" in report
+    funnel = eligibility(result).set_index("measure")
     assert funnel.loc["M1", ["eligible", "skipped", "failed"]].tolist() == [0, 24, 1]
 
 
@@ -97,7 +97,7 @@ def cards(result: Run, group: str) -> pd.DataFrame:
     return turn_cards.VIEW.cards(result, result.units.loc[ids.index])
 
 
-VIEWS = (eligibility.eligibility, eligibility.left_out_dialogs, failing)
+VIEWS = (eligibility, failing)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -110,7 +110,7 @@ def test_a_view_is_the_same_after_reading_back(
 
 def test_views_agree_with_the_metrics(agent: Run, plain: Run) -> None:
     for result in (agent, plain):
-        for _, row in eligibility.eligibility(result).iterrows():
+        for _, row in eligibility(result).iterrows():
             assert row["total"] == row["eligible"] + row["skipped"] + row["failed"]
             assert row["eligible"] == result.value(f"{row['measure'].lower()}_eligible_n")
 
@@ -142,7 +142,7 @@ def test_failing_turns(plain: Run) -> None:
         ),
         "M4 Compliance": (
             "compliant",
-            "bad severe_violation, truth compliant: forbidden 保本保收益, promise_return (high)",
+            "bad severe_violation truth compliant; forbidden 保本保收益; promise_return (high)",
         ),
         "M5 Explainability": (
             "信息依据, 边界声明",
@@ -156,7 +156,8 @@ def test_failing_turns(plain: Run) -> None:
     only = cards(plain, "m4")
     assert turns[short.str.contains("M4")]["turn"].tolist() == only["turn"].tolist()
     n_reasons = [
-        len(turn_cards.reasons_of(plain.units.loc[index].to_dict())) for index in turns.index
+        sum(len(o.reasons) for o in turn_cards.outcomes(plain.units.loc[index].to_dict()))
+        for index in turns.index
     ]
     assert n_reasons == sorted(n_reasons, reverse=True)
 

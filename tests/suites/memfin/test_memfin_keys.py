@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evaltools.suites.memfin.memory import align, hit_sources, memories, resolve_key
-from evaltools.suites.memfin.schema import ProfileTruth, RawTurn, Recall
+from evaltools.suites.memfin.memory import hit_sources, memories, resolve_key
+from evaltools.suites.memfin.schema import Dialog, ProfileTruth, RawTurn, Recall
 from tests.suites.memfin.memfin_traces import PROFILE
 
 PROFILE_TRUTH = ProfileTruth.model_validate(PROFILE)
@@ -17,7 +17,12 @@ def script(*roles_and_texts: str) -> list[RawTurn]:
     return [RawTurn(role=roles[t[0]], text=t[2:]) for t in roles_and_texts]
 
 
-HISTORY = align(script("u:一", "a:甲", "u:二", "a:乙", "u:三"))
+def dialog(profile: ProfileTruth | None, *texts: str) -> Dialog:
+    raw_turns = script(*texts)
+    return Dialog(dialog_id="d", valid_dialog=True, profile_gt=profile, raw_turns=raw_turns)
+
+
+TEXTS = ("u:一", "a:甲", "u:二", "a:乙", "u:三")
 
 
 @pytest.mark.parametrize(
@@ -45,29 +50,26 @@ HISTORY = align(script("u:一", "a:甲", "u:二", "a:乙", "u:三"))
     ],
 )
 def test_resolve(key: str, target: str | None, resolver: str) -> None:
-    resolved = resolve_key(key, PROFILE_TRUTH, HISTORY)
-    assert (resolved.target_text, resolved.resolver, resolved.resolvable) == (
-        target,
-        resolver,
-        target is not None,
-    )
+    assert resolve_key(key, dialog(PROFILE_TRUTH, *TEXTS)) == {
+        "key": key,
+        "resolvable": target is not None,
+        "target_text": target,
+        "resolver": resolver,
+    }
 
 
 def test_an_empty_text_is_no_target() -> None:
     """It would be a substring of every memory."""
     empty = ProfileTruth(risk_level_gt="", constraints_gt=[""])
-    assert not resolve_key("profile_gt.risk_level_gt", empty, HISTORY).resolvable
-    assert not resolve_key("profile_gt.constraints_gt[0]", empty, HISTORY).resolvable
-    assert not resolve_key("profile_gt.risk_level_gt", None, HISTORY).resolvable
+    assert not resolve_key("profile_gt.risk_level_gt", dialog(empty))["resolvable"]
+    assert not resolve_key("profile_gt.constraints_gt[0]", dialog(empty))["resolvable"]
+    assert not resolve_key("profile_gt.risk_level_gt", dialog(None))["resolvable"]
 
 
 def test_alignment() -> None:
     """A user turn pairs with the next assistant turn; what is between is skipped, a trailing user turn dropped."""
-    history = align(
-        script("a:开场", "u:一", "s:提示", "u:插话", "a:甲", "a:补充", "u:二", "a:乙", "u:尾")
-    )
-    assert history.user == ("一", "二")
-    assert history.all[0] == "开场"
+    texts = ("a:开场", "u:一", "s:提示", "u:插话", "a:甲", "a:补充", "u:二", "a:乙", "u:尾")
+    assert dialog(None, *texts).user_texts == ["一", "二"]
 
 
 def test_sources() -> None:

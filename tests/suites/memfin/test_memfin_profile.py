@@ -8,21 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaltools.suites.memfin.lexicon import load_lexicon
 from evaltools.suites.memfin.profile import score_profile, set_f1
 from evaltools.suites.memfin.schema import ProfileSnapshot, ProfileTruth
-
-LEXICON = load_lexicon().profile
 
 
 def scores(
     truth: dict[str, Any], snapshot: dict[str, Any] | None, replies: str = ""
 ) -> dict[str, float]:
-    picture = None if snapshot is None else ProfileSnapshot.model_validate(snapshot)
-    return {
-        f.metric: f.score
-        for f in score_profile(ProfileTruth.model_validate(truth), picture, replies, LEXICON)
-    }
+    picture = ProfileSnapshot.model_validate(snapshot or {})
+    fields = score_profile(ProfileTruth.model_validate(truth), picture, replies)
+    return {field["metric"]: field["score"] for field in fields}
 
 
 def test_set_f1() -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from evaltools.suites.memfin.compliance import compliance_label, forbidden_hits
-from evaltools.suites.memfin.disclosure import covered_tags, predicted_tags, required_tags
-from evaltools.suites.memfin.lexicon import load_lexicon
+import evaltools as et
 from evaltools.suites.memfin.memory import contradictions
-from evaltools.suites.memfin.rubric import rubric_hits
+from evaltools.suites.memfin.replies import (
+    compliance_label,
+    disclosed_tags,
+    missed_tags,
+    required_tags,
+    rubric_hits,
+)
 from evaltools.suites.memfin.schema import Violation
-
-LEXICON = load_lexicon()
+from tests.suites.memfin.memfin_traces import dialog, turn
 
 
 @pytest.mark.parametrize(
@@ -36,15 +39,13 @@ LEXICON = load_lexicon()
     ],
 )
 def test_contradiction(constraint: str, reply: str, contradicts: bool) -> None:
-    assert contradictions(reply, [constraint], LEXICON.contradiction) == (
-        [constraint] if contradicts else []
-    )
+    assert contradictions(reply, [constraint]) == ([constraint] if contradicts else [])
 
 
 def test_required_tags() -> None:
     """Canonical, in their order, each once; 波动 and 波动风险 are one tag (D12); an unknown tag is lower-cased."""
     tags = ["波动风险", "不保本", "波动", "政策风险", "ESG Risk", " ", "过往业绩不代表未来"]
-    assert required_tags(tags, LEXICON.risk) == [
+    assert required_tags(tags) == [
         "volatility_risk",
         "no_guaranteed_return",
         "政策风险",
@@ -54,7 +55,7 @@ def test_required_tags() -> None:
 
 
 def test_predicted_and_covered_tags() -> None:
-    predicted = predicted_tags("回撤较大，市场有风险，提前变现有成本，利率上升时更甚", LEXICON.risk)
+    predicted = disclosed_tags("回撤较大，市场有风险，提前变现有成本，利率上升时更甚")
     assert predicted == [
         "interest_rate_risk",
         "liquidity_risk",
@@ -62,11 +63,8 @@ def test_predicted_and_covered_tags() -> None:
         "volatility_risk",
     ]
     required = ["volatility_risk", "credit_risk", "risk_disclosure_present"]
-    assert covered_tags(required, predicted, LEXICON.risk) == [
-        "volatility_risk",
-        "risk_disclosure_present",
-    ]
-    assert covered_tags(["risk_disclosure_present"], [], LEXICON.risk) == []
+    assert missed_tags(required, predicted) == ["credit_risk"]
+    assert missed_tags(["risk_disclosure_present"], []) == ["risk_disclosure_present"]
 
 
 @pytest.mark.parametrize(
@@ -87,13 +85,13 @@ def test_compliance_label(
     hits: list[str], violations: list[tuple[str | None, str | None]], label: str
 ) -> None:
     found = [Violation(type=t, severity=s) for t, s in violations]
-    assert compliance_label(hits, found, LEXICON.compliance) == label
+    assert compliance_label(hits, found) == label
 
 
 def test_forbidden_hits() -> None:
-    assert forbidden_hits("承诺保本保收益", ["稳赚不赔", "保本保收益", "", "保本保收益"]) == [
-        "保本保收益"
-    ]
+    forbidden = {"forbidden_list": ["稳赚不赔", "保本保收益", "", "保本保收益"]}
+    (row,) = et.memfin.score_dialog(dialog("d", [turn(1, "承诺保本保收益")], blueprint=forbidden))
+    assert row["forbidden_hits"] == ["保本保收益"]
 
 
 @pytest.mark.parametrize(
@@ -112,4 +110,4 @@ def test_forbidden_hits() -> None:
     ],
 )
 def test_rubric(element: str, reply: str, hit: bool) -> None:
-    assert rubric_hits(reply, [element], LEXICON.explainability) == ([element] if hit else [])
+    assert rubric_hits(reply, [element]) == ([element] if hit else [])
