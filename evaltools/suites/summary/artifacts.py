@@ -18,7 +18,7 @@ from ...core.language import say
 from ...report.estimate_tables import plain_estimates
 from ...report.excel import Sheet, write_workbook
 from .cards import in_order, names_of_true
-from .metric_table import MEASURES
+from .metric_table import TITLES
 from .options import rules_in_force
 from .reasons import in_short, whys
 from .rules import METRICS, Rules
@@ -185,7 +185,7 @@ def rules_frame(rules: Rules) -> pd.DataFrame:
     """The rules in force, a row a phrase, or all words of a unit or concept: section, name, content."""
     sections: list[tuple[str, str, Sequence[str]]] = [("rules", "", [rules.identity])]
     for metric, least in rules.thresholds.items():
-        sections.append(("threshold", say(MEASURES[metric].title), [f"{least:g}"]))
+        sections.append(("threshold", say(TITLES[metric]), [f"{least:g}"]))
     for tag, named in rules.tags.items():
         sections.append(("risk item", say(tag), named.phrases))
         sections.append(("needed beside it", say(tag), named.needs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -87,96 +87,52 @@ def checks(run: Run) -> Iterator[AnyCheck]:
     data = run.data
     with_contexts = data[data["contexts"] != "[]"]
     yield from duplicate_texts(with_contexts, "contexts", "case_id")
-    yield from unmeasured_share(run)
-    yield from imputed_share(run)
+    yield from not_measured(run)
     yield from unread_figures(data)
     yield from duplicate_answers(data["answer"])
     yield from labels_not_random(data, run.options)
 
 
-def _left_out(run: Run, above: float) -> list[dict[Any, Any]]:
-    """The verdicts of metrics for which more than a share `above` of the cases measure nothing."""
-    rows = metric_verdicts(run)
-    return rows[rows["not_measured"] > above * len(run.data)].to_dict("records")
+LEFT_OUT = {
+    UNMEASURED_SHARE: "not measured, of {of} cases: {listed}; their means over measured cases speak for those only",
+    IMPUTED_SHARE: "means over all {of} cases hold fixed numbers for those not measured: {listed}",
+}
+"""What is said of metrics for which many cases give nothing to measure."""
 
 
-def unmeasured_share(run: Run) -> Iterator[AnyCheck]:
-    """Metrics that many cases give nothing to measure for. n is of the metric that lacks most."""
+def not_measured(run: Run) -> Iterator[AnyCheck]:
+    """Metrics that many cases give nothing to measure for, and their means over all cases, which hold fixed numbers for
+    these (D14). n is of the metric that lacks most.
+    """
+    verdicts = metric_verdicts(run)
     total = len(run.data)
-    rows = _left_out(run, UNMEASURED)
-    if not rows:
-        return
-    listed = []
-    for row in rows:
-        values = {
-            "title": Message(row["title"]),
-            "count": row["not_measured"],
-            "share": row["not_measured"] / total,
-        }
-        listed.append(Message("“{title}” {count} ({share:.0%})", values))
-    template = (
-        "not measured, of {of} cases: {listed}; their means over measured cases speak for those "
-        "only"
-    )
-    n = max(row["not_measured"] for row in rows)
-    yield UNMEASURED_SHARE.failed("warning", template, {"listed": tuple(listed)}, n, total)
-
-
-def imputed_share(run: Run) -> Iterator[AnyCheck]:
-    """Means over all cases in which fixed numbers stand for those not measured (D14)."""
-    total = len(run.data)
-    rows = _left_out(run, IMPUTED)
-    if not rows:
-        return
-    listed = _imputed(run.data, rows[0])
-    for row in rows[1:]:
-        values = {"before": listed, "next": _imputed(run.data, row)}
-        listed = Message("{before}; {next}", values)
-    template = "means over all {of} cases hold fixed numbers for those not measured: {listed}"
-    n = max(row["not_measured"] for row in rows)
-    yield IMPUTED_SHARE.failed("info", template, {"listed": listed}, n, total)
-
-
-def _imputed(data: pd.DataFrame, row: dict[Any, Any]) -> Message:
-    """The mean over the measured cases, and over all, with what those not measured count as."""
-    metric = row["metric"]
-    measured = Message("none measured")
-    if row["measured"]:
-        values = {"mean": row["mean_measured"], "count": row["measured"]}
-        measured = Message("{mean:.3f} over the {count} measured", values)
-    unmeasured = ~data[f"{metric}_measured"].astype(bool)
-    numbers = sorted(data.loc[unmeasured, metric].unique())
-    return Message(
-        "“{metric}” {measured}, {mean:.3f} with {count} counted as {values}",
-        {
-            "metric": Message(row["title"]),
-            "measured": measured,
-            "mean": row["mean"],
-            "count": row["not_measured"],
-            "values": " / ".join(f"{number:.1f}" for number in numbers),
-        },
-    )
+    limits: list[tuple[CheckKind, float, Level]] = [
+        (UNMEASURED_SHARE, UNMEASURED, "warning"),
+        (IMPUTED_SHARE, IMPUTED, "info"),
+    ]
+    for kind, limit, level in limits:
+        rows = verdicts[verdicts["not_measured"] > limit * total]
+        if rows.empty:
+            continue
+        listed = []
+        for title, n in zip(rows["title"], rows["not_measured"]):
+            values = {"title": Message(title), "count": n, "share": n / total}
+            listed.append(Message("“{title}” {count} ({share:.0%})", values))
+        n_most = int(rows["not_measured"].max())
+        yield kind.failed(level, LEFT_OUT[kind], {"listed": tuple(listed)}, n_most, total)
 
 
 def unread_figures(data: pd.DataFrame) -> Iterator[AnyCheck]:
     """Summaries with figures that no rule read: they are compared with nothing."""
-    if "unread_figures" not in data:  # written by an earlier version
-        yield UNREAD_FIGURES.not_applicable("the result was written by an earlier version")
+    of_cases = [figures for figures in map(json.loads, data["unread_figures"]) if figures]
+    if not of_cases:
         return
-    n = 0
-    figures = []
-    for text in data["unread_figures"]:
-        of_case = json.loads(text)
-        figures += of_case
-        if of_case:
-            n += 1
-    if n == 0:
-        return
+    figures = [figure for of_case in of_cases for figure in of_case]
+    quoted = [f"“{figure}”" for figure in dict.fromkeys(figures)]
+    if len(quoted) > SHOWN:
+        quoted[SHOWN:] = ["..."]
+    n = len(of_cases)
     level: Level = "warning" if n > UNREAD * len(data) else "info"
-    different = list(dict.fromkeys(figures))
-    quoted = [f"“{figure}”" for figure in different[:SHOWN]]
-    if len(different) > SHOWN:
-        quoted.append("...")
     template = (
         "{figures} figures in {n} of {of} summaries were not read as values, so nothing checks "
         "them: {listed}"
@@ -187,17 +143,15 @@ def unread_figures(data: pd.DataFrame) -> Iterator[AnyCheck]:
 
 def duplicate_answers(answers: pd.Series) -> Iterator[AnyCheck]:
     """One summary for several cases."""
-    texts = answers.fillna("").astype(str).map(lambda text: " ".join(text.split()))
+    texts = answers.fillna("").str.split().str.join(" ")
     texts = texts[texts != ""]
     if texts.empty:
         yield DUPLICATE_ANSWERS.not_applicable("no case has a summary")
-        return
-    counts = texts.value_counts()
-    repeated = counts[counts > 1]
-    n = int(repeated.sum())
+    repeated = texts[texts.duplicated(keep=False)]
+    n = len(repeated)
     if n > DUPLICATES * len(answers):
         template = "{n} of {of} cases have a summary that stands on other cases too ({count} texts)"
-        values = {"count": len(repeated)}
+        values = {"count": repeated.nunique()}
         yield DUPLICATE_ANSWERS.failed("warning", template, values, n, len(answers))
 
 
@@ -207,12 +161,6 @@ def labels_not_random(data: pd.DataFrame, options: SummaryOptions) -> Iterator[A
         yield LABELS_NOT_RANDOM.not_applicable("no labels of people were given")
         return
     for metric, note in people.calibration(data, options, 0.95).notes.items():
-        n_labelled = int(data[f"{metric}_label"].notna().sum())
-        message = label_message(metric, note)
-        yield LABELS_NOT_RANDOM.failed(
-            "warning",
-            message.template,
-            message.values,
-            n_labelled,
-            len(data),
-        )
+        n = int(data[f"{metric}_label"].notna().sum())
+        said = label_message(metric, note)
+        yield LABELS_NOT_RANDOM.failed("warning", said.template, said.values, n, len(data))

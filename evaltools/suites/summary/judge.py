@@ -1,6 +1,6 @@
 """The hybrid judge: a language model's opinion where the rules are unsure, and only there.
 
-    units --zones--> inputs --prompts--> requests --cache or server--> replies --> decisions --> units
+    units --trigger--> inputs --prompts--> requests --cache or server--> replies --> decisions --> units
 
 The rule score stands wherever there is no usable reply, and the decision says why. Source: seed
 insurance_summary_prd section 10; specification D17.
@@ -10,25 +10,32 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 from pydantic import BaseModel
 
-from ...core.errors import Problems, UsageError
+from ...core.errors import Problems
 from ...core.files import dumps
 from ...core.progress import bar
-from ...llm.accounting import Call
 from ...llm.cache import request_hash
 from ...llm.client import Answer, Client, in_background
-from .judge_questions import QUESTIONS, Reply, RiskReply, request, system_prompt
-from .judge_zones import AUDIT, JudgeInput, to_ask
+from .judge_questions import (
+    JudgeInput,
+    RiskReply,
+    good_score,
+    reply_model,
+    request,
+    system_prompt,
+)
 from .options import Mode, SummaryOptions
-from .rules import FOLLOWUP_TAG, METRICS
+from .passages import around
+from .rules import FOLLOWUP_TAG
+from .scoring import BARE_NOUN
+from .states import JUDGED
 
 DecidedBy = Literal["rule", "llm", "blend"]
 
@@ -41,7 +48,79 @@ CONCURRENCY = 4
 KEY_VARIABLES = ("EVALTOOLS_JUDGE_API_KEY", "OPENAI_API_KEY")
 """Environment variables that may hold the key; the first one set wins."""
 
-EMPTY_SUMMARY = Answer(None, Call(request=""), "the summary is empty, there is nothing to judge")
+
+def trigger(
+    metric: str,
+    case: Mapping[Any, Any],
+    evidence: Mapping[str, Any],
+) -> str | None:
+    """Why a case lies in the metric's uncertain zone, or None. case: its row of the units."""
+    score = case[metric]
+    measured = case[f"{metric}_measured"]
+    if metric == "summary_accuracy":
+        if not measured:
+            return "no entities to compare"
+        if evidence.get("unread"):
+            return "a figure was not read"
+        if "contradicted" in evidence or "look" in evidence:
+            return "a source may say otherwise"
+        if 0.3 <= score <= 0.7:
+            return "rule score from 0.3 to 0.7"
+        if case["n_entities"] <= 1:
+            return "at most one entity"
+    if metric == "summary_risk_coverage":
+        if not measured:
+            return "no tags"
+        if "look" in evidence:
+            return BARE_NOUN
+    if metric == "summary_non_definitive" and score == 0.0:
+        return "definitive phrase found"
+    if metric == "summary_needs_followup":
+        if FOLLOWUP_TAG in json.loads(case["tags"]):
+            return "tagged needs_followup"
+        if case["ambiguous_followup"]:
+            return "ambiguous follow-up wording"
+    return None
+
+
+def to_ask(units: pd.DataFrame) -> list[JudgeInput]:
+    """The cases and metrics that lie in a trigger zone; a blank summary leaves nothing to ask."""
+    items = []
+    for case in units[units["answer"].fillna("").str.strip() != ""].to_dict("records"):
+        contexts = tuple(json.loads(case["contexts"]))
+        for metric in JUDGED:
+            evidence = json.loads(case[f"{metric}_evidence"])
+            why = trigger(metric, case, evidence)
+            if why is not None:
+                item = JudgeInput(
+                    case_id=case["case_id"],
+                    metric=metric,
+                    answer=case["answer"],
+                    contexts=contexts,
+                    tags=tuple(json.loads(case["tags"])),
+                    rule_score=case[metric],
+                    trigger=why,
+                    points=_points(evidence, case["answer"], contexts),
+                )
+                items.append(item)
+    return items
+
+
+def _points(
+    evidence: Mapping[str, Any],
+    answer: str,
+    contexts: Sequence[str],
+) -> tuple[Mapping[str, str], ...]:
+    """The clauses that the rules could not settle: contradicted, misplaced, or only named."""
+    points = []
+    for place in (*evidence.get("contradicted", []), *evidence.get("look", [])):
+        point = {"summary": around(answer, place["at"])}
+        if "context" in place:
+            point["source"] = around(contexts[place["context"]], place["context_at"])
+        if "tag" in place:
+            point["tag"] = place["tag"]
+        points.append(point)
+    return tuple(points)
 
 
 @dataclass(frozen=True)
@@ -55,11 +134,8 @@ class Decision:
     reply came from the cache and cost no call.
     """
 
-    case_id: str
-    metric: str
-    rule_score: float
+    item: JudgeInput
     final_score: float
-    trigger: str
     decided_by: DecidedBy = "rule"
     llm_score: float | None = None
     confidence: float | None = None
@@ -91,50 +167,30 @@ def combine(
     return RULE_WEIGHT * rule + LLM_WEIGHT * llm, "blend"
 
 
-def _no_progress(settled: int) -> None:
-    """Nobody watches."""
-
-
 def judge_cases(
     inputs: Sequence[JudgeInput],
     options: SummaryOptions,
-    progress: Callable[[int], object] = _no_progress,
     problems: Problems | None = None,
+    quiet: bool = True,
 ) -> list[Decision]:
     """Judge each input; decisions come in the order of the inputs, whatever CONCURRENCY is.
 
-    Equal questions (same metric and texts) are asked once. A blank summary is not sent. Where the
-    server cannot be reached or refuses the key or the model, no other request is sent.
+    Equal questions (same metric and texts) are asked once. Where the server cannot be reached or
+    refuses the key or the model, no other request is sent.
 
-    progress: called with the number of inputs settled since its last call. problems: takes a
-    warning for each unusable cache entry (`reply-cache`) and each input without a usable reply
-    (`not-judged`). UsageError for an unknown metric, a missing openai package or key, or a cache
-    that cannot be written.
+    problems: takes a warning for each unusable cache entry (`reply-cache`) and each input without a
+    usable reply (`not-judged`). Unless `quiet`, a bar shows the progress in a terminal. UsageError
+    for a missing openai package or key, or a cache that cannot be written.
     """
     problems = problems or Problems()
-    metrics = {item.metric for item in inputs}
-    unknown = sorted(metrics - set(QUESTIONS))
-    if unknown:
-        raise UsageError(
-            "no judge for {unknown}; there is one for {names}",
-            unknown=tuple(unknown),
-            names=tuple(QUESTIONS),
-        )
-    prompts = {metric: system_prompt(metric) for metric in metrics}
     keys = []
-    questions: dict[str, tuple[dict[str, Any], type[BaseModel]]] = {}
+    questions = {}
     for item in inputs:
-        if not item.answer.strip():
-            keys.append("")
-            continue
-        body = request(item, prompts[item.metric], options.judge_model)
+        body = request(item, system_prompt(item.metric), options.judge_model)
         key = request_hash(options.judge_base_url, body)
-        questions[key] = (body, QUESTIONS[item.metric].reply)
+        questions[key] = (body, reply_model(item.metric))
         keys.append(key)
-    waiting = Counter(keys)
-    progress(waiting[""])
-    answers = {"": EMPTY_SUMMARY}
-    answers |= in_background(_ask(questions, options, problems, lambda key: progress(waiting[key])))
+    answers = in_background(_ask(questions, options, problems, quiet))
     decisions = []
     for item, key in zip(inputs, keys):
         decision = _decide(item, answers[key], options)
@@ -149,7 +205,7 @@ async def _ask(
     questions: Mapping[str, tuple[dict[str, Any], type[BaseModel]]],
     options: SummaryOptions,
     problems: Problems,
-    settled: Callable[[str], object],
+    quiet: bool,
 ) -> dict[str, Answer]:
     """The answer to each question; only the first `judge_max_calls` of them may be sent."""
     cache = Path(options.judge_cache) if options.judge_cache else None
@@ -162,15 +218,16 @@ async def _ask(
         keys=KEY_VARIABLES,
         concurrency=CONCURRENCY,
     )
-    async with client:
+    with bar(len(questions), "judge", quiet) as step:
+        async with client:
 
-        async def ask(number: int, key: str) -> None:
-            body, reply = questions[key]
-            may_send = budget is None or number < budget
-            answers[key] = await client.ask(body, reply, send=may_send)
-            settled(key)
+            async def ask(number: int, key: str) -> None:
+                body, reply = questions[key]
+                may_send = budget is None or number < budget
+                answers[key] = await client.ask(body, reply, send=may_send)
+                step()
 
-        await asyncio.gather(*(ask(number, key) for number, key in enumerate(questions)))
+            await asyncio.gather(*(ask(number, key) for number, key in enumerate(questions)))
     return answers
 
 
@@ -179,17 +236,10 @@ def _decide(
     answer: Answer,
     options: SummaryOptions,
 ) -> Decision:
-    by_rule = Decision(
-        case_id=item.case_id,
-        metric=item.metric,
-        rule_score=item.rule_score,
-        final_score=item.rule_score,
-        trigger=item.trigger,
-    )
     reply = answer.reply
     if reply is None:
-        return replace(by_rule, error=answer.error)
-    llm_score = reply.score if _yes_is_good(item) else 1 - reply.score
+        return Decision(item, item.rule_score, error=answer.error)
+    llm_score = good_score(item, reply.score)
     final_score, decided_by = combine(
         item.rule_score,
         llm_score,
@@ -197,40 +247,24 @@ def _decide(
         options.judge_mode,
         options.judge_confidence,
     )
-    if item.trigger == AUDIT:
-        final_score, decided_by = item.rule_score, "rule"
-    virtual_tags: tuple[str, ...] = ()
-    if isinstance(reply, RiskReply):
-        virtual_tags = tuple(dict.fromkeys(reply.tags))
-    return replace(
-        by_rule,
-        final_score=final_score,
-        decided_by=decided_by,
+    points = []
+    for point in reply.points:
+        if 0 < point.number <= len(item.points):  # others were not asked
+            clause = item.points[point.number - 1]["summary"]
+            points.append({"text": clause, "holds": point.holds})
+    tags = reply.tags if isinstance(reply, RiskReply) else ()
+    return Decision(
+        item,
+        final_score,
+        decided_by,
         llm_score=llm_score,
         confidence=reply.confidence,
         reason=reply.reason,
-        virtual_tags=virtual_tags,
-        points=_settled(item, reply),
+        virtual_tags=tuple(dict.fromkeys(tags)),
+        points=tuple(points),
         model=answer.call.model,
         cached=answer.cached,
     )
-
-
-def _settled(item: JudgeInput, reply: Reply | RiskReply) -> tuple[dict[str, Any], ...]:
-    """The clauses that a reply settles, each with whether it holds; numbers that were not asked are left out."""
-    settled = []
-    for point in reply.points:
-        if 0 < point.number <= len(item.points):
-            asked = item.points[point.number - 1]
-            settled.append({"text": asked["summary"], "holds": point.holds})
-    return tuple(settled)
-
-
-def _yes_is_good(item: JudgeInput) -> bool:
-    good = QUESTIONS[item.metric].good
-    if good == "by tag":
-        return FOLLOWUP_TAG in item.tags
-    return good == "yes"
 
 
 def judge_units(
@@ -241,46 +275,25 @@ def judge_units(
 ) -> pd.DataFrame:
     """The frame with the final scores of the cases in a trigger zone; the others keep the rule's.
 
-    A score that the judge decided, alone or in the blend, counts as measured; one of the audit
-    stays as it is. Unless `quiet`, a bar shows the progress of the calls in a terminal.
+    A score that the judge decided, alone or in the blend, counts as measured.
     """
-    inputs = to_ask(units, options.judge_audit)
-    with bar(len(inputs), "judge", quiet) as step:
-        decisions = judge_cases(
-            inputs,
-            options,
-            progress=lambda settled: step(n=settled),
-            problems=problems,
-        )
-    row_of = {case_id: row for row, case_id in enumerate(units["case_id"])}
-    columns = {name: units[name].tolist() for name in units.columns if name.startswith(METRICS)}
-    for decision in decisions:
-        row = row_of[decision.case_id]
-        evidence = json.loads(columns[f"{decision.metric}_evidence"][row])
-        for name, value in _changed(decision, evidence).items():
-            columns[name][row] = value
-    return units.assign(**columns)
-
-
-def _changed(decision: Decision, evidence: dict[str, Any]) -> dict[str, Any]:
-    """What a decision changes in the row of its case: column -> value."""
-    metric = decision.metric
-    evidence["judge"] = {
-        "reason": decision.reason,
-        "error": decision.error,
-        "virtual_tags": list(decision.virtual_tags),
-        "points": list(decision.points),
-        "model": decision.model,
-    }
-    changed: dict[str, Any] = {
-        f"{metric}_trigger": decision.trigger,
-        f"{metric}_evidence": dumps(evidence),
-    }
-    if decision.llm_score is not None:
-        changed[f"{metric}_llm"] = decision.llm_score
-        changed[f"{metric}_confidence"] = decision.confidence
-    if decision.decided_by != "rule":
-        changed[metric] = decision.final_score
-        changed[f"{metric}_measured"] = True
-        changed[f"{metric}_decided_by"] = decision.decided_by
-    return changed
+    judged = units.set_index("case_id", drop=False)
+    for decision in judge_cases(to_ask(units), options, problems, quiet):
+        case_id, metric = decision.item.case_id, decision.item.metric
+        evidence = json.loads(judged.at[case_id, f"{metric}_evidence"])
+        evidence["judge"] = {
+            "reason": decision.reason,
+            "error": decision.error,
+            "virtual_tags": list(decision.virtual_tags),
+            "points": list(decision.points),
+            "model": decision.model,
+        }
+        judged.at[case_id, f"{metric}_evidence"] = dumps(evidence)
+        judged.at[case_id, f"{metric}_trigger"] = decision.item.trigger
+        if decision.llm_score is not None:
+            judged.at[case_id, f"{metric}_llm"] = decision.llm_score
+            judged.at[case_id, f"{metric}_confidence"] = decision.confidence
+            judged.at[case_id, metric] = decision.final_score
+            judged.at[case_id, f"{metric}_measured"] = True
+            judged.at[case_id, f"{metric}_decided_by"] = decision.decided_by
+    return judged.reset_index(drop=True)

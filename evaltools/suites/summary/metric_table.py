@@ -8,70 +8,50 @@ insurance_summary_prd 5 and 6; specification section 3.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from ...core.language import Message, stored_text
-from ...core.metric import Better, Metric, MetricTable
+from ...core.metric import Metric, MetricTable
+from .rules import METRICS
 
 ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
 """Scores that are 0 or 1 by rule: what matters of them is the failing cases, not the mean."""
 
+TITLES = {
+    "summary_accuracy": "Summary accuracy (entity precision)",
+    "summary_risk_coverage": "Risk coverage",
+    "summary_non_definitive": "Non-definitive rate",
+    "summary_needs_followup": "Follow-up rate",
+    "entity_recall": "Entity recall",
+}
+"""The scores as readers call them."""
 
-@dataclass(frozen=True)
-class Measure:
-    """A score of a case in words; `term` is shorter, for the titles of what is derived.
+TERMS = {
+    "summary_accuracy": "Summary accuracy",
+    "summary_risk_coverage": "Risk coverage",
+    "summary_non_definitive": "Non-definitive",
+    "summary_needs_followup": "Follow-up",
+    "entity_recall": "Entity recall",
+}
+"""Shorter names: in titles of what is derived, and on chips."""
 
-    `better` is the direction of the metrics made of it: "none" for one that is described, never judged (D36).
-    """
+WHAT = {
+    "summary_accuracy": "Figures and conditions of the summary that the contexts support",
+    "summary_risk_coverage": "Expected risk items that the summary names",
+    "summary_non_definitive": "Summaries without a definitive promise",
+    "summary_needs_followup": "Summaries that name a follow-up where one is due, and only there",
+    "entity_recall": "Figures and conditions of the contexts that the summary keeps",
+}
+"""What is scored."""
 
-    title: str
-    term: str
-    what: str
-    source: str
-    better: Better = "higher"
-
-    def titled(self, template: str, **values: str) -> str:
-        """The title of a metric that is derived; {metric} stands for the term."""
-        return stored_text(template, metric=Message(self.term), **values)
-
-    def described(self, template: str, **values: str) -> str:
-        """The description of a metric; {what} stands for what is scored."""
-        return stored_text(template, what=Message(self.what), **values)
-
-
-MEASURES = {
-    "summary_accuracy": Measure(
-        title="Summary accuracy (entity precision)",
-        term="Summary accuracy",
-        what="Figures and conditions of the summary that the contexts support",
-        source="seed 5.1, D14, D16",
-    ),
-    "summary_risk_coverage": Measure(
-        title="Risk coverage",
-        term="Risk coverage",
-        what="Expected risk items that the summary names",
-        source="seed 5.2, D14",
-    ),
-    "summary_non_definitive": Measure(
-        title="Non-definitive rate",
-        term="Non-definitive",
-        what="Summaries without a definitive promise",
-        source="seed 5.3",
-    ),
-    "summary_needs_followup": Measure(
-        title="Follow-up rate",
-        term="Follow-up",
-        what="Summaries that name a follow-up where one is due, and only there",
-        source="seed 5.4",
-    ),
-    "entity_recall": Measure(
-        title="Entity recall",
-        term="Entity recall",
-        what="Figures and conditions of the contexts that the summary keeps",
-        source="D36",
-        better="none",
-    ),
+SOURCES = {
+    "summary_accuracy": "seed 5.1, D14, D16",
+    "summary_risk_coverage": "seed 5.2, D14",
+    "summary_non_definitive": "seed 5.3",
+    "summary_needs_followup": "seed 5.4",
+    "entity_recall": "D36",
 }
 
 POOLED = (
@@ -81,7 +61,6 @@ POOLED = (
         numerator="any_unsupported",
         denominator="any_unsupported_measured",
         better="lower",
-        bounds=(0.0, 1.0),
         proportion=True,
         title="Summaries with an unsupported figure",
         description=(
@@ -100,7 +79,7 @@ POOLED = (
         bounds=(0.0, 1.0),
         title="Summary accuracy, micro",
         description="Entities that the contexts support, of all entities of all summaries.",
-        source="seed 5.1, D14, D16",
+        source=SOURCES["summary_accuracy"],
     ),
     Metric(
         name="summary_risk_coverage_micro",
@@ -111,7 +90,7 @@ POOLED = (
         bounds=(0.0, 1.0),
         title="Risk coverage, micro",
         description="Expected tags that the summaries cover, of all expected tags.",
-        source="seed 5.2, D14",
+        source=SOURCES["summary_risk_coverage"],
     ),
     Metric(
         name="entity_recall_micro",
@@ -124,10 +103,65 @@ POOLED = (
         description=(
             "Entities of the contexts that the summaries keep, of all entities of all contexts."
         ),
-        source="D36",
+        source=SOURCES["entity_recall"],
     ),
 )
 """Ratios over what stands in all cases together."""
+
+FORMS: Mapping[str, dict[str, Any]] = {
+    "{name}": {
+        "group": "score",
+        "numerator": "{name}",
+        "denominator": "cases",
+        "bounds": (0.0, 1.0),
+        "description": "{what}: mean over all cases.",
+    },
+    "{name}_measured": {
+        "group": "measured",
+        "numerator": "{name}_if_measured",
+        "denominator": "{name}_measured",
+        "bounds": (0.0, 1.0),
+        "title": "{metric}, measured cases",
+        "description": "{what}: mean over the cases in which it could be measured.",
+    },
+    "{name}_pass_rate": {
+        "group": "pass",
+        "numerator": "{name}_passed",
+        "denominator": "cases",
+        "proportion": True,
+        "title": "{metric} pass rate (≥ {threshold})",
+        "description": "{what}: share of all cases at or above {threshold}.",
+        "source": "seed 6",
+    },
+    "{name}_pass_rate_measured": {
+        "group": "pass",
+        "numerator": "{name}_measured_passed",
+        "denominator": "{name}_measured",
+        "proportion": True,
+        "title": "{metric} pass rate (≥ {threshold}), measured cases",
+        "description": "{what}: share of the measured cases at or above {threshold}.",
+        "source": "seed 6, D14",
+    },
+    "{name}_not_measured_n": {
+        "group": "count",
+        "numerator": "{name}_not_measured",
+        "denominator": "",
+        "better": "none",
+        "title": "{metric}: cases not measured",
+        "description": "{what}: number of cases in which it could not be measured.",
+        "source": "D14",
+    },
+    "{name}_corrected": {
+        "group": "corrected",
+        "numerator": "{name}_corrected",
+        "denominator": "{name}_measured",
+        "title": "{metric}, corrected by labels",
+        "description": "{what}: the mean that people would give all cases that could be measured, from their labels "
+        "of some and the scores of all; n counts the labelled cases.",
+        "source": "PPI++, arXiv 2311.01453",
+    },
+}
+"""The metrics that are made of each score, in the order of reports: name -> fields of it."""
 
 
 @lru_cache(maxsize=8)
@@ -142,118 +176,40 @@ def metric_table(
     judge's score may lie between 0 and 1, so that a mean of 0/1 scores is no proportion any more.
     """
     limits = {name: f"{threshold:g}" for name, threshold in thresholds}
-    table = _means(judged)
-    table += _pass_rates(limits)
-    for name, measure in MEASURES.items():
-        table.append(_not_measured(name, measure))
-    for name, measure in MEASURES.items():
-        if name in labelled:
-            table.append(_corrected(name, measure))
+    table = []
+    for form, fields in FORMS.items():
+        for name in METRICS:
+            if fields["group"] == "pass" and name not in limits:
+                continue
+            if fields["group"] == "corrected" and name not in labelled:
+                continue
+            metric = _metric(form, fields, name, limits.get(name, ""))
+            if name in ZERO_ONE and not judged and metric.bounds:
+                metric = replace(metric, proportion=True)
+            table.append(metric)
     return (*table, *POOLED)
 
 
-def _means(judged: bool) -> list[Metric]:
-    """The mean of each score over all cases, then over those in which it was measured."""
-    over_all = []
-    over_measured = []
-    for name, measure in MEASURES.items():
-        is_proportion = name in ZERO_ONE and not judged
-        mean = Metric(
-            name=name,
-            group="score",
-            numerator=name,
-            denominator="cases",
-            better=measure.better,
-            bounds=(0.0, 1.0),
-            proportion=is_proportion,
-            title=measure.title,
-            description=measure.described("{what}: mean over all cases."),
-            source=measure.source,
-        )
-        mean_of_measured = Metric(
-            name=f"{name}_measured",
-            group="measured",
-            numerator=f"{name}_if_measured",
-            denominator=f"{name}_measured",
-            better=measure.better,
-            bounds=(0.0, 1.0),
-            proportion=is_proportion,
-            title=measure.titled("{metric}, measured cases"),
-            description=measure.described(
-                "{what}: mean over the cases in which it could be measured."
-            ),
-            source=measure.source,
-        )
-        over_all.append(mean)
-        over_measured.append(mean_of_measured)
-    return over_all + over_measured
-
-
-def _pass_rates(limits: Mapping[str, str]) -> list[Metric]:
-    """The share at or above the threshold, of all cases, then of the measured ones."""
-    of_all = []
-    of_measured = []
-    for name, measure in MEASURES.items():
-        if name not in limits:
-            continue
-        limit = limits[name]
-        rate = Metric(
-            name=f"{name}_pass_rate",
-            group="pass",
-            numerator=f"{name}_passed",
-            denominator="cases",
-            better=measure.better,
-            proportion=True,
-            title=measure.titled("{metric} pass rate (≥ {threshold})", threshold=limit),
-            description=measure.described(
-                "{what}: share of all cases at or above {threshold}.", threshold=limit
-            ),
-            source="seed 6",
-        )
-        rate_of_measured = Metric(
-            name=f"{name}_pass_rate_measured",
-            group="pass",
-            numerator=f"{name}_measured_passed",
-            denominator=f"{name}_measured",
-            better=measure.better,
-            proportion=True,
-            title=measure.titled(
-                "{metric} pass rate (≥ {threshold}), measured cases", threshold=limit
-            ),
-            description=measure.described(
-                "{what}: share of the measured cases at or above {threshold}.", threshold=limit
-            ),
-            source="seed 6, D14",
-        )
-        of_all.append(rate)
-        of_measured.append(rate_of_measured)
-    return of_all + of_measured
-
-
-def _not_measured(name: str, measure: Measure) -> Metric:
-    return Metric(
-        name=f"{name}_not_measured_n",
-        group="count",
-        numerator=f"{name}_not_measured",
-        denominator="",
-        better="none",
-        title=measure.titled("{metric}: cases not measured"),
-        description=measure.described("{what}: number of cases in which it could not be measured."),
-        source="D14",
-    )
-
-
-def _corrected(name: str, measure: Measure) -> Metric:
-    return Metric(
-        name=f"{name}_corrected",
-        group="corrected",
-        numerator=f"{name}_corrected",
-        denominator=f"{name}_measured",
-        better=measure.better,
-        title=measure.titled("{metric}, corrected by labels"),
-        description=measure.described(
-            "{what}: the mean that people would give all cases that could be measured, from their labels "
-            "of some and the scores of all; n counts the labelled cases."
-        ),
-        source="PPI++, arXiv 2311.01453",
-    )
+def _metric(
+    form: str,
+    fields: dict[str, Any],
+    name: str,
+    threshold: str,
+) -> Metric:
+    """A metric of a score: the recall is described, never judged (D36)."""
+    values = {"metric": Message(TERMS[name]), "what": Message(WHAT[name]), "threshold": threshold}
+    title = TITLES[name]
+    if "title" in fields:
+        title = stored_text(fields["title"], **values)
+    defaults = {
+        "better": "none" if name == "entity_recall" else "higher",
+        "source": SOURCES[name],
+    }
+    made = {
+        "name": form.format(name=name),
+        "numerator": fields["numerator"].format(name=name),
+        "denominator": fields["denominator"].format(name=name),
+        "title": title,
+        "description": stored_text(fields["description"], **values),
+    }
+    return Metric(**{**defaults, **fields, **made})

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from ...core.errors import InputError, Problem, UsageError
 from ...core.language import Message
+from ...core.manifest import policy_hash
 from ...core.suite import SuiteOptions
 from ...llm.address import is_plain_url
 from .rules import DEFAULT_RULES, Rules, load_rules
@@ -38,7 +39,6 @@ class SummaryOptions(SuiteOptions):
         "judge_mode",
         "judge_confidence",
         "judge_max_calls",
-        "judge_audit",
         "judge_cache",
     )
     single_run: ClassVar = ("labels",)
@@ -82,14 +82,6 @@ class SummaryOptions(SuiteOptions):
         None,
         description="Questions sent to the judge at the most, for each file; by default no limit.",
         ge=0,
-    )
-    judge_audit: float = Field(
-        0.05,
-        description="Share of the cases of which the rules are sure, from 0 to 1, that the judge "
-        "is asked about all the same: it decides nothing there, it shows how often the rules are "
-        "wrong.",
-        ge=0,
-        le=1,
     )
     judge_cache: str | None = Field(
         None,
@@ -137,16 +129,17 @@ class SummaryOptions(SuiteOptions):
             policy["labelled"] = list(self.labelled)
         if self.judge == "off":
             return policy
-        from .judge_questions import prompt_versions, prompts_hash
+        from .judge_questions import prompts
 
         policy["judge_model"] = self.judge_model
         policy["judge_base_url"] = self.judge_base_url
         policy["judge_mode"] = self.judge_mode
         policy["judge_confidence"] = self.judge_confidence
         policy["judge_max_calls"] = self.judge_max_calls
-        policy["judge_audit"] = self.judge_audit
-        policy["judge_prompts"] = prompts_hash()
-        policy["judge_prompt_versions"] = prompt_versions()
+        policy["judge_prompts"] = policy_hash(prompts())
+        policy["judge_prompt_versions"] = {
+            name: version for name, (version, _) in prompts().items()
+        }
         return policy
 
     def signature(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What people said of some cases, and what the judge said of those of which the rules were sure.
+"""What people said of some cases.
 
 The same estimates as `evaltools calibrate` makes of summary_scores.csv and the file of labels.
 """
@@ -6,11 +6,9 @@ The same estimates as `evaltools calibrate` makes of summary_scores.csv and the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from ...core.errors import Problems
@@ -18,15 +16,12 @@ from ...core.language import Message
 from ...core.resampling import Resampling
 from ...stats.calibration import (
     LEAST,
-    PASS,
     Calibration,
     calibrate,
     corrected_mean,
     labelled_cases,
 )
 from ...stats.labels import only_measured, read_labels
-from ...stats.score_intervals import wilson
-from .judge_zones import AUDIT
 from .options import SummaryOptions, rules_in_force
 from .rules import METRICS
 from .units import by_metric
@@ -35,12 +30,6 @@ if TYPE_CHECKING:
     from ...report.run import Run
 
 METHOD = "ppi++"
-
-BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 1.0)
-"""Of the confidence that the judge states; the last one is whole."""
-
-RELIABILITY_COLUMNS = ["confidence", "n", "against", "agree", "ci_low", "ci_high"]
-AUDIT_COLUMNS = ["title", "sure", "asked", "wrong", "share", "ci_low", "ci_high"]
 
 
 def labelled(path: Path) -> tuple[str, ...]:
@@ -138,56 +127,3 @@ def corrected(run: Run) -> pd.DataFrame:
     titles = run.frame.set_index("name")["title"]
     frame = frame.assign(title=frame["metric"].map(titles))
     return frame.rename(columns={"judge_mean": "score"})
-
-
-def audit(run: Run) -> pd.DataFrame:
-    """How often the judge contradicts rules that were sure: a row a metric with AUDIT_COLUMNS.
-
-    wrong: cases on the other side of the threshold. Wilson's interval, for the cases of which the
-    rules are sure.
-    """
-    thresholds = rules_in_force(run.options).thresholds
-    titles = run.frame.set_index("name")["title"]
-    rows = []
-    for metric in METRICS:
-        trigger = run.data[f"{metric}_trigger"]
-        judge = run.data[f"{metric}_llm"]
-        asked = (trigger == AUDIT) & judge.notna()
-        n = int(asked.sum())
-        if n == 0:
-            continue
-        limit = thresholds.get(metric, PASS) - 1e-12
-        contradicted = (judge >= limit) != (run.data[f"{metric}_rule"] >= limit)
-        wrong = int(contradicted[asked].sum())
-        sure = int((trigger.isna() | (trigger == AUDIT)).sum())
-        low, high = wilson(wrong, n, run.resampling.confidence)
-        rows.append((titles[metric], sure, n, wrong, wrong / n, low, high))
-    return pd.DataFrame(rows, columns=AUDIT_COLUMNS)
-
-
-def reliability(run: Run) -> pd.DataFrame:
-    """How often the judge is right by the confidence that it states: RELIABILITY_COLUMNS.
-
-    Against labels, where cases that it was asked about have any, else against the rules; right is
-    the same side of PASS. Wilson's interval.
-    """
-    replies = by_metric(
-        run.data,
-        judge="_llm",
-        confidence="_confidence",
-        rules="_rule",
-        labels="_label",
-    )
-    replies = replies.dropna(subset="judge")
-    against = "labels" if replies["labels"].notna().any() else "rules"
-    clear = replies[against].notna() & (replies[against] != PASS)
-    replies = replies[clear]
-    names = [f"{low:g}–{high:g}" for low, high in pairwise(BINS)]
-    edges = [*BINS[:-1], np.inf]
-    confidence = pd.cut(replies["confidence"], edges, right=False, labels=names)
-    agree = (replies["judge"] >= PASS) == (replies[against] >= PASS)
-    rows = []
-    for name, group in agree.groupby(confidence, observed=True):
-        low, high = wilson(group.sum(), len(group), run.resampling.confidence)
-        rows.append((name, len(group), against, group.mean(), low, high))
-    return pd.DataFrame(rows, columns=RELIABILITY_COLUMNS)

@@ -15,7 +15,7 @@ from evaltools.report.samples import SIGNS
 from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.cards import LEGEND, sample_view
 from evaltools.suites.summary.cards import cards as cards_of
-from evaltools.suites.summary.judge_zones import to_ask, trigger
+from evaltools.suites.summary.judge import to_ask
 from evaltools.suites.summary.passages import around, item
 from evaltools.suites.summary.reasons import whys
 
@@ -104,11 +104,10 @@ def test_unread_figures_go_to_the_judge(tmp_path: Path) -> None:
     ]
     asked = [
         i
-        for i in to_ask(run(tmp_path, cases, ["deductible"]).data, 0.0)
+        for i in to_ask(run(tmp_path, cases, ["deductible"]).data)
         if i.metric == "summary_accuracy"
     ]
     assert [(i.case_id, i.trigger) for i in asked] == [("unread", "a figure was not read")]
-    assert trigger("summary_non_definitive", 1.0, True, 5, (), False, unread=True) is None
 
 
 @pytest.mark.parametrize(

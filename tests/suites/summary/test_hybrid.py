@@ -12,12 +12,14 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.core.errors import Problems, UsageError
+from evaltools.llm.accounting import Call
+from evaltools.llm.client import Answer
 from evaltools.suites.summary import judge
-from evaltools.suites.summary.judge import Decision
-from evaltools.suites.summary.judge_questions import QUESTIONS, REASON, Reply, RiskReply, request
-from evaltools.suites.summary.judge_zones import AUDIT, JudgeInput, audited, to_ask
+from evaltools.suites.summary.judge import Decision, to_ask
+from evaltools.suites.summary.judge_questions import REASON, JudgeInput, Reply, RiskReply, request
 from evaltools.suites.summary.options import SummaryOptions
 from evaltools.suites.summary.reasons import in_short, whys
+from evaltools.suites.summary.states import JUDGED
 
 
 @pytest.fixture
@@ -28,21 +30,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[JudgeInput]:
     def judge_cases(
         inputs: Sequence[JudgeInput],
         options: SummaryOptions,
-        progress: Any = None,
-        problems: Problems | None = None,
+        problems: Problems,
+        quiet: bool,
     ) -> list[Decision]:
         seen.extend(inputs)
         out = []
         for i in inputs:
             lost = i.case_id == "promise-en"
-            llm = None if lost else 1.0
-            out.append(
-                Decision(
-                    case_id=i.case_id, metric=i.metric, rule_score=i.rule_score, llm_score=llm,
-                    confidence=None if lost else 0.9, final_score=i.rule_score if lost else 1.0, trigger=i.trigger,
-                    decided_by="rule" if lost else "llm", error="no reply" if lost else None, reason="because",
-                )
-            )  # fmt: skip
+            decision = Decision(i, i.rule_score, error="no reply", reason="because")
+            if not lost:
+                decision = Decision(i, 1.0, "llm", llm_score=1.0, confidence=0.9, reason="because")
+            out.append(decision)
         return out
 
     monkeypatch.setattr(judge, "judge_cases", judge_cases)
@@ -94,59 +92,6 @@ def test_a_judge_without_a_model_is_a_usage_error() -> None:
         evaluate("summary", "example:summary/cases.jsonl", judge="hybrid")
 
 
-def test_the_audit_draws_its_share_by_case_and_metric() -> None:
-    drawn = [audited(f"case-{i}", "summary_accuracy", 0.05) for i in range(20_000)]
-    assert 900 < sum(drawn) < 1_100  # 1,000 expected, standard deviation 31
-    other = [audited(f"case-{i}", "summary_needs_followup", 0.05) for i in range(20_000)]
-    assert sum(a and b for a, b in zip(drawn, other)) < 100  # 50 expected
-    assert not any(audited(f"case-{i}", "summary_accuracy", 0.0) for i in range(1_000))
-    assert all(audited(f"case-{i}", "summary_accuracy", 1.0) for i in range(1_000))
-
-
-def test_the_audit_comes_after_the_uncertain_and_promises_first() -> None:
-    units = evaluate("summary", "example:summary/cases.jsonl").data
-    unsure, whole = to_ask(units, 0.0), to_ask(units, 1.0)
-    assert AUDIT not in {i.trigger for i in unsure}
-    assert whole[: len(unsure)] == unsure
-    sure = whole[len(unsure) :]
-    assert {i.trigger for i in sure} == {AUDIT}
-    promises = [i.metric == "summary_non_definitive" for i in sure]
-    assert promises == sorted(promises, reverse=True) and any(promises) and not all(promises)
-    assert all(i.rule_score == 1.0 for i in sure if i.metric == "summary_non_definitive")
-    assert len({(i.case_id, i.metric) for i in whole}) == len(whole)
-
-
-def test_an_audited_case_keeps_its_score_and_shows_what_the_judge_said(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def against(
-        inputs: Sequence[JudgeInput],
-        options: SummaryOptions,
-        progress: Any = None,
-        problems: Any = None,
-    ) -> list[Decision]:
-        reply = Reply(reason="no", score=0.0, confidence=1.0)
-        return [
-            judge._decide(i, judge.Answer(reply, judge.Call(request="")), options) for i in inputs
-        ]
-
-    monkeypatch.setattr(judge, "judge_cases", against)
-    path, how = "example:summary/cases.jsonl", {"judge": "hybrid", "judge_model": "m"}
-    rule = evaluate("summary", path).units
-    units = evaluate("summary", path, **how, judge_audit=1.0).units
-    unasked = evaluate("summary", path, **how, judge_audit=0.0).units
-    for metric in QUESTIONS:
-        sure = units[f"{metric}_trigger"] == AUDIT
-        assert sure.any() and (units[metric][sure] == rule[metric][sure]).all()
-        assert (units[f"{metric}_measured"][sure] == rule[f"{metric}_measured"][sure]).all()
-        assert (units[f"{metric}_decided_by"][sure] == "rule").all() and units[f"{metric}_llm"][
-            sure
-        ].notna().all()
-        assert (units[metric] == unasked[metric]).all() and unasked[f"{metric}_llm"][
-            sure
-        ].isna().all()
-
-
 def test_reasons_are_cut() -> None:
     assert len(Reply(reason="x" * 60_000, score=1.0, confidence=1.0).reason) == REASON == 2_000
     assert RiskReply(reason="short", tags=(), score=1.0, confidence=1.0).reason == "short"
@@ -171,7 +116,7 @@ def test_the_judge_is_asked_clause_by_clause_about_what_the_rules_cannot_settle(
     tmp_path: Path,
 ) -> None:
     units = evaluate("summary", contested_case(tmp_path), n_resamples=100).data
-    asked = {item.metric: item for item in to_ask(units, 0.0)}
+    asked = {item.metric: item for item in to_ask(units)}
     accuracy, coverage = asked["summary_accuracy"], asked["summary_risk_coverage"]
     assert accuracy.points == (
         {"summary": "예방접종도 보상됨", "source": "예방접종은 보상하지 않습니다"},
@@ -189,17 +134,17 @@ def test_a_clause_that_a_confident_judge_denies_fails_the_case(
     def replies(
         inputs: Sequence[JudgeInput],
         options: SummaryOptions,
-        progress: Any = None,
-        problems: Any = None,
+        problems: Problems,
+        quiet: bool,
     ) -> list[Decision]:
         point = {"number": 1, "holds": holds}
         stray = {"number": 7, "holds": False}  # nobody asked
         reply = Reply(reason="왜", points=(point, stray), score=0.95, confidence=0.9)
-        call = judge.Call(request="", model="judge-2026")
-        return [judge._decide(item, judge.Answer(reply, call), options) for item in inputs]
+        call = Call(request="", model="judge-2026")
+        return [judge._decide(item, Answer(reply, call), options) for item in inputs]
 
     monkeypatch.setattr(judge, "judge_cases", replies)
-    how = {"judge": "hybrid", "judge_model": "m", "judge_audit": 0.0}
+    how = {"judge": "hybrid", "judge_model": "m"}
     run = evaluate("summary", contested_case(tmp_path), n_resamples=100, out=tmp_path, **how)
     assert run.units["summary_accuracy_state"].tolist() == [state]
     (why,) = whys(run.units, "summary_accuracy")
@@ -212,7 +157,7 @@ def test_a_clause_that_a_confident_judge_denies_fails_the_case(
 
 def test_what_a_judged_case_says_in_short_is_the_judges_reason() -> None:
     columns: dict[str, Any] = {"state": "fail"}
-    for metric in QUESTIONS:
+    for metric in JUDGED:
         ends = {"state": "ok", "measured": True, "evidence": {}, "decided_by": "rule", "rule": 1.0}
         columns |= {f"{metric}_{end}": value for end, value in ends.items()}
         columns[f"{metric}_llm"] = None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -19,9 +20,17 @@ from evaltools.llm.cache import load_reply, request_hash, store_reply
 from evaltools.llm.client import read_key
 from evaltools.llm.replies import parse
 from evaltools.llm.requests import strict_schema
-from evaltools.suites.summary import judge, judge_questions, judge_zones
+from evaltools.suites.summary import judge, judge_questions
 from evaltools.suites.summary.judge import KEY_VARIABLES
-from evaltools.suites.summary.judge_questions import QUESTIONS, Reply, RiskReply, RiskTag
+from evaltools.suites.summary.judge_questions import (
+    JudgeInput,
+    Reply,
+    RiskReply,
+    RiskTag,
+    prompts,
+    reply_model,
+)
+from evaltools.suites.summary.states import JUDGED
 from evaltools.suites.summary.suite import SUITE
 
 UNIT = st.floats(0, 1)
@@ -56,8 +65,14 @@ def test_trigger_zones(
     ambiguous: bool,
     fires: bool,
 ) -> None:
-    reason = judge_zones.trigger(metric, rule, measured, n, tags, ambiguous)
-    assert bool(reason) is fires
+    case = {
+        metric: rule,
+        f"{metric}_measured": measured,
+        "n_entities": n,
+        "tags": json.dumps(tags),
+        "ambiguous_followup": ambiguous,
+    }
+    assert bool(judge.trigger(metric, case, {})) is fires
 
 
 def test_combine_by_hand() -> None:
@@ -84,19 +99,21 @@ def test_every_metric_has_a_versioned_prompt_and_the_hash_follows_the_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shipped = judge_questions.asset_dir("templates") / "summary" / "judge"
-    (tmp_path / "summary" / "judge").mkdir(parents=True)
-    for name in ("common", *QUESTIONS):
-        text = (shipped / f"{name}.md").read_text(encoding="utf-8")
-        (tmp_path / "summary" / "judge" / f"{name}.md").write_text(text, encoding="utf-8")
-    before = judge_questions.prompts_hash()
-    monkeypatch.setattr(judge_questions, "asset_dir", lambda name: tmp_path)
-    assert judge_questions.prompts_hash() == before
-    with (tmp_path / "summary" / "judge" / "common.md").open("a", encoding="utf-8") as f:
+    copies = Path(shutil.copytree(shipped, tmp_path / "summary" / "judge"))
+    with (copies / "common.md").open("a", encoding="utf-8") as f:
         f.write("- 한 줄 더\n")
-    assert judge_questions.prompts_hash() != before
-    (tmp_path / "summary" / "judge" / "common.md").write_text("질문", encoding="utf-8")
-    with pytest.raises(UsageError, match="version"):
-        judge_questions.prompts_hash()
+
+    def policy() -> dict[str, Any]:
+        prompts.cache_clear()
+        return make_options(SUITE, {"judge": "hybrid", "judge_model": "m"}).policy()
+
+    before = policy()
+    monkeypatch.setattr(judge_questions, "asset_dir", lambda name: tmp_path)
+    after = policy()
+    prompts.cache_clear()
+    assert set(before["judge_prompt_versions"]) == {"common", *JUDGED}
+    assert before["judge_prompt_versions"] == after["judge_prompt_versions"]
+    assert before["judge_prompts"] != after["judge_prompts"]
 
 
 def test_the_prompt_names_every_risk_tag_that_a_reply_may_hold() -> None:
@@ -107,13 +124,13 @@ def test_the_prompt_names_every_risk_tag_that_a_reply_may_hold() -> None:
         assert f"- {tag}: " in text
 
 
-@pytest.mark.parametrize("metric", QUESTIONS)
+@pytest.mark.parametrize("metric", JUDGED)
 def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
     text = (
         judge_questions.asset_dir("templates") / "summary" / "judge" / f"{metric}.md"
     ).read_text(encoding="utf-8")
     example = text.split("출력 예: ")[1].strip()
-    reply = QUESTIONS[metric].reply
+    reply = reply_model(metric)
     assert isinstance(parse(example, reply), reply)
     schema = strict_schema(reply)
     assert list(json.loads(example)) == list(schema["properties"]) == schema["required"]
@@ -226,7 +243,7 @@ def test_risk_items_must_be_known_and_fit_the_score(fields: dict[str, object], g
 def test_any_reply_survives_the_cache_and_any_summary_stays_one_json_string(
     summary: str, context: str, score: float, confidence: float, reason: str
 ) -> None:
-    item = judge_zones.JudgeInput("c", "summary_accuracy", summary, (context,), (), 0.5, "t")
+    item = JudgeInput("c", "summary_accuracy", summary, (context,), (), 0.5, "t")
     user = judge_questions.request(item, "system", "m")["messages"][1]["content"]
     assert json.loads(user.partition("\n")[2]) == {"summary": summary, "contexts": [context]}
     reply = Reply(score=score, confidence=confidence, reason=reason)
@@ -246,7 +263,7 @@ def test_cache_key_follows_model_prompt_and_texts_but_not_the_case_id() -> None:
         }
         return request_hash(
             None,
-            judge_questions.request(judge_zones.JudgeInput(**{**fields, **changes}), system, model),
+            judge_questions.request(JudgeInput(**{**fields, **changes}), system, model),
         )  # type: ignore[arg-type]
 
     assert key() == key(case_id="b", rule_score=0.3, tags=("limit",))

@@ -22,7 +22,7 @@ from evaltools.llm import client as llm_client
 from evaltools.llm.client import NOT_SENT
 from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import Decision, judge_cases
-from evaltools.suites.summary.judge_zones import JudgeInput
+from evaltools.suites.summary.judge_questions import JudgeInput
 from evaltools.suites.summary.options import SummaryOptions
 from tests.app.calling import QUICK, call
 from tests.model_server import Answer, ModelServer, Seen, judges, refuses, says
@@ -70,13 +70,10 @@ def one(
 def test_confident_judge_overrides() -> None:
     decision, (seen,) = one(lambda s: judges(1.0, 0.9, "맞다"))
     assert decision == Decision(
-        case_id="a",
-        metric="summary_accuracy",
-        rule_score=0.5,
+        item=case(),
         llm_score=1.0,
         confidence=0.9,
         final_score=1.0,
-        trigger="t",
         decided_by="llm",
         error=None,
         virtual_tags=(),
@@ -149,7 +146,7 @@ def test_500_then_an_answer() -> None:
 
 
 def rule_stands(decision: Decision, why: str) -> None:
-    assert (decision.final_score, decision.decided_by) == (decision.rule_score, "rule")
+    assert (decision.final_score, decision.decided_by) == (decision.item.rule_score, "rule")
     assert (decision.llm_score, decision.confidence, decision.reason) == (None, None, None)
     assert decision.error is not None
     assert why in decision.error
@@ -331,7 +328,6 @@ def test_each_side_of_a_comparison_has_the_budget(tmp_path: Path, budget: int, a
             "judge": "hybrid",
             "judge_model": "m",
             "judge_base_url": server.url,
-            "judge_audit": 0.0,
         }
         et.compare(*map(str, files), suite="summary", judge_max_calls=budget, **judged)
     assert len(server.seen) == asked
@@ -358,15 +354,13 @@ def varied(seen: Seen) -> Answer:
 
 def test_order_and_scores_do_not_depend_on_concurrency(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = many(40)
-    finished: list[int] = []
     runs = []
     with ModelServer(varied) as server:
         for concurrency in (1, 3, 16):
             monkeypatch.setattr(judge, "CONCURRENCY", concurrency)
-            runs.append(judge_cases(inputs, options(server.url), finished.append))
+            runs.append(judge_cases(inputs, options(server.url)))
     assert runs[0] == runs[1] == runs[2]
-    assert [d.case_id for d in runs[0]] == [i.case_id for i in inputs]
-    assert sum(finished) == 3 * 40
+    assert [d.item.case_id for d in runs[0]] == [i.case_id for i in inputs]
     assert {d.decided_by for d in runs[0]} == {"rule", "llm", "blend"}
 
 
@@ -405,15 +399,6 @@ def test_damaged_entries_are_asked_again_and_counted(tmp_path: Path) -> None:
     assert sum(d.cached for d in again) == 4
 
 
-def test_a_blank_summary_is_not_sent_and_an_unknown_metric_is_an_error() -> None:
-    decision, seen = one(lambda s: judges(), case(answer=" \n", rule=0.0))
-    assert not seen
-    rule_stands(decision, "empty")
-    assert judge_cases([], options()) == []
-    with pytest.raises(UsageError, match="entity_recall"):
-        judge_cases([case(metric="entity_recall")], options())
-
-
 CHILD = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -449,7 +434,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
         resumed = judge_cases(inputs, options(server.url, cache=tmp_path))
         asked_again = Counter(s.summary for s in server.seen[before:])
 
-    finished = {d.case_id for d in resumed if d.cached}
+    finished = {d.item.case_id for d in resumed if d.cached}
     assert len(finished) == len(stored)
     assert not {f"요약 {c}" for c in finished} & set(asked_again)
     assert set(asked_again.values()) == {1}

@@ -1,9 +1,8 @@
-"""Labels of people lead a report, and what the judge's audit and its stated confidence show."""
+"""Labels of people lead a report."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,7 @@ import evaltools as et
 from evaltools.core.errors import Problems
 from evaltools.stats.calibration import calibrate, labelled_cases
 from evaltools.stats.labels import read_labels, read_scores
-from evaltools.stats.score_intervals import wilson
 from evaltools.suites.summary import people
-from evaltools.suites.summary.judge_zones import AUDIT
 from tests.app.calling import QUICK, call, written
 
 M = "summary_non_definitive"
@@ -153,52 +150,3 @@ def test_the_same_numbers_from_files(files: Path, tmp_path: Path) -> None:
     assert not problems.kept and len(scores) == 5 * 150
     assert calibrate(scores, labels).frame["n_labelled"].tolist() == [50]
     assert labelled_cases(scores, labels, M)["threshold"].unique().tolist() == [0.8]
-
-
-# --- the judge
-
-
-def judged(files: Path, **columns: Any) -> et.Run:
-    found = et.evaluate("summary", files / "cases.jsonl")
-    return replace(found, data=found.data.assign(**columns))
-
-
-def test_the_audit_counts_contradictions_by_hand(files: Path) -> None:
-    assert people.audit(et.evaluate("summary", files / "cases.jsonl")).empty
-    asked = np.arange(150) < 20  # rule score 1 set for all: the judge contradicts it in 3 of 20
-    llm = np.where(asked, np.where(np.arange(150) < 3, 0.2, 1.0), np.nan)
-    trigger = np.where(asked, AUDIT, None).astype(object)
-    trigger[149] = "definitive phrase found"
-    found = people.audit(
-        judged(files, **{f"{M}_trigger": trigger, f"{M}_llm": llm, f"{M}_rule": 1.0})
-    )
-    row = found.iloc[0]
-    assert len(found) == 1 and (row["sure"], row["asked"], row["wrong"], row["share"]) == (
-        149,
-        20,
-        3,
-        0.15,
-    )
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx(wilson(3, 20, 0.95))
-
-
-def test_reliability_by_confidence_by_hand(files: Path) -> None:
-    assert people.reliability(et.evaluate("summary", files / "cases.jsonl")).empty
-    at = np.arange(150)
-    llm = np.where(at < 30, 1.0, np.nan)
-    confidence = np.select([at < 10, at < 30], [0.6, 1.0], np.nan)
-    right = np.where((at < 4) | ((at >= 10) & (at < 28)), 1.0, 0.0)
-    columns = {f"{M}_llm": llm, f"{M}_confidence": confidence, f"{M}_rule": right}
-    found = people.reliability(judged(files, **columns))
-    assert found[["confidence", "n", "against", "agree"]].values.tolist() == [
-        ["0.5–0.7", 10, "rules", 0.4],
-        ["0.9–1", 20, "rules", 0.9],
-    ]
-    held = people.reliability(
-        judged(files, **columns, **{f"{M}_label": np.where(at < 12, 1.0, np.nan)})
-    )
-    assert held[["n", "against", "agree"]].values.tolist() == [
-        [10, "labels", 1.0],
-        [2, "labels", 1.0],
-    ]
-    assert (held["ci_low"].iloc[1], held["ci_high"].iloc[1]) == pytest.approx(wilson(2, 2, 0.95))

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.core.check import Check, failed_checks
+from evaltools.core.check import Check
 from evaltools.suites.summary.artifacts import VERDICTS
 from evaltools.suites.summary.rules import METRICS
 from evaltools.suites.summary.verdicts import fails, verdict, verdicts
@@ -81,14 +81,9 @@ def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one(
     )
     check = found(run, "imputed-share")
     assert check is not None and check.level == "info" and (check.n, check.of) == (2, 20)
-    assert (
-        "“Summary accuracy (entity precision)” 1.000 over the 18 measured, 0.900 with 2 counted as 0.0"
-        in check.message
-    )
+    assert "“Summary accuracy (entity precision)” 2 (10%)" in check.message
     assert run.value("summary_accuracy") == 0.9 and run.value("summary_accuracy_measured") == 1.0
     assert found(scored(tmp_path / "b.jsonl", *[{}] * 19, bare), "imputed-share") is None
-    nothing = found(scored(tmp_path / "c.jsonl", bare, bare), "imputed-share")
-    assert nothing is not None and "none measured" in nothing.message
 
 
 @pytest.mark.parametrize(
@@ -120,11 +115,6 @@ def test_few_summaries_with_unread_figures_are_no_warning(tmp_path: Path) -> Non
     check = found(run, "unread-figures")
     assert check is not None and check.level == "info" and (check.n, check.of) == (1, 20)
     assert check.message.endswith("“3:1”, ...")
-    old = scored(tmp_path / "b.jsonl", {"answer": "7:4"})
-    object.__setattr__(
-        old, "data", old.data.drop(columns="unread_figures")
-    )  # as an earlier version wrote it
-    assert "unread-figures" not in [c.code for c in failed_checks(old.suite.checks(old))]
 
 
 def test_duplicate_answers_and_contexts(tmp_path: Path) -> None:
@@ -260,4 +250,4 @@ def test_the_reference_cases(reference: Path) -> None:
     unread = found(run, "unread-figures")
     assert unread is not None and (unread.n, unread.of, unread.level) == (1, 143, "info")
     imputed = found(run, "imputed-share")
-    assert imputed is not None and "measured, 0.936 with 115 counted as 1.0" in imputed.message
+    assert imputed is not None and "“Risk coverage” 115 (80%)" in imputed.message

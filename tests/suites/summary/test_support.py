@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.suites.summary.judge_zones import trigger
+from evaltools.suites.summary.judge import trigger
 from evaltools.suites.summary.phrases import compile_phrases
 from evaltools.suites.summary.scoring import score
 from evaltools.suites.summary.states import metric_state
@@ -149,16 +149,13 @@ def test_a_phrase_that_would_be_tried_in_too_many_ways_is_refused(phrase: str) -
 
 
 def test_the_judge_is_asked_where_a_source_may_say_otherwise() -> None:
-    known: dict[str, Any] = {
-        "rule_score": 1.0,
-        "measured": True,
-        "n_entities": 4,
-        "tags": [],
-        "ambiguous": False,
-    }
-    assert trigger("summary_accuracy", **known) is None
-    assert trigger("summary_accuracy", **known, contested=True) == "a source may say otherwise"
-    assert trigger("summary_non_definitive", **known, contested=True) is None
+    case = {"n_entities": 4, "tags": "[]", "ambiguous_followup": False}
+    for metric in ("summary_accuracy", "summary_non_definitive"):
+        case |= {metric: 1.0, f"{metric}_measured": True}
+    contested = {"contradicted": [{"text": "90일"}]}
+    assert trigger("summary_accuracy", case, {}) is None
+    assert trigger("summary_accuracy", case, contested) == "a source may say otherwise"
+    assert trigger("summary_non_definitive", case, contested) is None
 
 
 @pytest.mark.parametrize(
