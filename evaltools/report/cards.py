@@ -1,30 +1,32 @@
-"""What the gallery knows of one run or aggregate: read from the JSON and CSV files of its results folder."""
+"""One run or aggregate as the gallery shows it: read from the files of its results folder."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
-from pydantic import BaseModel, ValidationError
+from markupsafe import Markup
+from pydantic import ValidationError
 
-from .. import BUILT_IN
-from ..core.check import Check, worst_first
-from ..core.language import Message
+from ..core.check import worst_first
+from ..core.language import Message, listed, say
 from ..core.manifest import Manifest
-from ..core.names import RUN_NAME, condition_of
-from ..core.plugins import get_suite
+from ..core.metric import metric_title
+from ..core.names import RUN_NAME
 from ..core.records import describe
 from ..core.results import StoredMetric, StoredMetrics, spoilt_files
+from .estimate_tables import shown_estimate
 from .sentences import verdict_word
+from .strip import Scale, strip
+from .tables import VERDICTS
 from .text import anchor, visible
+from .trust import trust
 
 LINKS = (
     ("Report", "reports", "metric_report.html"),
@@ -42,30 +44,26 @@ LINKS = (
 )
 """Label, folder under `out`, file: a card links those that exist. What a suite writes is known by its name alone."""
 
-NAME = 200
-"""Characters of a name that are shown."""
-
-STRUCK = 4
-"""Metrics that a check blocks which stand, struck, on a card; the check's message speaks for the rest."""
-
-SEARCHED = 20_000
-"""Units of a run whose texts are searched."""
-
-Model = TypeVar("Model", bound=BaseModel)
-
 
 class NotComplete(Exception):
     """A folder under results/ that cannot be a card; its argument, a Message, says why."""
 
 
 @dataclass(frozen=True)
+class Chip:
+    """A word with a colour, and what it means."""
+
+    text: str
+    kind: str = "info"
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
 class Card:
-    """A run or aggregate as the gallery shows it: its manifest, its metrics.json, and what stands beside them.
+    """A run or aggregate: its manifest, its metrics.json, and what stands beside them.
 
     `spoilt`: the files that are not as the manifest says they were written. `links`: (label, relative URL) of files
-    that exist. `verdicts`: metric of the headline -> (verdict, baseline). `samples`: a hash of the units' names and of
-    the texts that these were given, "" if unknown. `texts`: those given, and those that systems wrote; a line a unit.
-    An aggregate has neither: its runs have.
+    that exist. `verdicts`: metric of the headline -> (verdict, baseline).
     """
 
     name: str
@@ -74,8 +72,6 @@ class Card:
     spoilt: Sequence[str]
     links: Sequence[tuple[str, str]]
     verdicts: Mapping[str, tuple[str, str]]
-    samples: str
-    texts: Sequence[tuple[str, ...]]
 
     @property
     def id(self) -> str:
@@ -85,13 +81,18 @@ class Card:
     @property
     def title(self) -> str:
         """What its row is called: a run by its name, an aggregate by its condition."""
-        return (shown(self.condition) if self.is_aggregate else "") or self.name
+        return (shown(self.manifest.condition) if self.is_aggregate else "") or self.name
 
     @property
     def is_aggregate(self) -> bool:
         return self.manifest.kind == "aggregate"
 
-    @cached_property
+    @property
+    def report(self) -> str:
+        """The address of its page; "" where there is none."""
+        return dict(self.links).get("Report", "")
+
+    @property
     def runs(self) -> list[str]:
         """The names of its runs."""
         return self.manifest.runs if self.is_aggregate else [self.name]
@@ -99,126 +100,138 @@ class Card:
     @property
     def seeds(self) -> list[str]:
         """The seeds that the names of its runs tell."""
-        seeds = []
-        for name in self.runs:
-            match = RUN_NAME.match(name)
-            if match:
-                seeds.append(match["seed"])
-        return seeds
-
-    @property
-    def condition(self) -> str:
-        """Its condition; that of its first run's name, where the manifest names none."""
-        if self.manifest.condition:
-            return self.manifest.condition
-        for name in self.runs:
-            if RUN_NAME.match(name):
-                condition, _, _ = condition_of(name)
-                return condition
-        return ""
-
-    @cached_property
-    def checks(self) -> list[Check] | None:
-        """The checks that failed, the worst first; None where nobody looked."""
-        checks = self.metrics.checks
-        if checks is None:
-            return None
-        return worst_first(checks)
-
-    @cached_property
-    def blocked(self) -> set[str]:
-        """The metrics that mean nothing here, as a check says."""
-        return self.metrics.blocked
+        matches = map(RUN_NAME.match, self.runs)
+        return [match["seed"] for match in matches if match]
 
     @cached_property
     def estimates(self) -> list[StoredMetric]:
-        """The estimates of the headline, then some of the metrics that a check blocks."""
+        """The estimates of the headline, those that a check blocks last."""
         by_name = {estimate.name: estimate for estimate in self.metrics.metrics}
-        headline = self.manifest.headline
-        names = dict.fromkeys([*headline, *by_name])  # each once, in this order
-        blocked = [name for name in names if name in self.blocked][:STRUCK]
-        usable = [name for name in headline if name not in self.blocked]
-        return [by_name[name] for name in [*usable, *blocked] if name in by_name]
+        known = [name for name in self.manifest.headline if name in by_name]
+        known.sort(key=self.metrics.blocked.__contains__)
+        return [by_name[name] for name in known]
 
     @cached_property
     def leading(self) -> StoredMetric | None:
         """The estimate that the verdict is about; None where nothing can be measured."""
-        usable = [estimate for estimate in self.estimates if estimate.name not in self.blocked]
-        for estimate in usable:
-            if estimate.name == self.manifest.leading:
-                return estimate
-        return usable[0] if usable else None
+        usable = [row for row in self.estimates if row.name not in self.metrics.blocked]
+        named = [row for row in usable if row.name == self.manifest.leading]
+        return next(iter(named + usable), None)
+
+    def row(self, estimate: StoredMetric, scales: Mapping[str, Scale]) -> dict[str, Any]:
+        """A metric as text, with its strip; what a check blocks is struck and has no interval."""
+        name = estimate.name
+        is_blocked = name in self.metrics.blocked
+        numbers = {**estimate.model_dump(), "metric": name}
+        texts = shown_estimate(numbers, self.manifest.bootstrap.resampling, is_blocked)
+        drawn = Markup("")
+        if not is_blocked:
+            text = f"{texts['value']} {texts['interval']}".rstrip()
+            drawn = strip(numbers, scales[name], text, n_units=estimate.n_units)
+        is_of_all = estimate.n_units in (None, self.manifest.bootstrap.n_units)
+        return {
+            **texts,
+            "title": title_of(name, estimate.title),
+            "n": "" if is_of_all else texts["n"],
+            "strip": drawn,
+            "is_blocked": is_blocked,
+            "verdict": self.verdict(name),
+        }
+
+    def verdict(self, metric: str) -> Chip | None:
+        """What the comparison with the baseline said of a metric; None where it said nothing."""
+        if metric not in self.verdicts:
+            return None
+        verdict, baseline = map(shown, self.verdicts[metric])
+        against = say("against {what}", what=baseline)
+        return Chip(say(verdict), VERDICTS.get(verdict, "info"), against)
 
     @property
-    def inputs(self) -> list[tuple[str, int, str]]:
-        """(role, number of files, eight digits that tell their contents), the run's own file first."""
-        hashes: dict[str, set[str]] = {}
-        for file in self.manifest.inputs:
-            hashes.setdefault(file.role, set()).add(file.sha256)
-        inputs = []
-        for role, of_role in hashes.items():
-            joined = " ".join(sorted(of_role))
-            digest = hashlib.sha256(joined.encode("utf-8", "replace"))
-            digits = digest.hexdigest()[:8]
-            inputs.append((role, len(of_role), digits))
-        return inputs
+    def decision(self) -> Chip | None:
+        """What was decided: the verdict on the leading metric, or what the suite judges; None of neither."""
+        compared = self.verdict(self.leading.name) if self.leading else None
+        if compared:
+            return compared
+        for judged in sorted(self.metrics.verdicts, key=lambda judged: judged.verdict != "fail"):
+            kind = VERDICTS.get(judged.verdict, "info")
+            return Chip(shown(say(judged.verdict)), kind, shown(say(judged.said)))
+        is_baseline = self.manifest.condition == self.manifest.baseline != ""
+        return Chip(say("baseline")) if is_baseline else None
+
+    @property
+    def checks(self) -> list[Any]:
+        """The checks that failed, the worst first."""
+        return worst_first(self.metrics.checks or ())
+
+    @property
+    def trust(self) -> Chip:
+        """Whether it can be believed, with the worst of its checks; problems of the input are a caution."""
+        doubts = [check for check in self.checks if check.level != "info"]
+        levels = [check.level for check in doubts]
+        reasons = [check_text(check) for check in doubts]
+        for problem in self.manifest.problems:
+            levels.append("warning")
+            reasons.append(f"{problem.count} x {shown(problem.code)}")
+        nobody_looked = self.metrics.checks is None and not levels
+        state = trust(
+            None if nobody_looked else levels,
+            incomplete=self.manifest.incomplete,
+            spoilt=bool(self.spoilt),
+        )
+        meaning = listed(map(shown, self.spoilt)) or "".join(reasons[:1])
+        return Chip(say(state.words), state.kind, meaning)
+
+
+def shown(text: str, limit: int = 200) -> str:
+    """Text from data, made visible and clipped."""
+    seen = visible(text[: limit + 1])
+    return seen if len(seen) <= limit else seen[:limit] + "…"
+
+
+def title_of(name: str, title: str) -> str:
+    """The title of a metric in the language in force."""
+    return shown(say(metric_title(name, title)))
+
+
+def check_text(check: Any) -> str:
+    """What a check says, as it stands in the gallery: visible, and not longer than can be read there."""
+    return shown(check.text(), 500)
 
 
 def read_card(out: Path, folder: Path) -> Card:
     """The card of one results folder. NotComplete where the folder's files are not whole."""
-    manifest = read_json(folder / "manifest.json", Manifest)
-    metrics = read_json(folder / "metrics.json", StoredMetrics)
-    given = _texts(folder, manifest, "given")
-    wrote = _texts(folder, manifest, "wrote")
+    file = "manifest.json"
+    try:
+        manifest = Manifest.model_validate_json(_content(folder / file))
+        file = "metrics.json"
+        metrics = StoredMetrics.model_validate_json(_content(folder / file))
+        file = "comparison.csv"
+        verdicts = _verdicts(folder / file, manifest, metrics)
+    except FileNotFoundError as e:
+        message = "no {file}: the run is being written, or was stopped"
+        raise NotComplete(Message(message, {"file": file})) from e
+    # of pydantic; of pandas for other columns, for a file that is no CSV or no UTF-8
+    except (OSError, ValueError) as e:
+        reason = str(e)
+        if isinstance(e, ValidationError):
+            _, *parts = describe(e)[0]
+            reason = ", ".join(str(part) for part in parts if str(part))
+        values = {"file": file, "reason": reason}
+        raise NotComplete(Message("{file} is not as expected: {reason}", values)) from e
     return Card(
         name=shown(folder.name),
         manifest=manifest,
         metrics=metrics,
         spoilt=spoilt_files(folder, manifest),
         links=links(out, folder.name, manifest.report or folder.name),
-        verdicts=_verdicts(folder / "comparison.csv", manifest, metrics),
-        samples=_samples(given),
-        texts=(_lines(given), _lines(wrote)),
+        verdicts=verdicts,
     )
 
 
-def _texts(
-    folder: Path,
-    manifest: Manifest,
-    part: str,
-) -> pd.DataFrame:
-    """The names of the units and the texts that systems were `given`, or `wrote`; empty where these are not known."""
-    known: Any = manifest
-    if manifest.suite in BUILT_IN:
-        known = get_suite(manifest.suite)
-    texts = getattr(known, part)
-    if part == "wrote" and not texts:
-        return pd.DataFrame()
-    columns = [manifest.bootstrap.unit, *texts]
-    try:
-        units = pd.read_parquet(folder / "units.parquet", columns=columns)
-    except (OSError, ValueError, KeyError, NotImplementedError):
-        return pd.DataFrame()  # not there, as of an aggregate, spoilt, or of other columns
-    return units.astype(str).fillna("").drop_duplicates()
-
-
-def _samples(units: pd.DataFrame) -> str:
-    """A hash of the names of units and the texts that these were given, whatever their order; "" of none."""
-    if units.empty:
-        return ""
-    hashes = pd.util.hash_pandas_object(units, index=False).to_numpy()
-    total = int(hashes.sum()) % 2**32
-    return f"{total:08x}"
-
-
-def _lines(units: pd.DataFrame) -> tuple[str, ...]:
-    """A line a unit, its name and texts, as they are searched; of the first SEARCHED units."""
-    lines = []
-    for row in units.head(SEARCHED).itertuples(index=False):
-        text = " ".join(row)
-        one_line = " ".join(text.split())
-        lines.append(one_line)
-    return tuple(lines)
+def _content(path: Path) -> bytes:
+    if not path.is_file():  # a pipe would be waited for
+        raise FileNotFoundError(path)
+    return path.read_bytes()
 
 
 def _verdicts(
@@ -227,67 +240,28 @@ def _verdicts(
     metrics: StoredMetrics,
 ) -> dict[str, tuple[str, str]]:
     """Metric -> (verdict, baseline): what the comparison, if there was one, said of the headline."""
-    if not path.exists():
+    if not path.is_file():
         return {}
     columns = ["metric", "verdict", "baseline", "candidate"]
-    with _whole(path):
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
-    verdicts = {}
-    of_candidate = frame[frame["candidate"] == manifest.condition]
-    for row in of_candidate.itertuples(index=False):
-        if row.metric in manifest.headline and row.metric not in metrics.blocked:
-            verdicts[row.metric] = verdict_word(row.verdict), row.baseline
-    return verdicts
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
+    named = [name for name in manifest.headline if name not in metrics.blocked]
+    of_card = (frame["candidate"] == manifest.condition) & frame["metric"].isin(named)
+    rows = frame[of_card].itertuples(index=False)
+    return {row.metric: (verdict_word(row.verdict), row.baseline) for row in rows}
 
 
 def links(
     out: Path,
     name: str,
     report: str,
-) -> tuple[tuple[str, str], ...]:
+) -> list[tuple[str, str]]:
     """(label, URL relative to `out`) of every file of LINKS that is there."""
     folders = {"results": name, "reports": report}
     entries = []
     for label, top, file in LINKS:
         folder = folders[top]
-        if "/" in folder or folder.startswith("."):
-            continue
         path = f"{top}/{folder}/{file}"
-        if (out / path).is_file():
+        is_inside = "/" not in folder and not folder.startswith(".")
+        if is_inside and (out / path).is_file():
             entries.append((label, quote(os.fsencode(path))))
-    return tuple(entries)
-
-
-def read_json(path: Path, model: type[Model]) -> Model:
-    """The file as `model`; NotComplete where there is none or it is something else."""
-    with _whole(path):
-        return model.model_validate_json(path.read_bytes())
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    """NotComplete for what goes wrong while a file is read."""
-    try:
-        if not path.is_file():  # a pipe would be waited for
-            raise FileNotFoundError
-        yield
-    except FileNotFoundError as e:
-        message = "no {file}: the run is being written, or was stopped"
-        raise NotComplete(Message(message, {"file": path.name})) from e
-    # of pydantic; of pandas for other columns, for a file that is no CSV or no UTF-8
-    except (OSError, ValueError) as e:
-        reason = str(e)
-        if isinstance(e, ValidationError):
-            first = describe(e)[0]
-            parts = [str(part) for part in first[1:]]
-            reason = ", ".join(part for part in parts if part)
-        values = {"file": path.name, "reason": reason}
-        raise NotComplete(Message("{file} is not as expected: {reason}", values)) from e
-
-
-def shown(text: str, limit: int = NAME) -> str:
-    """Text from data, made visible and clipped."""
-    seen = visible(text[: limit + 1])
-    if len(seen) > limit:
-        return seen[:limit] + "…"
-    return seen
+    return entries

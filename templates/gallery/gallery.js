@@ -2,7 +2,6 @@
 // All numbers stand in the page already; this script moves and copies nodes, and texts only become text nodes.
 (() => {
   "use strict";
-  const data = JSON.parse(document.getElementById("data").textContent);
   const spoken = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
   const say = (text, values = {}) => (spoken[text] ?? text).replace(/{(\w+)}/g, (place, name) => values[name] ?? place);
   const all = (selector, from = document) => Array.from(from.querySelectorAll(selector));
@@ -15,7 +14,6 @@
 
   const SHOWN_ROWS = 200;
   const COMPARED = 8;
-  const SAMPLES = 5;
   const collator = new Intl.Collator("en", { numeric: true });
   const form = document.querySelector(".g-filters");
   const tray = document.querySelector(".g-tray");
@@ -46,35 +44,17 @@
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   };
 
-  // --- search: names, metrics, checks and verdicts as they stand in the page, and the texts of samples
+  // --- search: names, metrics, checks and verdicts as they stand in the page
 
-  const samples = data.map((text) => text.split("\n"));
-  const lowered = data.map((text) => text.toLowerCase());
-  const textsOf = (row) => [...new Set(row.dataset.texts.split(" ").filter(Boolean))].map(Number);
   const pageText = new Map();
   const wordsOf = (row) => {
     if (!pageText.has(row)) pageText.set(row, `${row.textContent}\n${template(row).textContent}`.toLowerCase());
     return pageText.get(row);
   };
-  const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
-  const hasWord = (row, word) => wordsOf(row).includes(word) || textsOf(row).some((i) => lowered[i].includes(word));
   const matches = (row) => {
     const suite = row.closest(".g-suite").dataset.suite;
-    return (!state.suite || suite === state.suite) && words(state.q).every((word) => hasWord(row, word));
-  };
-  const samplesWith = (row, wanted) => {
-    const lines = textsOf(row).flatMap((i) => samples[i]);
-    const found = lines.filter((line) => { const low = line.toLowerCase(); return wanted.every((word) => low.includes(word)); });
-    return [...new Set(found.map((line) => line.split(" ")[0]))];
-  };
-  const sayFound = (row) => {
-    const wanted = words(state.q);
-    const place = row.querySelector(".g-found");
-    const isInPage = wanted.every((word) => wordsOf(row).includes(word));
-    const ids = wanted.length && !isInPage ? samplesWith(row, wanted) : [];
-    if (!ids.length) return place.replaceChildren();
-    const lead = ids.length === 1 ? say("1 sample with these words:") : say("{n} samples with these words:", { n: ids.length });
-    return place.replaceChildren(lead, " ", el("bdi", {}, ids.slice(0, SAMPLES).join(", ")), ids.length > SAMPLES ? ", …" : "");
+    const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
+    return (!state.suite || suite === state.suite) && words.every((word) => wordsOf(row).includes(word));
   };
 
   // --- rows: what is shown, in which order, unfolded or not
@@ -138,7 +118,7 @@
       else if (below.length) lines.push(...below.map((child) => [child, []]));
     });
     const limit = showAll.has(section) ? lines.length : SHOWN_ROWS;
-    own.forEach((row) => { row.hidden = true; setFold(row); sayFound(row); });
+    own.forEach((row) => { row.hidden = true; setFold(row); });
     all(".g-details", body).forEach((details) => details.remove());
     const shown = lines.slice(0, limit).flatMap(([row, below]) => [row, ...below]);
     drawColumns(section, shown);
@@ -168,25 +148,6 @@
   const letter = (i) => String.fromCharCode(65 + i);
   const nameOf = (row) => el("bdi", {}, row.querySelector(".g-who :is(a, bdi)").textContent);
 
-  // values of different data differ for that alone: said, with what differs and where
-  const groupsOf = (picked, key) => {
-    const groups = new Map();
-    picked.forEach((row, i) => { const value = key(row); if (value) groups.set(value, [...(groups.get(value) || []), letter(i)]); });
-    const shown = (value) => (value.includes("+") ? say("not the same in every run") : value);
-    return groups.size > 1 ? [...groups].map(([value, letters]) => `${letters.join(", ")}: ${shown(value)}`).join(" · ") : "";
-  };
-  const inputsOf = (row) => new Map(row.dataset.inputs.split(" ").filter(Boolean).map((entry) => entry.split(":")));
-  const unlike = (picked) => {
-    const roles = [...new Set(picked.flatMap((row) => [...inputsOf(row).keys()]))];
-    const differing = [[say("samples"), groupsOf(picked, (row) => row.dataset.samples)],
-      ...roles.map((role) => [decodeURIComponent(role), groupsOf(picked, (row) => inputsOf(row).get(role))])].filter(([, text]) => text);
-    if (!differing.length) return null;
-    const onlySamples = differing.every(([what]) => what === say("samples"));
-    return el("div", { class: "et-notice et-warning g-unlike" },
-      el("strong", {}, onlySamples ? say("These runs were not scored on the same samples.") : say("These runs were scored on different files.")),
-      ` ${say("A difference between them may come from the data.")}`,
-      el("ul", {}, differing.map(([what, text]) => el("li", {}, el("bdi", {}, say("{what} differ ({text})", { what, text }))))));
-  };
   const cellOf = (row, metric) => {
     const source = metricRow(row, metric);
     if (!source) return el("td", {}, "–");
@@ -198,7 +159,7 @@
     const title = section.querySelector("h2").firstChild.textContent;
     const lines = metricsOf(picked).map((metric) =>
       el("tr", { "data-metric": metric }, headOf(picked, metric).cloneNode(true), picked.map((row) => cellOf(row, metric))));
-    return [el("h3", {}, title), unlike(picked),
+    return [el("h3", {}, title),
       el("div", { class: "g-scroll", tabindex: "0", role: "region", "aria-label": say("Comparison table: {what}", { what: title }) },
         el("table", { class: "g-compare" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, say("Metric")), heads)), el("tbody", {}, lines)))];
   };
@@ -221,7 +182,7 @@
     if (picked.length > shown.length) place.append(el("p", { class: "et-notice et-warning" }, say("The first {n} of {total} selected results are shown.", { n: COMPARED, total: picked.length })));
     all(".g-suite").forEach((section) => {
       const own = shown.filter((row) => row.closest(".g-suite") === section);
-      if (own.length) place.append(...sideBySide(section, own).filter(Boolean));
+      if (own.length) place.append(...sideBySide(section, own));
     });
   };
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from evaltools.core.language import speaking
@@ -486,31 +485,6 @@ def test_search_finds_checks_and_metrics(open_page: Any, checked_file: Path) -> 
         assert sorted(names(page)) == expected, search
 
 
-def test_runs_of_other_data_are_not_compared_without_a_word(
-    open_page: Any, checked_file: Path
-) -> None:
-    page = open_page(checked_file, "#compare=run-clean&compare=run-noted&compare=run-old")
-    warning = page.locator(".g-unlike")
-    assert "These runs were scored on different files." in warning.inner_text()
-    assert warning.locator("li").inner_text().startswith("gold differ (A, C: ")
-    # every run has an output file of its own: no matter
-    assert "outputs" not in warning.inner_text()
-    page = open_page(checked_file, "#compare=run-clean&compare=run-old")
-    assert page.locator(".g-compare").count() == 1 and page.locator(".g-unlike").count() == 0
-
-
-def test_runs_of_other_samples_are_not_compared_without_a_word(
-    open_page: Any, tmp_path: Path
-) -> None:
-    for name, ids in {"a": ["s1", "s2"], "b": ["s1", "s2"], "c": ["s1", "s3"]}.items():
-        folder = result(tmp_path, name, rows(REVIEW, 0.8, 40), "text_id", 40, suite="own")
-        pd.DataFrame({"text_id": ids}).to_parquet(folder / "units.parquet")
-    page = open_page(build(tmp_path), "#compare=run-a&compare=run-b")
-    assert page.locator(".g-compare").count() == 1 and page.locator(".g-unlike").count() == 0
-    page.get_by_label("Compare c", exact=True).check()
-    assert "not scored on the same samples" in page.locator(".g-unlike").inner_text()
-
-
 def test_verdicts_have_their_words_and_colours(open_page: Any, tmp_path: Path) -> None:
     conflict_review(tmp_path)
     file = tmp_path / "results" / "with_memory_aggregated" / "comparison.csv"
@@ -539,43 +513,6 @@ def test_an_aggregate_goes_by_its_condition_and_is_found_by_its_name(
     assert page.evaluate("document.activeElement.id") == "run-agent_aggregated"
     line = row(page, "agent_aggregated").locator("th")
     assert line.inner_text().split()[-1] == "agent"
-
-
-def test_search_finds_runs_by_the_ids_and_texts_of_their_samples(
-    open_page: Any, tmp_path: Path
-) -> None:
-    texts = {
-        "a": {"s1": "레몬 향이 좋아요", "s2": "별로"},
-        "b": {"s3": "다른 글 <b>x</b>", "s4": "레몬"},
-    }
-    for name, found in texts.items():
-        folder = result(tmp_path, name, rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
-        pd.DataFrame({"text_id": list(found), "text": list(found.values())}).to_parquet(
-            folder / "units.parquet"
-        )
-    page = open_page(build(tmp_path))
-    for asked, names_, said in (
-        ("레몬 향", ["a"], ["1 sample with these words: s1"]),
-        ("s3", ["b"], ["1 sample with these words: s3"]),
-        ("레몬", ["a", "b"], ["1 sample with these words: s1", "1 sample with these words: s4"]),
-        ("<b>", ["b"], ["1 sample with these words: s3"]),
-        ("fix_rate_refpol", ["a", "b"], ["", ""]),
-        ("없는 말", [], []),
-    ):
-        page.fill("#f-q", asked)
-        assert sorted(names(page)) == names_, asked
-        lines = [each.locator(".g-found").inner_text().strip() for each in page.locator(ROWS).all()]
-        assert sorted(lines) == said
-
-
-def test_a_search_of_cut_texts_says_so(open_page: Any, tmp_path: Path) -> None:
-    folder = result(tmp_path, "a", rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
-    pd.DataFrame({"text_id": ["s1"], "text": ["길게 " * 300]}).to_parquet(folder / "units.parquet")
-    search = open_page(build(tmp_path)).locator("#f-q")
-    assert (
-        search.get_attribute("title")
-        == "Names, metrics, checks, and the first 400 characters of samples"
-    )
 
 
 def test_verdicts_of_single_metrics_stand_in_the_row_and_can_be_searched(
