@@ -38,7 +38,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evaltools.app import gate
+from evaltools.app.commands import gate
 from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems, UsageError
 from evaltools.core.estimates import metrics_rows

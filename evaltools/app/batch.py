@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from ..core.errors import BAD_INPUT, FAILED, InputError, UsageError, tell
+from ..core.errors import BAD_INPUT, FAILED, InputError, Problems, UsageError, tell
+from ..core.evaluate import locate, make_options, require_target, run_names
+from ..core.files import refuse_input, resolve
 from ..core.folders import remove_leftovers, require_out
-from ..core.language import say
-from ..core.names import find_runs, natural, safe_name
+from ..core.language import language, say
+from ..core.names import condition_of, find_runs, natural, safe_name
 from ..core.progress import bar
-from ..core.suite import Suite
+from ..core.results import manifest_of_run
 from ..core.terminal import echo
 from ..core.workers import Workers
 from ..report import study_sentences
@@ -27,30 +29,63 @@ from ..report.make_study import study
 from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepare, run
 from ..report.study import Study
 from ..stats.compare import NothingPaired
-from .inputs import find_inputs
-from .scoring import Scored, score_run
-from .settings import Settings
+from .scoring import BatchRun, score_run
+
+DEFAULTS = {
+    "n_resamples": 10_000,
+    "confidence": 0.95,
+    "ci": "auto",
+    "seed": 0,
+    "on_error": "fail",
+    "metrics": None,
+}
+"""Settings of `evaluate`, as the command line gives them."""
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+"""What no path of an input may hold: it is printed, and stands in files that are UTF-8."""
 
 
-@dataclass
 class Batch:
     """The runs of one command: the reports that are to be made of them, and what became of each.
 
-    `suite`, `options`: of these runs, with the options of the suite. `reports`: the jobs by title. `done`, `skipped`,
-    `bad_input`, `failed`: names of runs and reports. `new_folders`: the results folders that were not there before.
-    `lines`: what the terminal says at the end.
+    The parameters are options of the command line; `settings` are DEFAULTS and the options of the suite.
+    `reports`: the jobs by title. `done`, `skipped`, `bad_input`, `failed`: names of runs and reports. `lines`: what
+    the terminal says at the end.
     """
 
-    settings: Settings
-    suite: Any = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    reports: dict[str, ReportJob] = field(default_factory=dict)
-    done: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-    bad_input: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    new_folders: list[Path] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
+    def __init__(
+        self,
+        suite: Any = None,
+        *,
+        out: Path = Path("outputs"),
+        name: str | None = None,
+        jobs: int = 1,
+        scheduler: str | None = None,
+        fresh: bool = False,
+        quiet: bool = False,
+        paper: bool = False,
+        **settings: Any,
+    ):
+        self.suite = suite
+        self.out = out
+        self.name = name
+        self.workers = Workers(jobs, scheduler, label="" if quiet else "scoring")
+        self.fresh = fresh
+        self.quiet = quiet
+        self.paper = paper
+        self.settings = {**DEFAULTS, **settings}
+        self.reports: dict[str, ReportJob] = {}
+        self.done: list[str] = []
+        self.skipped: list[str] = []
+        self.bad_input: list[str] = []
+        self.failed: list[str] = []
+        self.lines: list[str] = []
+        self.new_folders: list[Path] = []
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the suite."""
+        return {name: value for name, value in self.settings.items() if name not in DEFAULTS}
 
     @property
     def status(self) -> int:
@@ -59,11 +94,7 @@ class Batch:
             return BAD_INPUT
         return FAILED if self.failed else 0
 
-    def fail(
-        self,
-        name: str,
-        error: BaseException,
-    ) -> None:
+    def fail(self, name: str, error: BaseException) -> None:
         """Note what went wrong with one run or report, and say it."""
         if tell(error, name) == BAD_INPUT:
             self.bad_input.append(name)
@@ -84,9 +115,8 @@ class Batch:
         results: dict[str, Any] = {}
         refused: dict[str, UsageError] = {}
         names = list(tasks)
-        quiet = self.settings.quiet or not label
         with (
-            bar(len(tasks), label, quiet) as step,
+            bar(len(tasks), label, self.quiet or not label) as step,
             closing(workers.ended(call, list(tasks.values()))) as ended,
         ):
             for index, future in ended:
@@ -108,7 +138,7 @@ class Batch:
 
     def score(
         self,
-        runs: Sequence[str],
+        paths: Sequence[str],
         *,
         flat_file: Path | None = None,
         inspect_file: Path | None = None,
@@ -119,228 +149,276 @@ class Batch:
         for several runs then, and for a file that is an input.
         """
         files = [file for file in (flat_file, inspect_file) if file is not None]
-        scored = self._score_runs(runs, name=self.settings.name, files=files)
-        self._show(scored)
-        if files:
-            for one in scored:
-                write_exports(load(one.folder), flat_file=flat_file, inspect_file=inspect_file)
+        runs = self._score(self._find(paths, name=self.name, files=files))
+        self._show(runs)
+        for one in runs if files else ():
+            write_exports(load(one.folder), flat_file=flat_file, inspect_file=inspect_file)
 
-    def report(self, runs: Sequence[str]) -> None:
+    def report(self, paths: Sequence[str]) -> None:
         """Score every run, and plan its report, or one report of all where the suite sees its runs together."""
         suite = self.suite
-        is_together = suite.together and len(runs) > 1
-        name = None if is_together else self.settings.name  # else it names the report
-        scored = self._score_runs(runs, name=name, stored=suite.together)
-        if len(scored) > 1 and suite.together:
+        is_together = suite.together and len(paths) > 1
+        name = None if is_together else self.name  # else it names the report
+        runs = self._score(self._find(paths, name=name, stored=suite.together))
+        if len(runs) > 1 and suite.together:
             try:
-                self._report_study(suite.notebook, scored, baseline=scored[0].name)
+                self._report_study(suite.notebook, runs, baseline=runs[0].name)
             except NothingPaired as e:
-                self._report_each(scored)
+                self._report_each(runs)
                 self.lines += ["", say("Not compared: {reason}", reason=e.args[0])]
-        elif len(scored) > 1 and suite.runs is not None:
+        elif len(runs) > 1 and suite.runs is not None:
             primary = self.options.get("primary")
-            self._report_study(suite.study_notebook, scored, primary=primary)
+            self._report_study(suite.study_notebook, runs, primary=primary)
         else:
-            self._report_each(scored)
+            self._report_each(runs)
 
-    def _report_each(self, scored: Sequence[Scored]) -> None:
+    def _report_each(self, runs: Sequence[BatchRun]) -> None:
         """Plan a report of every run by itself."""
-        self._show(scored)
-        for one in scored:
-            title = one.name
-            if len(scored) == 1 and self.settings.name:
-                title = self.settings.name
-            self.reports[title] = self._report_job(self.suite.notebook, title, [one])
+        self._show(runs)
+        for one in runs:
+            title = self.name if self.name and len(runs) == 1 else one.name
+            self._plan_report(self.suite.notebook, title, [one])
 
-    def report_seeds(
-        self,
-        runs: Sequence[str],
-        **declared: Any,
-    ) -> None:
+    def report_seeds(self, runs: Sequence[str], **declared: Any) -> None:
         """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
 
         `declared`: baseline, primary and margin as `study` takes them.
         """
         paths = [str(path) for run in runs for path in find_runs(run)]
-        scored = self._score_runs(paths, seeds=True, stored=True)
+        scored = self._score(self._find(paths, seeds=True, stored=True))
         if not self.status:
             scored.sort(key=lambda one: natural(one.path))
-            notebook = self.suite.study_notebook
-            self._report_study(notebook, scored, is_named=True, **declared)
+            self.done += self._report_study(self.suite.study_notebook, scored, **declared)
 
     def end(self) -> int:
         """Make the planned reports that are not there yet, rebuild the gallery, say what became of it all."""
         if self.reports:
             self._make_reports()
             try:
-                build(self.settings.out)
+                build(self.out)
             except OSError as e:
                 self.fail("index.html", e)
         self._say()
         return self.status
 
-    # --- steps
+    # --- finding and scoring runs
 
-    def _score_runs(
+    def _find(
         self,
         paths: Sequence[str],
-        **how: Any,
-    ) -> list[Scored]:
-        """Score the runs at these paths; `how`: the keywords of `find_inputs`."""
-        settings, suite, options = self.settings, self.suite, self.options
-        out = settings.out
-        require_out(out)
-        replaceable(out)
-        inputs, errors = find_inputs(
-            suite,
-            paths,
-            settings,
-            options,
-            **how,
-        )
+        *,
+        name: str | None = None,
+        seeds: bool = False,
+        stored: bool = False,
+        files: Sequence[Path] = (),
+    ) -> list[BatchRun]:
+        """The runs at these paths; those that cannot be read have failed.
+
+        `name`: of a single run, instead of its folder's or file's. With `stored` a results folder is a run too; with
+        `seeds`, for a study over seeds, names tell condition and seed. `files` are written besides, of a single run.
+
+        UsageError where two runs would write to the same place or one to a folder or file that it may not
+        replace, where a name tells no seed, or an option makes no sense.
+        """
+        require_out(self.out)
+        replaceable(self.out)
+        if name is not None and len(paths) > 1:
+            raise UsageError("--{name} goes with one run only", name="name")
+        options = make_options(self.suite, self.options)
+        by_name: dict[str, BatchRun] = {}
+        errors: list[InputError] = []
+        for path in paths:
+            if CONTROL.search(path):
+                text = "{path}: the path of an input must be text without control characters"
+                raise UsageError(text, path=ascii(path))
+            try:
+                runs = self._stored_at(path) if stored else []
+                runs = runs or self._runs_at(path, name, options, files)
+            except InputError as e:
+                errors.append(e)
+                continue
+            for one in runs:
+                if seeds:
+                    condition_of(one.name)
+                # on some file systems capitals are not told from small letters
+                other = by_name.setdefault(one.name.casefold(), one)
+                if other is not one:
+                    raise UsageError(
+                        "{first} and {second} would both be named {name}; give them names with --name",
+                        first=other.path,
+                        second=one.path,
+                        name=repr(one.name),
+                    )
+        if len(by_name) > 1:
+            self._require_of_several(files)
         for error in errors:
             self.fail(error.problems[0].file, error)
-        remove_leftovers(out)
-        of_run, of_runs = Workers(), settings.workers()
-        is_single = len(inputs) == 1
-        if is_single:  # its shards are spread over the processes, else the runs are
-            of_run, of_runs = of_runs, of_run
-        tasks = {}
-        for one in inputs:
-            tasks[one.name] = (
-                suite.name,
-                suite.file,
-                one,
-                settings,
-                options,
-                of_run,
+        return list(by_name.values())
+
+    def _stored_at(self, path: str) -> list[BatchRun]:
+        """The run whose result stands at a path; UsageError where it is one of another suite."""
+        place = resolve(path)
+        result = manifest_of_run(place)
+        if result is None:
+            return []
+        if result.suite != self.suite.name:
+            raise UsageError(
+                "{path} holds a result of {other}, not of {suite}",
+                path=path,
+                other=result.suite,
+                suite=self.suite.name,
             )
-        new_folders = {one.folder for one in inputs if not one.folder.exists()}
+        return [BatchRun(safe_name(result.run), path, place, is_scored=True)]
+
+    def _runs_at(
+        self,
+        path: str,
+        name: str | None,
+        options: Any,
+        files: Sequence[Path],
+    ) -> list[BatchRun]:
+        """The runs of the input at a path, each with the folder that it may write to."""
+        runs = []
+        for located_as in [name] if name else run_names(self.suite, path, Problems()):
+            source = locate(self.suite, path, located_as, options, Problems())
+            for file in files:
+                refuse_input(file, source.files.values())
+            folder = self.out / "results" / source.name
+            require_target(folder, self.suite, source, self.fresh)
+            runs.append(BatchRun(source.name, path, folder, located_as=located_as))
+        return runs
+
+    def _require_of_several(self, files: Sequence[Path]) -> None:
+        """UsageError where several runs are given with a file or an option that is of one."""
+        if files:
+            raise UsageError("numbers of one run go into a file, here are several")
+        for option in self.suite.options.single_run:
+            if self.options.get(option) is not None:
+                raise UsageError("--{name} goes with one run only", name=option)
+
+    def _score(self, runs: Sequence[BatchRun]) -> list[BatchRun]:
+        """Those of the runs that could be scored."""
+        remove_leftovers(self.out)
+        is_single = len(runs) == 1
+        # the shards of a single one are spread over the processes, else the runs are
+        of_run, of_runs = (self.workers, Workers()) if is_single else (Workers(), self.workers)
+        settings = {**self.settings, "out": self.out, "fresh": self.fresh}
+        suite = self.suite
+        tasks = {}
+        for one in runs:
+            tasks[one.name] = (one, suite.name, suite.file, language(), of_run, settings)
+        new_folders = {one.folder for one in runs if not one.folder.exists()}
         results = self.run_all(score_run, tasks, of_runs, "" if is_single else "scoring")
-        scored: list[Scored] = [results[name] for name in tasks if name in results]
+        scored: list[BatchRun] = [results[name] for name in tasks if name in results]
         self.new_folders += [one.folder for one in scored if one.folder in new_folders]
-        self.done += [result.name for result in scored if result.name not in self.done]
+        self.done += [one.name for one in scored if one.name not in self.done]
         return scored
+
+    # --- reports
 
     def _report_study(
         self,
         notebook: str | Path,
-        scored: Sequence[Scored],
-        *,
-        is_named: bool = False,
+        runs: Sequence[BatchRun],
         **declared: Any,
-    ) -> None:
-        """Write the files of the study of runs that are scored, and plan its report.
+    ) -> list[str]:
+        """Write the files of the study of runs that are scored, and plan its report; returns its name.
 
-        `declared`: baseline, primary and margin. `is_named`: whether the study counts as a thing done.
-        UsageError for runs that cannot be put together: then what was written for them is gone again.
+        `declared`: baseline, primary and margin. UsageError for runs that cannot be put together: then what was
+        written for them is gone again. What else goes wrong is noted.
         """
-        name, out = self.settings.name, self.settings.out
+        folders = [one.folder for one in runs]
         try:
-            made = study(
-                [one.folder for one in scored],
-                name=name,
-                out=out,
-                **declared,
-            )
+            made = study(folders, name=self.name, out=self.out, **declared)
         except UsageError as e:
             # systems of which no pair can be compared are reported each by itself
             if not (self.suite.together and isinstance(e, NothingPaired)):
                 self._remove_new_folders()
             raise
         except (InputError, OSError) as e:
-            self.fail(name or "study", e)
-            return
-        lines = study_sentences.outcomes(made)
-        self.lines += ["", made.name, *lines]
-        self.reports[made.name] = self._report_job(notebook, made.name, scored, made)
-        if is_named:
-            self.done.append(made.name)
+            self.fail(self.name or "study", e)
+            return []
+        self.lines += ["", made.name, *study_sentences.outcomes(made)]
+        self._plan_report(notebook, made.name, runs, made)
+        return [made.name]
 
-    def _report_job(
+    def _plan_report(
         self,
         notebook: str | Path,
         title: str,
-        scored: Sequence[Scored],
+        runs: Sequence[BatchRun],
         study: Study | None = None,
-    ) -> ReportJob:
-        """The report of a run that is scored, or of several as a study: its paper is made from that."""
-        settings, suite = self.settings, self.suite
-        folders = [str(one.folder) for one in scored]
-        paths = list(dict.fromkeys(one.path for one in scored))
+    ) -> None:
+        """Plan the report of a run that is scored, or of several as a study: its paper is made from that."""
+        folders = [str(one.folder) for one in runs]
+        paths = list(dict.fromkeys(one.path for one in runs))
         inputs: dict[str, Any] = {"runs": paths, "scored": folders}
         paper: Study | Path | None = study
         if study is not None:
             inputs["baseline"] = study.baseline
             inputs["primary"] = study.declared
             inputs["margin"] = dict(study.margin)
-        elif settings.paper:
-            paper = scored[0].folder
-        if study is None and not suite.together:  # a notebook of one run
+        elif self.paper:
+            paper = runs[0].folder
+        if study is None and not self.suite.together:  # a notebook of one run
             inputs = {"run": paths[0], "scored": folders[0]}
-        options = {name: value for name, value in self.options.items() if name not in inputs}
         values = {
-            **options,
-            "suite": suite.name,
-            "options": options,
+            **self.settings,
+            "suite": self.suite.name,
+            "options": {n: value for n, value in self.options.items() if n not in inputs},
+            "out": self.out,
+            "name": self.name,
+            "lang": language(),
             **inputs,
-            **vars(settings),
         }
         named = parameters_of(notebook)
         parameters = {name: value for name, value in values.items() if name in named}
-        return ReportJob(
+        self.reports[title] = ReportJob(
             name=safe_name(title),
             notebook=notebook,
-            title=f"{say(suite.title)}: {title}",
-            folder=settings.out / "reports" / title,
+            title=f"{say(self.suite.title)}: {title}",
+            folder=self.out / "reports" / title,
             parameters=to_jsonable_python(parameters),
-            results={str(one.folder): one.result for one in scored},
+            results={str(one.folder): one.result for one in runs},
             paper=paper,
         )
 
     def _remove_new_folders(self) -> None:
         for folder in self.new_folders:
             shutil.rmtree(folder, ignore_errors=True)
-        results = self.settings.out / "results"
+        results = self.out / "results"
         with suppress(OSError):  # there is more in them, which stays
             if [path.name for path in results.iterdir()] == [".lock"]:
                 (results / ".lock").unlink()
             results.rmdir()
-            self.settings.out.rmdir()
+            self.out.rmdir()
 
     def _make_reports(self) -> None:
-        settings = self.settings
         todo = {}
         for title, job in self.reports.items():
-            if settings.resume and is_current(job):
+            if not self.fresh and is_current(job):
                 self.skipped.append(title)
             else:
                 todo[title] = (job,)
-        if settings.scheduler is None and len(todo) > 1:
+        if self.workers.scheduler is None and len(todo) > 1:
             prepare()  # once, before the processes fork
-        self.run_all(run, todo, settings.workers(), "reports")
+        self.run_all(run, todo, self.workers, "reports")
 
     # --- what the terminal says
 
-    def _show(self, scored: Sequence[Scored]) -> None:
-        for one in scored:
+    def _show(self, runs: Sequence[BatchRun]) -> None:
+        for one in runs:
             self.lines += ["", *one.lines, f"  -> {one.folder}"]
 
     def _say(self) -> None:
-        quiet = self.settings.quiet
-        if not quiet:
+        if not self.quiet:
             for line in self.lines:
                 echo(line)
             for title, job in self.reports.items():
                 if title not in self.failed:
                     echo(f"  {say('report'):<7} {job.folder / HTML}")
             if self.reports:
-                echo(f"  {say('gallery'):<7} {self.settings.out / 'index.html'}")
-        if self.status or not quiet:
-            text = "; ".join(self._counts())
-            echo(text if quiet else f"\n{text}", err=bool(self.status))
-
-    def _counts(self) -> list[str]:
+                echo(f"  {say('gallery'):<7} {self.out / 'index.html'}")
         counts = [say("{n} done", n=len(self.done))]
         if self.skipped:
             counts.append(say("{n} reports already current", n=len(self.skipped)))
@@ -348,20 +426,9 @@ class Batch:
             "{n} with bad input ({names})": self.bad_input,
             "{n} failed ({names})": self.failed,
         }
-        for text, names in lost.items():
+        for template, names in lost.items():
             if names:
-                counts.append(say(text, n=len(names), names=sorted(names)))
-        return counts
-
-
-def make_batch(
-    suite: Suite,
-    values: Mapping[str, Any],
-) -> Batch:
-    """The batch of a command whose values are options of the suite, and fields of `Settings`."""
-    settings = dict(values)
-    options = {}
-    for name in suite.options.settable():
-        if name in settings:
-            options[name] = settings.pop(name)
-    return Batch(Settings(**settings), suite, options)
+                counts.append(say(template, n=len(names), names=sorted(names)))
+        text = "; ".join(counts)
+        if self.status or not self.quiet:
+            echo(text if self.quiet else f"\n{text}", err=bool(self.status))

@@ -10,8 +10,9 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import click
@@ -20,21 +21,25 @@ from .. import __version__
 from ..core.errors import INTERRUPTED, tell
 from ..core.language import LANGUAGES, say, speak
 from ..core.terminal import echo
-from .commands.calibrate import calibrate
-from .commands.check import check
-from .commands.compare import compare
-from .commands.convert import convert
-from .commands.demo import demo
-from .commands.gallery import gallery
-from .commands.gate import gate
-from .commands.lab import lab
-from .commands.plan import plan
-from .commands.rank import rank
-from .commands.report import report
-from .commands.rerun import rerun
-from .commands.score import score
+from .groups import LazyGroup, added
 from .options import suite_file_option
-from .suite_commands import added
+
+COMMANDS = {
+    "calibrate": "Compare scores of a judge or of rules with labels of people.",
+    "check": "List every problem of input files; write nothing.",
+    "compare": "Is B better than A? Two runs, or two sets of seeds, in pairs.",
+    "convert": "Files of other tools to files of this one.",
+    "demo": "All reports and the gallery on the bundled examples.",
+    "gallery": "Make index.html of all results under OUTPUTS again.",
+    "gate": "Status 1 unless RESULT holds what is asked, for CI.",
+    "lab": "Open JupyterLab on a copy of the notebooks.",
+    "plan": "How many samples and seeds would show a difference.",
+    "rank": "Which condition is best on one metric: ranks and tie groups.",
+    "report": "Numbers, notebook and HTML page of runs.",
+    "rerun": "Make the results of a manifest.json again and compare.",
+    "score": "Numbers of runs, without notebook and page.",
+}
+"""The commands, a module of `commands` each, and what the help says of them."""
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -62,10 +67,8 @@ def _messages() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        echo(
-            say("interrupted: what is finished is kept, the same command goes on from there"),
-            err=True,
-        )
+        text = say("interrupted: what is finished is kept, the same command goes on from there")
+        echo(text, err=True)
         sys.exit(INTERRUPTED)
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
@@ -73,8 +76,18 @@ def _messages() -> Iterator[None]:
         sys.exit(tell(e))
 
 
-class MainGroup(click.Group):
-    """Ends as `_messages` says, whatever signal asks for it."""
+class MainGroup(LazyGroup):
+    """All commands; ends as `_messages` says, whatever signal asks for it."""
+
+    def lazy(self) -> Mapping[str, str]:
+        return COMMANDS
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return super().get_command(ctx, name) if name in self.list_commands(ctx) else None
+
+    def load(self, name: str) -> click.Command:
+        command: click.Command = getattr(import_module(f".commands.{name}", __package__), name)
+        return command
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         for name in ("SIGTERM", "SIGHUP"):
@@ -102,6 +115,7 @@ class MainGroup(click.Group):
 
 @click.group(
     cls=MainGroup,
+    commands=added("COMMANDS"),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @suite_file_option
@@ -109,25 +123,6 @@ class MainGroup(click.Group):
 def main() -> None:
     """Evaluation metrics with confidence intervals, and reproducible reports."""
 
-
-for command in (
-    calibrate,
-    check,
-    compare,
-    convert,
-    demo,
-    gallery,
-    gate,
-    lab,
-    plan,
-    rank,
-    report,
-    rerun,
-    score,
-):
-    main.add_command(command)
-for name, command in added("COMMANDS").items():
-    main.add_command(command, name)
 
 if __name__ == "__main__":
     main()

@@ -101,10 +101,10 @@ batch_options = together(
     metrics_option,
     on_error_option,
     click.option(
-        "--resume/--fresh",
-        default=True,
+        "--fresh/--resume",
+        default=False,
         show_default=True,
-        help="Keep what is complete and current.",
+        help="Make all anew, or keep what is complete and current.",
     ),
     click.option(
         "--scheduler",
@@ -114,7 +114,7 @@ batch_options = together(
     lang_option,
     quiet_option,
 )
-"""Options of the commands that score runs: the fields of `batch.Settings`."""
+"""Options of the commands that score runs: the arguments of `batch.Batch`."""
 
 study_options = together(
     workers_option,
@@ -143,48 +143,54 @@ primary_option = click.option(
 )
 
 
-Bound = tuple[str, str, float]
-"""Metric, the option that limits it ("min"), and the limit."""
+class NamedNumber(click.ParamType):
+    """NAME=X: the name of a metric, and a finite number."""
+
+    name = "NAME=X"
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[str, float]:
+        name, _, text = value.rpartition("=")
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not name or not math.isfinite(number):
+            raise UsageError(
+                "{option} {text}: expected NAME=X with a finite number X",
+                option=param.opts[0] if param else "",
+                text=repr(value),
+            )
+        return name.strip(), number
 
 
-def parse_bound(text: str, option: str) -> Bound:
-    """(name, option, number) from "NAME=X"; UsageError for anything else."""
-    name, sign, number = text.rpartition("=")
-    try:
-        limit = float(number)
-    except ValueError:
-        limit = math.nan
-    if not name or not sign or not math.isfinite(limit):
-        raise UsageError(
-            "--{option} {text}: expected NAME=X with a finite number X",
-            option=option,
-            text=repr(text),
-        )
-    return name.strip(), option, limit
+NAMED_NUMBER = NamedNumber()
 
 
-def parse_margins(
+def as_margins(
     context: click.Context,
     option: click.Parameter,
-    texts: Sequence[str],
+    pairs: Sequence[tuple[str, float]],
 ) -> dict[str, float]:
-    """Metric -> margin, from "NAME=X" each; UsageError for anything else, and for a metric that comes twice."""
-    margins = {}
-    for text in texts:
-        name, _, margin = parse_bound(text, "margin")
-        if name in margins:
-            raise UsageError("--margin: a metric can have one margin only")
+    """Metric -> margin; UsageError for a metric that comes twice, and for a negative margin."""
+    margins = dict(pairs)
+    if len(margins) < len(pairs):
+        raise UsageError("--margin: a metric can have one margin only")
+    for name, margin in pairs:
         if margin < 0:
             raise UsageError("--margin {name}: expected a number of 0 or more", name=name)
-        margins[name] = margin
     return margins
 
 
 margin_option = click.option(
     "--margin",
     multiple=True,
-    metavar="NAME=X",
-    callback=parse_margins,
+    type=NAMED_NUMBER,
+    callback=as_margins,
     help="Largest difference of a metric, in its own unit, that does not matter: equivalence is tested.",
 )
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from ..core.check import check_lines
 from ..core.language import language, say, speak
@@ -20,55 +18,46 @@ from ..report.evaluate import evaluate, load
 from ..report.markdown import titled
 from ..report.run import Run
 from ..report.tables import verdict_line
-from .inputs import RunInput
-from .settings import Settings
 from .text import columns
 
 
 @dataclass(frozen=True)
-class Scored:
-    """What a worker sends back of one run.
+class BatchRun:
+    """One run of a batch.
 
-    `name`, `path`: of its input. `folder`: where its result stands. `lines`: what the terminal says of it.
-    `result`: a hash of its files, by which a report of it is current.
+    `name`: of its result. `path`: as it was typed. `folder`: where its result is to stand, or stands where it
+    `is_scored`. `located_as`: the name that `Suite.locate` gets: one that was given, or that of a run within an input
+    of several; None where the path names it. Once it is scored, `lines` are what the terminal says of it, and
+    `result` is a hash of its files, by which a report of it is current.
     """
 
     name: str
     path: str
     folder: Path
-    lines: list[str]
-    result: str
+    is_scored: bool = False
+    located_as: str | None = None
+    lines: tuple[str, ...] = ()
+    result: str = ""
 
 
 def score_run(
-    suite_name: str,
+    run: BatchRun,
+    suite: str,
     suite_file: Path | None,
-    run: RunInput,
-    settings: Settings,
-    options: Mapping[str, Any],
+    lang: str,
     workers: Workers,
-) -> Scored:
+    settings: Mapping[str, Any],
+) -> BatchRun:
     """Score one run, perhaps in another process: the suite goes there by its name and file."""
-    speak(settings.lang)
+    speak(lang)
     if suite_file is not None:
         load_suite_file(suite_file)
     if run.is_scored:
         result = load(run.folder)
     else:
-        result = evaluate(
-            suite_name,
-            run.path,
-            name=run.located_as,
-            out=settings.out,
-            resampling=settings.resampling,
-            on_error=settings.on_error,
-            workers=workers,
-            fresh=not settings.resume,
-            metrics=settings.metrics,
-            **options,
-        )
-    lines = list(headline_lines(result))
-    return Scored(result.name, run.path, run.folder, lines, result_hash(run.folder))
+        result = evaluate(suite, run.path, name=run.located_as, workers=workers, **settings)
+    lines = tuple(headline_lines(result))
+    return replace(run, lines=lines, result=result_hash(run.folder))
 
 
 def headline_lines(result: Run) -> Iterator[str]:
@@ -93,18 +82,11 @@ def headline_lines(result: Run) -> Iterator[str]:
 def _number_lines(result: Run) -> list[str]:
     """A line a metric of the headline: title, value, interval, n, name."""
     rows = result.estimates_of(*result.headline)
-    texts = plain_estimates(rows, resampling=result.resampling)
+    table = plain_estimates(rows, resampling=result.resampling)
     titles = []
     for name, title, better in zip(rows["metric"], rows["title"], rows["better"]):
         text = titled(metric_title(name, title), better)
         titles.append(f"  {text}".replace("\u00a0", " "))
-    table = pd.DataFrame(
-        {
-            "title": titles,
-            "value": texts["value"],
-            "interval": texts["interval"],
-            "n": "n=" + texts["n"].astype(str),
-            "metric": texts["metric"],
-        }
-    )
-    return columns(table, header=False).splitlines()
+    table = table.assign(title=titles, n="n=" + table["n"].astype(str))
+    shown = table[["title", "value", "interval", "n", "metric"]]
+    return columns(shown, header=False).splitlines()

@@ -5,9 +5,9 @@ files --locate--> source --score--> units
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,35 @@ def make_policy(suite: Suite, options: Any) -> dict[str, Any]:
     }
 
 
+def run_names(
+    suite: Suite,
+    run: str | Path,
+    problems: Problems,
+) -> Sequence[str | None]:
+    """The names of the runs in an input; [None] for an input that is one run and names itself.
+
+    UsageError where it is none of the suite, but something else.
+    """
+    path = resolve(run)
+    require_input(suite, path)
+    return [None] if suite.runs is None else suite.runs(path, problems)
+
+
+def locate(
+    suite: Suite,
+    run: str | Path,
+    name: str | None,
+    options: Any,
+    problems: Problems,
+) -> Source:
+    """The files of a run, with the options that it is scored by. InputError and UsageError as `run_names`."""
+    path = resolve(run)
+    require_input(suite, path)
+    source = suite.locate(path, name, options, problems)
+    safe_name(source.name)
+    return source if source.options else replace(source, options=options)
+
+
 @dataclass(frozen=True)
 class Task:
     """One run that is to be scored: everything that is known before its files are read.
@@ -96,12 +125,8 @@ def make_task(
 ) -> Task:
     """What is known of a run before it is scored. InputError and UsageError for an input that cannot be used."""
     problems = Problems(on_error)
-    opts = make_options(suite, options)
-    path = resolve(run)
-    require_input(suite, path)
-    source = suite.locate(path, name, opts, problems)
-    safe_name(source.name)
-    opts = source.options or opts
+    source = locate(suite, run, name, make_options(suite, options), problems)
+    opts: Any = source.options
     recorded = {**opts.model_dump(mode="json"), "on_error": on_error, "name": name}
     if suite.metrics_file:
         recorded["metrics"] = str(suite.metrics_file)

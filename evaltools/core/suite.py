@@ -239,14 +239,6 @@ class Suite:
                 return name
         return headline[0] if headline else ""
 
-    def run_names(
-        self,
-        path: Path,
-        problems: Problems,
-    ) -> Sequence[str | None]:
-        """The names of the runs in an input; [None] for an input that is one run and names itself."""
-        return [None] if self.runs is None else self.runs(path, problems)
-
     def only(self, name: str) -> Suite:
         """The suite with one of its metrics, and what that is made of, which then leads."""
 

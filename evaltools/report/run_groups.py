@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import Problems, UsageError
+from ..core.evaluate import run_names
 from ..core.files import resolve
 from ..core.manifest import NAME
 from ..core.memory import as_files, is_data, is_path
@@ -55,7 +56,7 @@ def read_runs(
     names: Sequence[str | None] = [settings.pop("name", None)]
     if names == [None] and manifest is None:
         with as_files(run, {}) as (file, _):
-            in_input = suite.run_names(resolve(file), Problems())
+            in_input = run_names(suite, file, Problems())
         if len(in_input) > 1:
             names = in_input
     return [evaluate(suite, run, name=name, **settings) for name in names]

@@ -15,7 +15,6 @@ from click.testing import CliRunner
 
 from evaltools.app.batch import Batch
 from evaltools.app.cli import main
-from evaltools.app.settings import Settings
 from evaltools.core.files import example
 from evaltools.core.plugins import get_suite
 from tests.app.calling import QUICK, call
@@ -242,7 +241,7 @@ def test_a_defect_is_no_gate_that_is_not_met(
     def broken(*_: object, **asked: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("evaltools.app.gate.gate", broken)
+    monkeypatch.setattr("evaltools.app.commands.gate.read", broken)
     done = CliRunner().invoke(main, ["gate", str(run)])
     assert (done.exit_code, "ZeroDivisionError" in done.output) == (4, True)
 
@@ -278,7 +277,7 @@ def test_a_full_disk_leaves_the_old_result(run: Path, tmp_path: Path) -> None:
 def test_the_common_prefix_of_runs_stands_for_them_wherever_runs_are_put_together(
     tmp_path: Path,
 ) -> None:
-    batch = Batch(Settings(out=tmp_path, n_resamples=100, quiet=True), get_suite("cr"))
+    batch = Batch(get_suite("cr"), out=tmp_path, n_resamples=100, quiet=True)
     batch.report_seeds(["example:cr/no_memory", "example:cr/with_memory"])
     assert len(list((tmp_path / "results").glob("*_memory__seed?_proposed"))) == 6
     assert (tmp_path / "results" / "no_memory_aggregated" / "comparison.csv").is_file()

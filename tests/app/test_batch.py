@@ -16,7 +16,6 @@ import psutil
 import pytest
 
 from evaltools.app.batch import Batch
-from evaltools.app.settings import Settings
 from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
 from evaltools.core.files import beside, example
 from evaltools.core.folders import LEFTOVER_SECONDS
@@ -40,15 +39,15 @@ from .small_report import (
 CR = get_suite("cr")
 
 
-def _scored(runs: list[str], settings: Settings, options: dict[str, Any]) -> Batch:
-    batch = Batch(settings, CR, options)
+def _scored(runs: list[str], **options: Any) -> Batch:
+    batch = Batch(CR, **options)
     batch.score(runs)
     batch.end()
     return batch
 
 
-def _reported(runs: list[str], settings: Settings, options: dict[str, Any]) -> Batch:
-    batch = Batch(settings, CR, options)
+def _reported(runs: list[str], **options: Any) -> Batch:
+    batch = Batch(CR, **options)
     batch.report(runs)
     batch.end()
     return batch
@@ -186,35 +185,33 @@ def test_one_failed_report_does_not_stop_the_others(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(out=tmp_path / "outputs", n_resamples=100, quiet=True)
+def options(tmp_path: Path) -> dict[str, Any]:
+    return {"out": tmp_path / "outputs", "n_resamples": 100, "quiet": True}
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_one_bad_run_does_not_stop_the_others(
-    settings: Settings, tmp_path: Path, jobs: int, capsys: pytest.CaptureFixture[str]
+    options: dict[str, Any], tmp_path: Path, jobs: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = tmp_path / "bad"
     bad.mkdir()
     (bad / "scorecards.jsonl").write_text("{}\nnot json\n", encoding="utf-8")
-    outcome = _scored(
-        [str(bad), RUNS[0], str(tmp_path / "absent"), RUNS[1]], _jobs(settings, jobs), {}
-    )
+    outcome = _scored([str(bad), RUNS[0], str(tmp_path / "absent"), RUNS[1]], **options, jobs=jobs)
     assert (outcome.done, outcome.bad_input, outcome.failed) == (
         NAMES[:2],
         [str(tmp_path / "absent"), "bad"],
         [],
     )
-    assert sorted(p.name for p in (settings.out / "results").glob("[!.]*")) == NAMES[:2]
+    assert sorted(p.name for p in (options["out"] / "results").glob("[!.]*")) == NAMES[:2]
     errors = capsys.readouterr().err
     assert f"error: {bad}/scorecards.jsonl:2:" in errors
     assert errors.endswith(f"2 done; 2 with bad input ({tmp_path}/absent, bad)\n")
 
 
 def test_only_a_defect_is_shown_with_its_place(
-    settings: Settings, capsys: pytest.CaptureFixture[str]
+    options: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    batch = Batch(settings)
+    batch = Batch(**options)
     said = []
     for name, error in {
         "bad": InputError([Problem("error", "bad-json", "no JSON", file="f", line=2)]),
@@ -237,10 +234,6 @@ def test_only_a_defect_is_shown_with_its_place(
     assert (batch.bad_input, batch.failed) == (["bad"], ["lost", "full", "wrong", "defect"])
 
 
-def _jobs(settings: Settings, jobs: int) -> Settings:
-    return Settings(**{**vars(settings), "jobs": jobs})
-
-
 def _misbehave(how: str) -> str:
     if how == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -259,7 +252,7 @@ def _misbehave(how: str) -> str:
 def test_every_kind_of_failure_is_one_of_one_run(
     jobs: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    outcome = Batch(Settings())
+    outcome = Batch()
     tasks = {how: (how,) for how in ("a", "killed", "full", "b", "defect", "input", "c")}
     assert outcome.run_all(_misbehave, tasks, Workers(jobs)) == {"a": "a", "b": "b", "c": "c"}
     assert (sorted(outcome.failed), outcome.bad_input) == (["defect", "full", "killed"], ["input"])
@@ -275,20 +268,21 @@ def test_every_kind_of_failure_is_one_of_one_run(
 def test_wrong_usage_is_raised_only_where_nothing_was_made(workers: Workers) -> None:
     """Status 2 says that nothing was written."""
     with pytest.raises(UsageError, match="no such model"):
-        Batch(Settings()).run_all(_misbehave, {"x": ("usage",), "y": ("usage",)}, workers)
-    outcome = Batch(Settings())
+        Batch().run_all(_misbehave, {"x": ("usage",), "y": ("usage",)}, workers)
+    outcome = Batch()
     assert outcome.run_all(_misbehave, {how: (how,) for how in ("a", "usage", "b")}, workers) == {
         "a": "a",
         "b": "b",
     }
     assert (outcome.failed, outcome.status) == (["usage"], 4)
-    later = Batch(Settings(), done=["scored"])
+    later = Batch()
+    later.done.append("scored")
     assert later.run_all(_misbehave, {"report": ("usage",)}, workers) == {}
     assert later.failed == ["report"]
 
 
 def test_a_call_that_is_alone_is_made_in_this_process(capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = Batch(Settings())
+    outcome = Batch()
     assert outcome.run_all(os.getpid, {"a": ()}, Workers(2)) == {"a": os.getpid()}
     for how in ("full", "defect"):
         assert outcome.run_all(_misbehave, {how: (how,)}, Workers()) == {}
@@ -298,40 +292,40 @@ def test_a_call_that_is_alone_is_made_in_this_process(capsys: pytest.CaptureFixt
     )
 
 
-def test_names_that_clash_write_nothing(settings: Settings, tmp_path: Path) -> None:
+def test_names_that_clash_write_nothing(options: dict[str, Any], tmp_path: Path) -> None:
     for part in ("x", "y"):
         shutil.copytree(example("cr/no_memory__seed1_proposed"), tmp_path / part / "run")
     with pytest.raises(UsageError, match=r"x/run and .*y/run would both be named 'run'"):
-        _scored([str(tmp_path / "x/run"), RUNS[0], str(tmp_path / "y/run")], settings, {})
+        _scored([str(tmp_path / "x/run"), RUNS[0], str(tmp_path / "y/run")], **options)
     with pytest.raises(UsageError, match="--name goes with one run only"):
-        _scored(RUNS[:2], Settings(**{**vars(settings), "name": "n"}), {})
+        _scored(RUNS[:2], **options, name="n")
     with pytest.raises(UsageError, match="control characters"):
-        _scored([RUNS[0], "a\nb"], settings, {})
+        _scored([RUNS[0], "a\nb"], **options)
     with pytest.raises(
         UsageError, match="options of cr: protocol: Input should be 'cr_v2' or 'cr_v1', got 'cr_v3'"
     ):
-        _scored(RUNS[:2], settings, {"protocol": "cr_v3"})
-    assert not settings.out.exists()
+        _scored(RUNS[:2], **options, protocol="cr_v3")
+    assert not options["out"].exists()
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", ".", "..", "a\\b", "x" * 201, "a\0b", "\ud800"])
 def test_a_name_cannot_leave_the_output_folder(
-    settings: Settings, tmp_path: Path, name: str
+    options: dict[str, Any], tmp_path: Path, name: str
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UsageError, match="cannot be the name of a run"):
-        _scored(RUNS[:1], Settings(**{**vars(settings), "name": name}), {})
+        _scored(RUNS[:1], **options, name=name)
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_what_processes_left_that_are_gone_is_removed(settings: Settings) -> None:
+def test_what_processes_left_that_are_gone_is_removed(options: dict[str, Any]) -> None:
     """Files and folders of killed processes, beside the results, in reports and in the folder of all."""
-    results, reports = settings.out / "results", settings.out / "reports" / NAMES[0]
+    results, reports = options["out"] / "results", options["out"] / "reports" / NAMES[0]
     reports.mkdir(parents=True)
     results.mkdir()
     gone = subprocess.Popen(["true"])
     gone.wait()
-    parts = [beside(folder / "run") for folder in (results, reports, settings.out)]
+    parts = [beside(folder / "run") for folder in (results, reports, options["out"])]
     kept = {Path(tempfile.mkdtemp(**part)) for part in parts}
     other = Path(tempfile.mkdtemp(prefix=".run.elsewhere-1.", suffix=".part", dir=results))
     of_gone = [
@@ -344,25 +338,23 @@ def test_what_processes_left_that_are_gone_is_removed(settings: Settings) -> Non
     aged = results / ".run.elsewhere-2.x.part"
     aged.touch()
     os.utime(aged, (0, time.time() - LEFTOVER_SECONDS - 60))
-    _scored(RUNS[:1], settings, {})
-    assert set(settings.out.rglob(".*.part")) == kept | {other}
+    _scored(RUNS[:1], **options)
+    assert set(options["out"].rglob(".*.part")) == kept | {other}
 
 
-def test_jobs_and_order_change_nothing(settings: Settings, tmp_path: Path) -> None:
+def test_jobs_and_order_change_nothing(options: dict[str, Any], tmp_path: Path) -> None:
     found = []
     for i, (jobs, runs) in enumerate(
         [(1, RUNS), (2, RUNS), (2, RUNS[::-1]), (1, [RUNS[2], RUNS[0], RUNS[1]])]
     ):
         out = tmp_path / str(i)
-        assert (
-            _scored(runs, Settings(**{**vars(settings), "out": out, "jobs": jobs}), {}).failed == []
-        )
+        assert _scored(runs, **{**options, "out": out, "jobs": jobs}).failed == []
         found.append(files(out, "manifest.json"))
     assert all(f == found[0] for f in found)
     assert len(found[0]) == 3 * 5
 
 
-def test_report_runs_makes_no_report_of_a_bad_run(settings: Settings, tmp_path: Path) -> None:
-    outcome = _reported([str(tmp_path / "absent")], settings, {})
+def test_report_runs_makes_no_report_of_a_bad_run(options: dict[str, Any], tmp_path: Path) -> None:
+    outcome = _reported([str(tmp_path / "absent")], **options)
     assert (outcome.done, outcome.bad_input, outcome.failed) == ([], [str(tmp_path / "absent")], [])
-    assert not settings.out.exists() or not (settings.out / "reports").exists()
+    assert not options["out"].exists() or not (options["out"] / "reports").exists()

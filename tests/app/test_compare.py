@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 import evaltools as et
-from evaltools.app.compare import MDE, comparison_text
+from evaltools.app.commands.compare import MDE, comparison_text
 from evaltools.app.text import WIDTH, wrapped
 from evaltools.core.check import check_lines
 from evaltools.report.study_sentences import settling, verdicts

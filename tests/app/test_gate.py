@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 import evaltools as et
-from evaltools.app import gate
 from evaltools.app.cli import main
+from evaltools.app.commands import gate
 from evaltools.core.plugins import load_suite_file
 from evaltools.report.make_study import study
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.app.lab import command, prepare
+from evaltools.app.commands.lab import command, prepare
 from evaltools.core.errors import UsageError
 from evaltools.core.files import asset_dir
 from evaltools.report.text import visible
@@ -47,7 +47,7 @@ def test_a_changed_copy_is_never_overwritten(tmp_path: Path) -> None:
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "lab").write_text("x")
-    with pytest.raises(UsageError, match="is a file"):
+    with pytest.raises(UsageError, match="is no folder"):
         prepare(tmp_path / "lab")
 
 

@@ -257,7 +257,6 @@ def test_every_command_tells_its_use_and_what_is_missing(command: str) -> None:
         (("gate", "absent", "--margin", "f1=0.1"), "오류: --margin은 지표가 기준보다"),
         (("score", "cr", f"example:cr/{ONE}", "x", "--name", "y"), "오류: --name 옵션은 실행이"),
         (("plan", f"example:cr/{ONE}", "--metric", "m", "--difference", "1", "--looks", "2"), "--register FILE을"),
-        (("calibrate", "s.csv", "l.csv", "--next", "calibration.csv"), "두 번 지정됨"),
         (("report", "seeds", f"example:cr/{ONE}", "--margin", "f1=x"), "오류: --margin 'f1=x'"),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.app.rerun import rerun_manifest
+from evaltools.app.commands.rerun import rerun_manifest
 from evaltools.core.errors import InputError, UsageError
 from evaltools.core.files import example, sha256
 from evaltools.core.language import language, speaking

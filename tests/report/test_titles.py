@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evaltools as et
-from evaltools.app.compare import comparison_text
+from evaltools.app.commands.compare import comparison_text
 from evaltools.app.scoring import headline_lines
 from evaltools.core.language import say, speaking
 from evaltools.core.metric import Metric, metric_title

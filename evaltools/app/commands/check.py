@@ -12,28 +12,30 @@ import click
 
 from ...core.commands import PATH, lang_option
 from ...core.errors import BAD_INPUT, InputError, Problems
+from ...core.evaluate import locate, make_options, run_names
+from ...core.suite import Suite
 from ...core.terminal import echo
+from ...core.workers import Workers
+from ..groups import SuiteGroup, added
 from ..options import suite_file_option, suite_options
-from ..suite_commands import SuiteGroup, added
 
 CheckFile = Callable[..., None]
 """check(path, problems, **options) adds the problems of a file."""
 
 
-class CheckGroup(SuiteGroup):
-    def make(self, suite: Any) -> click.Command:
-        def check_file(
-            path: Path,
-            problems: Problems,
-            **options: Any,
-        ) -> None:
-            from ..inputs import check_input
+def check_suite(suite: Suite) -> click.Command:
+    """The command for inputs of a suite, found bad by the same readers that score them."""
 
-            check_input(suite, path, options, problems)
+    def check_file(path: Path, problems: Problems, **values: Any) -> None:
+        options = make_options(suite, values)
+        for name in run_names(suite, path, problems):
+            source = locate(suite, path, name, options, problems)
+            suite.score(source, source.options, problems, Workers(), None)
 
-        text = f"Inputs of {suite.title}: list every problem."
-        options = suite_options(suite.options, suite.options.free())
-        return _check_command(suite.name, text, check_file, options)
+    text = f"Inputs of {suite.title}: list every problem."
+    return _check_command(
+        suite.name, text, check_file, suite_options(suite.options, suite.options.free())
+    )
 
 
 def _check_command(
@@ -59,7 +61,7 @@ def _check_command(
     return command
 
 
-@click.group(cls=CheckGroup)
+@click.group(cls=SuiteGroup, make=check_suite)
 @suite_file_option
 def check() -> None:
     """List every problem of input files; write nothing."""

@@ -1,13 +1,32 @@
-"""`evaltools compare A B`"""
+"""`evaltools compare A B`: the comparison as text."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
+from ...core.check import LEVEL_WORDS, check_lines
 from ...core.commands import PATH
+from ...core.errors import UsageError
+from ...core.files import refuse_input, write_text
+from ...core.language import say
+from ...core.metric import metric_title
+from ...core.names import find_runs
 from ...core.terminal import echo
+from ...report import study_sentences
+from ...report.decision import judge, read_decision
+from ...report.estimate_tables import interval
+from ...report.make_study import compare as compare_runs
+from ...report.markdown import number
+from ...report.sentences import mde_text, p_text, verdict_text
+from ...report.study import Study
+from ...report.study_files import comparison_csv
+from ...stats.detectable import POWER
+from ..groups import RunsCommand
 from ..options import (
     decision_option,
     margin_option,
@@ -16,7 +35,12 @@ from ..options import (
     suite_file_option,
     suite_option,
 )
-from ..suite_commands import RunsCommand
+from ..text import columns, wrapped
+
+MDE = (
+    "mde: the smallest true difference that data like these show with {power:.0%} power; "
+    "smaller ones may go unseen."
+)
 
 
 @click.command(cls=RunsCommand)
@@ -33,13 +57,89 @@ from ..suite_commands import RunsCommand
 def compare(
     baseline: str,
     candidate: str,
-    **values: Any,
+    everything: bool,
+    csv_file: Path | None,
+    decision: Path | None,
+    **settings: Any,
 ) -> None:
     """Is B better than A? Two runs, or two sets of seeds, in pairs.
 
     A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
     or several runs joined by commas. The options of the suite are taken too (evaltools score SUITE --help).
     """
-    from ..compare import compare_command
+    declared = None
+    if decision is not None:
+        if settings["margin"] or settings["primary"]:
+            raise UsageError("--decision says what is tested: leave out --primary and --margin")
+        declared = read_decision(decision)
+        settings["primary"] = declared.metric
+    if csv_file is not None:
+        refuse_input(csv_file, [*find_runs(baseline), *find_runs(candidate)])
+    study = compare_runs(baseline, candidate, **settings)
+    if csv_file is not None:
+        write_text(csv_file, comparison_csv(study))
+    if declared is not None:
+        for sentence in judge(declared, study).sentences:
+            echo(wrapped(sentence))
+        echo("")
+    echo(comparison_text(study, everything=everything))
 
-    echo(compare_command(baseline, candidate, **values))
+
+def comparison_text(study: Study, *, everything: bool) -> str:
+    """The comparison of a study with one candidate: the verdict, a line a metric, what a reader must know."""
+    candidate = study.candidate()
+    rows = study.comparisons[candidate].table
+    if not everything:
+        rows = rows[rows["headline"]]
+    above = [
+        *study_sentences.verdicts(study),
+        *study_sentences.settling(study),
+        *(check_lines(study.doubts) if study.doubts else []),
+        say("A (baseline)  {name}", name=study.baseline),
+        say("B (candidate) {name}", name=candidate),
+    ]
+    below = [study_sentences.how(study)]
+    if rows["mde"].notna().any():
+        below.append(say(MDE, power=POWER))
+    for note in study.notes:
+        below.append(say("note: {note}", note=note))
+    lines = [_line(row, row["metric"] in study.blocked) for row in rows.to_dict("records")]
+    parts = [
+        *map(wrapped, above),
+        "",
+        columns(pd.DataFrame(lines).rename(columns=say)),
+        "",
+        *map(wrapped, below),
+        study.signature,
+    ]
+    return "\n".join(parts)
+
+
+def _line(row: Mapping[Any, Any], is_blocked: bool) -> dict[str, str]:
+    """The texts of a metric's line by the header of their column; no numbers of a metric that a check blocks."""
+    name = row["metric"]
+    title = say(metric_title(name, row["title"]))
+    if row["alias_of"]:
+        title = f"= {row['alias_of']}"
+    numbers = {
+        "A": number(row["value_baseline"]),
+        "B": number(row["value_candidate"]),
+        "B - A": number(row["delta"], signed=True),
+        "interval": interval(row, signed=True),
+        "p": "",
+        "p adj.": "",
+        "mde": mde_text(row),
+    }
+    if row["n_differ"] > 0:
+        numbers["p"] = p_text(row["p_value"])
+        numbers["p adj."] = p_text(row["p_adjusted"])
+    verdict = verdict_text(row)
+    if is_blocked:
+        numbers = dict.fromkeys(numbers, "")
+        verdict = say(LEVEL_WORDS["blocking"]).lower()
+    return {
+        "metric": title,
+        **numbers,
+        "verdict": verdict,
+        "id": name,
+    }

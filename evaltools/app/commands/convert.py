@@ -11,6 +11,7 @@ from ...core.commands import PATH, lang_option, on_error_option, quiet_option
 from ...core.errors import OnError, Problems
 from ...core.language import say
 from ...core.terminal import echo
+from ...formats.convert import convert as convert_files
 
 
 @click.command()
@@ -66,10 +67,8 @@ def convert(
     FORMAT: nikl, semeval14, semeval15, semeval16, aste, asqp, tasd, acos (aspect-based sentiment);
     every-eval-ever, inspect, lm-eval, promptfoo, deepeval, ragas, helm (scores of any benchmark).
     """
-    from ...formats import convert as formats
-
     problems = Problems(on_error)
-    n_rows = formats.convert(name, files, target, problems, **options)
+    n_rows = convert_files(name, files, target, problems, **options)
     if problems.kept:
         for line, is_error in problems.lines(len(files)):
             if is_error or not quiet:

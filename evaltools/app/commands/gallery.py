@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from ...core.commands import PATH, lang_option
+from ...core.folders import remove_leftovers
 from ...core.terminal import echo
+from ...report.gallery import build
 
 
 @click.command()
@@ -18,8 +20,5 @@ def gallery(outputs: Path) -> None:
 
     The page finds, filters and compares them.
     """
-    from ...core.folders import remove_leftovers
-    from ...report.gallery import build
-
     remove_leftovers(outputs)
-    echo(str(build(outputs)))
+    echo(build(outputs))

@@ -1,20 +1,27 @@
-"""`evaltools plan RUN...`"""
+"""`evaltools plan RUN...`: what a larger study would show."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ...core.commands import PATH, quiet_option
+from ...core.errors import UsageError
+from ...core.files import refuse_input, write_text
+from ...core.names import find_runs
+from ...core.progress import bar
 from ...core.terminal import echo
-from ..options import (
-    study_options,
-    suite_file_option,
-    suite_option,
-    whole_numbers,
-)
-from ..suite_commands import RunsCommand
+from ...report import plan_sentences
+from ...report.decision import decision_of, write_decision
+from ...report.make_study import study
+from ...report.study_files import csv
+from ...stats.within_units import SIZES
+from ..groups import RunsCommand
+from ..options import study_options, suite_file_option, suite_option, whole_numbers
+from ..text import columns, wrapped
 
 
 @click.command(cls=RunsCommand)
@@ -84,12 +91,63 @@ from ..suite_commands import RunsCommand
 @suite_file_option
 @study_options
 @quiet_option
-def plan(runs: tuple[str, ...], **values: Any) -> None:
+def plan(
+    runs: tuple[str, ...],
+    metric: str,
+    difference: float,
+    power: float,
+    seeds: Sequence[int],
+    trials: Sequence[int] | None,
+    cluster_size: Sequence[int] | None,
+    csv_file: Path | None,
+    register: Path | None,
+    margin: float,
+    looks: int,
+    quiet: bool,
+    **settings: Any,
+) -> None:
     """How many samples and seeds would show a difference.
 
     RUN... are the pilot: the runs of two conditions (named as for `compare`), or of one, whose seeds then stand in
     for the other.
     """
-    from ..plan import plan_command
-
-    echo(plan_command(runs, **values))
+    if register is None and (margin or looks != 1):
+        raise UsageError("--margin and --looks belong to a decision: give --register FILE")
+    if register is not None and register.exists():
+        raise UsageError("{file} is there already; a decision is not replaced", file=register)
+    paths = [path for run in runs for path in find_runs(run)]
+    if csv_file is not None:
+        refuse_input(csv_file, paths)
+    pilot = study(paths, **settings)
+    n_rows = len(set(seeds)) * len(set(trials or cluster_size or [1]))
+    with bar(n_rows, "planning", quiet, "seeds") as step:
+        table = pilot.plan(
+            metric,
+            difference + margin,  # what the test must find
+            power=power,
+            seeds=seeds,
+            trials=trials,
+            cluster_size=cluster_size,
+            done=step,
+        )
+    if register is not None:
+        decision = decision_of(
+            pilot,
+            plan_sentences.cheapest_row(table),
+            metric=metric,
+            difference=difference,
+            power=power,
+            margin=margin,
+            looks=looks,
+        )
+        write_decision(register, decision)
+    if csv_file is not None:
+        write_text(csv_file, csv(table))
+    not_asked = [kind for kind in SIZES if table[kind].isna().all()]
+    shown = table.drop(columns=["rows_per_sample", *not_asked])
+    echo(wrapped(plan_sentences.plan_title(pilot, metric, difference, power)))
+    echo(f"\n{columns(shown, {'power': '{:.0%}'.format})}\n")
+    for note in plan_sentences.plan_notes(pilot, table):
+        echo(wrapped(note))
+    if register is not None:
+        echo(f"\n{register}")

@@ -8,9 +8,15 @@ from typing import Any
 import click
 
 from ...core.commands import out_option
+from ...core.folders import require_out
 from ...core.terminal import echo
+from ...report import study_sentences
+from ...report.make_study import ranked_study
+from ...report.study_files import aggregate_folder
+from ...report.text import visible
+from ..groups import RunsCommand
 from ..options import study_options, suite_file_option, suite_option
-from ..suite_commands import RunsCommand
+from ..text import columns, wrapped
 
 
 @click.command(cls=RunsCommand)
@@ -29,26 +35,19 @@ def rank(
     runs: tuple[str, ...],
     metric: str,
     out: Path,
-    **values: Any,
+    **settings: Any,
 ) -> None:
     """Which condition is best on one metric: ranks and tie groups.
 
     Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ of this metric, with ranks.csv in
     it; the baseline is the first condition by name.
     """
-    from ...core.folders import require_out
-    from ...report import study_sentences
-    from ...report.make_study import ranked_study
-    from ...report.study_files import aggregate_folder
-    from ...report.text import visible
-    from ..text import columns, wrapped
-
     require_out(out)
-    study = ranked_study(runs, metric, out, **values)
+    study = ranked_study(runs, metric, out, **settings)
     ranks = study.rank()
     ranks["condition"] = ranks["condition"].map(visible)
+    for sentence in study_sentences.ranking(study):
+        echo(wrapped(sentence))
     table = columns(ranks, dict.fromkeys(("value", "ci_low", "ci_high"), "{:.4f}".format))
-    sentences = [wrapped(sentence) for sentence in study_sentences.ranking(study)]
-    path = aggregate_folder(out, study.baseline) / "ranks.csv"
-    for line in (*sentences, "", table, "", path):
-        echo(line)
+    echo(f"\n{table}\n")
+    echo(aggregate_folder(out, study.baseline) / "ranks.csv")

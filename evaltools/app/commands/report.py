@@ -7,6 +7,11 @@ from typing import Any
 
 import click
 
+from ...core.names import find_runs
+from ...core.suite import Suite
+from ...report.run_groups import suite_of_run
+from ..batch import Batch
+from ..groups import RunsCommand, SuiteGroup
 from ..options import (
     batch_options,
     margin_option,
@@ -16,28 +21,25 @@ from ..options import (
     suite_option,
     suite_options,
 )
-from ..suite_commands import RunsCommand, SuiteGroup
 
 
-class ReportGroup(SuiteGroup):
-    def make(self, suite: Any) -> click.Command:
-        options = suite_options(suite.options, suite.options.settable())
+def report_suite(suite: Suite) -> click.Command:
+    """The command for runs of a suite."""
+    options = suite_options(suite.options, suite.options.settable())
 
-        @click.command(suite.name, params=options, help=f"Report runs of {suite.title}.")
-        @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
-        @batch_options
-        @paper_option
-        def command(runs: tuple[str, ...], **values: Any) -> None:
-            from ..batch import make_batch
+    @click.command(suite.name, params=options, help=f"Report runs of {suite.title}.")
+    @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
+    @batch_options
+    @paper_option
+    def command(runs: tuple[str, ...], **options: Any) -> None:
+        batch = Batch(suite, **options)
+        batch.report(runs)
+        sys.exit(batch.end())
 
-            batch = make_batch(suite, values)
-            batch.report(runs)
-            sys.exit(batch.end())
-
-        return command
+    return command
 
 
-@click.group(cls=ReportGroup)
+@click.group(cls=SuiteGroup, make=report_suite)
 @suite_file_option
 def report() -> None:
     """Numbers, notebook and HTML page of runs.
@@ -59,23 +61,19 @@ def report() -> None:
 @batch_options
 def seeds(
     runs: tuple[str, ...],
-    suite: Any,
+    suite: Suite | None,
     baseline: str | None,
     primary: str | None,
     margin: dict[str, float],
-    **values: Any,
+    **options: Any,
 ) -> None:
     """Means over seeds, and conditions compared (any suite).
 
     RUN... are named <run_id>__seed<N>_<mode>; runs of one run_id are seeds of one condition. The options of the suite
     are taken too (evaltools report SUITE --help).
     """
-    from ...core.names import find_runs
-    from ...report.run_groups import suite_of_run
-    from ..batch import make_batch
-
     if suite is None:
         suite = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
-    batch = make_batch(suite, values)
+    batch = Batch(suite, **options)
     batch.report_seeds(runs, baseline=baseline, primary=primary, margin=margin)
     sys.exit(batch.end())

@@ -9,45 +9,45 @@ from typing import Any
 import click
 
 from ...core.commands import PATH
+from ...core.suite import Suite
+from ..batch import Batch
+from ..groups import SuiteGroup
 from ..options import batch_options, suite_file_option, suite_options
-from ..suite_commands import SuiteGroup
 
 
-class ScoreGroup(SuiteGroup):
-    def make(self, suite: Any) -> click.Command:
-        options = suite_options(suite.options, suite.options.settable())
+def score_suite(suite: Suite) -> click.Command:
+    """The command for runs of a suite."""
+    options = suite_options(suite.options, suite.options.settable())
 
-        @click.command(suite.name, params=options, help=f"Score runs of {suite.title}.")
-        @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
-        @batch_options
-        @click.option(
-            "--flat",
-            "flat_file",
-            type=PATH,
-            help="Write {metric: value} there as JSON, for a tracker.",
-        )
-        @click.option(
-            "--inspect-scores",
-            "inspect_file",
-            type=PATH,
-            help="Write the units' values there, as Inspect reads scores.",
-        )
-        def command(
-            runs: tuple[str, ...],
-            flat_file: Path | None,
-            inspect_file: Path | None,
-            **values: Any,
-        ) -> None:
-            from ..batch import make_batch
+    @click.command(suite.name, params=options, help=f"Score runs of {suite.title}.")
+    @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
+    @batch_options
+    @click.option(
+        "--flat",
+        "flat_file",
+        type=PATH,
+        help="Write {metric: value} there as JSON, for a tracker.",
+    )
+    @click.option(
+        "--inspect-scores",
+        "inspect_file",
+        type=PATH,
+        help="Write the units' values there, as Inspect reads scores.",
+    )
+    def command(
+        runs: tuple[str, ...],
+        flat_file: Path | None,
+        inspect_file: Path | None,
+        **options: Any,
+    ) -> None:
+        batch = Batch(suite, **options)
+        batch.score(runs, flat_file=flat_file, inspect_file=inspect_file)
+        sys.exit(batch.end())
 
-            batch = make_batch(suite, values)
-            batch.score(runs, flat_file=flat_file, inspect_file=inspect_file)
-            sys.exit(batch.end())
-
-        return command
+    return command
 
 
-@click.group(cls=ScoreGroup)
+@click.group(cls=SuiteGroup, make=score_suite)
 @suite_file_option
 def score() -> None:
     """Numbers of runs, without notebook and page.

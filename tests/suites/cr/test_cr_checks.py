@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evaltools as et
-from evaltools.app.compare import comparison_text
+from evaltools.app.commands.compare import comparison_text
 from evaltools.core.check import Check
 from evaltools.report.study_sentences import verdicts
 from evaltools.report.trust import problems_of

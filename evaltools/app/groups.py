@@ -1,8 +1,8 @@
-"""Commands that depend on a suite: one made for each suite, and one that takes the options of its runs' suite."""
+"""Groups of commands that are loaded when they are asked for, and commands that take the options of a suite."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -26,41 +26,51 @@ def added(kind: str) -> dict[str, Any]:
     return by_name
 
 
-class SuiteGroup(click.Group):
-    """A group with a command for every suite, which `make(suite)` makes when it is asked for, besides its own."""
+class LazyGroup(click.Group):
+    """A group whose help lists its commands without loading them."""
 
-    make: Callable[[Any], click.Command]
+    def lazy(self) -> Mapping[str, str]:
+        """Name of a command that is loaded when it is asked for -> what the help says of it."""
+        raise NotImplementedError
+
+    def load(self, name: str) -> click.Command:
+        """The command of such a name."""
+        raise NotImplementedError
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from ..core.plugins import suite_names
+        return [*self.lazy(), *super().list_commands(ctx)]
 
-        return [*suite_names(), *super().list_commands(ctx)]
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return super().get_command(ctx, name) or self.load(name)
 
-    def get_command(
-        self,
-        ctx: click.Context,
-        name: str,
-    ) -> click.Command | None:
-        from ..core.plugins import get_suite
-
-        return super().get_command(ctx, name) or self.make(get_suite(name))
-
-    def format_commands(
-        self,
-        ctx: click.Context,
-        formatter: click.HelpFormatter,
-    ) -> None:
-        """List the suites without loading them."""
-        rows = []
-        for name in self.list_commands(ctx):
-            command = self.commands.get(name)
-            rows.append((name, command.get_short_help_str() if command else ""))
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = list(self.lazy().items())
+        rows += [(name, own.get_short_help_str()) for name, own in self.commands.items()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
-SUITE_OPTIONS = f"{__name__}.suite_options"
-"""Where the context of a `RunsCommand` holds the options of its suite."""
+class SuiteGroup(LazyGroup):
+    """A group with a command for every suite, which `make(suite)` makes, besides its own."""
+
+    def __init__(
+        self,
+        *arguments: Any,
+        make: Callable[[Any], click.Command],
+        **attributes: Any,
+    ) -> None:
+        super().__init__(*arguments, **attributes)
+        self.make = make
+
+    def lazy(self) -> Mapping[str, str]:
+        from ..core.plugins import suite_names
+
+        return dict.fromkeys(suite_names(), "")
+
+    def load(self, name: str) -> click.Command:
+        from ..core.plugins import get_suite
+
+        return self.make(get_suite(name))
 
 
 class RunsCommand(click.Command):
@@ -70,43 +80,31 @@ class RunsCommand(click.Command):
     those options alone by which something may be spent.
     """
 
-    def __init__(
-        self,
-        *arguments: Any,
-        costly: bool = False,
-        **attributes: Any,
-    ) -> None:
+    def __init__(self, *arguments: Any, costly: bool = False, **attributes: Any) -> None:
         super().__init__(*arguments, **attributes)
         self.costly = costly
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Its own, and the options of the suite once that is known."""
-        return [*super().get_params(ctx), *ctx.meta.get(SUITE_OPTIONS, [])]
+        return [*super().get_params(ctx), *ctx.meta.get("suite_options", [])]
 
-    def parse_args(
-        self,
-        ctx: click.Context,
-        args: list[str],
-    ) -> list[str]:
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         suite = self._suite_of(ctx, args)
         if suite is not None:
             names = suite.options.costly if self.costly else suite.options.settable()
             taken = [param.name for param in self.params]
             names = [name for name in names if name not in taken]
-            ctx.meta[SUITE_OPTIONS] = suite_options(suite.options, names)
+            ctx.meta["suite_options"] = suite_options(suite.options, names)
         rest = super().parse_args(ctx, args)
         if "suite" in ctx.params:
             ctx.params["suite"] = suite
         return rest
 
-    def _suite_of(
-        self,
-        ctx: click.Context,
-        args: list[str],
-    ) -> Any:
+    def _suite_of(self, ctx: click.Context, args: list[str]) -> Any:
         """The suite that --suite names, or that the first of the arguments which is a run belongs to."""
         from ..core.names import find_runs
         from ..core.plugins import get_suite
+        from ..report.run_groups import suite_of_run
 
         parser = self.make_parser(ctx)
         parser.ignore_unknown_options = True  # those of the suite are not known yet
@@ -115,8 +113,6 @@ class RunsCommand(click.Command):
         read_suite(Path(suite_file) if suite_file else None)
         if values.get("suite"):
             return get_suite(values["suite"])
-        from ..report.run_groups import suite_of_run
-
         for text in args:  # what an option is given is seldom a run
             with suppress(UsageError, OSError, ValueError):
                 return suite_of_run(find_runs(text)[0])
