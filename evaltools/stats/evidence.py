@@ -65,7 +65,7 @@ def evidence(
     """
     compiled = paired.baseline.compiled
     several = paired.n_seeds > 1
-    spread = _spread(paired, resampling)
+    spread = spread_of_delta(paired, resampling)
     error, _, df = spread.widest(resampling.confidence)
     values = np.concatenate([paired.baseline.values, paired.candidate.values])
     error = np.where(negligible(error**2, values), 0.0, error)
@@ -93,7 +93,7 @@ def evidence(
     )
 
 
-def _spread(
+def spread_of_delta(
     paired: Paired,
     resampling: Resampling,
 ) -> Spread:

@@ -251,12 +251,12 @@ class Paired:
         return same_cells and np.array_equal(one.sums, other.sums)
 
     @cached_property
-    def null_errors(self) -> Array:
-        """Differences of the units that sum to `delta`, (units, metrics), for sign flips.
+    def cell_differences(self) -> Array:
+        """Differences of the cells that sum to that of each seed, (seeds, units, metrics).
 
-        `unit_differences` of every ratio, put together: a unit whose own numerator and denominator
+        `unit_differences` of every ratio, put together: a cell whose own numerator and denominator
         are the same on both sides differs by exactly 0. Where seeds do not pair each side is
-        averaged over its own seeds first.
+        averaged over its own seeds first, which makes one seed.
         """
         compiled = self.baseline.compiled
         sides = []
@@ -265,10 +265,14 @@ class Paired:
                 if not self.by_seed:
                     sums = sums.mean(axis=0, keepdims=True)
                 sides.append(sums)
-        differences = compiled.combined(unit_differences(*sides))
+        return compiled.combined(unit_differences(*sides))
+
+    @cached_property
+    def null_errors(self) -> Array:
+        """Differences of the units that sum to `delta`, (units, metrics), for sign flips."""
         if not self.by_seed:
-            return differences[0]
-        return np.nan_to_num(seed_mean(differences, self.in_a))
+            return self.cell_differences[0]
+        return np.nan_to_num(seed_mean(self.cell_differences, self.in_a))
 
     @property
     def unit_shares(self) -> Array:

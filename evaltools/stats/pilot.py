@@ -7,25 +7,25 @@ Statistics 9 (1981), exponential tilting.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
-from ..core.metric_matrix import Compiled, compile_table
+from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
 from .arrays import ROUNDING, Array, divide
-from .design import Grid, Runs, grid, in_order, pair
-from .evidence import evidence
-from .influence import Paired, cell_sums, seed_mean
+from .design import Runs, grid, in_order, pair
+from .evidence import spread_of_delta
+from .influence import Cells, Paired, cell_sums
 from .intervals import MIN_UNITS
 from .measured import measured_runs
+from .seed_intervals import over_seeds
 from .seed_variance import seed_term, take
-from .variance import Components, sample_term, spread
+from .variance import Components
 
 TAILS = 2.0
 """Least excess kurtosis of differences. A few units seldom show the tails that differences of scores
@@ -39,10 +39,10 @@ STEEPEST = 700
 class Pilot:
     """What runs say of a difference in one metric. A positive difference is an improvement.
 
-    `value` is that of the baseline. `cells` (seeds, units) is the linearised difference of each
-    cell, without what its seed deviates by. `components` are the variances of one cell; their
-    `sides` is 2 where the seeds of both sides are pooled. `n` units under each of so many `seeds`.
-    `df_seeds`: degrees of freedom of the seeds' mean square.
+    `value` is that of the baseline. `cells` (seeds, units) is the difference of each cell, without
+    what its seed deviates by. `components` are the variances of one cell; their `sides` is 2 where
+    the seeds of both sides are pooled. `n` units under each of so many `seeds`. `df_seeds`: degrees
+    of freedom of the seeds' mean square.
     """
 
     metric: Any
@@ -71,14 +71,6 @@ class Pilot:
         excess = max(kurtosis - 3, TAILS)
         doubt = 2 / (self.n - 1) + excess / self.n
         return 1 + 2 / doubt
-
-    @property
-    def shortfall(self) -> float:
-        """How many times as much samples vary as units that are drawn from the pilot, on average.
-
-        A mean that the units are moved to (`weights`) takes a degree of freedom beside their own.
-        """
-        return self.n / (self.n - 2)
 
     def require(
         self,
@@ -112,23 +104,6 @@ class Pilot:
                 smallest=f"{smallest:.3g}",
                 largest=f"{largest:.3g}",
             )
-
-    def varying(self, components: Components) -> Pilot:
-        """The same pilot with other variances of samples and of the rest; a cell of 0 stays 0."""
-        old = self.components
-        now = components.sample + components.residual / self.seeds
-        before = old.sample + old.residual / self.seeds
-        of_means = np.sqrt(now / before)
-        of_rest = 1.0
-        if old.residual:
-            of_rest = np.sqrt(components.residual / old.residual)
-        means = self.cells.mean(axis=0)
-        rest = self.cells - means
-        cells = of_means * means + of_rest * rest
-        centre = self.cells.mean(axis=1, keepdims=True)
-        off_centre = cells.mean(axis=1, keepdims=True)
-        cells = moved_cells(cells, centre - off_centre)
-        return replace(self, cells=cells, components=components)
 
     def weights(
         self,
@@ -166,8 +141,7 @@ def pilot(
 
     Two conditions pair by sample and by the seeds that both have; without a seed in common, seeds
     pair in their order. The seeds of a single condition are taken as pairs: another condition is
-    assumed to differ from it, sample by sample, no more than its own seeds do from each other. By
-    the method "auto" seeds are pooled as in `compare`.
+    assumed to differ from it, sample by sample, no more than its own seeds do from each other.
 
     Raises UsageError for a metric without a direction, fewer than MIN_UNITS units in common, one
     run only, and runs that do not differ.
@@ -179,41 +153,66 @@ def pilot(
             "{metric} can be neither better nor worse: there is no difference in it to plan for",
             metric=metric,
         )
-    measured = [measured_runs(runs, compiled.metrics, unit) for runs in conditions]
-    paired, _, cells = paired_cells(measured, compiled, unit)
+    sides = []
+    for runs in _sides([measured_runs(runs, compiled.metrics, unit) for runs in conditions]):
+        sides.append(grid(runs, unit))
+    pairing = pair(*sides)
+    paired = Paired(
+        cell_sums(pairing.baseline, compiled),
+        cell_sums(pairing.candidate, compiled),
+        by_seed=True,
+    )
+    cells = _differences(paired)
     _require_differences(cells, metric, unit)
-    seeds, n = cells.shape
     if planned.better == "lower":
         cells = -cells
+    seeds, n = cells.shape
     of_seeds = cells.mean(axis=1, keepdims=True)
-    deviations = of_seeds - cells.mean()
-    cells = moved_cells(cells, -deviations)
+    cells = moved_cells(cells, cells.mean() - of_seeds)
     df_seeds = seeds - 1.0
     if len(conditions) == 1:
-        both_ways = np.concatenate([cells, -cells])
-        cells = both_ways.reshape(1, -1)
-        components = _of_one_condition(
-            measured[0],
-            unit,
-            compiled,
-            n,
-            seeds,
-            resampling,
-        )
+        cells = np.concatenate([cells, -cells]).reshape(1, -1)
+        components = _of_one_condition(paired.baseline, n, seeds, resampling)
     else:
-        tested = evidence(paired, 1, resampling)
-        components = Components.from_spread(take(tested.spread, 0), n, seeds)
+        spread = take(spread_of_delta(paired, resampling), 0)
+        components = Components.from_spread(spread, n, seeds)
         df_seeds *= components.sides
     value = float(paired.value_a[0])
-    return Pilot(
-        planned,
-        value,
-        cells,
-        components,
-        n,
-        seeds,
-        df_seeds,
-    )
+    return Pilot(planned, value, cells, components, n, seeds, df_seeds)
+
+
+def _sides(conditions: Sequence[Runs]) -> tuple[Runs, Runs]:
+    """The two sides of a pilot, whose runs under the same label pair."""
+    shared = in_order(set.intersection(*map(set, conditions)))
+    if len(conditions) == 2 and shared:
+        one, other = ([runs[seed] for seed in shared] for runs in conditions)
+    elif len(conditions) == 2:
+        one, other = ([runs[seed] for seed in in_order(runs)] for runs in conditions)
+    else:
+        one = [conditions[0][seed] for seed in shared]
+        # each seed with the next one
+        other = one[1:] + one[:1]
+        if len(one) == 1:
+            raise UsageError(
+                "one run shows no difference to plan from: give another condition, or another seed"
+            )
+    n_seeds = min(len(one), len(other))
+    return dict(enumerate(one[:n_seeds])), dict(enumerate(other[:n_seeds]))
+
+
+def _differences(paired: Paired) -> Array:
+    """(seeds, units): candidate less baseline of each cell, for the seeds and units that are measured.
+
+    A cell that is lacking stands at the mean of its unit.
+    """
+    differences = paired.cell_differences[:, :, 0]
+    present = paired.baseline.present
+    n_units = present.sum(axis=1, keepdims=True)
+    cells = np.where(present, differences * n_units, np.nan)
+    cells = cells[paired.in_a[:, 0]]
+    cells = cells[:, ~np.isnan(cells).all(axis=0)]
+    of_units = np.nanmean(cells, axis=0)
+    return np.where(np.isnan(cells), of_units, cells)
 
 
 def _require_differences(
@@ -236,89 +235,6 @@ def _require_differences(
         )
 
 
-def paired_cells(
-    conditions: Sequence[Runs],
-    compiled: Compiled,
-    unit: str,
-) -> tuple[Paired, pd.Index, Array]:
-    """(the two sides, the units that pair, the difference (seeds, units) of each cell).
-
-    Sides pair as `pilot` says. Cells are those of the first metric.
-    """
-    pairing = pair(*_sides(conditions, unit))
-    one = cell_sums(pairing.baseline, compiled)
-    other = cell_sums(pairing.candidate, compiled)
-    paired = Paired(one, other, by_seed=True)
-    cells = _differences(paired)
-    counted = ~np.isnan(cells).all(axis=0)
-    cells = cells[:, counted]
-    of_units = np.nanmean(cells, axis=0)
-    cells = np.where(np.isnan(cells), of_units, cells)
-    return paired, pairing.baseline.units[counted], cells
-
-
-def _sides(
-    conditions: Sequence[Runs],
-    unit: str,
-) -> tuple[Grid, Grid]:
-    """The two sides whose cells are to pair.
-
-    Of a single condition its seeds, each with the next one.
-    """
-    a = grid(conditions[0], unit)
-    if len(conditions) == 1:
-        if len(a.seeds) == 1:
-            raise UsageError(
-                "one run shows no difference to plan from: give another condition, or another seed"
-            )
-        return a, _next_seeds(a)
-    b = grid(conditions[1], unit)
-    shared = in_order(set(a.seeds) & set(b.seeds))
-    if shared:
-        return a.take(shared, a.units), b.take(shared, b.units)
-    k = min(len(a.seeds), len(b.seeds))
-    return _numbered(a, k), _numbered(b, k)
-
-
-def _next_seeds(side: Grid) -> Grid:
-    """The same labels, under each of them the run of the next seed; under the last the first."""
-    return replace(
-        side,
-        frames=side.frames[1:] + side.frames[:1],
-        unit_of_row=side.unit_of_row[1:] + side.unit_of_row[:1],
-    )
-
-
-def _numbered(
-    side: Grid,
-    k: int,
-) -> Grid:
-    """The first k seeds of a side under the labels 0, 1, ..."""
-    first = side.take(side.seeds[:k], side.units)
-    return replace(first, seeds=tuple(range(k)))
-
-
-def _differences(paired: Paired) -> Array:
-    """(seeds, units): candidate less baseline of each cell; nan for a cell that is lacking.
-
-    Differences are linearised at the mean ratio of all runs. Seeds in which the metric is not
-    measured are left out.
-    """
-    a, b = paired.baseline, paired.candidate
-    compiled = a.compiled
-    totals = np.concatenate([a.totals, b.totals])
-    ratios = compiled.ratios(totals)
-    middle = seed_mean(ratios, ~np.isnan(ratios))
-    middle = np.nan_to_num(middle)[None]
-    errors = b.ratio_errors(middle) - a.ratio_errors(middle)
-    errors = compiled.combined(errors)[:, :, 0]
-    n_units = a.present.sum(axis=1)
-    in_units = errors * n_units[:, None]
-    cells = np.where(a.present, in_units, np.nan)
-    is_measured = paired.in_a[:, 0]
-    return cells[is_measured]
-
-
 def moved_cells(
     cells: Array,
     by: Array,
@@ -331,23 +247,17 @@ def moved_cells(
 
 
 def _of_one_condition(
-    runs: Runs,
-    unit: str,
-    compiled: Compiled,
+    cells: Cells,
     n: int,
     seeds: int,
     resampling: Resampling,
 ) -> Components:
     """The components of a difference to a condition like this one: twice its own, none of samples."""
-    cells = cell_sums(grid(runs, unit), compiled)
-    errors = seed_mean(cells.errors, ~np.isnan(cells.values))
-    of_samples = sample_term(errors, np.array([n]))
-    of_mean = spread(of_samples, seed_term(cells))
-    single = Components.from_spread(take(of_mean, 0), n, seeds)
-    sides = 2 if resampling.method == "auto" else 1
+    spread = take(over_seeds(cells, seed_term(cells), resampling).spread, 0)
+    own = Components.from_spread(spread, n, seeds)
     return Components(
-        2 * single.seed,
-        0.0,
-        2 * single.residual,
-        sides,
+        seed=2 * own.seed,
+        sample=0.0,
+        residual=2 * own.residual,
+        sides=2 if resampling.method == "auto" else 1,
     )

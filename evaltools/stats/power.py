@@ -10,17 +10,16 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import fdtrc, nctdtr, ndtr, ndtri
 
 from ..core.errors import UsageError
-from ..core.metric import MetricTable, subset
-from ..core.metric_matrix import compile_table
+from ..core.metric import MetricTable
 from ..core.resampling import Resampling
 from .arrays import Array, least
 from .design import Runs
@@ -29,34 +28,30 @@ from .large_samples import LARGE
 from .pilot import Pilot, pilot
 from .simulation import simulated_power
 from .variance import Components
-from .within_units import CLUSTER_SIZE, TRIALS, WithinUnits, within_units
 
-CONTRACT = (
-    "seeds", "samples", "power", "samples_low", "samples_high", "calls", "rows_per_sample",
-    "trials", "cluster_size",
-)  # fmt: skip
+CONTRACT = ("seeds", "samples", "power", "samples_low", "samples_high", "calls")
 """The columns of a plan, in order."""
 
 MOST = 100_000
 """Samples beyond which no plan looks."""
 
-AROUND = (0.85, 1.15)
-"""Further numbers that are tried, as parts of the one that comes near."""
+TRIES, AVERAGED = 7, 3
+"""Numbers of samples that are tried, and those of the last of them whose mean is planned."""
 
-TOO_FAR = 0.3
-"""Numbers of samples with less power say nothing of how many are needed."""
+FARTHEST = 4.0
+"""A number that is tried is at most so many times the one before, or so many times less."""
 
-LEAST_POWER = 0.01
+LEAST_POWER = 0.0005
 """A simulated power of 0 or 1 counts as this far from it."""
+
+TOO_LITTLE = 0.02
+"""Samples whose power is so far below the power wanted are no plan: more do not help."""
 
 TOLD_APART = 0.25
 """Level of the F test by which the spread of a pilot's seeds counts (Bancroft 1944)."""
 
 MOST_DOUBT = 1.5
 """No plan has more than so many times the samples for what its pilot leaves open."""
-
-TRIES, NEAR = 6, 0.02
-"""Numbers of samples that are tried, until the power of one is so near to the power wanted."""
 
 PILOTS = 400
 """Sets of variance components, as likely as the pilot's, that its uncertainty is made of."""
@@ -84,27 +79,23 @@ def plan(
     *,
     power: float = 0.8,
     seeds: Sequence[int] = (1, 3, 5),
-    trials: Sequence[int] | None = None,
-    cluster_size: Sequence[int] | None = None,
     resampling: Resampling | None = None,
     done: Callable[..., None] = lambda name="": None,
 ) -> pd.DataFrame:
     """How many samples find a difference: CONTRACT, a row a number of seeds.
 
     `conditions`: one or two, each seed -> units frame. `difference`: how much better the candidate
-    truly is, in units of the metric. `trials`, `cluster_size`: numbers of trials of a sample, or of
-    samples in a cluster, to plan for. `done(name)` is called after each row.
+    truly is, in units of the metric. `done(name)` is called after each row.
 
     - `samples`: the least number under every seed, the same for both conditions, for which `power` of the simulated
       studies find it, as the primary metric at the level of `resampling`. Null where no number up to MOST does, or
       where a pilot of one seed says nothing of more.
     - `power`: that of these samples, or of MOST, with the pilot's own variance: above the power wanted, as a pilot errs.
     - `samples_low`, `samples_high`: what the pilot leaves open, in LIKELY of the cases; null: no bound.
-    - `calls` = seeds * samples * rows_per_sample, for one condition.
-    - `rows_per_sample`: rows of a sample, on average (trials, turns, samples of a cluster).
+    - `calls` = seeds * samples, for one condition.
 
     Studies of more than LARGE samples have the normal approximation (`approximate`). Raises
-    UsageError as `pilot`, `Pilot.require` and `within_units` do, and for settings out of range.
+    UsageError as `pilot` and `Pilot.require` do, and for settings out of range.
 
     >>> from evaltools.core.metric import Metric
     >>> rng = np.random.default_rng(0)
@@ -113,94 +104,29 @@ def plan(
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
     >>> plan([{"": old}, {"": new}], table, "id", "accuracy", 0.1, seeds=[1])[["seeds", "samples", "calls"]]
        seeds  samples  calls
-    0      1      178    178
+    0      1      176    176
     """
     resampling = resampling or Resampling()
     goal = Goal(difference, power, resampling.confidence)
-    asked = {TRIALS: trials, CLUSTER_SIZE: cluster_size}
-    sizes = {kind: numbers for kind, numbers in asked.items() if numbers is not None}
-    _require_settings(goal, seeds, sizes)
-    first = pilot(conditions, table, unit, metric, resampling)
-    first.require(difference, unit)
-    others = likely(first, resampling.seed)
-    as_it_is = _Size(_with_known_seeds(first), others, {}, _rows_per_sample(conditions, unit))
-    planned = [as_it_is]
-    for kind, numbers in sizes.items():
-        here = within_units(conditions, compile_table(subset(table, [metric])), unit, kind)
-        planned = _at_sizes(as_it_is, here, kind, numbers, resampling.seed)
+    _require_settings(goal, seeds)
+    given = pilot(conditions, table, unit, metric, resampling)
+    given.require(difference, unit)
+    others = likely(given, resampling.seed)
+    known = _with_known_seeds(given)
     rows = []
-    for size in planned:
-        size.pilot.require(difference, unit)
-        for number in dict.fromkeys(seeds):
-            rows.append(_row(size, goal, number, resampling))
-            done(f"{number} seeds")
-    return _with_calls(pd.DataFrame(rows, columns=list(CONTRACT)))
+    for number in dict.fromkeys(seeds):
+        row: dict[str, float] = {}
+        if known.seeds > 1 or number == 1:
+            row = _row(known, others, goal, number, resampling)
+        rows.append({"seeds": number, **row})
+        done(f"{number} seeds")
+    planned = pd.DataFrame(rows, columns=list(CONTRACT), dtype=float)
+    planned["calls"] = planned["seeds"] * planned["samples"]
+    whole = [column for column in CONTRACT if column != "power"]
+    return planned.astype(dict.fromkeys(whole, "Int64"))
 
 
-def _with_calls(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a plan with their calls, and whole numbers as such."""
-    samples = table["samples"].astype(float)
-    calls = np.ceil(table["seeds"] * samples * table["rows_per_sample"])
-    whole = ["samples", "samples_low", "samples_high", "calls", "trials", "cluster_size"]
-    return table.assign(calls=calls).astype(dict.fromkeys(whole, "Int64"))
-
-
-class _Size(NamedTuple):
-    """Rows of a unit that are planned for, with the pilot as it would be then.
-
-    `others`: sets of components that are as likely as the pilot's. `columns`: TRIALS or
-    CLUSTER_SIZE, where one is asked for.
-    """
-
-    pilot: Pilot
-    others: Components
-    columns: Mapping[str, int]
-    rows_per_sample: float
-
-
-def _at_sizes(
-    as_it_is: _Size,
-    here: WithinUnits,
-    kind: str,
-    numbers: Sequence[int],
-    seed: int,
-) -> list[_Size]:
-    """What is planned for, at each number of rows in the groups of a kind."""
-    rng = np.random.default_rng([seed, 1])
-    chance = _mean_square_draws(here.df, rng)
-    likely_here = replace(
-        here,
-        sample=here.sample * chance,
-        residual=here.residual * chance,
-    )
-    sizes = []
-    for number in dict.fromkeys(numbers):
-        components = here.planned(as_it_is.pilot.components, number)
-        size = _Size(
-            as_it_is.pilot.varying(components),
-            likely_here.planned(as_it_is.others, number),
-            {kind: number},
-            as_it_is.rows_per_sample * number / here.size,
-        )
-        sizes.append(size)
-    return sizes
-
-
-def _rows_per_sample(
-    conditions: Sequence[Runs],
-    unit: str,
-) -> float:
-    """Rows of a unit, on average over all runs."""
-    frames = [frame for runs in conditions for frame in runs.values()]
-    n_units = sum(frame[unit].nunique() for frame in frames)
-    return sum(len(frame) for frame in frames) / n_units
-
-
-def _require_settings(
-    goal: Goal,
-    seeds: Sequence[int],
-    sizes: Mapping[str, Sequence[int]],
-) -> None:
+def _require_settings(goal: Goal, seeds: Sequence[int]) -> None:
     """UsageError for settings out of range."""
     if not 0 < goal.difference < np.inf:
         raise UsageError(
@@ -215,11 +141,6 @@ def _require_settings(
         )
     if not seeds or min(seeds) < 1:
         raise UsageError("seeds: expected numbers of seeds, 1 or more")
-    if len(sizes) > 1:
-        raise UsageError("trials, cluster_size: one of them can be planned for, not both")
-    for numbers in sizes.values():
-        if not numbers or min(numbers) < 1:
-            raise UsageError("trials, cluster_size: expected numbers of 1 or more")
 
 
 def likely(
@@ -235,28 +156,19 @@ def likely(
     c, n, seeds = pilot.components, pilot.n, pilot.seeds
     df_samples = pilot.known - 1.0
     rng = np.random.default_rng(seed)
-    of_sample = _mean_square_draws(df_samples, rng)
-    of_seed = _mean_square_draws(pilot.df_seeds, rng)
-    of_residual = _mean_square_draws(df_samples * (seeds - 1.0), rng)
-    residual = c.residual * of_residual
-    between_seeds = (c.residual + n * c.seed) * of_seed
-    between_samples = (c.residual + seeds * c.sample) * of_sample
+
+    def drawn(df: float) -> Array:
+        return df / rng.chisquare(df, PILOTS) if df > 0 else np.zeros(PILOTS)
+
+    between_samples = (c.residual + seeds * c.sample) * drawn(df_samples)
+    between_seeds = (c.residual + n * c.seed) * drawn(pilot.df_seeds)
+    residual = c.residual * drawn(df_samples * (seeds - 1.0))
     return Components(
         seed=np.maximum(between_seeds - residual, 0.0) / n,
         sample=np.maximum(between_samples - residual, 0.0) / seeds,
         residual=residual,
         sides=c.sides,
     )
-
-
-def _mean_square_draws(
-    df: float,
-    rng: np.random.Generator,
-) -> Array:
-    """(PILOTS,): df over draws of chi-square; 0 without degrees of freedom."""
-    if df <= 0:
-        return np.zeros(PILOTS)
-    return df / rng.chisquare(df, PILOTS)
 
 
 def approximate(
@@ -302,19 +214,6 @@ def needed(
     return np.where(is_enough(most), np.ceil(n - 0.01), np.inf)
 
 
-def power_of(
-    pilot: Pilot,
-    goal: Goal,
-    n: int,
-    seeds: int,
-    resampling: Resampling,
-) -> float:
-    """Power of n samples under each of so many seeds: simulated, of many samples approximate."""
-    if n > LARGE:
-        return float(approximate(pilot.components, goal, n, seeds))
-    return simulated_power(pilot, goal.difference, n, seeds, resampling)
-
-
 def _with_known_seeds(pilot: Pilot) -> Pilot:
     """The pilot without a spread of seeds that it does not tell from chance."""
     c = pilot.components
@@ -328,39 +227,39 @@ def _with_known_seeds(pilot: Pilot) -> Pilot:
 
 
 def _row(
-    size: _Size,
+    pilot: Pilot,
+    others: Components,
     goal: Goal,
     seeds: int,
     resampling: Resampling,
 ) -> dict[str, float]:
-    """The row of a plan for one number of seeds, without its calls; what it lacks is null."""
-    pilot, others, columns, rows_per_sample = size
-    row = {**columns, "rows_per_sample": rows_per_sample, "seeds": seeds}
-    if pilot.seeds == 1 < seeds:
-        return row
+    """What a plan says of one number of seeds: samples, power, samples_low, samples_high."""
 
-    def power(n: int) -> float:
-        return power_of(pilot, goal, n, seeds, resampling)
+    def power(n: float) -> float:
+        samples = int(np.ceil(n))
+        if samples > LARGE:
+            return float(approximate(pilot.components, goal, samples, seeds))
+        return simulated_power(pilot, goal.difference, samples, seeds, resampling)
 
-    open_to = needed(others, goal, seeds)
     middle = [(1 - LIKELY) / 2, (1 + LIKELY) / 2]
-    low, high = np.quantile(open_to, middle, method="inverted_cdf")
-    row["samples_low"] = low if np.isfinite(low) else np.nan
-
+    low, high = np.quantile(needed(others, goal, seeds), middle, method="inverted_cdf")
+    row = {"samples_low": low if np.isfinite(low) else np.nan}
     normal = float(needed(pilot.components, goal, seeds))
-    enough = np.nan
-    if np.isfinite(normal):
-        enough = _enough(power, goal, normal)
-    if np.isnan(enough):
+    if not np.isfinite(normal):
         return row | {"power": power(MOST)}
-    # the approximation may be off for these units; its range is moved by as much
-    enough *= pilot.shortfall
-    scale = enough / normal
+    enough = _enough(power, goal, normal)
+    # samples vary more than units drawn from the pilot: the mean that these are moved to takes a
+    # degree of freedom beside their own
+    enough *= pilot.n / (pilot.n - 2)
     same_seeds = replace(others, seed=pilot.components.seed)
-    times = _for_doubt(same_seeds, goal, seeds, normal)
-    samples = int(min(np.ceil(enough * times), MOST))
-    row["samples"] = samples
+    samples = np.ceil(enough * _for_doubt(same_seeds, goal, seeds, normal))
+    samples = min(samples, MOST)
     row["power"] = power(samples)
+    if row["power"] < goal.power - TOO_LITTLE:
+        return row
+    # the approximation may be off for these units; its range is moved by as much
+    scale = enough / normal
+    row["samples"] = samples
     row["samples_low"] = min(samples, np.ceil(low * scale))
     if np.isfinite(high):
         row["samples_high"] = max(samples, np.ceil(high * scale))
@@ -387,46 +286,25 @@ def _for_doubt(
 
 
 def _enough(
-    power_of: Callable[[int], float],
+    power_of: Callable[[float], float],
     goal: Goal,
     start: float,
 ) -> float:
-    """The number of samples with the power wanted, from `start` on, by a line through simulated powers; nan for none.
+    """The number of samples with the power wanted, looked for from `start` on.
 
-    The least number that had the power would be one that was lucky. The line is that of the normal
-    quantile of power by the logarithm of samples.
+    A test's distance in standard errors grows with the number of samples, at least with its root:
+    each power says where to look next. The mean of the last numbers evens out the chance in
+    simulated powers.
     """
     critical = ndtri(0.5 + goal.confidence / 2)
-    wanted = ndtri(goal.power)
-    powers: dict[int, float] = {}
-
-    def quantile_at(n: float) -> float:
-        """The normal quantile of the power of n samples, which is simulated once."""
-        samples = int(np.clip(n, MIN_UNITS, MOST))
-        if samples not in powers:
-            powers[samples] = power_of(samples)
-        power = np.clip(powers[samples], LEAST_POWER, 1 - LEAST_POWER)
-        return float(ndtri(power))
-
+    wanted = ndtri(goal.power) + critical
     n = start
+    tried = []
     for _ in range(TRIES):
-        quantile = quantile_at(n)
-        if abs(ndtr(quantile) - goal.power) <= NEAR:
-            break
-        # a test's distance in standard errors grows with the root of n
-        further = (wanted + critical) / (quantile + critical)
-        n = np.clip(n * further**2, MIN_UNITS, MOST)
-    for part in AROUND:
-        quantile_at(part * n)
-
-    near = []
-    for tried, power in powers.items():
-        if TOO_FAR < power < 1 - TOO_FAR / 10:
-            near.append(tried)
-    if len(near) > 1:
-        quantiles = [quantile_at(tried) for tried in near]
-        slope, at_one = np.polyfit(np.log(near), quantiles, 1)
-        if slope > 0:
-            on_line = float(np.exp((wanted - at_one) / slope))
-            return max(on_line, MIN_UNITS) if on_line <= MOST else np.nan
-    return n if powers[max(powers)] >= goal.power else np.nan
+        power = np.clip(power_of(n), LEAST_POWER, 1 - LEAST_POWER)
+        seen = ndtri(power) + critical
+        times = wanted / seen if seen > 0 else FARTHEST
+        n *= np.clip(times, 1 / FARTHEST, FARTHEST)
+        n = float(np.clip(n, MIN_UNITS, MOST))
+        tried.append(n)
+    return float(np.mean(tried[-AVERAGED:]))
