@@ -6,28 +6,18 @@ Sources: [M] seed cr_metrics_spec, [F] seed cr_f1_metrics_examples, D decisions 
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from .schema import TupleRow
-from .tuples import (
-    KEYS,
-    EvalTuple,
-    Key,
-    MatchPolicy,
-    Pair,
-    ReadTuple,
-    match_policy,
-    pairs,
-    read_tuple,
-)
+from .tuples import KEYS, EvalTuple, Key, MatchPolicy, Pair, match_policy, pairs, read_tuple
 
 Mark = Literal["matched", "missing", "spurious", ""]
 
 Rank = tuple[bool, float, bool]
-"""How well a tuple represents its aspect: larger is better (`sample.rank`)."""
+"""How well a tuple represents its aspect: larger is better."""
 
 
 def f1_score(
@@ -40,9 +30,17 @@ def f1_score(
     >>> f1_score(tp=2, fp=1, fn=3)
     0.5
     """
-    if tp == 0:
-        return 0.0
-    return 2 * tp / (2 * tp + fp + fn)
+    return 2 * tp / (2 * tp + fp + fn) if tp else 0.0
+
+
+def set_f1(gold: Set[Any], pred: Set[Any]) -> float:
+    """F1 of one set against another, in [0, 1]; nan for an empty gold.
+
+    >>> set_f1({"a", "b"}, {"b"})
+    0.6666666666666666
+    """
+    tp = len(gold & pred)
+    return f1_score(tp, len(pred) - tp, len(gold) - tp) if gold else math.nan
 
 
 class Match(NamedTuple):
@@ -59,55 +57,73 @@ class Match(NamedTuple):
         """F1 of precision and recall, in [0, 1]."""
         return f1_score(self.tp, self.fp, self.fn)
 
-    @property
-    def has_gold(self) -> bool:
-        """The gold has a pair under the key."""
-        return self.tp + self.fn > 0
+
+Pairs = dict[Pair, None]
+"""Distinct pairs, in order of appearance."""
 
 
-def compared(tuples: Iterable[ReadTuple], key: Key) -> dict[Pair, None]:
-    """The pairs of the tuples of a sample that take part under a key, in order of appearance, each once."""
-    return _each_once([read.pairs[key] for read in tuples])
+class Side(NamedTuple):
+    """The tuples of a sample's gold or of a stage, in order of appearance, each once, and their pairs under each key."""
+
+    tuples: tuple[EvalTuple, ...]
+    pairs: dict[Key, Pairs]
 
 
-def _each_once(pairs: Iterable[Pair | None]) -> dict[Pair, None]:
-    distinct: dict[Any, None] = dict.fromkeys(pairs)
-    distinct.pop(None, None)
-    return distinct
+def make_side(tuples: Iterable[EvalTuple], policy: MatchPolicy) -> Side:
+    """The side of these tuples, which may repeat."""
+    distinct = tuple(dict.fromkeys(tuples))
+    of_tuples = [pairs(named, policy) for named in distinct]
+    by_key: dict[Key, Pairs] = {}
+    for key in KEYS:
+        of_key: dict[Any, None] = dict.fromkeys([of_tuple[key] for of_tuple in of_tuples])
+        of_key.pop(None, None)
+        by_key[key] = of_key
+    return Side(distinct, by_key)
 
 
-def match_pairs(gold: dict[Pair, None], pred: dict[Pair, None]) -> Match:
+def explicit(side: Side, policy: MatchPolicy) -> Side:
+    """The tuples of a side that have a term."""
+    with_term = [named for named in side.tuples if named.term]
+    return side if len(with_term) == len(side.tuples) else make_side(with_term, policy)
+
+
+def match_pairs(gold: Pairs, pred: Pairs) -> Match:
     """Match the pairs of one sample. [F] 7-8, D6.
 
     Equal pairs match first. Then each implicit gold pair that is left takes one predicted pair of its polarity that
-    is left, if there is one. So the gold as prediction matches wholly (D26).
+    is left, one without a term if there is one. So the gold as prediction matches wholly (D26).
     """
     matched_gold = gold.keys() & pred.keys()
     matched_pred = matched_gold
-    implicit = [pair for pair in gold if not pair[0]]
+    implicit = [pair for pair in gold if not pair[0] and pair not in matched_gold]
     if implicit:
         matched_pred = set(matched_gold)
-        free = _free_by_polarity(pred, matched_pred)
+        free: dict[str, list[Pair]] = {}
+        for pair in sorted(pred, key=lambda pair: pair[0] == ""):
+            if pair not in matched_pred:
+                free.setdefault(pair[1], []).append(pair)
         for pair in implicit:
-            if pair not in matched_gold and free.get(pair[1]):
+            if free.get(pair[1]):
                 matched_gold.add(pair)
-                matched_pred.add(free[pair[1]].popleft())
+                matched_pred.add(free[pair[1]].pop())
     tp = len(matched_gold)
     return Match(tp, len(pred) - tp, len(gold) - tp, matched_gold, matched_pred)
 
 
-def _free_by_polarity(pred: Iterable[Pair], matched: set[Pair]) -> dict[str, deque[Pair]]:
-    """The predicted pairs that are not matched, by polarity: those without a term first, else in order."""
-    free = [pair for pair in pred if pair not in matched]
-    by_polarity: dict[str, deque[Pair]] = {}
-    for pair in sorted(free, key=lambda pair: pair[0] != ""):
-        by_polarity.setdefault(pair[1], deque()).append(pair)
-    return by_polarity
+def sample_f1(
+    gold: Side,
+    pred: Side,
+    key: Key,
+    policy: MatchPolicy,
+) -> float:
+    """F1 of one sample under a key; nan for an empty gold and, by the policy, for gold without a pair (D26)."""
+    takes_part = gold.tuples and (gold.pairs[key] or policy.pairless == "zero")
+    return match_pairs(gold.pairs[key], pred.pairs[key]).f1 if takes_part else math.nan
 
 
 def marks(
-    gold: Iterable[EvalTuple],
-    pred: Iterable[EvalTuple],
+    gold: Sequence[EvalTuple],
+    pred: Sequence[EvalTuple],
     key: Key,
     policy: MatchPolicy,
 ) -> tuple[list[Mark], list[Mark]]:
@@ -115,23 +131,19 @@ def marks(
 
     Tuples that are one pair under the key have the same mark.
     """
-    of_gold = [pairs(named, policy)[key] for named in gold]
-    of_pred = [pairs(named, policy)[key] for named in pred]
-    match = match_pairs(_each_once(of_gold), _each_once(of_pred))
+    of_gold, of_pred = make_side(gold, policy), make_side(pred, policy)
+    match = match_pairs(of_gold.pairs[key], of_pred.pairs[key])
+
+    def mark(named: EvalTuple, matched: set[Pair], otherwise: Mark) -> Mark:
+        pair = pairs(named, policy)[key]
+        if pair is None:
+            return ""
+        return "matched" if pair in matched else otherwise
+
     return (
-        [_mark(pair, match.matched_gold, "missing") for pair in of_gold],
-        [_mark(pair, match.matched_pred, "spurious") for pair in of_pred],
+        [mark(named, match.matched_gold, "missing") for named in gold],
+        [mark(named, match.matched_pred, "spurious") for named in pred],
     )
-
-
-def _mark(
-    pair: Pair | None,
-    matched: set[Pair],
-    otherwise: Mark,
-) -> Mark:
-    if pair is None:
-        return ""
-    return "matched" if pair in matched else otherwise
 
 
 @dataclass(frozen=True)
@@ -189,75 +201,68 @@ def tuple_f1(
     if key not in KEYS:
         raise ValueError(f"no key {key!r}; expected one of {', '.join(KEYS)}")
     policy = match_policy(match)
-    gold_tuples = [_read(value, policy, gold=True) for value in gold]
-    pred_tuples = [_read(value, policy) for value in pred]
-    found = match_pairs(compared(gold_tuples, key), compared(pred_tuples, key))
-    tp, fp, fn = found.tp, found.fp, found.fn
-    if not found.has_gold and policy.pairless == "out":
-        precision = recall = f1 = math.nan
-    else:
-        precision = tp / (tp + fp) if tp else 0.0
-        recall = tp / (tp + fn) if tp else 0.0
-        f1 = found.f1
-    return TupleF1(precision, recall, f1, tp, fp, fn)
+    of_gold = make_side([_read(value, gold=True) for value in gold], policy)
+    of_pred = make_side([_read(value) for value in pred], policy)
+    found = match_pairs(of_gold.pairs[key], of_pred.pairs[key])
+    tp, fp, fn = found[:3]
+    if tp + fn == 0 and policy.pairless == "out":
+        return TupleF1(math.nan, math.nan, math.nan, tp, fp, fn)
+    precision = tp / (tp + fp) if tp else 0.0
+    recall = tp / (tp + fn) if tp else 0.0
+    return TupleF1(precision, recall, found.f1, tp, fp, fn)
 
 
-def _read(
-    value: Any,
-    policy: MatchPolicy,
-    *,
-    gold: bool = False,
-) -> ReadTuple:
+def _read(value: Any, *, gold: bool = False) -> EvalTuple:
     """A tuple of the caller's."""
     if not isinstance(value, Mapping):
         if isinstance(value, str) or len(value) != 3:
             raise ValueError(f"expected a dict or (ref, term, polarity), got {value!r}")
-        ref, term, polarity = value
-        value = {"aspect_ref": ref, "aspect_term": term, "polarity": polarity}
-    return read_tuple(TupleRow.model_validate(value), policy, gold=gold)
+        value = dict(zip(("aspect_ref", "aspect_term", "polarity"), value))
+    return read_tuple(TupleRow.model_validate(value), gold=gold)
 
 
-def representatives(
-    tuples: Sequence[ReadTuple],
-    ranks: Sequence[Rank],
-    aspects: Sequence[str],
-) -> list[ReadTuple]:
-    """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4.
+def rank(row: TupleRow, term: str) -> Rank:
+    """How well a tuple of this term represents its aspect: grounded explicitly, confident, not dropped. [M] 3.4.
 
-    `ranks` and `aspects` are those of the tuples, in the same order.
+    Grounding is explicit where the tuple says so, or says nothing and has a term. A missing confidence ranks lowest.
     """
-    best: dict[str, int] = {}
-    for i, aspect in enumerate(aspects):
-        if aspect not in best or ranks[i] > ranks[best[aspect]]:
-            best[aspect] = i
-    return [tuples[i] for i in best.values()]
+    if row.grounding:
+        explicit = row.grounding.strip().lower() == "explicit"
+    else:
+        explicit = term != ""
+    confidence = -1.0 if row.confidence is None else row.confidence
+    return explicit, confidence, not row.drop_reason
 
 
-class Conflicts(NamedTuple):
-    """`raw`: some aspect carries two polarities. `unsettled`: it still does among its highest-ranking tuples."""
-
-    raw: bool
-    unsettled: bool
+Ranked = Sequence[tuple[Rank, EvalTuple]]
+"""The tuples of a sample with their ranks."""
 
 
-def conflicts(
-    polarities: Sequence[str],
-    ranks: Sequence[Rank],
-    aspects: Sequence[str],
-) -> Conflicts:
-    """Whether the tuples of a sample contradict each other, by their polarities, ranks and aspects. [M] 3.4, D7.
+def by_aspect(ranked: Ranked, aspects: Iterable[str]) -> dict[str, list[tuple[Rank, EvalTuple]]]:
+    """The tuples of each aspect; `aspects` are those of the tuples, in the same order."""
+    groups: dict[str, list[tuple[Rank, EvalTuple]]] = {}
+    for aspect, member in zip(aspects, ranked):
+        groups.setdefault(aspect, []).append(member)
+    return groups
+
+
+def representatives(ranked: Ranked, aspects: Iterable[str]) -> list[EvalTuple]:
+    """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4."""
+    groups = by_aspect(ranked, aspects).values()
+    return [max(group, key=itemgetter(0))[1] for group in groups]
+
+
+def conflicts(ranked: Ranked, aspects: Iterable[str]) -> tuple[bool, bool]:
+    """Whether some aspect carries two polarities; whether it still does among its highest-ranking tuples. [M] 3.4, D7.
 
     Tuples without an aspect are left out.
     """
-    members: dict[str, list[int]] = {}
-    for i, aspect in enumerate(aspects):
-        if aspect:
-            members.setdefault(aspect, []).append(i)
     raw = unsettled = False
-    for group in members.values():
-        if len({polarities[i] for i in group}) > 1:
+    if len({named.polarity for _, named in ranked}) < 2:  # most samples
+        return raw, unsettled
+    for aspect, group in by_aspect(ranked, aspects).items():
+        if aspect and len({named.polarity for _, named in group}) > 1:
+            best = max(group, key=itemgetter(0))[0]
             raw = True
-            best = max(ranks[i] for i in group)
-            top = {polarities[i] for i in group if ranks[i] == best}
-            unsettled = unsettled or len(top) > 1
-    return Conflicts(raw, unsettled)
+            unsettled |= len({named.polarity for rank, named in group if rank == best}) > 1
+    return raw, unsettled

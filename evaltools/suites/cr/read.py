@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from pydantic_core import from_json
 
@@ -68,13 +69,11 @@ def locate(
 
 
 def _role_of_file(path: Path) -> str:
-    """Whether a file holds outputs or scorecards: by its first line, and by its name where that does not tell."""
-    keys = {}
-    with suppress(OSError, ValueError, TypeError):
-        keys = dict.fromkeys(from_json(first_line(path)))
-    if "runtime" in keys:
-        return "scorecards"
-    is_output = "final_result" in keys or "output" in path.name.lower()
+    """Whether a file holds outputs or scorecards: by its first line, or by its name."""
+    keys: Any = ()
+    with suppress(OSError, ValueError):
+        keys = from_json(first_line(path))
+    is_output = path.name == FILES["outputs"] or (isinstance(keys, dict) and "final_result" in keys)
     return "outputs" if is_output else "scorecards"
 
 
@@ -83,10 +82,8 @@ def _main_role(folder: Path, problems: Problems) -> str:
 
     Beside what our own runner made, scorecards are what scoring it left there: outputs come first.
     """
-    roles = MAIN
-    if (folder / RUNNER[0]).is_file():
-        roles = ("outputs", "scorecards")
-    for role in roles:
+    is_our_run = (folder / RUNNER[0]).is_file()
+    for role in reversed(MAIN) if is_our_run else MAIN:
         if (folder / FILES[role]).is_file():
             return role
     raise problems.fatal("missing-file", NO_MAIN_FILE, **FILES, file=folder)
@@ -128,7 +125,7 @@ def read_override(path: Path, problems: Problems) -> dict[str, float]:
         raise problems.fatal("not-an-object", "expected one JSON object", file=path)
     numbers = {}
     for name, value in summary.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if type(value) not in (int, float):
             continue
         if not abs(value) < sys.float_info.max:  # NaN as well
             problems.error("bad-field", "expected a finite number", file=path, field=name)

@@ -1,123 +1,288 @@
-"""A record with its tuples in normal form, before anything is counted; and what is doubtful about it.
+"""What is counted in one sample: a row of the units frame, before what follows from it is added (`units`).
 
-Sources: seed cr_metrics_spec sections 1-4; decisions D1, D7.
+Sources: seed cr_metrics_spec sections 1-4, seed cr_hallucination_rate; decisions D7, D9, D10.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
-from unicodedata import is_normalized
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from .matching import Rank
-from .schema import ParsedOutput, Scorecard, TupleRow
-from .sources import final_rows, output_of, stage1_rows
-from .tuples import KNOWN, MatchPolicy, ReadTuple, read_tuple
+from msgspec import json
+
+from .matching import (
+    Ranked,
+    Side,
+    conflicts,
+    explicit,
+    make_side,
+    match_pairs,
+    rank,
+    representatives,
+    sample_f1,
+    set_f1,
+)
+from .options import CrOptions
+from .schema import ReviewAction, Scorecard, TupleRow
+from .scorecard import DROP_REASONS, drop_reason, stage_delta
+from .sources import (
+    final_rows,
+    labels,
+    output_of,
+    process_trace,
+    profile_of,
+    result_of,
+    stage1_rows,
+    text_id,
+)
+from .tuples import (
+    KEYS,
+    POLARITIES,
+    EvalTuple,
+    MatchPolicy,
+    collapse,
+    polarity_of,
+    read_tuple,
+    term_key,
+)
+
+NAN = float("nan")
 
 PREDICTIONS = "predictions"
 """The `protocol_mode` of tuples that no review has seen: of any system, not of a run of the protocol (D25)."""
 
-UNKNOWN_POLARITY = "polarity {polarity} of tuple {i} counts as neutral; expected one of {known}"
-SPAN_OUTSIDE_TEXT = "span [{start}, {end}] of tuple {i} is not within the text's {n} characters"
-NO_REF = "tuple {i} has no aspect_ref; it takes no part in the metrics by ref"
-DECOMPOSED = "the text is in decomposed Unicode; spans are taken in it as it came, and texts are compared composed (NFC)"
-DECOMPOSED_TERM = "the term of tuple {i} is in decomposed Unicode; it is compared composed (NFC)"
+COUNT_COLUMNS = [
+    f"{count}_{stage}_{key}"
+    for key in KEYS
+    for stage in ("before", "after")
+    for count in ("tp", "fp", "fn")
+]
+"""True positives, false positives and false negatives before and after review, under every key."""
+
+_as_json = json.Encoder().encode
 
 
-class Sample(NamedTuple):
-    """A record with its tuples.
-
-    `gold`, `stage1` and `final` are in order of appearance, each normal form once. `gold_read` and `final_read` are
-    the tuples one by one, as `gold_rows` and `final_rows` have them; `source` is that of the final ones. `protocol`
-    is False for predictions that no review has seen.
-    """
-
-    card: Scorecard
-    output: ParsedOutput
-    protocol: bool
-    text: str
-    gold_rows: Sequence[TupleRow]
-    gold_read: list[ReadTuple]
-    gold: list[ReadTuple]
-    stage1: list[ReadTuple]
-    source: str
-    final_rows: Sequence[TupleRow]
-    final_read: list[ReadTuple]
-    final: list[ReadTuple]
-
-
-def make_sample(
+def unit_row(
     card: Scorecard,
     gold_rows: Sequence[TupleRow],
-    policy: MatchPolicy,
-) -> Sample:
-    """The Sample of a scorecard with these gold tuples."""
+    line: int,
+    options: CrOptions,
+) -> dict[str, Any]:
+    """What is counted in one sample with these gold tuples, name by name; null means that it takes no part.
+
+    The tuples of a stage are in order of appearance, each normal form once. `tp_before_refpol` and the like count
+    pairs before and after review, under every key.
+    """
+    policy = options.match_policy
+    output, meta = output_of(card), card.meta
+    text = meta.input_text or ""
+    protocol = meta.protocol_mode != PREDICTIONS
     source, rows = final_rows(card)
-    gold_read = [read_tuple(row, policy, gold=True) for row in gold_rows]
-    stage1_read = [read_tuple(row, policy) for row in stage1_rows(card) or rows]
-    final_read = [read_tuple(row, policy) for row in rows]
-    return Sample(
-        card=card,
-        output=output_of(card),
-        protocol=card.meta.protocol_mode != PREDICTIONS,
-        text=card.meta.input_text or "",
-        gold_rows=gold_rows,
-        gold_read=gold_read,
-        gold=_distinct(gold_read),
-        stage1=_distinct(stage1_read),
-        source=source,
-        final_rows=rows,
-        final_read=final_read,
-        final=_distinct(final_read),
+    predicted = [read_tuple(row) for row in rows]
+    ranked = [(rank(row, named.term), named) for row, named in zip(rows, predicted)]
+    gold = make_side([read_tuple(row, gold=True) for row in gold_rows], policy)
+    stage1 = make_side([read_tuple(row) for row in stage1_rows(card) or rows], policy)
+    final = make_side(predicted, policy)
+    flags = output.analysis_flags
+    reviews = flags.review_actions if flags is not None else None
+    arbiter = flags.arb_actions if flags is not None else None
+    label_stage1, label_final = labels(output)
+    reviewed = bool(reviews or arbiter)
+    delta = stage_delta(
+        stage1.tuples, final.tuples, label_stage1, label_final, policy, reviewed=reviewed
     )
+    stored_delta = card.stage_delta.changed if card.stage_delta is not None else None
+    parse_failed = _parse_failed(card)
+    return {
+        "line": line,
+        "text_id": text_id(card),
+        "run_id": card.run_id or meta.run_id,
+        "split": meta.split,
+        "profile": profile_of(card) or None,
+        "text": text,
+        "label_stage1": label_stage1,
+        "label_final": label_final,
+        "gold": _as_json(gold.tuples).decode(),
+        "stage1": _as_json(stage1.tuples if protocol else ()).decode(),
+        "final": _as_json(final.tuples).decode(),
+        "model": meta.model,
+        "reviews": _actions(reviews),
+        "arbiter": _actions(arbiter),
+        "protocol": protocol,
+        "n_gold_tuples": len(gold.tuples),
+        "n_pred_used": len(final.tuples) if gold.tuples else 0,
+        "n_invalid_ref": sum(not named.ref for named in final.tuples) if gold.tuples else 0,
+        "source": source,
+        **_counts(gold, stage1, final),
+        **_explicit_columns(gold, final, policy),
+        **_implicit_columns(card, gold_rows, rows, parse_failed),
+        "f1_after_rep": _representative_f1(gold, final, ranked, options),
+        **_conflict_columns(ranked, policy),
+        **delta._asdict(),
+        "stage_delta_mismatch": stored_delta not in (None, delta.changed),
+        "reviewed": bool(reviews),
+        "arbitrated": bool(arbiter),
+        **_risk_columns(card),
+        **_drop_columns(card, text, options),
+        "final_out_of_text": _out_of_text(final.tuples, text, policy),
+        "latency_ms": NAN if meta.latency_ms is None else meta.latency_ms,
+    }
 
 
-def _distinct(tuples: Iterable[ReadTuple]) -> list[ReadTuple]:
-    by_normal_form = {read.normal: read for read in tuples}
-    return list(by_normal_form.values())
+def _actions(actions: Iterable[ReviewAction] | None) -> str:
+    """Review actions as `units.read_actions` reads them."""
+    cells = []
+    for action in actions or ():
+        targets = action.target_tuple_ids or ()
+        cells.append((action.actor, action.action_type, targets, action.reason_code))
+    return _as_json(cells).decode()
 
 
-def rank(row: TupleRow, term: str) -> Rank:
-    """How well a tuple represents its aspect: grounded explicitly, confident, not dropped. Section 3.4.
+def _counts(
+    gold: Side,
+    stage1: Side,
+    final: Side,
+) -> dict[str, int]:
+    """What is counted before and after review, under every key."""
+    counts: list[int] = []
+    for key in KEYS:
+        for pred in (stage1, final):
+            counts += match_pairs(gold.pairs[key], pred.pairs[key])[:3]
+    return dict(zip(COUNT_COLUMNS, counts))
 
-    Grounding is explicit where the tuple says so, or says nothing and has a term. A missing confidence ranks lowest.
+
+def _explicit_columns(
+    gold: Side,
+    final: Side,
+    policy: MatchPolicy,
+) -> dict[str, float]:
+    """F1 of the final tuples, or of those with a term, against explicit gold. Seed cr_f1_metrics_examples 1."""
+    wanted = explicit(gold, policy)
+    return {
+        "f1_explicit_gold_refpol": sample_f1(wanted, final, "refpol", policy),
+        "f1_explicit_gold_otepol": sample_f1(wanted, final, "otepol", policy),
+        "f1_explicit_both_otepol": sample_f1(wanted, explicit(final, policy), "otepol", policy),
+    }
+
+
+def _implicit_columns(
+    card: Scorecard,
+    gold_rows: Sequence[TupleRow],
+    rows: Sequence[TupleRow],
+    parse_failed: bool,
+) -> dict[str, Any]:
+    """F1 of the predicted polarities against those of implicit gold. Seed cr_metrics_spec 3.2, 3.5.
+
+    Counted are the valid polarities (positive, negative, neutral) of implicit gold and of all final tuples. Invalid
+    means: no valid polarity is predicted, the reply could not be read, or some final tuple lacks its polarity.
     """
-    if row.grounding:
-        explicit = row.grounding.strip().lower() == "explicit"
+    implicit = {polarity_of(row) for row in gold_rows if not read_tuple(row, gold=True).term}
+    predicted = {polarity_of(row) for row in rows if implicit}
+    aspects = result_of(card).final_aspects or ()
+    lacks_polarity = "" in predicted or any(not polarity_of(row) for row in aspects)
+    valid = predicted & POLARITIES
+    return {
+        "has_implicit_gold": bool(implicit),
+        "f1_implicit": set_f1(implicit & POLARITIES, valid),
+        "parse_failed": parse_failed,
+        "implicit_invalid": bool(implicit) and (parse_failed or lacks_polarity or not valid),
+    }
+
+
+def _parse_failed(card: Scorecard) -> bool:
+    """Whether the runner could not read the model's reply, by any of the signs that it leaves. Section 3.5."""
+    output = output_of(card)
+    for flags in (card.flags, output.flags):
+        if flags is not None and (flags.parse_failed or flags.generate_failed):
+            return True
+    if output.error or (card.runtime is not None and card.runtime.error):
+        return True
+    for entry in process_trace(card):
+        notes = bytes(entry.notes or b"")
+        if b"atsa_parse" in notes or b"json_parse" in notes:
+            return True
+    return False
+
+
+def _representative_f1(
+    gold: Side,
+    final: Side,
+    ranked: Ranked,
+    options: CrOptions,
+) -> float:
+    """F1 when one tuple is chosen for each aspect, under the protocol's key. Seed cr_metrics_spec 3.2, 3.4."""
+    policy = options.match_policy
+    if options.key == "refpol":
+        aspects = [named.ref or named.term for _, named in ranked]
     else:
-        explicit = term != ""
-    confidence = -1.0 if row.confidence is None else row.confidence
-    return explicit, confidence, not row.drop_reason
+        aspects = [term_key(named.term, policy) or named.ref for _, named in ranked]
+    if len(set(aspects)) < len(final.tuples):
+        final = make_side(representatives(ranked, aspects), policy)
+    return sample_f1(gold, final, options.key, policy)
 
 
-def warn_of_doubts(sample: Sample, warn: Callable[..., None]) -> None:
-    """Warn of decomposed text, unknown polarities, tuples without ref, and spans outside the text.
+def _conflict_columns(ranked: Ranked, policy: MatchPolicy) -> dict[str, bool]:
+    """Whether some term, or some ref, carries two polarities. Seed cr_metrics_spec 3.4, D7."""
+    by_term = conflicts(ranked, [term_key(named.term, policy) for _, named in ranked])
+    by_ref = conflicts(ranked, [named.ref for _, named in ranked])
+    names = ("conflict_raw", "conflict", "conflict_raw_refpol", "conflict_refpol")
+    return dict(zip(names, (*by_term, *by_ref)))
 
-    A tuple without ref is one where the gold of the sample has refs, so that it is left out by ref-pol. `warn` is
-    `Problems.warn` with the place of the sample.
+
+def _risk_columns(card: Scorecard) -> dict[str, bool]:
+    """Risks that the validator found, and a final polarity that was judged unsupported. Seed cr_metrics_spec 4.3, D9."""
+    in_stage1 = in_stage2 = negation_contrast = False
+    for verdict in card.validator or ():
+        if not verdict.structural_risks:
+            continue
+        if "2" in (verdict.stage or ""):
+            in_stage2 = True
+        else:
+            in_stage1 = True
+        for risk in verdict.structural_risks:
+            risk_id = (risk.risk_id or "").upper()
+            if "NEGATION" in risk_id or "CONTRAST" in risk_id:
+                negation_contrast = True
+    judgements = card.atsa.sentiment_judgements if card.atsa is not None else None
+    unsupported = any(judgement.opinion_grounded is False for judgement in judgements or ())
+    return {
+        "risk_s1": in_stage1,
+        "risk_s2": in_stage2,
+        "negation_contrast": negation_contrast,
+        "unsupported": unsupported,
+    }
+
+
+def _drop_columns(
+    card: Scorecard,
+    text: str,
+    options: CrOptions,
+) -> dict[str, bool]:
+    """Whether aspect filtering dropped something, and why. Seed cr_hallucination_rate 2.
+
+    The stored reason counts where it is one of DROP_REASONS, else the one that the term and its span give.
     """
-    text = sample.text
-    if not is_normalized("NFC", text):
-        warn("decomposed-text", DECOMPOSED, field="meta.input_text")
-    has_refs = any(gold.normal.ref for gold in sample.gold)
-    for field, tuples in (("gold_tuples", sample.gold_read), ("final_tuples", sample.final_read)):
-        for i, read in enumerate(tuples):
-            if read.polarity and read.polarity not in KNOWN:
-                known, polarity = tuple(sorted(KNOWN)), repr(read.polarity)
-                warn(
-                    "unknown-polarity",
-                    UNKNOWN_POLARITY,
-                    polarity=polarity,
-                    i=i,
-                    known=known,
-                    field=field,
-                )
-            if has_refs and not read.normal.ref:
-                warn("invalid-refs", NO_REF, i=i, field=field)
-            if not read.is_composed:
-                warn("decomposed-text", DECOMPOSED_TERM, i=i, field=field)
-    for i, row in enumerate(sample.gold_rows):
-        span = row.span
-        if span is not None and not 0 <= span.start <= span.end <= len(text):
-            place = {"start": span.start, "end": span.end, "i": i, "n": len(text)}
-            warn("span-outside-text", SPAN_OUTSIDE_TEXT, **place, field="gold_tuples")
+    debug = card.inputs.ate_debug if card.inputs is not None else None
+    filtered = debug.filtered if debug is not None else None
+    reasons = set()
+    for aspect in filtered or ():
+        if aspect.action == "drop":
+            reason = aspect.drop_reason
+            if reason not in DROP_REASONS:
+                reason = drop_reason(text, aspect, options) or "invalid_target"
+            reasons.add(reason)
+    ate = card.ate or card.ate_score
+    columns = {"hallucinated": bool(reasons) or (ate is not None and bool(ate.hallucination_flag))}
+    for reason in DROP_REASONS:
+        columns[f"drop_{reason}"] = reason in reasons
+    return columns
+
+
+def _out_of_text(
+    final: Iterable[EvalTuple],
+    text: str,
+    policy: MatchPolicy,
+) -> bool:
+    """Whether some predicted term is nowhere in the text. D10."""
+    compared_text = term_key(collapse(text), policy)
+    return any(term_key(named.term, policy) not in compared_text for named in final)

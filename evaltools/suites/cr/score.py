@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pandas as pd
@@ -20,24 +20,23 @@ from ...core.errors import InputError, Problems
 from ...core.fast_json import decoder
 from ...core.files import beside, content_hash, refuse_input, state
 from ...core.jsonl import Progress, read_jsonl, shards
-from ...core.language import Message
 from ...core.records import FirstLines
 from ...core.suite import Source
 from ...core.text_files import require_file
 from ...core.workers import Workers
 from .options import CrOptions
 from .read import FILES, read_gold, read_override
-from .sample import make_sample, warn_of_doubts
+from .sample import unit_row
 from .schema import Output, Scorecard, TupleRow
 from .scorecard import StageDelta, scorecard
-from .sources import gold_rows, profile_of, text_id
-from .unit_columns import unit_row
-from .units import counted, units_frame, with_override
+from .sources import final_rows, gold_rows, profile_of, text_id
+from .tuples import KNOWN, polarity_of
+from .units import units_frame
 
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
 
-NO_PROFILE = "no row has the profile {profile}; other profiles: {others}"
+UNKNOWN_POLARITY = "polarity {polarity} of tuple {i} counts as neutral; expected one of {known}"
 
 
 @dataclass(frozen=True)
@@ -49,89 +48,26 @@ class _Run:
     """
 
     path: Path
-    role: str
+    is_outputs: bool
     gold: Path | None
     options: CrOptions
-    folder: Path | None = None
-    provenance: Mapping[str, str | None] = field(default_factory=dict)
+    folder: Path | None
+    provenance: Mapping[str, str | None]
 
     def part(self, start: int) -> Path | None:
         """The file for the scorecards of a shard, a line for each row of the units."""
         return self.folder and self.folder / f".{start:015}.part"
 
 
-class _Scored(NamedTuple):
-    """What comes of a shard: what is counted, empty where no row can be used, its problems, and its number of lines.
-
-    `profiles` are those of all rows with an id; `left_out` are the ids of rows of other profiles than the options'.
-    """
-
-    rows: pd.DataFrame
-    problems: Problems
-    lines: int
-    profiles: set[str]
-    left_out: set[str]
-
-
-def _score_shard(run: _Run, shard: tuple[int, int]) -> _Scored:
-    """Score one byte range of the main file, and write its part of the scorecards."""
-    part = run.part(shard[0])
-    problems, progress = Problems("skip"), Progress()
-    rows: list[dict[str, Any]] = []
-    scorecards: list[bytes] = []
-    profiles: set[str] = set()
-    left_out: set[str] = set()
-    wanted = run.options.profile
-    gold_by_id, _ = _gold_of(run.gold)
-    for line, row, raw in _read(run, shard, problems, progress):
-        uid = text_id(row)
-        where = {"file": run.path, "line": line, "id": uid}
-        if not uid:
-            problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
-            continue
-        profile = profile_of(row)
-        profiles.add(profile)
-        if wanted and profile not in wanted:
-            left_out.add(uid)
-            continue
-        # the tuples of the gold file stand in for the row's own
-        is_injected = uid in gold_by_id
-        gold = gold_by_id[uid] if is_injected else gold_rows(row)
-        card, content = row, {}
-        if run.role == "outputs":
-            content = scorecard(
-                json.loads(raw), row, gold, is_injected, run.options, run.provenance
-            )
-            card = Scorecard.model_validate(content)
-        sample = make_sample(card, gold, run.options.match_policy)
-        warn_of_doubts(sample, partial(problems.warn, **where))
-        unit = unit_row(sample, line, run.options)
-        rows.append(unit)
-        if part is not None:
-            if sample.protocol:
-                content["stage_delta"] = {name: unit[name] for name in StageDelta._fields}
-            # a number that is none, which JSON cannot hold, becomes null
-            scorecards.append(msgspec.json.encode(content) + b"\n")
-    if part is not None:
-        part.write_bytes(b"".join(scorecards))
-    return _Scored(counted(rows), problems, progress.lines, profiles, left_out)
-
-
-def _read(
-    run: _Run,
-    shard: tuple[int, int],
-    problems: Problems,
-    progress: Progress,
-) -> Iterator[tuple[int, Any, bytes]]:
-    """(line number, record, line) of each row of a shard; of a scorecard the line is left out.
+def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Problems, int]:
+    """(rows, problems, number of lines) of one byte range of the main file; its part of the scorecards is written.
 
     Scorecards are large and only read: a fast decoder makes objects that look like a Scorecard.
     """
     start, stop = shard
-    model: Any = Scorecard
-    decode: Any = decoder(Scorecard)
-    if run.role == "outputs":
-        model, decode = Output, _output_and_line
+    problems, progress = Problems("skip"), Progress()
+    model: Any = Output if run.is_outputs else Scorecard
+    decode: Any = _output_and_line if run.is_outputs else decoder(Scorecard)
     records = read_jsonl(
         run.path,
         model,
@@ -141,17 +77,61 @@ def _read(
         progress=progress,
         decode=decode,
     )
+    gold_by_id, _ = _gold_of(run.gold)
+    wanted = run.options.profile
+    rows: list[dict[str, Any]] = []
+    scorecards: list[bytes] = []
     for number, record in records:
-        row, line = record if run.role == "outputs" else (record, b"")
-        yield number, row, line
+        card, raw = record if run.is_outputs else (record, b"")
+        uid = text_id(card)
+        where = {"file": run.path, "line": number, "id": uid}
+        if not uid:
+            problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
+            continue
+        if wanted and profile_of(card) not in wanted:
+            continue
+        # the tuples of the gold file stand in for the row's own
+        gold = gold_by_id[uid] if uid in gold_by_id else gold_rows(card)
+        if run.is_outputs:
+            is_injected = uid in gold_by_id
+            content = scorecard(
+                json.loads(raw), card, gold, is_injected, run.options, run.provenance
+            )
+            card = Scorecard.model_validate(content)
+        _warn_of_polarities("gold_tuples", gold, problems, where)
+        _warn_of_polarities("final_tuples", final_rows(card)[1], problems, where)
+        unit = unit_row(card, gold, number, run.options)
+        rows.append(unit)
+        if run.folder is not None:
+            if unit["protocol"]:
+                content["stage_delta"] = {name: unit[name] for name in StageDelta._fields}
+            # a number that is none, which JSON cannot hold, becomes null
+            scorecards.append(msgspec.json.encode(content) + b"\n")
+    part = run.part(start)
+    if part is not None:
+        part.write_bytes(b"".join(scorecards))
+    return pd.DataFrame(rows), problems, progress.lines
 
 
 def _output_and_line(line: bytes) -> tuple[Output, bytes] | None:
     """An output and its line; None where the line does not fit, and `read_jsonl` says why."""
-    try:
+    with suppress(ValidationError):
         return Output.model_validate_json(line), line
-    except ValidationError:
-        return None
+    return None
+
+
+def _warn_of_polarities(
+    field: str,
+    rows: Iterable[TupleRow],
+    problems: Problems,
+    where: Mapping[str, Any],
+) -> None:
+    """Warn of polarities that count as neutral because nobody knows them."""
+    for i, row in enumerate(rows):
+        polarity = polarity_of(row)
+        if polarity and polarity not in KNOWN:
+            values = {"polarity": repr(polarity), "i": i, "known": tuple(sorted(KNOWN))}
+            problems.warn("unknown-polarity", UNKNOWN_POLARITY, **values, field=field, **where)
 
 
 def _gold_of(path: Path | None) -> tuple[dict[str, list[TupleRow]], Problems]:
@@ -184,38 +164,41 @@ def score(
         with suppress(InputError):
             override = read_override(source.files["override_gate"], problems)
     run = _run(source, options, aside)
-    known_gold, gold_problems = _gold_of(run.gold)
+    gold, gold_problems = _gold_of(run.gold)
     problems.merge(gold_problems)
     tasks = shards(run.path, math.ceil(run.path.stat().st_size / SHARD_BYTES))
     frames, lines = [], 0
-    profiles: set[str] = set()
-    left_out: set[str] = set()
-    for scored in workers.map(partial(_score_shard, run), tasks):
-        problems.merge(scored.problems, lines)
-        if len(scored.rows):
-            scored.rows["line"] += lines
-            frames.append(scored.rows)
-        profiles |= scored.profiles
-        left_out |= scored.left_out
-        lines += scored.lines
+    for frame, shard_problems, n_lines in workers.map(partial(_score_shard, run), tasks):
+        problems.merge(shard_problems, lines)
+        if len(frame):
+            frame["line"] += lines
+            frames.append(frame)
+        lines += n_lines
     problems.raise_if_failed()
-    _require_profiles(profiles, run, problems)
     if not frames:
-        raise problems.fatal("no-rows", "no line of the file can be used", file=run.path)
+        message = "no line of the file can be used"
+        profiles = ",".join(options.profile)
+        raise problems.fatal("no-rows", message, file=run.path, id=profiles)
     rows = pd.concat(frames, ignore_index=True)
     rows = _first_of_each_id(rows, run.path, problems)
-    _refuse_mixed_modes(rows, run.path, problems)
     if run.folder is not None:
         parts = [part for start, _ in tasks if (part := run.part(start))]
         _join_parts(parts, set(rows.index), run.folder / FILES["scorecards"])
-    units = units_frame(rows.reset_index(drop=True), options.match_policy)
-    unknown = known_gold.keys() - left_out - set(units["text_id"])
-    _report_gold(units, [uid for uid in known_gold if uid in unknown], run, problems)
-    units = with_override(units, override)
-    units.attrs["rows"] = {run.role: lines}
+    units = units_frame(rows.reset_index(drop=True), options.match_policy, override)
+    if not options.profile:  # else there may well be gold for the rows that are left out
+        known = set(units["text_id"])
+        for uid in gold:
+            if uid not in known:
+                message = "gold for a sample that the run does not hold"
+                problems.warn("unknown-gold", message, file=run.gold, id=uid)
+    if not units["has_gold"].any():
+        message = "no sample has gold: every metric that needs it is not measured"
+        problems.warn("no-gold", message, file=run.path)
+    role = "outputs" if run.is_outputs else "scorecards"
+    units.attrs["rows"] = {role: lines}
     units.attrs["override"] = override
     if run.gold is not None:
-        units.attrs["rows"]["gold"] = len(known_gold)
+        units.attrs["rows"]["gold"] = len(gold)
     return units
 
 
@@ -228,30 +211,14 @@ def _run(
     files = source.files
     gold = files.get("gold")
     if "scorecards" in files:
-        return _Run(files["scorecards"], "scorecards", gold, options)
+        return _Run(files["scorecards"], False, gold, options, None, {})
     provenance = {}
     if aside is not None:
         provenance = {
             "outputs_sha256": content_hash(files["outputs"]),
             "gold_sha256": content_hash(gold) if gold is not None else None,
         }
-    return _Run(files["outputs"], "outputs", gold, options, aside, provenance)
-
-
-def _require_profiles(
-    present: set[str],
-    run: _Run,
-    problems: Problems,
-) -> None:
-    """Warn of a profile of the options (D37) that no row has; InputError where no row has any of them."""
-    wanted = run.options.profile
-    others = tuple(sorted(present.difference(wanted, [""]))) or Message("none")
-    for profile in wanted:
-        if profile not in present:
-            place = {"profile": repr(profile), "others": others, "file": run.path}
-            if present.isdisjoint(wanted):
-                raise problems.fatal("unknown-profile", NO_PROFILE, **place)
-            problems.warn("unknown-profile", NO_PROFILE, **place)
+    return _Run(files["outputs"], True, gold, options, aside, provenance)
 
 
 def _first_of_each_id(
@@ -266,38 +233,6 @@ def _first_of_each_id(
         first_lines.is_first(uid, line, id=uid, what="row with this text_id")
     problems.raise_if_failed()
     return rows.drop_duplicates("text_id")
-
-
-def _refuse_mixed_modes(
-    rows: pd.DataFrame,
-    path: Path,
-    problems: Problems,
-) -> None:
-    """InputError where one file holds a run of the protocol and predictions that no review has seen (D25)."""
-    other = rows["protocol"] != rows["protocol"].iloc[0]
-    if other.any():
-        raise problems.fatal(
-            "mixed-modes",
-            "rows of a run of the protocol and predictions that no review has seen do not go together in a file",
-            file=path,
-            line=int(rows.loc[other, "line"].iloc[0]),
-            field="meta.protocol_mode",
-        )
-
-
-def _report_gold(
-    units: pd.DataFrame,
-    unknown: Iterable[str],
-    run: _Run,
-    problems: Problems,
-) -> None:
-    """Warn of gold for samples that the run does not hold, and of a run without any gold."""
-    for uid in unknown:
-        message = "gold for a sample that the run does not hold"
-        problems.warn("unknown-gold", message, file=run.gold, id=uid)
-    if not units["has_gold"].any():
-        message = "no sample has gold: every metric that needs it is not measured"
-        problems.warn("no-gold", message, file=run.path)
 
 
 def _join_parts(
@@ -335,7 +270,6 @@ def write_scorecards(
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(**beside(target)) as folder:
         source = Source(target.name, files)
-        score(source, CrOptions(), problems, Workers(), Path(folder))
+        units = score(source, CrOptions(), problems, Workers(), Path(folder))
         (Path(folder) / FILES["scorecards"]).replace(target)
-    with target.open("rb") as lines:
-        return sum(1 for _ in lines)
+    return len(units)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ... import __version__
 from .options import CrOptions
 from .schema import Aspect, Output, Span, TupleRow
-from .tuples import ReadTuple
+from .tuples import EvalTuple, MatchPolicy, term_key
 
 DROP_REASONS = ("out_of_text", "span_mismatch", "invalid_target")
 
@@ -70,10 +70,11 @@ class StageDelta(NamedTuple):
 
 
 def stage_delta(
-    stage1: Iterable[ReadTuple],
-    final: Iterable[ReadTuple],
+    stage1: Iterable[EvalTuple],
+    final: Iterable[EvalTuple],
     stage1_label: str | None,
     final_label: str | None,
+    policy: MatchPolicy,
     *,
     reviewed: bool,
 ) -> StageDelta:
@@ -82,8 +83,8 @@ def stage_delta(
     change_type is guided_by_review (changed, and a reviewer or the arbiter acted), unguided (changed without) or
     none. The scorecard and the metrics share this function. Seed cr_metrics_spec 4.1.
     """
-    before = {(read.term, read.normal.polarity) for read in stage1}
-    after = {(read.term, read.normal.polarity) for read in final}
+    before = {(term_key(named.term, policy), named.polarity) for named in stage1}
+    after = {(term_key(named.term, policy), named.polarity) for named in final}
     pairs_changed = before != after
     label_changed = bool(stage1_label and final_label) and stage1_label != final_label
     changed = pairs_changed or label_changed

@@ -27,9 +27,7 @@ _NO_RESULT = FinalResult()
 
 def output_of(card: Scorecard) -> ParsedOutput:
     """The runner output that a scorecard wraps; an empty one where it has none."""
-    if card.runtime is None or card.runtime.parsed_output is None:
-        return _NO_OUTPUT
-    return card.runtime.parsed_output
+    return (card.runtime and card.runtime.parsed_output) or _NO_OUTPUT
 
 
 def result_of(card: Scorecard) -> FinalResult:
@@ -58,10 +56,7 @@ def gold_rows(row: Scorecard | ParsedOutput | Gold) -> list[TupleRow]:
 
 def process_trace(card: Scorecard) -> list[TraceEntry]:
     """What the agents did, in order: as the output has it, else as the scorecard has it."""
-    trace = output_of(card).process_trace
-    if not trace and card.runtime is not None:
-        trace = card.runtime.process_trace
-    return trace or []
+    return output_of(card).process_trace or (card.runtime and card.runtime.process_trace) or []
 
 
 def final_rows(card: Scorecard) -> tuple[str, list[TupleRow]]:
@@ -75,8 +70,8 @@ def final_rows(card: Scorecard) -> tuple[str, list[TupleRow]]:
     if result.final_aspects:
         return "final_aspects", result.final_aspects
     for inputs in (card.inputs, output_of(card).inputs):
-        sentiments = inputs.aspect_sentiments if inputs is not None else None
-        rows = [row for row in sentiments or () if term_of(row)]
+        sentiments = (inputs and inputs.aspect_sentiments) or ()
+        rows = [row for row in sentiments if term_of(row)]
         if rows:
             return "inputs_aspect_sentiments", rows
     return "inputs_aspect_sentiments", []
@@ -101,8 +96,5 @@ def labels(output: ParsedOutput) -> tuple[str | None, str | None]:
     stage1_ate.label against final_result.label, else stage2_ate.label.
     """
     stage1, stage2, result = output.stage1_ate, output.stage2_ate, output.final_result
-    stage1_label = stage1.label if stage1 is not None else None
-    final_label = result.label if result is not None else None
-    if not final_label and stage2 is not None:
-        final_label = stage2.label
-    return stage1_label or None, final_label or None
+    final_label = (result and result.label) or (stage2 and stage2.label)
+    return (stage1 and stage1.label) or None, final_label or None

@@ -129,21 +129,12 @@ def attribute_of(ref: str) -> str:
     return ref.partition("#")[2]
 
 
-def given_polarity(text: str) -> str:
-    """The polarity as given, in its long form; "" where it is missing.
-
-    >>> given_polarity("NEG")
-    'negative'
-    """
-    polarity = collapse(text)
-    return _LONG_FORMS.get(polarity, polarity)
-
-
 def term_key(term: str, policy: MatchPolicy) -> str:
     """A term in normal form as a policy compares it."""
     return term.replace(" ", "") if policy.spacing == "remove" else term
 
 
+@lru_cache(maxsize=1 << 14)
 def pairs(named: EvalTuple, policy: MatchPolicy) -> dict[Key, Pair | None]:
     """What is compared of a tuple under each key; None where it takes no part. Seed cr_f1_metrics_examples 2, 4-7.
 
@@ -166,20 +157,6 @@ def pairs(named: EvalTuple, policy: MatchPolicy) -> dict[Key, Pair | None]:
     }
 
 
-class ReadTuple(NamedTuple):
-    """One tuple of a file, and all that is compared of it.
-
-    `normal`: its normal form; `term`: that of its term as the policy compares it; `pairs`: what is compared under
-    each key; `polarity`: as given, "" is missing; `is_composed`: whether the term as written is NFC.
-    """
-
-    normal: EvalTuple
-    term: str
-    pairs: dict[Key, Pair | None]
-    polarity: str
-    is_composed: bool
-
-
 def term_of(row: TupleRow) -> str | None:
     """The term as written: "" is implicit, None is missing."""
     if row.is_implicit:
@@ -191,39 +168,41 @@ def term_of(row: TupleRow) -> str | None:
     return None
 
 
-def read_tuple(
-    row: TupleRow,
-    policy: MatchPolicy,
-    *,
-    gold: bool = False,
-) -> ReadTuple:
-    """What a row of a file says: `aspect_ref`, else `term`; `polarity`, else `label`; and its term.
+def polarity_of(row: TupleRow) -> str:
+    """The polarity as written, in its long form; "" where it is missing.
+
+    >>> polarity_of(TupleRow(label="NEG"))
+    'negative'
+    """
+    return _long_form((row.polarity if row.polarity is not None else row.label) or "")
+
+
+def read_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
+    """A tuple of a file in normal form: `aspect_ref`, else `term`; its term; `polarity`, else `label`.
 
     A missing term of a gold tuple falls back to its ref.
     """
     ref = row.aspect_ref if row.aspect_ref is not None else row.term
-    polarity = row.polarity if row.polarity is not None else row.label
     term = term_of(row)
     if term is None and gold:
         term = ref
-    return _read_texts(ref or "", term or "", polarity or "", policy)
+    polarity = row.polarity if row.polarity is not None else row.label
+    return _normal_form(ref or "", term or "", polarity or "")
 
 
 @lru_cache(maxsize=1 << 14)
-def _read_texts(
+def _long_form(text: str) -> str:
+    polarity = collapse(text)
+    return _LONG_FORMS.get(polarity, polarity)
+
+
+@lru_cache(maxsize=1 << 14)
+def _normal_form(
     ref: str,
     term: str,
     polarity: str,
-    policy: MatchPolicy,
-) -> ReadTuple:
+) -> EvalTuple:
     # a tuple comes back in stage 1, in the final result and often in the gold of its sample
-    given = given_polarity(polarity)
+    given = _long_form(polarity)
     known = given if given in KNOWN else "neutral"
-    normal = EvalTuple(normalize_ref(ref), normalize_term(term), known)
-    return ReadTuple(
-        normal=normal,
-        term=term_key(normal.term, policy),
-        pairs=pairs(normal, policy),
-        polarity=given,
-        is_composed=unicodedata.is_normalized("NFC", term),
-    )
+    return EvalTuple(normalize_ref(ref), normalize_term(term), known)

@@ -5,40 +5,15 @@ What a metric sums, and the section that defines it, stand in metrics.toml and m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import product
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from msgspec import json
 
 from .sources import FINAL_SOURCES
 from .tuples import KEYS, EvalTuple, Key, MatchPolicy
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-
-COUNTS = ("tp", "fp", "fn")
-
-TEXTS = {
-    "text_id",
-    "run_id",
-    "split",
-    "profile",
-    "text",
-    "label_stage1",
-    "label_final",
-    "gold",
-    "stage1",
-    "final",
-    "model",
-    "reviews",
-    "arbiter",
-    "change_type",
-}
-"""The columns of texts; those of several values as JSON."""
 
 OVERRIDE_COUNTS = ("override_candidate_n", "override_applied_n")
 """The numbers of the override gate that make metrics."""
@@ -53,27 +28,20 @@ class Action(NamedTuple):
     reason_code: str | None
 
 
-STAGES = ("before", "after")
+def units_frame(
+    rows: pd.DataFrame,
+    policy: MatchPolicy,
+    override: Mapping[str, float],
+) -> pd.DataFrame:
+    """The units of a frame of rows of `sample.unit_row`, with the columns that follow from those.
 
-COUNT_COLUMNS = [f"{count}_{stage}_{key}" for key, stage, count in product(KEYS, STAGES, COUNTS)]
-"""What the `counts` of a row are, in their order."""
-
-
-def counted(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """The frame of these rows of `unit_row`, with the same types of columns whatever values are null."""
-    if not rows:
-        return pd.DataFrame()
-    columns: dict[str, Any] = {}
-    for name, values in zip(rows[0], zip(*[row.values() for row in rows])):
-        columns[name] = _texts(values) if name in TEXTS else np.array(values)
-    columns["latency_ms"] = columns["latency_ms"].astype(float)  # None becomes NaN
-    columns.update(zip(COUNT_COLUMNS, columns.pop("counts").T))
-    return pd.DataFrame(columns)
-
-
-def units_frame(rows: pd.DataFrame, policy: MatchPolicy) -> pd.DataFrame:
-    """The units of a frame of `counted`, with the columns that follow from those, F1 and outcomes among them."""
-    units = rows.drop(columns=[*COUNT_COLUMNS, "source", "unsupported"])
+    `override`: the numbers of the override gate. They are of the run, and stand in its first row.
+    """
+    # a column of texts of which some or all are null
+    texts = rows.select_dtypes(exclude=["number", "bool"]).columns
+    rows = rows.astype(dict.fromkeys(texts, "str"))
+    counts = rows.filter(regex="^(tp|fp|fn)_").columns
+    units = rows.drop(columns=[*counts, "source", "unsupported"])
     units["n"] = True
     units["has_gold"] = units["n_gold_tuples"] > 0
     units["reviewable"] = units["has_gold"] & units["protocol"]
@@ -89,12 +57,13 @@ def units_frame(rows: pd.DataFrame, policy: MatchPolicy) -> pd.DataFrame:
     risks = ["risk_s2", "negation_contrast", "conflict"]
     units["residual_risk"] = units[risks].any(axis=1) | rows["unsupported"]
     corrections = [_correction(key, rows, units, policy) for key in KEYS]
-    return pd.concat([units, *corrections], axis=1)
-
-
-def _texts(values: Sequence[str | bytes | None]) -> Any:
-    # one type, whether or not a shard holds a null, or nothing else
-    return pd.array(pa.array(values, pa.large_string()), dtype="str")
+    units = pd.concat([units, *corrections], axis=1)
+    gate_counts = [override.get(name) for name in OVERRIDE_COUNTS]
+    is_first = np.arange(len(units)) == 0
+    units["has_override"] = is_first & (None not in gate_counts)
+    for name, count in zip(OVERRIDE_COUNTS, gate_counts):
+        units[name] = np.where(units["has_override"], count or 0.0, 0.0)
+    return units
 
 
 def _correction(
@@ -108,61 +77,48 @@ def _correction(
     A sample without gold has no F1 and counts nothing; neither does, by the policy, one whose gold has no pair under
     the key (D26). Seed cr_metrics_spec 3.1, 3.3, 4.1.
     """
-    before, after = (
-        [rows[f"{count}_{stage}_{key}"].to_numpy() for count in COUNTS] for stage in STAGES
-    )
-    reviewable = units["reviewable"].to_numpy()
-    changed = units["changed"].to_numpy()
-    takes_part = units["has_gold"].to_numpy()
+    tp, fp, fn = (rows[f"{count}_after_{key}"] for count in ("tp", "fp", "fn"))
+    takes_part = units["has_gold"]
     if policy.pairless == "out":
-        takes_part = after[0] + after[2] > 0  # the gold has a pair
-    right_before = (before[1] == 0) & (before[2] == 0)
-    right_after = (after[1] == 0) & (after[2] == 0)
+        takes_part = tp + fn > 0  # the gold has a pair
+    reviewable = units["reviewable"]
+    right_before = rows[f"fp_before_{key}"] + rows[f"fn_before_{key}"] == 0
+    right_after = fp + fn == 0
     outcomes = {
         "fix": reviewable & ~right_before & right_after,
         "break": reviewable & right_before & ~right_after,
         "keep": reviewable & right_before & right_after,
         "still": reviewable & ~right_before & ~right_after,
     }
-    outcome = np.full(len(changed), None, dtype=object)
+    outcome = pd.Series(np.nan, units.index, dtype="str")
     for name, happened in outcomes.items():
         outcome[happened] = name
-    f1_before = np.where(takes_part & reviewable, f1_scores(*before), np.nan)
-    f1_after = np.where(takes_part, f1_scores(*after), np.nan)
+    f1_before = _f1_scores(rows, "before", key).where(takes_part & reviewable)
+    f1_after = _f1_scores(rows, "after", key).where(takes_part)
     columns = {
         f"has_gold_{key}": takes_part,
         f"reviewable_{key}": takes_part & reviewable,
         f"f1_s1_{key}": f1_before,
         f"f1_s2_{key}": f1_after,
-        **{f"{count}_{key}": np.where(takes_part, n, 0) for count, n in zip(COUNTS, after)},
-        f"outcome_{key}": _texts(outcome.tolist()),
+        f"tp_{key}": tp.where(takes_part, 0),
+        f"fp_{key}": fp.where(takes_part, 0),
+        f"fn_{key}": fn.where(takes_part, 0),
+        f"outcome_{key}": outcome,
         **{f"{name}_{key}": happened for name, happened in outcomes.items()},
-        f"improved_{key}": changed & (f1_after > f1_before),
-        f"degraded_{key}": changed & (f1_after < f1_before),
+        f"improved_{key}": units["changed"] & (f1_after > f1_before),
+        f"degraded_{key}": units["changed"] & (f1_after < f1_before),
     }
-    return pd.DataFrame(columns, index=units.index)
+    return pd.DataFrame(columns)
 
 
-def f1_scores(
-    tp: Ints,
-    fp: Ints,
-    fn: Ints,
-) -> Floats:
+def _f1_scores(
+    rows: pd.DataFrame,
+    stage: str,
+    key: Key,
+) -> pd.Series:
     """`matching.f1_score` of many samples."""
-    scores = np.zeros(len(tp))
-    np.divide(2 * tp, 2 * tp + fp + fn, out=scores, where=tp > 0)
-    return scores
-
-
-def with_override(units: pd.DataFrame, numbers: Mapping[str, float]) -> pd.DataFrame:
-    """The units with the counts of the override gate in their first row; these are of the run, not of a sample."""
-    counts = [numbers.get(name) for name in OVERRIDE_COUNTS]
-    is_measured = None not in counts
-    is_first = np.arange(len(units)) == 0
-    columns = {"has_override": is_first & is_measured}
-    for name, count in zip(OVERRIDE_COUNTS, counts):
-        columns[name] = np.where(is_first & is_measured, count or 0.0, 0.0)
-    return units.assign(**columns)
+    tp, fp, fn = (rows[f"{count}_{stage}_{key}"] for count in ("tp", "fp", "fn"))
+    return (2 * tp / (2 * tp + fp + fn)).fillna(0.0)
 
 
 _TUPLES = json.Decoder(list[EvalTuple])

@@ -10,13 +10,11 @@ from typing import Any
 from evaltools.core.errors import Problems
 from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.score import write_scorecards
-from evaltools.suites.cr.tuples import POLICIES, EvalTuple, read_tuple
+from evaltools.suites.cr.tuples import EvalTuple, read_tuple
 
 
 def t(ref: str = "", term: str = "", polarity: str = "positive") -> EvalTuple:
-    return read_tuple(
-        TupleRow(aspect_ref=ref, aspect_term=term, polarity=polarity), POLICIES["spec"]
-    ).normal
+    return read_tuple(TupleRow(aspect_ref=ref, aspect_term=term, polarity=polarity))
 
 
 def tup(ref: str, term: str, polarity: str | None = "positive", **more: Any) -> dict[str, Any]:

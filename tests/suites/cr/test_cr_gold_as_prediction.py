@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 import evaltools as et
 from evaltools.suites.cr.options import CrOptions
-from evaltools.suites.cr.sample import make_sample
+from evaltools.suites.cr.sample import unit_row
 from evaltools.suites.cr.schema import Output, Scorecard
 from evaltools.suites.cr.scorecard import scorecard
 from evaltools.suites.cr.sources import gold_rows
 from evaltools.suites.cr.tuples import KEYS
-from evaltools.suites.cr.unit_columns import unit_row
-from evaltools.suites.cr.units import counted, units_frame
+from evaltools.suites.cr.units import units_frame
 
 from .cards import gold, output, run, tup
 
@@ -44,10 +43,8 @@ def units_of(samples: list[list[dict[str, Any]]], options: CrOptions) -> pd.Data
         card = Scorecard.model_validate(
             scorecard(record, parsed, gold_rows(parsed), False, options, {})
         )
-        made.append(
-            unit_row(make_sample(card, parsed.gold_tuples or [], options.match_policy), i, options)
-        )
-    return units_frame(counted(made), options.match_policy)
+        made.append(unit_row(card, parsed.gold_tuples or [], i, options))
+    return units_frame(pd.DataFrame(made), options.match_policy, {})
 
 
 @given(golds, st.sampled_from(["spec", "spacing=collapse", "implicit=set"]))

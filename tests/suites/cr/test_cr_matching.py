@@ -14,23 +14,20 @@ from hypothesis import strategies as st
 import evaltools as et
 from evaltools.suites.cr.matching import (
     Match,
-    compared,
     conflicts,
     f1_score,
+    make_side,
     marks,
     match_pairs,
     representatives,
     tuple_f1,
 )
-from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.scorecard import stage_delta
 from evaltools.suites.cr.tuples import (
     KEYS,
     POLICIES,
     MatchPolicy,
-    ReadTuple,
     pairs,
-    read_tuple,
     term_key,
 )
 
@@ -39,15 +36,9 @@ from .cards import t
 SPEC, REFERENCE = POLICIES["spec"], POLICIES["reference"]
 
 
-def read(tuples, policy) -> list[ReadTuple]:
-    """Tuples in normal form as rows of a file say them."""
-    rows = [TupleRow(aspect_ref=x.ref, aspect_term=x.term, polarity=x.polarity) for x in tuples]
-    return [read_tuple(row, policy) for row in rows]
-
-
 def matched(key, gold, pred, policy) -> Match:
     """How the tuples of a sample agree."""
-    return match_pairs(compared(read(gold, policy), key), compared(read(pred, policy), key))
+    return match_pairs(make_side(gold, policy).pairs[key], make_side(pred, policy).pairs[key])
 
 
 def counts(key, gold, pred, policy) -> tuple[int, int, int]:
@@ -225,7 +216,7 @@ def test_a_prediction_equal_to_explicit_gold_is_right(gold, policy, key) -> None
 
 @given(sample, sample, policies)
 def test_a_change_is_one_of_the_plain_sets_of_term_pairs(stage1, final, policy) -> None:
-    delta = stage_delta(read(stage1, policy), read(final, policy), None, None, reviewed=False)
+    delta = stage_delta(stage1, final, None, None, policy, reviewed=False)
     before, after = ({(term_key(x.term, policy), x.polarity) for x in s} for s in (stage1, final))
     assert delta.changed == delta.pairs_changed == (before != after)
     assert (delta.n_s1_pairs, delta.n_final_pairs) == (len(before), len(after))
@@ -236,22 +227,22 @@ ranked = st.lists(st.tuples(tuples, st.integers(0, 2)), max_size=6)
 
 @given(ranked)
 def test_representatives_and_conflicts_as_defined(rows) -> None:
-    tuples_, rank = read([x for x, _ in rows], SPEC), [r for _, r in rows]
-    aspects = [x.normal.ref for x in tuples_]
+    ranked = [(r, x) for x, r in rows]
+    aspects = [x.ref for x, _ in rows]
     # max() gives the first of equals
     kept = [
         max((row for row in rows if row[0].ref == ref), key=lambda row: row[1])[0]
         for ref in dict.fromkeys(aspects)
     ]
-    assert [x.normal for x in representatives(tuples_, rank, aspects)] == kept
+    assert representatives(ranked, aspects) == kept
     several, top = [], []
     for ref in {ref for ref in aspects if ref}:
         best = max(r for x, r in rows if x.ref == ref)
         several.append({x.polarity for x, _ in rows if x.ref == ref})
         top.append({x.polarity for x, r in rows if x.ref == ref and r == best})
-    found = conflicts([x.polarity for x, _ in rows], rank, aspects)
-    assert found.raw == any(len(p) > 1 for p in several)
-    assert found.unsettled == any(len(p) > 1 for p in top)
+    raw, unsettled = conflicts(ranked, aspects)
+    assert raw == any(len(p) > 1 for p in several)
+    assert unsettled == any(len(p) > 1 for p in top)
 
 
 def test_the_metric_function_takes_any_spelling_of_a_tuple() -> None:

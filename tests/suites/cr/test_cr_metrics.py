@@ -12,8 +12,8 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.core.metric import Difference
+from evaltools.suites.cr.matching import rank
 from evaltools.suites.cr.options import CrOptions
-from evaltools.suites.cr.sample import rank
 from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.suite import metrics
 from tests.suites.cr.cards import gold, output, run, scorecard, tup, write

@@ -131,14 +131,16 @@ def test_predictions_are_compared_with_a_run_of_the_protocol(tmp_path: Path) -> 
     )
 
 
-def test_the_two_kinds_of_rows_do_not_go_together(tmp_path: Path) -> None:
+def test_each_row_is_measured_by_what_it_is(tmp_path: Path) -> None:
     right = tup("a#b", "향")
     rows = [
         output("a", final=[right]),
         output("b", final=[right], meta={"text_id": "b", "protocol_mode": "predictions"}),
     ]
-    with pytest.raises(et.InputError, match=r"outputs.jsonl:2: meta.protocol_mode: rows of a run"):
-        et.evaluate("cr", run(tmp_path, rows, [gold("a", right)]))
+    found = et.evaluate("cr", run(tmp_path, rows, [gold("a", right), gold("b", right)]))
+    assert found["tuple_f1_s2_refpol"]["denominator"] == 2
+    assert found["tuple_f1_s1_refpol"]["denominator"] == 1
+    assert found["pre_to_post_change_rate"]["denominator"] == 1
 
 
 def test_scorecards_of_predictions_say_nothing_of_a_change(tmp_path: Path) -> None:

@@ -297,13 +297,13 @@ def test_most_lines_take_the_fast_path_and_nothing_depends_on_it(
     path = write(tmp_path / "r" / "scorecards.jsonl", [card(f"s{i}") for i in range(12)])
     assert all(decoder(Scorecard)(line) is not None for line in path.read_bytes().splitlines())
     kinds = set()
-    make = scoring.make_sample
+    make = scoring.unit_row
 
     def noting(card: Any, *others: Any) -> Any:
         kinds.add(isinstance(card, Scorecard))
         return make(card, *others)
 
-    monkeypatch.setattr(scoring, "make_sample", noting)
+    monkeypatch.setattr(scoring, "unit_row", noting)
     fast = evaluate("cr", path, resampling=QUICK)
     assert kinds == {False}
     kinds.clear()

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.tuples import (
     EvalTuple,
-    MatchPolicy,
     normalize_ref,
     normalize_term,
     read_tuple,
@@ -21,7 +20,7 @@ from .cards import t
 
 
 def normal_form(row: TupleRow, *, gold: bool = False) -> EvalTuple:
-    return read_tuple(row, MatchPolicy(), gold=gold).normal
+    return read_tuple(row, gold=gold)
 
 
 @pytest.mark.parametrize(
