@@ -52,10 +52,7 @@ def convert(
             "no format {name}; {known}", name=repr(name), known=nearest(name, list(FORMATS))
         )
     form = FORMATS[name]
-    settings = {}
-    for key, value in options.items():
-        if value not in (None, ()):
-            settings[key] = value
+    settings = {key: value for key, value in options.items() if value not in (None, ())}
     paths: list[Path] = []
     for path in files:
         paths += _files_at(path, form, problems)
@@ -64,17 +61,18 @@ def convert(
         text = "{format} holds scores: --as predictions is for aspect-based sentiment"
         raise UsageError(text, format=name)
     refuse_input(target, paths)
-    rows = _rows(form, paths, settings, problems)
-    if form.kind == "sentiment":
-        if as_ == "gold":
-            return write_jsonl(target, _gold_rows(rows, paths, problems))
-        return write_jsonl(target, map(_prediction_row, rows))
-    scores = _score_rows(rows, problems)
-    if target.suffix.lower() == ".csv":
-        frame = pd.DataFrame(list(scores), dtype=object)
+    samples = _samples(form, paths, settings, problems)
+    if form.kind == "scores":
+        rows = _score_rows(samples, problems)
+    elif as_ == "gold":
+        rows = _gold_rows(samples, paths, problems)
+    else:
+        rows = map(_prediction_row, samples)
+    if form.kind == "scores" and target.suffix.lower() == ".csv":
+        frame = pd.DataFrame(list(rows), dtype=object)
         write_text(target, frame.to_csv(index=False))
         return len(frame)
-    return write_jsonl(target, scores)
+    return write_jsonl(target, rows)
 
 
 def _files_at(
@@ -89,9 +87,7 @@ def _files_at(
         files = sorted(path.glob(pattern))
         if files:
             return files
-    text = "is a folder; expected a file"
-    if form.in_folder:
-        text = "is a folder without {patterns}"
+    text = "is a folder without {patterns}" if form.in_folder else "is a folder; expected a file"
     raise problems.fatal("missing-file", text, patterns=form.in_folder, file=path)
 
 
@@ -111,57 +107,47 @@ def _check_options(
         if option not in settings:
             raise UsageError("{format} needs --{option}", format=name, option=option)
     for option in PER_FILE:
-        n_given = len(settings.get(option, ()))
-        if n_given not in (0, 1, n_files):
+        if len(settings.get(option, ())) not in (0, 1, n_files):
             text = "give --{option} once, or once for each of the {n} files"
             raise UsageError(text, option=option, n=n_files)
 
 
-def _rows(
+def _samples(
     form: Format,
     files: Sequence[Path],
     settings: Mapping[str, Any],
     problems: Problems,
 ) -> Iterator[Any]:
-    """The rows of all files; a second one of a sample is an error."""
+    """The samples of all files; a second one, or a second score of a metric, is an error."""
     options = {key: value for key, value in settings.items() if key not in PER_FILE}
     seen: set[tuple[str, Any]] = set()
-    is_empty = True
     for number, path in enumerate(files):
         of_file = {}
         for option in PER_FILE:
             if option in settings:
-                values = settings[option]
-                of_file[option] = values[min(number, len(values) - 1)]
+                of_file[option] = settings[option][min(number, len(settings[option]) - 1)]
         source = Source(path, problems)
-        for place, row in form.read(source, **options):
-            if of_file:
-                row = replace(row, **of_file)
-            keys = _keys(row)
+        for place, sample in form.read(source, **options):
+            sample = replace(sample, **of_file)
+            keys = _keys(sample)
             repeated = [key for key in keys if key in seen or keys.count(key) > 1]
             if repeated:
                 name, _ = repeated[0]
-                what = Message(name) if isinstance(row, Sample) else name
-                source.error(
-                    "duplicate-id",
-                    "a second {what} of this id",
-                    what=what,
-                    id=row.id,
-                    **where(place),
-                )
+                what = name or Message("sample")
+                text = "a second {what} of this id"
+                source.error("duplicate-id", text, what=what, id=sample.id, **where(place))
                 continue
             seen.update(keys)
-            is_empty = False
-            yield row
+            yield sample
     problems.raise_if_failed()
-    if is_empty:
+    if not seen:
         raise problems.fatal("no-rows", "nothing in it can be used", file=files[0])
 
 
 def _keys(row: Sample | Scored) -> list[tuple[str, Any]]:
     """What may come once only: a sample, or a metric on a sample."""
     if isinstance(row, Sample):
-        return [("sample", row.id)]
+        return [("", row.id)]
     sample = row.condition, row.seed, row.trial, row.id
     return [(score.metric, sample) for score in row.scores]
 
@@ -214,7 +200,10 @@ def _score_rows(
         problems.warn("no-direction", NO_DIRECTION, metrics=tuple(unknown))
 
 
-def _score_row(sample: Scored, score: Score) -> dict[str, Any]:
+def _score_row(
+    sample: Scored,
+    score: Score,
+) -> dict[str, Any]:
     """The columns that say something; a value that was not measured is null.
 
     A direction that is not known is null, too: without the column, higher would be better.

@@ -19,7 +19,10 @@ def directions() -> dict[str, dict[str, list[str]]]:
 
 
 @lru_cache(maxsize=4096)
-def direction(tool: str, metric: str) -> str | None:
+def direction(
+    tool: str,
+    metric: str,
+) -> str | None:
     """The direction under which a metric of a tool is listed; None where it is not.
 
     >>> direction("helm", "quasi_exact_match"), direction("helm", "num_bytes")
@@ -35,7 +38,10 @@ def direction(tool: str, metric: str) -> str | None:
     return None
 
 
-def higher_is_better(tool: str, metric: str) -> bool | None:
+def higher_is_better(
+    tool: str,
+    metric: str,
+) -> bool | None:
     """Whether more is better of a metric of a tool; None where that is not known.
 
     >>> higher_is_better("ragas", "noise_sensitivity")

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from .directions import direction, higher_is_better
-from .rows import Row, Score, Scored, number
+from .rows import Row, Score, Scored, mapping, number
 from .source import Records, Source
 
 
@@ -35,30 +35,18 @@ class Instance(Row):
     stats: list[Stat]
 
 
-class Adapter(Row):
-    """How the model was asked."""
-
-    model: str | None = None
-
-
-class MetricSpec(Row):
-    """What was measured; `args` may hold the names of the metrics, the main one first."""
-
-    args: dict[str, Any] = Field(default_factory=dict)
-
-
 class RunSpec(Row):
     """The run, as run_spec.json beside the statistics describes it."""
 
-    adapter_spec: Adapter = Field(default_factory=Adapter)
-    metric_specs: list[MetricSpec] = Field(default_factory=list)
+    adapter_spec: dict[str, Any] = Field(default_factory=dict)
+    metric_specs: list[dict[str, Any]] = Field(default_factory=list)
 
     @property
     def main_metrics(self) -> list[str]:
         """The metrics that the run asks for by name, the main one first."""
         names: list[str] = []
         for spec in self.metric_specs:
-            listed = spec.args.get("names")
+            listed = mapping(spec.get("args")).get("names")
             if isinstance(listed, list):
                 names += [name for name in listed if isinstance(name, str)]
         return names
@@ -93,9 +81,9 @@ class Answer(Row):
 
 
 class Request(Row):
-    """A question to the model, and its answer, as scenario_state.json describes it."""
+    """A question to the model, and its answer."""
 
-    instance: Question
+    instance: Question = Field(default_factory=lambda: Question(id=""))
     train_trial_index: int = 0
     result: Answer | None = None
 
@@ -103,15 +91,18 @@ class Request(Row):
     def further(self) -> dict[str, Any]:
         """Output and target."""
         completions = self.result.completions if self.result else []
+        output = [completion.text for completion in completions[:1]]
         right = []
         for reference in self.instance.references:
             if "correct" in reference.tags:
                 right.append(reference.output.text)
-        output = [completion.text for completion in completions[:1]]
         return {"output": output, "target": right}
 
 
-NO_REQUEST = Request(instance=Question(id=""))
+class State(Row):
+    """scenario_state.json beside the statistics."""
+
+    request_states: list[Request] = Field(default_factory=list)
 
 
 def read(
@@ -126,8 +117,9 @@ def read(
     the condition, too.
     """
     spec = source.beside("run_spec.json", RunSpec) or RunSpec()
-    requests = _requests(source)
+    model = spec.adapter_spec.get("model")
     main_metrics = spec.main_metrics
+    requests = _requests(source)
     splits: dict[str | None, None] = {}
 
     def rank(entry: tuple[int, Stat]) -> tuple[bool, int]:
@@ -135,10 +127,17 @@ def read(
         index = main_metrics.index(name) if name in main_metrics else len(main_metrics)
         return _higher_is_better(name, main_metrics) is None, index
 
-    def scored(_: int, instance: Instance) -> Scored:
+    def scored(
+        _: int,
+        instance: Instance,
+    ) -> Scored:
+        id_ = instance.instance_id
+        trial = instance.train_trial_index
         perturbation = ""
+        request = requests.get((id_, trial)) or requests.get((id_, 0)) or Request()
         if instance.perturbation:
             perturbation = f" ({instance.perturbation.get('name')})"
+            request = Request()
         scores = []
         for index, stat in sorted(enumerate(instance.stats), key=rank):
             name = stat.name
@@ -147,22 +146,15 @@ def read(
             splits[name.split] = None
             if len(splits) > 1:
                 text = "several splits ({splits}): give --split"
-                id_ = instance.instance_id
                 raise source.fatal("several-splits", text, splits=tuple(splits), id=id_)
             total = number(stat.sum, f"stats.{index}.sum")
             count = number(stat.count, f"stats.{index}.count")
             is_higher = _higher_is_better(name.name, main_metrics)
             scores.append(Score(name.name + perturbation, total, is_higher, count))
-        trial = instance.train_trial_index
-        id_ = instance.instance_id
-        first = requests.get((id_, 0), NO_REQUEST)
-        request = requests.get((id_, trial), first)
-        if instance.perturbation:
-            request = NO_REQUEST
         return Scored(
-            id=instance.instance_id,
+            id=id_,
             scores=scores,
-            condition=spec.adapter_spec.model,
+            condition=model if isinstance(model, str) else None,
             seed=str(trial),
             text=request.instance.input.text or None,
             further=request.further,
@@ -171,7 +163,10 @@ def read(
     return source.rows(source.records(Instance), scored)
 
 
-def _higher_is_better(metric: str, main_metrics: list[str]) -> bool | None:
+def _higher_is_better(
+    metric: str,
+    main_metrics: list[str],
+) -> bool | None:
     """The direction that is listed of a metric; more is better of a main one that is not listed."""
     if metric in main_metrics and direction("helm", metric) is None:
         return True
@@ -179,13 +174,10 @@ def _higher_is_better(metric: str, main_metrics: list[str]) -> bool | None:
 
 
 def _requests(source: Source) -> dict[tuple[str, int], Request]:
-    """(id, trial) -> what was asked of an instance that is not perturbed, as scenario_state.json beside it says."""
-    state = source.path.with_name("scenario_state.json")
-    requests: dict[tuple[str, int], Request] = {}
-    if state.is_file():
-        records = Source(state, source.problems).records(Request, "request_states")
-        for _, request in records:
-            if not request.instance.perturbation:
-                key = request.instance.id, request.train_trial_index
-                requests[key] = request
+    """(id, trial) -> what was asked of an instance that is not perturbed."""
+    state = source.beside("scenario_state.json", State) or State()
+    requests = {}
+    for request in state.request_states:
+        if not request.instance.perturbation:
+            requests[request.instance.id, request.train_trial_index] = request
     return requests

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
 from pydantic_core import from_json
 
-from ..core.language import Message
 from ..core.records import fitted, short
 from .directions import higher_is_better
-from .rows import Row, Score, Scored, Unfit, but_got, mapping, number
+from .rows import Row, Score, Scored, Unfit, mapping, number
 from .source import Records, Source
 
 if sys.version_info >= (3, 14):
@@ -58,17 +57,10 @@ class ReportedScore(Row):
     metrics: dict[str, Any] = Field(default_factory=dict)
 
 
-class Headline(Row):
-    """What the log itself leads with."""
-
-    scorer: str = ""
-
-
 class LogResults(Row):
     """The numbers of the log."""
 
     scores: list[ReportedScore] = Field(default_factory=list)
-    headline: Headline | None = None
 
 
 class Header(Row):
@@ -84,11 +76,6 @@ class Header(Row):
         """The scores of which the log reports an accuracy: more is better."""
         reported = self.results.scores if self.results else []
         return {score.name for score in reported if "accuracy" in score.metrics}
-
-    def leads(self, scorer: str) -> bool:
-        """Whether the log leads with a scorer."""
-        headline = self.results.headline if self.results else None
-        return headline is not None and headline.scorer == scorer
 
 
 class ScorerResult(Row):
@@ -121,83 +108,73 @@ class LogSample(Row):
 
 
 def read(source: Source) -> Records:
-    """A metric for every scorer, or for every key of its value; that of the log's headline first.
+    """A metric for every scorer, or for every key of its value.
 
     The epoch is the trial of a sample, the model the condition. More is better of words (C, yes),
     truth values, scores with an accuracy, and Inspect's own scorers; of other numbers the log does
     not say it.
     """
     is_log = source.path.suffix.lower() == ".eval"
-    if is_log or zipfile.is_zipfile(source.path):
-        yield from _read_zip(source)
+    if not is_log and not zipfile.is_zipfile(source.path):
+        header = _header(source.document, source)
+        yield from _scores(header, source.records(LogSample, "samples"), source)
         return
-    content = {name: source.value(name) for name in Header.model_fields}
-    yield from _scores(_header(content, source), source.items("samples"), source)
-
-
-def _read_zip(source: Source) -> Records:
     try:
         with zipfile.ZipFile(source.path) as log:
             names = log.namelist()
-            present = [name for name in HEADERS if name in names]
-            header_name = present[0] if present else HEADERS[0]
+            header_name, *_ = [name for name in HEADERS if name in names] or HEADERS
             header = _header(_member(log, header_name), source)
-            samples = []
-            for name in names:
-                if name.startswith("samples/") and name.endswith(".json"):
-                    samples.append(name)
-            yield from _scores(header, _members(log, samples, source), source)
+            samples = source.fitting(_samples(log, source), LogSample, "samples")
+            yield from _scores(header, samples, source)
     except (zipfile.BadZipFile, Unfit) as error:
         reason = error.message if isinstance(error, Unfit) else str(error)
         text = "expected a log of Inspect (is it whole?): {reason}"
         raise source.fatal("bad-zip", text, reason=reason) from None
 
 
-def _members(
+def _samples(
     log: zipfile.ZipFile,
-    names: Iterable[str],
     source: Source,
 ) -> Iterator[Any]:
-    for name in names:
+    for name in log.namelist():
+        if not name.startswith("samples/") or not name.endswith(".json"):
+            continue
         try:
             yield _member(log, name)
         except Unfit as unfit:
             source.error("bad-member", unfit.message, field=name)
 
 
-def _member(log: zipfile.ZipFile, name: str) -> Any:
-    """The JSON value of a member of the zip."""
+def _member(
+    log: zipfile.ZipFile,
+    name: str,
+) -> Any:
+    """The JSON value of a member of the zip, which is unpacked in small steps and never beyond MEMBER_BYTES."""
+    data = bytearray()
     try:
-        return from_json(_unpacked(log, name))
-    except Unfit:
-        raise
-    except ValueError as error:
-        raise Unfit(name, "not JSON: {reason}", reason=str(error)) from None
+        with log.open(name) as file:
+            while (step := file.read(STEP_BYTES)) and len(data) <= MEMBER_BYTES:
+                data += step
+        if len(data) <= MEMBER_BYTES:
+            return from_json(bytes(data))
     except Exception as error:  # noqa: BLE001 - every kind of compression has errors of its own
         raise Unfit(name, "cannot be read: {reason}", reason=str(error)) from None
+    text = "unpacks to more than {size} MB: it is not read"
+    raise Unfit(name, text, size=MEMBER_BYTES >> 20)
 
 
-def _unpacked(log: zipfile.ZipFile, name: str) -> bytes:
-    """A member, which is read in small steps and never beyond MEMBER_BYTES."""
-    data = bytearray()
-    with log.open(name) as file:
-        while step := file.read(STEP_BYTES):
-            data += step
-            if len(data) > MEMBER_BYTES:
-                size = MEMBER_BYTES >> 20
-                raise Unfit(name, "unpacks to more than {size} MB: it is not read", size=size)
-    return bytes(data)
-
-
-def _header(content: Any, source: Source) -> Header:
+def _header(
+    content: Any,
+    source: Source,
+) -> Header:
     header = fitted(Header, content, source.problems, file=source.path)
     if header is None:
         text = "expected a log of Inspect: version, status, eval.model"
         raise source.fatal("wrong-format", text)
     if header.version not in VERSIONS:
-        expected = Message("expected one of {names}", {"names": VERSIONS})
-        wrong = but_got(expected, header.version)
-        raise source.fatal("wrong-version", wrong, field="version")
+        text = "version {version} is none of {known}"
+        version = {"version": header.version, "known": VERSIONS}
+        raise source.fatal("wrong-version", text, **version, field="version")
     if header.status != "success":
         text = "the status of the log is {status}"
         source.warn("not-finished", text, status=short(header.status))
@@ -206,19 +183,22 @@ def _header(content: Any, source: Source) -> Header:
 
 def _scores(
     header: Header,
-    samples: Iterable[Any],
+    samples: Records,
     source: Source,
 ) -> Records:
     directions: dict[str, bool | None] = {}
     failed: list[Scored] = []
 
-    def scored(_: int, sample: LogSample) -> Scored | None:
+    def scored(
+        _: int,
+        sample: LogSample,
+    ) -> Scored | None:
         scores = []
-        for scorer, key, value in _values(sample, header):
+        for scorer, key, value in _values(sample):
             metric = f"{scorer}/{key}" if key else scorer
             field = f"scores.{metric}.value"
             if isinstance(value, list | dict):
-                text = "{metric} is a list or nested, not a number, and left out"
+                text = "{metric} is no number and left out"
                 source.warn_once("no-number", text, metric=metric, field=field)
                 continue
             if directions.get(metric) is None:
@@ -239,20 +219,17 @@ def _scores(
             return None
         return row
 
-    yield from source.rows(source.fitting(samples, LogSample, "samples"), scored)
+    yield from source.rows(samples, scored)
     # by no metric measured, rather than left out of every mean
-    unmeasured = []
-    for metric, is_higher in directions.items():
-        unmeasured.append(Score(metric, None, is_higher))
+    unmeasured = [Score(metric, None, is_higher) for metric, is_higher in directions.items()]
     for row in failed:
         yield "samples", replace(row, scores=unmeasured)
 
 
-def _values(sample: LogSample, header: Header) -> Iterator[tuple[str, str, Any]]:
-    """(scorer, key, value) of every scorer, that of the log's headline first; a single value has the key ""."""
-    results = sample.scores or {}
-    for scorer in sorted(results, key=lambda name: not header.leads(name)):
-        value = results[scorer].value
+def _values(sample: LogSample) -> Iterator[tuple[str, str, Any]]:
+    """(scorer, key, value) of every scorer; a single value has the key ""."""
+    for scorer, result in (sample.scores or {}).items():
+        value = result.value
         parts = value if isinstance(value, dict) else {"": value}
         for key, part in parts.items():
             yield scorer, key, part
@@ -269,7 +246,10 @@ def _word(value: str) -> float | None:
     return WORDS.get(value, WORDS.get(value.lower()))
 
 
-def _value(value: Any, field: str) -> float | None:
+def _value(
+    value: Any,
+    field: str,
+) -> float | None:
     if not isinstance(value, str):
         return number(value, field)
     word = _word(value)
@@ -286,10 +266,6 @@ def _text(content: Any) -> str | None:
     """The input: a text, or what the user says in a list of messages."""
     if isinstance(content, str):
         return content or None
-    texts = []
-    for message in content if isinstance(content, list) else []:
-        if isinstance(message, dict) and message.get("role") == "user":
-            text = message.get("content")
-            if isinstance(text, str):
-                texts.append(text)
-    return "\n".join(texts) or None
+    messages = map(mapping, content if isinstance(content, list) else [])
+    texts = [message.get("content") for message in messages if message.get("role") == "user"]
+    return "\n".join(text for text in texts if isinstance(text, str)) or None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .rows import POLARITIES, Sample, Unfit, chosen, literals, misshapen, opinion, tokens
+from .rows import POLARITIES, Sample, Unfit, chosen, literals, opinion, tokens
 from .source import Records, Source
 
 ASTE_POLARITIES = {
@@ -60,7 +60,10 @@ def _read(
     `opinion_of(sentence, item, field)` makes a tuple of an item.
     """
 
-    def sample(number: int, line: str) -> Sample:
+    def sample(
+        number: int,
+        line: str,
+    ) -> Sample:
         text, items = split(line, field)
         opinions = []
         for index, item in enumerate(items):
@@ -79,7 +82,7 @@ def _aste_opinion(
         case ([_, *_] as aspect, [*_], sentiment):
             term, span = tokens(text, aspect, field)
             return opinion("", term, chosen(sentiment, ASTE_POLARITIES, field), span)
-    raise misshapen(triplet, "([aspect], [opinion], 'POS')", field)
+    raise Unfit(field, "expected {shape}", got=triplet, shape="([aspect], [opinion], 'POS')")
 
 
 def _asqp_opinion(
@@ -90,7 +93,9 @@ def _asqp_opinion(
     match quad:
         case [term, ref, sentiment, str()]:
             return _tasd_opinion(text, [term, ref, sentiment], field)
-    raise misshapen(quad, "['aspect', 'category', 'polarity', 'opinion']", field)
+    raise Unfit(
+        field, "expected {shape}", got=quad, shape="['aspect', 'category', 'polarity', 'opinion']"
+    )
 
 
 def _tasd_opinion(
@@ -102,10 +107,13 @@ def _tasd_opinion(
         case [str(term), str(ref), sentiment]:
             polarity = chosen(sentiment, POLARITIES, field)
             return opinion(ref, "" if term == "NULL" else term, polarity)
-    raise misshapen(triplet, "['aspect', 'category', 'polarity']", field)
+    raise Unfit(field, "expected {shape}", got=triplet, shape="['aspect', 'category', 'polarity']")
 
 
-def _split_at_tabs(line: str, _: str) -> tuple[str, list[str]]:
+def _split_at_tabs(
+    line: str,
+    _: str,
+) -> tuple[str, list[str]]:
     text, *quads = line.split("\t")
     if not quads:
         raise Unfit("", "expected text, then a tab and quadruples", got=line)
@@ -119,7 +127,9 @@ def _acos_opinion(
 ) -> dict[str, Any]:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
-        raise misshapen(quad, "'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", field)
+        raise Unfit(
+            field, "expected {shape}", got=quad, shape="'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)"
+        )
     start, end = int(match["start"]), int(match["end"])
     ref = match["ref"]
     polarity = ACOS_POLARITIES[int(match["sentiment"])]

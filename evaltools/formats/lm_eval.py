@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ConfigDict, Field
@@ -47,7 +45,7 @@ class Line(Row):
     target: Any = None
     arguments: Any = None
     resps: Any = None
-    filtered_resps: Any = None
+    filtered_resps: list[Any] | None = None
     prompt_hash: Any = None
     target_hash: Any = None
 
@@ -73,24 +71,17 @@ class Line(Row):
                 return text
         prompt: Any = self.arguments
         while isinstance(prompt, dict | list) and prompt:
-            parts = list(prompt.values()) if isinstance(prompt, dict) else prompt
-            prompt = parts[0]
+            prompt = next(iter(prompt.values())) if isinstance(prompt, dict) else prompt[0]
         return prompt if isinstance(prompt, str) else None
 
     @property
     def further(self) -> dict[str, Any]:
         """Output, target and the fields of the document."""
         question = self.question
-        fields = {}
-        for name, value in mapping(self.doc).items():
-            if value != question:
-                fields[name] = value
-        output = self.filtered_resps
-        if isinstance(output, list) and len(output) == 1:
-            output = output[0]
-        if not isinstance(output, str):
-            output = None  # likelihoods of the choices
-        return {"output": output, "target": self.target, **fields}
+        fields = {name: text for name, text in mapping(self.doc).items() if text != question}
+        # else the likelihoods of the choices
+        texts = [answer for answer in self.filtered_resps or () if isinstance(answer, str)]
+        return {"output": texts, "target": self.target, **fields}
 
 
 class Results(Row):
@@ -101,19 +92,6 @@ class Results(Row):
     higher_is_better: dict[str, dict[str, bool | None]] = Field(default_factory=dict)
 
 
-@dataclass
-class Overview:
-    """What must be known of all lines before the first row.
-
-    `times`: how many lines of a filter have a hash. `totals`, `counts`: sum and number of the values
-    of each `NAME,FILTER`.
-    """
-
-    times: Counter[tuple[str, str | None]] = field(default_factory=Counter)
-    totals: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    counts: Counter[str] = field(default_factory=Counter)
-
-
 def read(source: Source) -> Records:
     """A metric is `NAME,FILTER`; its value is a number at the top of the line.
 
@@ -121,18 +99,30 @@ def read(source: Source) -> Records:
     number is left out with a warning. From the results beside the file, where they are there: the
     direction of each metric and the model's name as the condition.
     """
-    overview = _overview(source.first_look(_lines))
-    shared = {doc_hash for (_, doc_hash), n in overview.times.items() if n > 1}
+    times: Counter[tuple[str, str | None]] = Counter()
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    for line in source.first_look(lambda again: again.json_lines(Line)):
+        times[line.filter, line.doc_hash] += 1
+        for metric, value in line.values.items():
+            of_metric = values[f"{metric},{line.filter}"]
+            with suppress(Unfit):  # reported when it is read as a score
+                measured = number(value, metric)
+                if measured is not None:
+                    of_metric.append(measured)
+    shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
     results, task = Results(), ""
     file_name = NAME.fullmatch(source.path.name)
     if file_name:
         results = source.beside(f"results_{file_name['date']}.json", Results) or results
         task = file_name["task"]
     directions = {}
-    for name in overview.totals:
-        directions[name] = _direction(name, overview, results, task, source)
+    for name, of_metric in values.items():
+        directions[name] = _direction(name, of_metric, results, task, source)
 
-    def scored(_: int, line: Line) -> Scored:
+    def scored(
+        _: int,
+        line: Line,
+    ) -> Scored:
         id_ = line.doc_hash
         if not id_ or id_ in shared:
             id_ = str(line.doc_id)
@@ -154,30 +144,12 @@ def read(source: Source) -> Records:
             further=line.further,
         )
 
-    return source.rows(_lines(source), scored)
-
-
-def _lines(source: Source) -> Records:
-    return source.json_lines(Line)
-
-
-def _overview(lines: Iterable[Line]) -> Overview:
-    overview = Overview()
-    for line in lines:
-        overview.times[line.filter, line.doc_hash] += 1
-        for metric, value in line.values.items():
-            name = f"{metric},{line.filter}"
-            measured = None
-            with suppress(Unfit):  # reported when it is read as a score
-                measured = number(value, metric)
-            overview.totals[name] += measured or 0.0
-            overview.counts[name] += measured is not None
-    return overview
+    return source.rows(source.json_lines(Line), scored)
 
 
 def _direction(
     name: str,
-    overview: Overview,
+    values: list[float],
     results: Results,
     task: str,
     source: Source,
@@ -195,11 +167,11 @@ def _direction(
     reported = None
     with suppress(Unfit):
         reported = number(results.results.get(task, {}).get(name), name)
-    if reported is not None and overview.counts[name]:
-        mean = overview.totals[name] / overview.counts[name]
+    if reported is not None and values:
+        mean = sum(values) / len(values)
         if not math.isclose(reported, mean, rel_tol=1e-6, abs_tol=1e-9):
-            values = {"metric": name, "reported": reported, "mean": mean}
-            source.warn("not-the-mean", NOT_THE_MEAN, **values, field=metric)
+            numbers = {"reported": reported, "mean": mean}
+            source.warn("not-the-mean", NOT_THE_MEAN, metric=name, **numbers, field=metric)
             return None
     declared = results.higher_is_better.get(task, {}).get(metric)
     return higher_is_better("lm-eval", metric) if declared is None else declared
@@ -211,13 +183,7 @@ def _ratio(
     field: str,
 ) -> Score:
     """A log-likelihood and the number of tokens that it is of."""
-    are_numbers = all(isinstance(part, int | float) for part in pair)
-    if len(pair) != 2 or not are_numbers:
+    if len(pair) != 2:
         raise Unfit(field, "expected a log-likelihood and a number of tokens", got=pair)
-    total, n_tokens = pair
-    return Score(
-        metric=name,
-        value=number(total, field),
-        higher_is_better=True,
-        den=number(n_tokens, field),
-    )
+    total, n_tokens = [number(part, field) for part in pair]
+    return Score(name, total, True, n_tokens)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .rows import POLARITIES, Row, Sample, chosen, misshapen, opinion
+from .rows import POLARITIES, Row, Sample, Unfit, chosen, opinion
 from .source import Records, Source
 
 
@@ -27,7 +27,10 @@ def read(source: Source) -> Records:
     return source.rows(source.json_lines(Line, id_field="id"), _sample)
 
 
-def _sample(number: int, line: Line) -> Sample:
+def _sample(
+    number: int,
+    line: Line,
+) -> Sample:
     opinions = []
     for index, item in enumerate(line.annotation):
         field = f"annotation.{index}"
@@ -36,7 +39,10 @@ def _sample(number: int, line: Line) -> Sample:
     return Sample(str(id_), line.sentence_form, opinions)
 
 
-def _opinion(item: Any, field: str) -> dict[str, Any]:
+def _opinion(
+    item: Any,
+    field: str,
+) -> dict[str, Any]:
     term = ""
     span = None
     match item:
@@ -52,6 +58,6 @@ def _opinion(item: Any, field: str) -> dict[str, Any]:
             pass
         case _:
             shape = "[category, [term, start, end], polarity] or [category, polarity]"
-            raise misshapen(item, shape, field)
+            raise Unfit(field, "expected {shape}", got=item, shape=shape)
     polarity = chosen(sentiment, POLARITIES, field)
     return opinion(ref, term, polarity, span)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import Field
 
 from ..core.files import bytes_hash
-from ..core.language import Message
-from .rows import Row, Score, Scored, but_got, number
+from ..core.records import short
+from .rows import Row, Score, Scored, number
 from .source import Records, Source
 
 VERSION = 3
@@ -114,21 +113,37 @@ def read(source: Source) -> Records:
     Repeats are trials of their test. What failed for an error (failureReason 2) is no success, as
     in promptfoo's pass rate; its other scores are not measured.
     """
-    _require_results(source)
-    overview = _overview(source.first_look(_outcomes))
-    if overview.n_errors:
+    suffix = source.path.suffix.lower()
+    if suffix in OTHER_FORMS:
+        text = "{suffix} does not hold all scores: promptfoo eval -o results.json"
+        raise source.fatal("wrong-format", text, suffix=suffix)
+    n_errors = 0
+    columns: dict[Column, None] = {}
+    names: dict[str, int] = {}  # test -> its least testIdx
+    times: Counter[tuple[Column, str]] = Counter()
+    for outcome in source.first_look(_outcomes):
+        test = outcome.test
+        n_errors += outcome.failureReason == ERROR
+        columns[outcome.column] = None
+        names[test] = min(outcome.testIdx, names.get(test, outcome.testIdx))
+        times[outcome.column, test] += 1
+    if n_errors:
         text = (
             "{n} of {of} results are errors: no success, as promptfoo counts them; "
             "their other scores are not measured"
         )
-        source.warn("errors", text, n=overview.n_errors, of=overview.n_results)
-    conditions = _conditions(overview.columns)
+        source.warn("errors", text, n=n_errors, of=times.total())
+    is_repeated = times.total() > len(times)
+    conditions = _conditions(columns)
     repeats: Counter[tuple[Column, str]] = Counter()
 
-    def scored(_: int, outcome: Outcome) -> Scored:
+    def scored(
+        _: int,
+        outcome: Outcome,
+    ) -> Scored:
         column, test = outcome.column, outcome.test
         repeats[column, test] += 1
-        trial = str(repeats[column, test]) if overview.is_repeated else None
+        trial = str(repeats[column, test]) if is_repeated else None
         values = {"success": outcome.success, "score": outcome.score, **outcome.namedScores}
         scores = []
         for metric, value in values.items():
@@ -136,7 +151,7 @@ def read(source: Source) -> Records:
                 value = None
             scores.append(Score(metric, number(value, metric), True))
         return Scored(
-            id=str(overview.names[test]),
+            id=str(names[test]),
             scores=scores,
             condition=conditions[column],
             trial=trial,
@@ -147,71 +162,28 @@ def read(source: Source) -> Records:
     return source.rows(_outcomes(source), scored)
 
 
-def _require_results(source: Source) -> None:
-    """InputError for a file of another form or version."""
-    suffix = source.path.suffix.lower()
-    if suffix in OTHER_FORMS:
-        text = "{suffix} does not hold all scores: promptfoo eval -o results.json"
-        raise source.fatal("wrong-format", text, suffix=suffix)
-    if suffix == ".jsonl":
-        return
-    version = source.value("results.version")
-    if version != VERSION:
-        expected = Message("expected results.json of promptfoo, version {n}", {"n": VERSION})
-        message = but_got(expected, version)
-        raise source.fatal("wrong-version", message, field="results.version")
-
-
 def _outcomes(source: Source) -> Records:
     """The results, of a JSON document or line by line."""
     if source.path.suffix.lower() == ".jsonl":
         return source.json_lines(Outcome)
+    version = source.value("results.version")
+    if version != VERSION:
+        text = "version {version} is none of {known}"
+        values = {"version": short(version), "known": (VERSION,)}
+        raise source.fatal("wrong-version", text, **values, field="results.version")
     return source.records(Outcome, "results.results")
-
-
-@dataclass
-class Overview:
-    """What must be known of all results before the first row.
-
-    `columns`: those of promptfoo's table, in order. `names`: test -> its least testIdx, by which it
-    is named. `is_repeated`: whether a test has several results in a column.
-    """
-
-    n_results: int = 0
-    n_errors: int = 0
-    columns: dict[Column, None] = field(default_factory=dict)
-    names: dict[str, int] = field(default_factory=dict)
-    is_repeated: bool = False
-
-
-def _overview(outcomes: Iterable[Outcome]) -> Overview:
-    overview = Overview()
-    cells = set()
-    for outcome in outcomes:
-        test, index = outcome.test, outcome.testIdx
-        overview.n_results += 1
-        overview.n_errors += outcome.failureReason == ERROR
-        overview.columns[outcome.column] = None
-        least = overview.names.get(test, index)
-        overview.names[test] = min(index, least)
-        cells.add((outcome.column, test))
-    overview.is_repeated = overview.n_results > len(cells)
-    return overview
 
 
 def _conditions(columns: Iterable[Column]) -> dict[Column, str]:
     """Column -> the name of the condition: the provider, and the prompt's label of several."""
     n_prompts = Counter(provider for provider, _, _ in columns)
-    conditions: dict[Column, str] = {}
+    times: Counter[str] = Counter()
+    conditions = {}
     for column in columns:
         provider, _, label = column
         name = f"{provider} {label[:LABEL]}" if n_prompts[provider] > 1 else provider
-        unique = name
-        n_same = 1
-        while unique in conditions.values():
-            n_same += 1
-            unique = f"{name} ({n_same})"
-        conditions[column] = unique
+        times[name] += 1
+        conditions[column] = f"{name} ({times[name]})" if times[name] > 1 else name
     return conditions
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,8 +18,6 @@ from ..core.records import short
 from ..core.score_rows import COLUMNS
 
 POLARITIES = {name: name for name in ("positive", "negative", "neutral")}
-
-TOKEN = re.compile(r"\S+")
 
 TAKEN = {*COLUMNS, "item", "line"}
 """Columns of a long table or of its units that have a meaning: no further column has such a name."""
@@ -101,47 +99,26 @@ class Scored:
     further: Mapping[str, Any] = field(default_factory=dict)
 
 
-def but_got(expected: Message, got: Any) -> Message:
-    """What was expected, and what was there.
-
-    >>> str(but_got(Message("expected a list"), "nothing"))
-    "expected a list, got 'nothing'"
-    """
-    return Message("{what}, got {value}", {"what": expected, "value": short(got)})
-
-
 class Unfit(ValueError):
-    """A field of a record that is not what was expected: what is wrong, and what was got instead."""
+    """A field of a record that is not what was expected: what is wrong, and what was got instead.
 
-    def __init__(
-        self,
-        field: str,
-        template: str,
-        /,
-        got: Any = None,
-        **values: Any,
-    ):
+    >>> print(Unfit("tuples.0", "expected {shape}", got=[1], shape="a pair"))
+    tuples.0: expected a pair, got [1]
+    """
+
+    def __init__(self, field: str, template: str, /, got: Any = None, **values: Any):
         self.field = field
         self.message = Message(template, values)
         if got is not None:
-            self.message = but_got(self.message, got)
+            parts = {"what": self.message, "value": short(got)}
+            self.message = Message("{what}, got {value}", parts)
         super().__init__(f"{field}: {self.message}")
 
 
-def misshapen(
-    value: Any,
-    shape: str,
+def literals(
+    line: str,
     field: str,
-) -> Unfit:
-    """What to raise for a tuple that is not written as it should be.
-
-    >>> misshapen([1], "['aspect', 'polarity']", "tuples.0").field
-    'tuples.0'
-    """
-    return Unfit(field, "expected {shape}", got=value, shape=shape)
-
-
-def literals(line: str, field: str) -> tuple[str, list[Any]]:
+) -> tuple[str, list[Any]]:
     """(sentence, list) of a line sentence####[...]; the list is read as a Python literal, nothing
     is run.
 
@@ -184,30 +161,20 @@ def tokens(
 ) -> tuple[str, tuple[int, int] | None]:
     """The text of whitespace tokens, by their 0-based numbers, and its span (start, end).
 
-    The span is None where the tokens do not stand side by side, and for no token.
+    The span is None where the tokens do not stand side by side.
 
     >>> tokens("The battery life is long", [1, 2], "aspect")
     ('battery life', (4, 16))
     """
-    spans = [match.span() for match in TOKEN.finditer(sentence)]
-    for number in numbers:
-        if not isinstance(number, int) or not 0 <= number < len(spans):
-            raise Unfit(
-                field,
-                "expected numbers of the {n} tokens",
-                got=list(numbers[:20]),
-                n=len(spans),
-            )
-    if not numbers:
-        return "", None
+    spans = [match.span() for match in re.finditer(r"\S+", sentence)]
+    if not all(isinstance(number, int) and 0 <= number < len(spans) for number in numbers):
+        expected = "expected numbers of the {n} tokens"
+        raise Unfit(field, expected, got=list(numbers[:20]), n=len(spans))
     first, last = numbers[0], numbers[-1]
     if list(numbers) == list(range(first, last + 1)):
         start, end = spans[first][0], spans[last][1]
         return sentence[start:end], (start, end)
-    words = []
-    for number in numbers:
-        start, end = spans[number]
-        words.append(sentence[start:end])
+    words = [sentence[slice(*spans[number])] for number in numbers]
     return " ".join(words), None
 
 
@@ -242,20 +209,17 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def number(value: Any, field: str) -> float | None:
+def number(
+    value: Any,
+    field: str,
+) -> float | None:
     """A number (a truth value is 0 or 1) as a float; None where it is not measured: null or NaN.
 
     >>> number(True, "passed")
     1.0
     """
-    if value is None:
+    if value is None or value != value:
         return None
-    measured = math.inf
-    if isinstance(value, int | float):
-        with suppress(OverflowError):
-            measured = float(value)
-    if math.isinf(measured):
+    if not isinstance(value, int | float) or abs(value) > sys.float_info.max:
         raise Unfit(field, "expected a finite number", got=str(value))
-    if math.isnan(measured):
-        return None
-    return measured
+    return float(value)

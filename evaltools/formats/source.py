@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from pydantic_core import from_json
-
-from ..core import text_files
 from ..core.errors import InputError, Problems
 from ..core.json_files import read_json
 from ..core.jsonl import read_jsonl
@@ -34,7 +29,10 @@ Records = Iterator[tuple[Place, Any]]
 """(place, record) of the records of a file, or (place, row) of what is made of them."""
 
 
-def where(place: Place, field: str = "") -> dict[str, Any]:
+def where(
+    place: Place,
+    field: str = "",
+) -> dict[str, Any]:
     """A place, and a field there, as a problem names them."""
     if isinstance(place, int):
         return {"line": place, "field": field}
@@ -48,7 +46,11 @@ class Source:
     InputError where there is none to read.
     """
 
-    def __init__(self, path: Path, problems: Problems) -> None:
+    def __init__(
+        self,
+        path: Path,
+        problems: Problems,
+    ) -> None:
         require_file(path, problems)
         self.path = path
         self.problems = problems
@@ -67,7 +69,11 @@ class Source:
         unreported.problems = Problems("skip")
         return (record for _, record in read(unreported))
 
-    def beside(self, name: str, model: type[Any]) -> Any:
+    def beside(
+        self,
+        name: str,
+        model: type[Any],
+    ) -> Any:
         """The record in another file of the same folder; None where there is no such file."""
         file = self.path.with_name(name)
         if not file.is_file():
@@ -159,51 +165,27 @@ class Source:
         return read_jsonl(self.path, model, self.problems, id_field=id_field)
 
     @cached_property
-    def _document(self) -> Any:
-        """The file as JSON that is unread so far; one with NaN, or with something wrong, is read."""
-        if self.path.stat().st_size <= text_files.FILE_BYTES:
-            with suppress(msgspec.MsgspecError, ValueError, RecursionError):
-                content = self.path.read_bytes().removeprefix(BOM)
-                return msgspec.json.decode(content, type=msgspec.Raw)
+    def document(self) -> Any:
+        """The JSON value of the file."""
         return read_json(self.path, self.problems)
 
-    def part(self, key: str) -> Any:
-        """What stands under a dotted key of the file's JSON value, read or unread; None where nothing does."""
-        part = self._document
-        for name in key.split(".") if key else []:
-            fields = unread(part, dict[str, msgspec.Raw])
-            part = fields.get(name) if isinstance(fields, dict) else None
-        return part
-
     def value(self, key: str) -> Any:
-        """What stands under a dotted key of the file's JSON value; None where nothing does."""
-        part = self.part(key)
-        if not isinstance(part, msgspec.Raw):
-            return part
-        try:
-            return from_json(bytes(part))
-        except ValueError as error:
-            raise self.fatal(
-                "bad-json",
-                "not JSON: {reason}",
-                reason=str(error),
-                field=key,
-            ) from None
+        """What stands under a dotted key of the file's JSON value, "" for all of it; None where nothing does."""
+        value = self.document
+        for name in key.split(".") if key else ():
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
 
-    def items(self, key: str = "") -> list[Any]:
-        """The list under a dotted key of the file's JSON value, or the value itself.
-
-        The items are unread, so that little more than the file is in memory. Of JSON with NaN they
-        are read. InputError where there is no list.
-        """
-        items = unread(self.part(key), list[msgspec.Raw])
-        if isinstance(items, list):
-            return items
-        raise self.fatal("wrong-format", "expected a list", field=key)
-
-    def records(self, model: type[Any], key: str = "") -> Records:
-        """(place, record) of the items of a list; see `items`."""
-        return self.fitting(self.items(key), model, key)
+    def records(
+        self,
+        model: type[Any],
+        key: str = "",
+    ) -> Records:
+        """(place, record) of the list under a dotted key. InputError where there is none."""
+        items = self.value(key)
+        if not isinstance(items, list):
+            raise self.fatal("wrong-format", "expected a list", field=key)
+        return self.fitting(items, model, key)
 
     def fitting(
         self,
@@ -214,31 +196,6 @@ class Source:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}" if key else str(index)
-            if isinstance(item, msgspec.Raw):
-                try:
-                    item = from_json(bytes(item))
-                except ValueError as error:
-                    self.error("bad-json", "not JSON: {reason}", reason=str(error), field=place)
-                    continue
-            record = fitted(
-                model,
-                item,
-                self.problems,
-                under=place,
-                file=self.path,
-            )
+            record = fitted(model, item, self.problems, under=place, file=self.path)
             if record is not None:
                 yield place, record
-
-
-def unread(content: Any, kind: Any) -> Any:
-    """JSON as a list or dict of this kind, whose items are unread; what is read already as it is.
-
-    None for JSON of another kind.
-    """
-    if not isinstance(content, msgspec.Raw):
-        return content
-    try:
-        return msgspec.json.decode(content, type=kind)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None

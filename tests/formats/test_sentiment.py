@@ -258,7 +258,7 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
         ("semeval14", SEMEVAL16, "expected XML with the root sentences, got 'Reviews'"),
         ("semeval16", SEMEVAL14, "expected XML with the root Reviews, got 'sentences'"),
         ("semeval14", NIKL, "in.txt:1: not XML"),
-        ("semeval14", SEMEVAL14[:-40], "(after 1 sentences)"),
+        ("semeval14", SEMEVAL14[:-40], "not XML: no element found"),
         (
             "semeval14",
             SEMEVAL14.replace('from="8"', 'from="x"'),
@@ -367,12 +367,12 @@ def test_lines_and_sentences_are_bounded(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(limits, "LITERAL_BYTES", 60)
     done = call("convert", "aste", write(tmp_path, ASTE), "-o", tmp_path / "x.jsonl", status=3)
     assert f"{tmp_path / 'in.txt'}:1: a line of more than" in done.output
-    monkeypatch.setattr(semeval, "SENTENCE_BYTES", 20)
+    monkeypatch.setattr(semeval, "FILE_BYTES", 20)
     path = write(tmp_path, SEMEVAL14)
     done = call(
         "convert", "semeval14", path, "-o", tmp_path / "x.jsonl", "--level", "term", status=3
     )
-    assert "a sentence of more than" in done.output
+    assert "of more than 0 MB" in done.output
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from ...report.run import Run
 
 
-def write_artifacts(result: Run, folder: Path) -> None:
+def write_artifacts(
+    result: Run,
+    folder: Path,
+) -> None:
     """Write the files of a run into its results folder."""
     write_jsonl(folder / "turn_eval.jsonl", turn_eval(result))
     write_json(folder / "metrics_summary.json", metrics_summary(result))

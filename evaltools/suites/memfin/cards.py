@@ -43,7 +43,10 @@ def groups(result: Run) -> dict[str, tuple[str, str]]:
     return {"failing": (any_of_them, "Turns that fall short"), **of_measures}
 
 
-def card_ids(result: Run, units: pd.DataFrame) -> pd.Series:
+def card_ids(
+    result: Run,
+    units: pd.DataFrame,
+) -> pd.Series:
     """Dialogue and turn of each turn, most reasons to be wrong first, then in the order of the trace."""
     turns = units[units["turn_pair_id"].notna()]
     n_reasons = []
@@ -59,7 +62,10 @@ def _names(turns: pd.DataFrame) -> pd.Series:
     return turns["dialog_id"] + " / " + turns["turn_pair_id"].astype(str)
 
 
-def cards(result: Run, units: pd.DataFrame) -> pd.DataFrame:
+def cards(
+    result: Run,
+    units: pd.DataFrame,
+) -> pd.DataFrame:
     """Turns with their scores.
 
     Columns: turn (dialogue and turn), dialog_id, user_text, reply, tags, rows (one a measure: what was
@@ -74,7 +80,10 @@ def cards(result: Run, units: pd.DataFrame) -> pd.DataFrame:
     return frame.reindex(columns=CARD)
 
 
-def _tags(turn: Mapping[Any, Any], of_turn: list[Outcome]) -> list[Tag]:
+def _tags(
+    turn: Mapping[Any, Any],
+    of_turn: list[Outcome],
+) -> list[Tag]:
     """The measures of which a turn falls short, and of what kind it is."""
     short = " ".join(outcome.measure for outcome in of_turn if outcome.reasons)
     tags = [Tag(say("short of {measures}", measures=short), "bad")] if short else []
@@ -113,7 +122,10 @@ def outcomes(turn: Mapping[Any, Any]) -> Iterator[Outcome]:
         yield Outcome("M5", elements, _of(turn["m5_hits"], turn["m5_elements"]), missing)
 
 
-def _of(n: float, total: float) -> str:
+def _of(
+    n: float,
+    total: float,
+) -> str:
     return say("{n:.0f} of {total:.0f}", n=n, total=total)
 
 

@@ -87,7 +87,10 @@ def checks(result: Run) -> Iterator[AnyCheck]:
     yield from one_class_truth(answered)
 
 
-def check_replies(result: Run, answered: pd.DataFrame) -> Iterator[AnyCheck]:
+def check_replies(
+    result: Run,
+    answered: pd.DataFrame,
+) -> Iterator[AnyCheck]:
     """Replies that are the user's own text, that are empty, and that stand on many turns."""
     replies = _with_single_spaces(answered["reply"])
     is_empty = replies == ""

@@ -20,7 +20,10 @@ IDENTITY = f"{LEXICON['name']}@{LEXICON['version']}/{bytes_hash(dumps(LEXICON).e
 """name@version/hash of the word lists: it goes into the policy and the signature."""
 
 
-def contains_any(words: Iterable[str], text: str) -> bool:
+def contains_any(
+    words: Iterable[str],
+    text: str,
+) -> bool:
     """Whether one of the words stands in the text.
 
     >>> contains_any(["波动", "回撤"], "净值有波动")
@@ -29,7 +32,10 @@ def contains_any(words: Iterable[str], text: str) -> bool:
     return any(word in text for word in words)
 
 
-def first_match(lists: dict[str, list[str]], text: str) -> str | None:
+def first_match(
+    lists: dict[str, list[str]],
+    text: str,
+) -> str | None:
     """The first name of which a word stands in the text; None where there is none.
 
     >>> first_match({"low": ["保守"], "high": ["激进"]}, "我比较激进")

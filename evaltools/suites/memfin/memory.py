@@ -73,7 +73,10 @@ def memory_columns(
     return columns
 
 
-def resolve_key(key: str, dialog: Dialog) -> dict[str, Any]:
+def resolve_key(
+    key: str,
+    dialog: Dialog,
+) -> dict[str, Any]:
     """A memory key with the text that it asks for: key, resolvable, target_text, resolver.
 
     `profile_gt.FIELD`, `profile_gt.LIST[i]` (i from 0) or `history_turn_index:n`: the n-th user
@@ -99,7 +102,10 @@ def resolve_key(key: str, dialog: Dialog) -> dict[str, Any]:
     }
 
 
-def _target(key: str, dialog: Dialog) -> tuple[str, str | None]:
+def _target(
+    key: str,
+    dialog: Dialog,
+) -> tuple[str, str | None]:
     """(resolver, text) of a key."""
     profile = dialog.profile_gt or ProfileTruth()
     if field := _FIELD.fullmatch(key):
@@ -116,7 +122,10 @@ def _target(key: str, dialog: Dialog) -> tuple[str, str | None]:
     return "not_a_key", None
 
 
-def _nth(texts: Sequence[str | None], index: int) -> str | None:
+def _nth(
+    texts: Sequence[str | None],
+    index: int,
+) -> str | None:
     """The text at this index; None where there is none."""
     return texts[index] if 0 <= index < len(texts) else None
 
@@ -132,7 +141,10 @@ def memories(recall: Recall | None) -> dict[str, str]:
     }
 
 
-def hit_sources(target: str, memory: dict[str, str]) -> list[str]:
+def hit_sources(
+    target: str,
+    memory: dict[str, str],
+) -> list[str]:
     """All memories in which the text stands, word for word.
 
     >>> hit_sources("稳健", {"short_term": "我偏稳健", "long_term": "", "profile": "稳健型"})
@@ -153,7 +165,10 @@ def _context(memory: dict[str, str]) -> str:
     return "\n\n".join(parts)
 
 
-def contradictions(reply: str, constraints: Iterable[str]) -> list[str]:
+def contradictions(
+    reply: str,
+    constraints: Iterable[str],
+) -> list[str]:
     """The constraints of the user that the reply speaks against (memfin_metrics 3.1.1).
 
     最大回撤<N%: the reply speaks of drawdown (回撤) and names a whole percentage above N. Any other

@@ -45,7 +45,10 @@ def profile_columns(dialog: Dialog) -> dict[str, Any]:
     }
 
 
-def set_f1(predicted: Collection[str], truth: Collection[str]) -> float:
+def set_f1(
+    predicted: Collection[str],
+    truth: Collection[str],
+) -> float:
     """F1 of two sets: 1 where both are empty, 0 where one is.
 
     >>> round(set_f1({"a", "b"}, {"b", "c", "d"}), 2)  # precision 1/2, recall 1/3
@@ -96,7 +99,13 @@ def score_profile(
     return fields
 
 
-def _field(metric: str, truth: Any, predicted: Any, origin: str, score: float) -> dict[str, Any]:
+def _field(
+    metric: str,
+    truth: Any,
+    predicted: Any,
+    origin: str,
+    score: float,
+) -> dict[str, Any]:
     return {
         "metric": metric,
         "truth": truth,
@@ -106,7 +115,10 @@ def _field(metric: str, truth: Any, predicted: Any, origin: str, score: float) -
     }
 
 
-def _origin(in_snapshot: Any, in_replies: Any) -> str:
+def _origin(
+    in_snapshot: Any,
+    in_replies: Any,
+) -> str:
     """Where a prediction comes from, by what was found in either place."""
     if in_snapshot and in_replies:
         return "both"
@@ -115,7 +127,10 @@ def _origin(in_snapshot: Any, in_replies: Any) -> str:
     return "replies" if in_replies else "none"
 
 
-def _value(lists: dict[str, Any], text: str | None) -> str | None:
+def _value(
+    lists: dict[str, Any],
+    text: str | None,
+) -> str | None:
     """The value that a text names; None for one that is unknown."""
     for value, words in lists["values"].items():
         if text in words:

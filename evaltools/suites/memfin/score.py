@@ -71,7 +71,10 @@ def _traces(folder: Path) -> dict[str, Path]:
     return {trace.stem: trace for trace in sorted(folder.glob(PATTERN))}
 
 
-def runs(path: Path, problems: Problems) -> Sequence[str | None]:
+def runs(
+    path: Path,
+    problems: Problems,
+) -> Sequence[str | None]:
     """The stems of the traces of a folder of several; [None] for a trace that names itself."""
     traces = _traces(path)
     return list(traces) if len(traces) > 1 else [None]

@@ -64,7 +64,10 @@ PAPER = (
 M4 takes every turn that was answered: it skips none."""
 
 
-def primary(options: MemfinOptions, blocked: frozenset[str]) -> str:
+def primary(
+    options: MemfinOptions,
+    blocked: frozenset[str],
+) -> str:
     """The profile score; where it is blocked, the next of the headline that is not.
 
     Key coverage comes last: systems without memory have none.
