@@ -41,7 +41,9 @@ def populations(rules_name: str) -> dict[str, np.ndarray]:
                     Case.model_validate(record),
                     NAMES.get(record["metric"], record["metric"]),
                 )
-                score = score_case(case.answer, case.texts, case.tags, rules).scores[metric].score
+                score = (
+                    score_case(case.answer, case.contexts, case.tags, rules).scores[metric].score
+                )
                 found.setdefault(metric, []).append((score, float(np.mean(wanted))))
     return {m: np.array(found[m]) for m in METRICS if len(found.get(m, ())) >= LEAST}
 

@@ -180,7 +180,7 @@ def right_cases(paths: list[Path]) -> list[Case]:
 
 
 def state(case: Case, answer: str, rules: Rules) -> tuple[str, dict]:
-    score = score_case(answer, case.texts, case.tags, rules).scores[METRIC]
+    score = score_case(answer, case.contexts, case.tags, rules).scores[METRIC]
     passed = score.score >= rules.thresholds[METRIC] - 1e-12
     found = metric_state(METRIC, score.evidence, measured=score.measured, passed=passed)
     return found, score.evidence
@@ -193,7 +193,7 @@ def results(cases: list[Case], rules: Rules, show: str = "") -> pd.DataFrame:
     for case in cases:
         answer = case.answer or ""
         own = find(answer)
-        source = [entity for text in case.texts for entity in find(text)]
+        source = [entity for text in case.contexts for entity in find(text)]
         for name, change in CHANGES.items():
             seed = int(hashlib.sha256(f"{case.id} {name}".encode()).hexdigest(), 16)
             text = answer
@@ -205,7 +205,7 @@ def results(cases: list[Case], rules: Rules, show: str = "") -> pd.DataFrame:
             what, evidence = state(case, text, rules)
             rows.append((name, half(case.id), what))
             if name == show and (what == "ok") != (name == "unchanged") and half(case.id) == "dev":
-                print("---", case.id, what, "\n", case.texts, "\n >>", text, "\n", evidence)
+                print("---", case.id, what, "\n", case.contexts, "\n >>", text, "\n", evidence)
     return pd.DataFrame(rows, columns=["change", "half", "state"])
 
 

@@ -60,7 +60,7 @@ def judged(path: Path) -> pd.DataFrame:
         scores = {EARLIER: record["reference_score"]} if "reference_score" in record else {}
         for name, rules in sets.items():
             scores[name] = (
-                score_case(case.answer, case.texts, case.tags, rules).scores[metric].score
+                score_case(case.answer, case.contexts, case.tags, rules).scores[metric].score
             )
         for name, score in scores.items():
             rows.append(
@@ -96,7 +96,7 @@ def speed() -> str:
         for i in range(n):
             c = cases[i % len(cases)]
             # every context is its own text, so that nothing is read twice from memory
-            score_case(c.answer, [f"{t} ({i})" for t in c.texts], c.tags, rules)
+            score_case(c.answer, [f"{t} ({i})" for t in c.contexts], c.tags, rules)
         seconds = time.process_time() - start
         out.append(
             f"  {n:,} cases: {seconds:.1f} s of one processor, {1e6 * seconds / n:.0f} microseconds a case"

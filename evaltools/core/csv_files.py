@@ -60,12 +60,11 @@ def read_csv(
 def csv_rows(
     path: Path,
     problems: Problems,
-    ragged: bool = False,
 ) -> Iterator[tuple[int, list[str]]]:
     """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
 
-    A row that is damaged, or has more or fewer cells than the header, is reported and left out; `ragged` ones are
-    kept, but for what follows a damaged row, up to the next one that is whole. InputError for a damaged header.
+    A row that is damaged, or has more or fewer cells than the header, is reported and left out. InputError for a
+    damaged header.
     """
     csv.field_size_limit(text_files.LINE_BYTES)  # a long text is no error
     with path.open("rb") as file:
@@ -76,16 +75,12 @@ def csv_rows(
         if header is None:
             raise InputError(problems.errors)
         yield line, header
-        after_damage = False
         for line, cells in rows:
-            if cells is None:
-                after_damage = True
-            elif len(cells) == len(header):
-                after_damage = False
+            if not cells:
+                continue
+            if len(cells) == len(header):
                 yield line, cells
-            elif cells and ragged and not after_damage:
-                yield line, cells
-            elif cells and not ragged:
+            else:
                 text = "expected {n} cells, as the header has, got {got}"
                 n_cells = {"n": len(header), "got": len(cells)}
                 problems.error("bad-row", text, **n_cells, file=path, line=line)

@@ -6,12 +6,16 @@ Source: seed insurance_summary_prd section 4.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 from zipfile import BadZipFile, ZipFile
 
+import numpy as np
+import pandas as pd
 from pydantic_core import from_json
 
 from ...core.csv_files import csv_rows
@@ -19,9 +23,24 @@ from ...core.errors import Problems
 from ...core.json_files import read_json
 from ...core.jsonl import read_jsonl
 from ...core.records import FirstLines, fitted
-from ...core.text_files import BOM, first_line, read_utf8, require_file
-from .headers import FIELDS, field_of, nearest_header
-from .schema import Case, json_list
+from ...core.text_files import BOM, read_utf8, require_file
+from .schema import Case
+
+HEADERS = {
+    "id": ("사례번호", "사례 id", "사례", "번호", "상담번호", "case_id", "案例编号", "编号"),
+    "question": ("질문", "문의", "问题"),
+    "answer": ("요약", "요약문", "요약본", "summary", "摘要"),
+    "contexts": ("원문", "대화 원문", "상담 원문", "컨텍스트", "context", "原文", "对话原文"),
+    "ground_truth": ("정답", "정답 요약", "참고 요약", "标准答案"),
+    "summary_tags": ("태그", "리스크 항목", "리스크 태그", "tags", "标签", "风险事项"),
+    "summary_intent": ("의도", "용도", "意图"),
+    "metadata": ("메타데이터", "元数据"),
+    "product": ("상품", "상품명", "产品"),
+    "channel": ("채널", "渠道"),
+}
+"""Field of a case -> what a column of a table may be called besides."""
+
+FIELDS = tuple(HEADERS)
 
 CELL_LIMIT = 32_767
 """Characters that an Excel cell can hold: a text of just this length may have been cut off."""
@@ -29,18 +48,11 @@ CELL_LIMIT = 32_767
 INTENT = "agent_notes"
 """The only summary_intent that the source knows."""
 
-UNKNOWN_INTENT = "summary_intent {intent} is not {known}; the case is scored the same way"
-
 WORKBOOK_BYTES = 256 << 20
 """A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it."""
 
-SWOLLEN = "{n:,} MB once it is unpacked, more than {most:,} MB; give the cases as JSONL or CSV"
-
 SNIFFED = 1 << 16
-"""Bytes of a JSON file in which its first case begins."""
-
-Row = tuple[int, list[str | None]]
-"""Of a table: the line or row where it begins, and its cells."""
+"""Bytes of a file in which its first case begins."""
 
 Cases = Iterator[tuple[int, Case]]
 """Each with the line, row or number in its file."""
@@ -49,10 +61,10 @@ Cases = Iterator[tuple[int, Case]]
 def read_cases(path: Path, problems: Problems) -> Cases:
     """Yield (line, case) for each usable case; the others are reported and left out.
 
-    The line is that of a JSONL or CSV file where the record begins, the row of a sheet, or the
-    number of the case in a JSON list. A doubled id is an error of the later case; a summary_intent
-    that is not known is a warning. InputError for a
-    file that cannot be read as what its name says.
+    The line is that of a JSONL file, that of a CSV file on which the record ends, the row of a
+    sheet, or the number of the case in a JSON list. A doubled id is an error of the later case; a
+    summary_intent that is not known is a warning. InputError for a file that cannot be read as what
+    its name says.
     """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
@@ -62,15 +74,16 @@ def read_cases(path: Path, problems: Problems) -> Cases:
     require_file(path, problems)
     first_lines = FirstLines(path, problems)
     for line, case in reader(path, problems):
-        if case.intent not in (None, INTENT):
+        intent = case.metadata.summary_intent
+        if intent not in (None, INTENT):
             problems.warn(
                 "unknown-intent",
-                UNKNOWN_INTENT,
+                "summary_intent {intent} is not {known}; the case is scored the same way",
                 file=str(path),
                 line=line,
                 id=case.id,
                 field="summary_intent",
-                intent=repr(case.intent),
+                intent=repr(intent),
                 known=INTENT,
             )
         if first_lines.is_first(case.id, line, id=case.id, what="case of this id", field="id"):
@@ -85,32 +98,24 @@ def looks_like_cases(path: Path) -> bool:
             return False
         if suffix == ".xlsx":
             return True
-        keys = _first_keys(path, suffix)
+        with path.open("rb") as file:
+            beginning = file.read(SNIFFED).removeprefix(BOM).decode("utf-8", "ignore").lstrip()
+        first_line = beginning.partition("\n")[0]
+        if suffix == ".csv":
+            keys = {field_of(name) for name in next(csv.reader([first_line]))}
+        elif suffix == ".jsonl":
+            keys = set(from_json(first_line, allow_partial=True))
+        else:
+            content = from_json(beginning, allow_partial=True)
+            cases = content["test_cases"] if isinstance(content, dict) else content
+            keys = set(cases[0])
     except (OSError, ValueError, TypeError, LookupError, StopIteration, csv.Error):
         return False
     return "id" in keys and not keys.isdisjoint(FIELDS[2:])
 
 
-def _first_keys(path: Path, suffix: str) -> set[str]:
-    """The keys of the first record. Many kinds of errors for a file that is none of cases."""
-    if suffix == ".csv":
-        line = first_line(path).decode("utf-8")
-        header = next(csv.reader([line]))
-        return {field_of(name) for name in header}
-    if suffix == ".jsonl":
-        record = from_json(first_line(path))
-    else:
-        with path.open("rb") as file:
-            beginning = file.read(SNIFFED).removeprefix(BOM)
-        text = beginning.decode("utf-8", "ignore")
-        content = from_json(text, allow_partial=True)
-        cases = content["test_cases"] if isinstance(content, dict) else content
-        record = cases[0]
-    return set(record) if isinstance(record, dict) else set()
-
-
 def _read_jsonl(path: Path, problems: Problems) -> Cases:
-    return read_jsonl(path, Case, problems)
+    return read_jsonl(path, Case, problems, id_field="id")
 
 
 def _read_json(path: Path, problems: Problems) -> Cases:
@@ -124,153 +129,62 @@ def _read_json(path: Path, problems: Problems) -> Cases:
 
 def _read_csv(path: Path, problems: Problems) -> Cases:
     read_utf8(path, problems)  # a file in another encoding is refused whole
-    rows: list[Row] = []
-    for last_line, cells in csv_rows(path, problems, ragged=True):
-        line_ends = sum(cell.count("\n") for cell in cells)
-        rows.append((last_line - line_ends, list(cells)))
-    return _read_table(rows, path, problems)
+    return _read_table(csv_rows(path, problems), path, problems)
 
 
 def _read_xlsx(path: Path, problems: Problems) -> Cases:
+    place = {"file": str(path)}
     with suppress(BadZipFile), ZipFile(path) as book:
         n_bytes = sum(member.file_size for member in book.infolist())
         if n_bytes > WORKBOOK_BYTES:
-            raise problems.fatal(
-                "file-too-large",
-                SWOLLEN,
-                n=n_bytes >> 20,
-                most=WORKBOOK_BYTES >> 20,
-                file=str(path),
-            )
+            template = "{n:,} MB once it is unpacked, more than {most:,} MB; give the cases as JSONL or CSV"
+            sizes = {"n": n_bytes >> 20, "most": WORKBOOK_BYTES >> 20}
+            raise problems.fatal("file-too-large", template, **sizes, **place)
     try:
-        rows = _sheet_rows(path, problems)
+        sheet = pd.read_excel(path, header=None, dtype=str, keep_default_na=False)
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
-        raise problems.fatal(
-            "bad-xlsx",
-            "no Excel workbook that can be read: {reason}",
-            reason=str(e),
-            file=str(path),
-        ) from e
-    if not rows:
-        raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
-    return _read_table(rows, path, problems)
-
-
-def _sheet_rows(path: Path, problems: Problems) -> list[Row]:
-    """The rows of the first sheet; those without any text are left out but for the first."""
-    from openpyxl import load_workbook
-
-    book = load_workbook(path, read_only=True, data_only=False)
-    sheet = book.worksheets[0]
-    sheet.reset_dimensions()  # what a file says of its size may be a million empty columns
-    rows: list[Row] = []
-    for number, row in enumerate(sheet.iter_rows(), 1):
-        place = {"file": str(path), "line": number}
-        cells = [_cell_text(cell, place, problems) for cell in row]
-        has_text = any(text is not None for text in cells)
-        if number == 1 or has_text:
-            rows.append((number, cells))
-    book.close()
-    return rows
-
-
-def _cell_text(
-    cell: Any,
-    place: dict[str, Any],
-    problems: Problems,
-) -> str | None:
-    """The text of a cell, with a warning of a formula, and of a text that may have been cut off."""
-    value = cell.value
-    if value is None:
-        return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    text = str(value)
-    place = {**place, "field": cell.column_letter}
-    if cell.data_type == "f":
-        template = "a formula is read as its text, not as its result"
-        problems.warn("formula", template, **place)
-    if len(text) >= CELL_LIMIT:
+        template = "no Excel workbook that can be read: {reason}"
+        raise problems.fatal("bad-xlsx", template, reason=str(e), **place) from e
+    for row, column in np.argwhere(sheet.map(len) >= CELL_LIMIT):
         template = "{n} characters: Excel may have cut the text off"
-        problems.warn("full-cell", template, n=CELL_LIMIT, **place)
-    return text
+        place_of_cell = {"line": int(row) + 1, "field": sheet.iloc[0, column]}
+        problems.warn("full-cell", template, n=CELL_LIMIT, **place_of_cell, **place)
+    return _read_table(zip(sheet.index + 1, sheet.to_numpy().tolist()), path, problems)
 
 
 def _read_table(
-    rows: list[Row],
+    rows: Iterable[tuple[int, list[str]]],
     path: Path,
     problems: Problems,
 ) -> Cases:
     """Cases of a table, its header first.
 
-    An empty cell is null; contexts are a JSON array or one text; metadata is a JSON object. Columns
-    may have the names of `headers.HEADERS`; others are ignored, with a warning where one comes
-    close to a field that is not there.
+    Columns may have the names of HEADERS; others are ignored, with a warning where one comes close to
+    a field that is not there.
     """
-    _, header = rows[0]
+    rows = iter(rows)
+    _, header = next(rows, (1, []))
     place: dict[str, Any] = {"file": str(path), "line": 1}
-    names = [field_of(name or "") for name in header]
-    doubled = tuple(field for field in sorted(FIELDS) if names.count(field) > 1)
-    if doubled:
-        template = "doubled columns {names}"
-        raise problems.fatal("bad-header", template, names=doubled, **place)
+    names = [field_of(name) for name in header]
     missing = [field for field in FIELDS if field not in names]
     for name in names:
-        if not name or name in FIELDS:
-            continue
         near = nearest_header(name, missing)
-        if near:
-            problems.warn(
-                "unknown-column",
-                "the column {name} is not known and left out; did you mean {near}?",
-                name=repr(name),
-                near=near,
-                field=name,
-                **place,
-            )
+        if name not in FIELDS and near:
+            template = "the column {name} is not known and left out; did you mean {near}?"
+            values = {"name": repr(name), "near": near}
+            problems.warn("unknown-column", template, **values, field=name, **place)
     if "id" in missing:
         template = "no column id (or 사례번호, 案例编号) among {names}"
         raise problems.fatal("bad-header", template, names=tuple(names), **place)
-    records = _records(names, rows[1:], path, problems)
-    return _fitted_cases(records, path, problems)
-
-
-def _records(
-    names: list[str],
-    rows: Iterable[Row],
-    path: Path,
-    problems: Problems,
-) -> Iterator[tuple[int, Any]]:
-    """(line, fields) of each row that has no more cells than the header."""
+    doubled = tuple(field for field in FIELDS if names.count(field) > 1)
+    if doubled:
+        raise problems.fatal("bad-header", "doubled columns {names}", names=doubled, **place)
+    records = []
     for line, cells in rows:
-        if any(cells[len(names) :]):
-            problems.error(
-                "too-many-cells",
-                "{n} cells, the header has {columns}",
-                n=len(cells),
-                columns=len(names),
-                file=str(path),
-                line=line,
-                id=cells[0] or "",
-            )
-            continue
-        record: dict[str, Any] = {}
-        for name, text in zip(names, cells):
-            if name in FIELDS and text:
-                record[name] = text
-        if "contexts" in record:
-            texts = json_list(record["contexts"])
-            record["contexts"] = [record["contexts"]] if texts is None else texts
-        if "metadata" in record:
-            with suppress(ValueError):  # what is no JSON stays a text, which the model reports
-                record["metadata"] = from_json(record["metadata"])
-        for name in ("product", "channel"):
-            if name in record:
-                value = record.pop(name)
-                metadata = record.setdefault("metadata", {})
-                if isinstance(metadata, dict):
-                    metadata[name] = value
-        yield line, record
+        record = {name: text for name, text in zip(names, cells) if text and name in FIELDS}
+        if record:
+            records.append((line, record))
+    return _fitted_cases(records, path, problems)
 
 
 def _fitted_cases(
@@ -294,3 +208,33 @@ READERS: dict[str, Callable[[Path, Problems], Cases]] = {
     ".xlsx": _read_xlsx,
 }
 """By the suffix of a file's name."""
+
+_FIELD_OF = {
+    "".join(name.split()): field for field, names in HEADERS.items() for name in (field, *names)
+}
+
+
+def field_of(header: str) -> str:
+    """The field that a column holds; the header itself, in lower case, where it is none.
+
+    >>> field_of(" 사례 번호 "), field_of("Answer"), field_of("메모")
+    ('id', 'answer', '메모')
+    """
+    name = header.strip().lower()
+    return _FIELD_OF.get("".join(name.split()), name)
+
+
+def nearest_header(header: str, wanted: Sequence[str]) -> str | None:
+    """The name of a wanted field that a header comes close to, in the header's script; None where none is.
+
+    Hangul is compared by letters, not by syllables.
+
+    >>> nearest_header("요약믄", ["answer"]), nearest_header("memo", ["answer"])
+    ('요약문', None)
+    """
+    by_letters = {}
+    for field in wanted:
+        for name in (field, *HEADERS[field]):
+            by_letters[normalize("NFD", name)] = name
+    near = get_close_matches(normalize("NFD", header), by_letters, 1, 0.7)
+    return by_letters[near[0]] if near else None

@@ -6,42 +6,31 @@ Source: seed insurance_summary_prd section 4; specification section 3 (tags).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import from_json
 
-from ...core.language import Message
 from .rules import normal_tag
 
 
-def _identifier(value: Any) -> Any:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return value
+def _name(value: Any) -> str | None:
+    """A text, or a whole number as one; anything else is none."""
+    return str(value) if isinstance(value, str | int) else None
 
 
 def _texts(value: Any) -> Any:
-    if value is None:
-        return []
+    """A list of texts; one text, or a JSON array of texts as one, may stand for it."""
     if isinstance(value, str):
-        return [value]
-    return value
-
-
-def _name(value: Any) -> str | None:
-    if isinstance(value, str | int) and str(value).strip():
-        return str(value)
-    return None
-
-
-def _or_empty(value: Any) -> Any:
-    return {} if value is None else value
+        texts = json_list(value)
+        value = [value] if texts is None else texts
+    if isinstance(value, list):
+        return [text for text in value if text is not None]
+    return [] if value is None else value
 
 
 Tags = list[str | int | float | None] | str | None
-Name = Annotated[str | None, BeforeValidator(_name)]
-Identifier = Annotated[str, BeforeValidator(_identifier), Field(pattern=r"\S")]
 
 
 class Metadata(BaseModel):
@@ -55,57 +44,46 @@ class Metadata(BaseModel):
 
     summary_tags: Tags = None
     summary_intent: str | None = None
-    product: Name = None
-    channel: Name = None
+    product: Annotated[str | None, BeforeValidator(_name)] = None
+    channel: Annotated[str | None, BeforeValidator(_name)] = None
 
 
 class Case(BaseModel):
     """One summary with the texts that it summarises. Unknown fields are ignored.
 
     answer: the summary; null or blank is an empty summary. contexts: its sources; one text may
-    stand for a list of one, null for none. `summary_tags` and `summary_intent` may stand at the
-    top, as in a table.
+    stand for a list of one, null for none. The fields of the metadata may stand at the top, as in a
+    table.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
-    id: Identifier
+    id: Annotated[str, BeforeValidator(_name), Field(pattern=r"\S")]
     question: str | None = None
     answer: str | None = None
-    contexts: Annotated[list[str | None], BeforeValidator(_texts)] = []
+    contexts: Annotated[list[str], BeforeValidator(_texts)] = []
     ground_truth: str | None = None
-    metadata: Annotated[Metadata, BeforeValidator(_or_empty)] = Metadata()
-    summary_tags: Tags = None
-    summary_intent: str | None = None
+    metadata: Metadata = Metadata()
 
-    @model_validator(mode="after")
-    def _one_place_for_tags(self) -> Case:
-        at_top, in_metadata = self.summary_tags, self.metadata.summary_tags
-        if at_top is None or in_metadata is None:
-            return self
-        if split_tags(at_top) != split_tags(in_metadata):
-            raise ValueError(
-                Message("summary_tags and metadata.summary_tags differ; give one of them")
-            )
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_metadata(cls, case: Any) -> Any:
+        if not isinstance(case, dict):
+            return case
+        metadata = case.get("metadata") or {}
+        if isinstance(metadata, str):
+            with suppress(ValueError):  # what is no JSON stays a text, which does not fit
+                metadata = from_json(metadata)
+        if isinstance(metadata, dict):
+            at_top = {name: case[name] for name in Metadata.model_fields if name in case}
+            metadata = {**metadata, **at_top}
+        return {**case, "metadata": metadata}
 
     @property
     def tags(self) -> list[str] | None:
         """Normal form, blank ones dropped, each once, in order; None where the case gives no tags."""
-        tags = self.summary_tags
-        if self.metadata.summary_tags is not None:
-            tags = self.metadata.summary_tags
+        tags = self.metadata.summary_tags
         return None if tags is None else split_tags(tags)
-
-    @property
-    def intent(self) -> str | None:
-        """What the summary is for."""
-        return self.metadata.summary_intent or self.summary_intent
-
-    @property
-    def texts(self) -> list[str]:
-        """The contexts, without those that are null."""
-        return [text for text in self.contexts if text is not None]
 
 
 def split_tags(tags: Sequence[str | int | float | None] | str | None) -> list[str]:
@@ -117,12 +95,8 @@ def split_tags(tags: Sequence[str | int | float | None] | str | None) -> list[st
     if isinstance(tags, str):
         array = json_list(tags)
         tags = tags.replace("|", ",").split(",") if array is None else array
-    normal: list[str] = []
-    for tag in tags or []:
-        if tag is not None:
-            normal.append(normal_tag(str(tag)))
-    once = dict.fromkeys(normal)
-    return [tag for tag in once if tag]
+    normal = [normal_tag(str(tag)) for tag in tags or [] if tag is not None]
+    return [tag for tag in dict.fromkeys(normal) if tag]
 
 
 def json_list(text: str) -> list[str | None] | None:
@@ -133,6 +107,5 @@ def json_list(text: str) -> list[str | None] | None:
         values = from_json(text)
     except ValueError:
         return None
-    if all(value is None or isinstance(value, str) for value in values):
-        return list(values)
-    return None
+    is_of_texts = all(value is None or isinstance(value, str) for value in values)
+    return values if is_of_texts else None

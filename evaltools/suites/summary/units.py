@@ -78,7 +78,7 @@ def _score_chunk(chunk: Sequence[Case], rules: Rules) -> dict[str, list[Any]]:
     rows = []
     for case in chunk:
         tags = rules.expected_tags(case.tags, case.metadata.product)
-        rows.append(_row(case, tags, score_case(case.answer, case.texts, tags, rules)))
+        rows.append(_row(case, tags, score_case(case.answer, case.contexts, tags, rules)))
     return {column: [row[column] for row in rows] for column in rows[0]}
 
 
@@ -91,11 +91,11 @@ def _row(
         "case_id": case.id,
         "question": case.question,
         "answer": case.answer,
-        "contexts": dumps(case.texts),
+        "contexts": dumps(case.contexts),
         "ground_truth": case.ground_truth,
         "tags": dumps(tags or []),
         "unknown_tags": dumps(case_scores.unknown_tags),
-        "intent": case.intent,
+        "intent": case.metadata.summary_intent,
         "product": case.metadata.product,
         "channel": case.metadata.channel,
         "cases": 1,

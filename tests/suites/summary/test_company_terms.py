@@ -12,8 +12,7 @@ from openpyxl import Workbook
 
 import evaltools as et
 from evaltools.core.errors import InputError, Problems
-from evaltools.suites.summary.headers import HEADERS
-from evaltools.suites.summary.read import looks_like_cases, read_cases
+from evaltools.suites.summary.read import HEADERS, looks_like_cases, read_cases
 from evaltools.suites.summary.rules import Rules, load_rules
 from tests.app.calling import call
 
@@ -122,7 +121,7 @@ def test_heads_of_a_workbook_may_be_korean(tmp_path: Path) -> None:
     book.save(tmp_path / "a.xlsx")
     problems = Problems()
     ((line, case),) = read_cases(tmp_path / "a.xlsx", problems)
-    assert (line, case.id, case.answer, case.texts) == (2, "1", "한도 5천만원", ["한도 5천만원"])
+    assert (line, case.id, case.answer, case.contexts) == (2, "1", "한도 5천만원", ["한도 5천만원"])
     assert (case.tags, case.metadata.channel) == (["한도"], "콜센터")
     assert problems.warnings == []
 
