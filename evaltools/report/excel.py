@@ -63,8 +63,8 @@ A4 = 9
 class Sheet:
     """A frame on a sheet of its own, with frozen panes and a filter.
 
-    head: (name, value) lines above the table; below: such lines that say what its columns mean. scores: column ->
-    threshold, for the colours of its cells; an empty one has none.
+    head: (name, value) lines above the table. scores: column -> threshold, for the colours of its cells; an empty one
+    has none.
     verdicts: a column with words to be coloured by COLOURS, in the language in force. Its head and first column stay
     in place, and stand on every printed page.
     """
@@ -74,7 +74,6 @@ class Sheet:
     head: Sequence[tuple[str, Any]] = ()
     scores: Mapping[str, float] = field(default_factory=dict)
     verdicts: str | None = None
-    below: Sequence[tuple[str, str]] = ()
 
 
 def write_workbook(path: Path, sheets: Sequence[Sheet]) -> None:
@@ -108,7 +107,7 @@ def _write_sheet(
     sheet: Sheet,
     formats: Mapping[str, Any],
 ) -> None:
-    """Write lines, table, colours, and the lines below."""
+    """Write lines, table and colours."""
     columns = [str(column) for column in sheet.frame.columns]
     header = len(sheet.head) + 1 if sheet.head else 0
     last = header + max(len(sheet.frame), 1)
@@ -137,10 +136,6 @@ def _write_sheet(
     page.repeat_rows(header)
     page.repeat_columns(0)
     page.set_footer("&L&A&R&P / &N")
-    if sheet.below:
-        page.write(last + 2, 0, say("What the columns mean"), formats["bold"])
-    for row, line in enumerate(sheet.below, last + 3):
-        page.write_row(row, 0, line)
 
 
 def _kind(value: Any) -> str:

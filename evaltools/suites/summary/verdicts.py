@@ -5,7 +5,7 @@ Source: specification D22, D24, D35.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -23,8 +23,7 @@ WORDS: dict[State, str] = {"fail": "fail", "look": "look", "ok": "pass"}
 
 def state_counts(states: pd.Series) -> dict[State, int]:
     """How many cases are in each state, the worst first."""
-    counts = states.value_counts()
-    return {state: int(counts.get(state, 0)) for state in STATES}
+    return {state: int((states == state).sum()) for state in STATES}
 
 
 def verdict(units: pd.DataFrame, metric: str) -> str:
@@ -37,14 +36,12 @@ def verdict(units: pd.DataFrame, metric: str) -> str:
         return "no threshold"
     if not units[f"{metric}_measured"].any():
         return "not measured"
-    return _word(state_counts(units[f"{metric}_state"]))
+    return _word(units[f"{metric}_state"])
 
 
-def _word(counts: dict[State, int]) -> str:
-    for state, count in counts.items():
-        if count:
-            return WORDS[state]
-    return WORDS["ok"]
+def _word(states: pd.Series) -> str:
+    """The verdict on some cases: that of the worst."""
+    return WORDS[min(states, key=STATES.index, default="ok")]
 
 
 def fails(units: pd.DataFrame) -> pd.DataFrame:
@@ -54,14 +51,13 @@ def fails(units: pd.DataFrame) -> pd.DataFrame:
 
 def verdicts(run: Run) -> pd.DataFrame:
     """The verdict on the cases (`metric` is "state"), then those of the metrics."""
-    counts = state_counts(run.data["state"])
+    states = run.data["state"]
+    template = "{fail} of {n} must not ship, {look} to look at"
     of_cases = {
         "metric": "state",
         "title": "Summaries",
-        "verdict": _word(counts),
-        "said": stored_text(
-            "{fail} of {n} must not ship, {look} to look at", **counts, n=len(run.data)
-        ),
+        "verdict": _word(states),
+        "said": stored_text(template, **state_counts(states), n=len(states)),
     }
     return pd.concat([pd.DataFrame([of_cases]), metric_verdicts(run)], ignore_index=True)
 
@@ -74,55 +70,41 @@ def metric_verdicts(run: Run) -> pd.DataFrame:
     thresholds = rules_in_force(run.options).thresholds
     titles = run.frame.set_index("name")["title"]
     units = run.data
+    template = "{fail} of {n} fail, {look} to look at, {unmeasured} not measured (≥ {threshold})"
     rows = []
     for metric in METRICS:
+        counts = state_counts(units[f"{metric}_state"])
         n_measured = int(units[f"{metric}_measured"].sum())
-        row: dict[str, Any] = {
+        n_unmeasured = len(units) - n_measured
+        is_judged = metric in JUDGED
+        row = {
             "metric": metric,
             "title": titles[metric],
             "verdict": verdict(units, metric),
             "said": "",
             "measured": n_measured,
-            "failing": None,
-            "look": None,
-            "not_measured": len(units) - n_measured,
+            "failing": counts["fail"] if is_judged else None,
+            "look": counts["look"] if is_judged else None,
+            "not_measured": n_unmeasured,
             "threshold": thresholds.get(metric),
             "mean_measured": run.value(f"{metric}_measured"),
             "mean": run.value(metric),
         }
-        if metric in JUDGED:
-            counts = state_counts(units[f"{metric}_state"])
-            row["failing"] = counts["fail"]
-            row["look"] = counts["look"]
-            row["said"] = _said(row, len(units))
+        if is_judged:
+            row["said"] = stored_text(
+                template,
+                **counts,
+                n=len(units),
+                unmeasured=n_unmeasured,
+                threshold=f"{thresholds[metric]:g}",
+            )
         rows.append(row)
-    frame = pd.DataFrame(rows)
     whole_numbers = ["measured", "failing", "look", "not_measured"]
-    return frame.astype(dict.fromkeys(whole_numbers, "Int64"))
-
-
-def _said(row: dict[str, Any], n_cases: int) -> str:
-    """What the verdict of a metric with a threshold rests on, half a sentence."""
-    return stored_text(
-        "{fail} of {n} fail, {look} to look at, {unmeasured} not measured (≥ {threshold})",
-        fail=row["failing"],
-        n=n_cases,
-        look=row["look"],
-        unmeasured=row["not_measured"],
-        threshold=f"{row['threshold']:g}",
-    )
+    return pd.DataFrame(rows).astype(dict.fromkeys(whole_numbers, "Int64"))
 
 
 def finding(run: Run) -> tuple[str, str]:
     """What a page says first: how many summaries must not ship, and how the others stand."""
     counts = state_counts(run.data["state"])
-    n = len(run.data)
-    if counts["fail"]:
-        first = say("{k} of {n} summaries must not ship", k=counts["fail"], n=n)
-        if not counts["look"]:
-            return first, say("{ok} ok", ok=counts["ok"])
-        return first, say("{look} more to look at, {ok} ok", look=counts["look"], ok=counts["ok"])
-    if counts["look"]:
-        first = say("{k} of {n} summaries to look at", k=counts["look"], n=n)
-        return first, say("none fails, {ok} ok", ok=counts["ok"])
-    return say("No rule is broken in {n} summaries", n=n), ""
+    first = say("{k} of {n} summaries must not ship", k=counts["fail"], n=len(run.data))
+    return first, say("{look} more to look at, {ok} ok", look=counts["look"], ok=counts["ok"])

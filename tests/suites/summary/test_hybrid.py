@@ -161,7 +161,11 @@ def test_what_a_judged_case_says_in_short_is_the_judges_reason() -> None:
         ends = {"state": "ok", "measured": True, "evidence": {}, "decided_by": "rule", "rule": 1.0}
         columns |= {f"{metric}_{end}": value for end, value in ends.items()}
         columns[f"{metric}_llm"] = None
-    accuracy = {"state": "fail", "evidence": {"judge": {"reason": "왜"}}, "decided_by": "llm"}
+    accuracy = {
+        "state": "fail",
+        "evidence": {"judge": {"reason": "왜", "points": []}},
+        "decided_by": "llm",
+    }
     columns |= {f"summary_accuracy_{end}": value for end, value in accuracy.items()}
     columns["summary_accuracy_llm"] = 0.2
     (line,) = in_short(pd.DataFrame([columns]))

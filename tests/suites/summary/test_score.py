@@ -16,7 +16,7 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.core.workers import Workers
 from evaltools.suites.summary import cards
 from evaltools.suites.summary import units as units_frame
-from evaltools.suites.summary.metric_table import metric_table
+from evaltools.suites.summary.metric_table import TERMS, metric_table
 from evaltools.suites.summary.reasons import whys
 from evaltools.suites.summary.rules import METRICS, load_rules
 from evaltools.suites.summary.schema import Case
@@ -243,14 +243,6 @@ def test_the_example_shows_every_situation() -> None:
     assert [p.code for p in r.manifest.problems] == ["unknown-tag"]
 
 
-SHORT = {
-    "summary_accuracy": "accuracy",
-    "summary_risk_coverage": "risk coverage",
-    "summary_non_definitive": "non-definitive",
-    "summary_needs_followup": "follow-up",
-}
-
-
 def test_cards_of_the_example() -> None:
     r = evaluate("summary", "example:summary/cases.jsonl")
     groups = cards.groups(r)
@@ -271,7 +263,7 @@ def test_cards_of_the_example() -> None:
     n_failed = [text.count(", ") for text in found["failing"]]
     assert n_failed == sorted(n_failed, reverse=True) and n_failed[0] > 0
     for metric in METRICS[:4]:
-        assert all(SHORT.get(metric, metric) in text for text in found[metric])
+        assert all(TERMS[metric] in text for text in found[metric])
     wrong = r.units[r.units["case_id"] == "wrong-amount"]
     (why,) = whys(wrong, "summary_accuracy")
     assert why == (

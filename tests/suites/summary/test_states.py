@@ -104,7 +104,7 @@ def test_a_judged_score_says_who_decided_and_what_the_rules_saw() -> None:
     evidence = {
         "supported": [],
         "unsupported": [{"kind": "amount", "text": "300만원", "at": [0, 5]}],
-        "judge": {"reason": "the source says so in words"},
+        "judge": {"reason": "the source says so in words", "points": []},
     }
     units = pd.DataFrame({"summary_accuracy": [1.0], "answer": ["300만원"], "contexts": [["삼백"]]})
     more = {"measured": True, "decided_by": "llm", "rule": 0.0, "llm": 1.0}
