@@ -80,8 +80,8 @@ def against(case: Case, metric: str) -> list[str]:
     parts += _entities("unsupported", case, evidence)
     parts += _entities("lost", case, evidence)
     parts += _kind("missing", _missing(case, evidence))
-    if evidence.get("definitive"):
-        parts.append(say("found: {texts}", texts=_quoted(evidence["definitive"])))
+    phrases = [f"“{phrase['text']}”" for phrase in evidence.get("definitive", [])]
+    parts += _kind("definitive phrases", phrases)
     parts += _wrong_followup(evidence)
     for tag in evidence.get("unknown_tags", []):
         parts.append(f"{say('unknown tag')}: “{tag}”")
