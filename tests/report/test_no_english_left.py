@@ -70,7 +70,6 @@ CR = {
         "text_id",
         "aspect_ref",
         "span",
-        "stand-in",
         "override",
         "spec",
         "multiset",

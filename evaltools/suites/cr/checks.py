@@ -12,7 +12,6 @@ from ...core.check import AnyCheck, CheckKind
 from ...core.common_checks import DUPLICATE_TEXTS, duplicate_texts
 from ...core.language import Message
 from ...core.metric import AnyMetric
-from .schema import STAND_IN
 from .tuples import KEYS, EvalTuple, attribute_of
 
 if TYPE_CHECKING:
@@ -67,13 +66,6 @@ PARSE_FAILURES = CheckKind(
     " that are left.",
 )
 
-STAND_IN_REPLIES = CheckKind(
-    code="stand-in",
-    title="replies that a stand-in made by rules",
-    applies="Where the rows are a runner's.",
-    advice="Name a model and a server in the configuration of `evaltools run cr`: the numbers are of no model.",
-)
-
 KINDS = (
     DUPLICATE_TEXTS,
     PREDICTIONS_ONLY,
@@ -82,7 +74,6 @@ KINDS = (
     INVALID_REFS,
     EMPTY_PREDICTIONS,
     PARSE_FAILURES,
-    STAND_IN_REPLIES,
 )
 
 FEW_REFS = 10
@@ -111,7 +102,6 @@ def checks(run: Run) -> Iterator[AnyCheck]:
     yield from invalid_refs(run.data)
     yield from empty_predictions(run.data)
     yield from parse_failures(run.data)
-    yield from stand_in(run.data)
 
 
 def predictions_only(run: Run) -> Iterator[AnyCheck]:
@@ -271,17 +261,3 @@ def parse_failures(data: pd.DataFrame) -> Iterator[AnyCheck]:
         )
     elif not data["protocol"].any():
         yield PARSE_FAILURES.not_applicable(NO_RUNNER)
-
-
-def stand_in(data: pd.DataFrame) -> Iterator[AnyCheck]:
-    """Samples whose replies are made by rules, as in the bundled example of inference."""
-    n = int((data["model"] == STAND_IN).sum())
-    if n:
-        yield STAND_IN_REPLIES.failed(
-            "warning",
-            "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none",
-            n=n,
-            of=len(data),
-        )
-    elif not data["protocol"].any():
-        yield STAND_IN_REPLIES.not_applicable(NO_RUNNER)

@@ -6,23 +6,19 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
-from filecmp import cmpfiles
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from .... import __version__
-from ....core.files import beside, write_json, write_jsonl
+from ....core.files import dumps, write_text
 from ....core.folders import whole_folder
 from ....llm.client import Answer
-from ..schema import STAND_IN
 from ..suite import SUITE
 from . import protocol
 from .memory import Episode
 from .plan import Plan, RunKey
 from .prompts import AGENTS, EXTRACTING, ROUNDS
-from .protocol import Vote
 from .sample import SampleRun
 
 MANIFEST, OUTPUTS = SUITE.runner[:2]
@@ -44,172 +40,156 @@ def identity_of(folder: Path) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class Writer:
-    """Writes the runs of a plan.
+def write_run(
+    plan: Plan,
+    key: RunKey,
+    folder: Path,
+    samples: Sequence[SampleRun],
+    episodes: Sequence[Episode],
+    counted: set[str],
+) -> RunResult:
+    """Put the folder of a run in its place, whole or not at all.
 
-    `counted`: the requests whose cost a row of this plan has named.
+    `counted`: the requests whose cost an earlier run of the plan has named; those of this run are added. Where the
+    folder holds these very files already, it stays, with what it was scored to.
     """
-
-    plan: Plan
-    counted: set[str] = field(default_factory=set)
-
-    def write(
-        self,
-        key: RunKey,
-        folder: Path,
-        samples: Sequence[SampleRun],
-        episodes: Sequence[Episode],
-    ) -> RunResult:
-        """Put the folder of a run in its place, whole or not at all.
-
-        Where the folder there holds these very files already, it stays, with what it was scored to.
-        """
-        config = self.plan.config
-        identity = {
-            "condition": key.condition,
-            "seed": key.seed,
-            "model": STAND_IN if config.is_example else config.model.name,
-            "config_hash": self.plan.identity(key),
-        }
-        meta = {
-            "run_id": folder.name,
-            "protocol_mode": "conflict_review_v1",
-            **identity,
-        }
-        rows = [self._row(sample, meta) for sample in samples]
-        calls = _calls(rows)
-        reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
-        files = {OUTPUTS: rows, "gold.jsonl": self._gold(), "calls.jsonl": calls}
-        if key.condition == "m2":
-            files["episodes.jsonl"] = [episode.model_dump(mode="json") for episode in episodes]
-        manifest = {
-            "run": folder.name,
-            **identity,
-            **self._manifest(calls),
-            "rows": len(rows),
-            "failed": reasons.total(),
-        }
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(**beside(folder)) as aside:
-            write_json(Path(aside) / MANIFEST, manifest)
-            for name, lines in files.items():
-                write_jsonl(Path(aside) / name, lines)
-            _put_in_place(Path(aside), folder)
-        return RunResult(folder, len(rows), reasons)
-
-    def _manifest(self, calls: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """What a manifest says of the plan, and of all calls together."""
-        config = self.plan.config
-        models = Counter(call["model"] for call in calls)
-        return {
-            "stand_in": config.is_example,
-            "config": config.model_dump(mode="json"),
-            "content": self.plan.content,
-            "prompts": self.plan.prompts.versions,
-            "answered_by": dict(sorted(models.items())),
-            "evaltools": __version__,
-            "requests": len(calls),
-            "shared": sum(call["cached"] for call in calls),
-            "tokens_in": _total(calls, "tokens_in"),
-            "tokens_out": _total(calls, "tokens_out"),
-            "cost": _total(calls, "cost"),
-        }
-
-    def _gold(self) -> list[dict[str, Any]]:
-        rows = []
-        for text in self.plan.texts:
-            gold = [
-                row.model_dump(mode="json", exclude_none=True) for row in text.gold_tuples or ()
-            ]
-            rows.append({"uid": text.id, "input_text": text.text, "gold_tuples": gold})
-        return rows
-
-    def _row(self, sample: SampleRun, meta: dict[str, Any]) -> dict[str, Any]:
-        """A line of outputs.jsonl. A failed sample has empty tuples, the flag and the error."""
-        stage1, final, error = sample.candidates, sample.final, None
-        if sample.failure:
-            stage, reason = sample.failure
-            stage1, final, error = [], [], f"{stage}: {reason}"
-        stage1_rows = [asdict(candidate) for candidate in stage1]
-        final_rows = [asdict(candidate) for candidate in final]
-        aspects = []
-        for row in stage1_rows:
-            if row["aspect_term"]:
-                aspects.append({"term": row["aspect_term"], "span": row["span"]})
-        return {
-            "meta": {
-                "text_id": sample.text.id,
-                "input_text": sample.text.text,
-                "split": sample.text.split,
-                "profile": "paper_main",
-                "latency_ms": _latency_ms(sample),
-                "memory": [episode.source for episode in sample.shown],
-                **meta,
-            },
-            "stage1_ate": {"label": protocol.label(stage1), "aspects": aspects},
-            "process_trace": [self._trace(*stage) for stage in sample.stages],
-            "analysis_flags": _flags(sample),
-            "final_result": {
-                "label": protocol.label(final),
-                "stage1_tuples": stage1_rows,
-                "final_tuples": final_rows,
-                "final_tuples_pre_review": stage1_rows,
-                "final_tuples_post_review": final_rows,
-            },
-            "flags": {
-                "parse_failed": error is not None and "the reply" in error,
-                "generate_failed": error is not None,
-            },
-            "error": error,
-        }
-
-    def _trace(self, stage: str, answer: Answer) -> dict[str, Any]:
-        """An entry of the trace.
-
-        A call that an earlier sample or condition made is cached and costs nothing.
-        """
-        call = answer.call.model_dump(mode="json")
-        shared = answer.call.request in self.counted
-        self.counted.add(answer.call.request)
-        if shared and call["cost"] is not None:
-            call["cost"] = 0.0
-        output = None
-        if answer.reply is not None:
-            output = answer.reply.model_dump(mode="json")
-        entry = {
-            "stage": "stage1" if stage in EXTRACTING else "review",
-            "agent": AGENTS[stage],
-            "output": output,
-            "call": {
-                "stage": stage,
-                **call,
-                "cached": shared,
-            },
-        }
-        if answer.error:
-            entry["notes"] = answer.error
-        return entry
-
-
-def _calls(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of calls.jsonl: one a call of a sample."""
-    calls = []
-    for row in rows:
-        for entry in row["process_trace"]:
-            error = entry.get("notes", "")
-            calls.append({"text_id": row["meta"]["text_id"], **entry["call"], "error": error})
-    return calls
-
-
-def _put_in_place(made: Path, folder: Path) -> None:
-    """Let the files of a run take the place of what its folder holds, unless they are there already."""
-    names = [path.name for path in made.iterdir()]
-    _, differ, missing = cmpfiles(made, folder, names, shallow=False)
-    if differ or missing:
+    identity = {
+        "condition": key.condition,
+        "seed": key.seed,
+        "model": plan.config.model.name,
+        "config_hash": plan.identity(key),
+    }
+    meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", **identity}
+    rows = [_row(sample, meta, counted) for sample in samples]
+    calls = [call for row in rows for call in _calls(row)]
+    gold = [_gold(sample) for sample in samples]
+    reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
+    manifest = {
+        "run": folder.name,
+        **identity,
+        "config": plan.config.model_dump(mode="json"),
+        "content": plan.content,
+        "prompts": plan.prompts.versions,
+        "answered_by": dict(sorted(Counter(call["model"] for call in calls).items())),
+        "evaltools": __version__,
+        "requests": len(calls),
+        "shared": sum(call["cached"] for call in calls),
+        "tokens_in": _total(calls, "tokens_in"),
+        "tokens_out": _total(calls, "tokens_out"),
+        "cost": _total(calls, "cost"),
+        "rows": len(rows),
+        "failed": reasons.total(),
+    }
+    files = {
+        MANIFEST: json.dumps(manifest, ensure_ascii=False, indent=1) + "\n",
+        OUTPUTS: _lines(rows),
+        "gold.jsonl": _lines(gold),
+        "calls.jsonl": _lines(calls),
+    }
+    if key.condition == "m2":
+        files["episodes.jsonl"] = _lines([episode.model_dump() for episode in episodes])
+    if not all(_holds(folder / name, text) for name, text in files.items()):
         with whole_folder(folder, SUITE.runner) as new:
-            for name in names:
-                (made / name).rename(new / name)
+            for name, text in files.items():
+                write_text(new / name, text)
+    return RunResult(folder, len(rows), reasons)
+
+
+def _lines(rows: Sequence[Any]) -> str:
+    return "".join(dumps(row) + "\n" for row in rows)
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()
+
+
+def _gold(sample: SampleRun) -> dict[str, Any]:
+    text = sample.text
+    gold = [row.model_dump(mode="json", exclude_none=True) for row in text.gold_tuples or ()]
+    return {"uid": text.id, "input_text": text.text, "gold_tuples": gold}
+
+
+def _row(
+    sample: SampleRun,
+    meta: dict[str, Any],
+    counted: set[str],
+) -> dict[str, Any]:
+    """A line of outputs.jsonl. A failed sample has empty tuples and no actions, the flag and the error."""
+    stage1, final, error = sample.candidates, sample.final, None
+    if sample.failure:
+        stage, reason = sample.failure
+        stage1, final, error = [], [], f"{stage}: {reason}"
+    stage1_rows = [asdict(candidate) for candidate in stage1]
+    final_rows = [asdict(candidate) for candidate in final]
+    explicit = [candidate for candidate in stage1 if candidate.aspect_term]
+    return {
+        "meta": {
+            "text_id": sample.text.id,
+            "input_text": sample.text.text,
+            "split": sample.text.split,
+            "profile": "paper_main",
+            "latency_ms": _latency_ms(sample),
+            "memory": [episode.source for episode in sample.shown],
+            **meta,
+        },
+        "stage1_ate": {
+            "label": protocol.label(stage1),
+            "aspects": [{"term": c.aspect_term, "span": c.span} for c in explicit],
+        },
+        "process_trace": [_trace(stage, answer, counted) for stage, answer in sample.stages],
+        "analysis_flags": {
+            "conflict_flags": [asdict(conflict) for conflict in sample.conflicts],
+            "review_actions": [] if error else _reviews(sample),
+            "arb_actions": [] if error else _decisions(sample),
+            "refused": sample.refused,
+        },
+        "final_result": {
+            "label": protocol.label(final),
+            "stage1_tuples": stage1_rows,
+            "final_tuples": final_rows,
+            "final_tuples_pre_review": stage1_rows,
+            "final_tuples_post_review": final_rows,
+        },
+        "flags": {
+            "parse_failed": error is not None and "the reply" in error,
+            "generate_failed": error is not None,
+        },
+        "error": error,
+    }
+
+
+def _trace(
+    stage: str,
+    answer: Answer,
+    counted: set[str],
+) -> dict[str, Any]:
+    """An entry of the trace.
+
+    A call that an earlier sample or condition made is cached and costs nothing.
+    """
+    call = answer.call.model_dump(mode="json")
+    shared = answer.call.request in counted
+    counted.add(answer.call.request)
+    if shared and call["cost"] is not None:
+        call["cost"] = 0.0
+    entry = {
+        "stage": "stage1" if stage in EXTRACTING else "review",
+        "agent": AGENTS[stage],
+        "output": answer.reply and answer.reply.model_dump(mode="json"),
+        "call": {"stage": stage, **call, "cached": shared},
+    }
+    if answer.error:
+        entry["notes"] = answer.error
+    return entry
+
+
+def _calls(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of calls.jsonl of a sample."""
+    text_id = row["meta"]["text_id"]
+    calls = []
+    for entry in row["process_trace"]:
+        calls.append({"text_id": text_id, **entry["call"], "error": entry.get("notes", "")})
+    return calls
 
 
 def _total(calls: Sequence[dict[str, Any]], name: str) -> Any:
@@ -227,29 +207,27 @@ def _latency_ms(sample: SampleRun) -> int:
     return latency
 
 
-def _flags(sample: SampleRun) -> dict[str, Any]:
-    """What the rules and the reviewers said of a sample; of a failed one nothing is taken."""
+def _reviews(sample: SampleRun) -> list[dict[str, Any]]:
+    """What the reviewers asked for."""
     reviews = []
     for stage, answer in sample.stages:
-        if answer.reply is None or stage in EXTRACTING:
-            continue
-        for action in answer.reply.review_actions:
-            reviews.append({**action.model_dump(mode="json"), "actor": AGENTS[stage]})
-    decisions = [_decision(name, vote) for name, vote in sample.decisions.items()]
-    return {
-        "conflict_flags": [asdict(conflict) for conflict in sample.conflicts],
-        "review_actions": [] if sample.failure else reviews,
-        "arb_actions": [] if sample.failure else decisions,
-        "refused": sample.refused,
-    }
+        if stage not in EXTRACTING:
+            for action in answer.reply.review_actions:
+                reviews.append({**action.model_dump(mode="json"), "actor": AGENTS[stage]})
+    return reviews
 
 
-def _decision(name: str, vote: Vote) -> dict[str, Any]:
-    new_value = {"polarity": vote.polarity} if vote.action == "FLIP" else None
-    return {
-        "action_type": vote.action,
-        "target_tuple_ids": [name],
-        "new_value": new_value,
-        "reason_code": vote.reason,
-        "actor": protocol.ARBITER,
-    }
+def _decisions(sample: SampleRun) -> list[dict[str, Any]]:
+    """What the arbiter decided."""
+    decisions = []
+    for name, vote in sample.decisions.items():
+        decisions.append(
+            {
+                "action_type": vote.action,
+                "target_tuple_ids": [name],
+                "new_value": {"polarity": vote.polarity} if vote.action == "FLIP" else None,
+                "reason_code": vote.reason,
+                "actor": protocol.ARBITER,
+            }
+        )
+    return decisions

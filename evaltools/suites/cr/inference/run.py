@@ -20,10 +20,9 @@ from ....llm.accounting import Limits
 from ....llm.client import Client, in_background
 from ..suite import SUITE
 from .memory import Episode
-from .output import RunResult, Writer, identity_of
+from .output import RunResult, identity_of, write_run
 from .plan import LETTERS_PER_TOKEN, Plan, RunKey
-from .sample import Protocol, SampleRun, learnt
-from .standin import StandIn
+from .sample import SampleRun
 
 
 def run(
@@ -49,8 +48,7 @@ def run(
     if max_cost is not None and config.prices is None:
         raise UsageError("--max-cost needs the [price] of the config")
     model = config.model
-    client_class = StandIn if config.is_example else Client
-    client = client_class(
+    client = Client(
         model.base_url,
         out / "llm-cache",
         problems,
@@ -91,8 +89,8 @@ async def _run_all(
     folders: dict[RunKey, Path],
     quiet: bool,
 ) -> list[RunResult]:
-    writer = Writer(plan)
     results = []
+    counted: set[str] = set()
     async with client:
         with bar(len(plan.texts) * len(folders), "samples", quiet) as step:
 
@@ -109,7 +107,7 @@ async def _run_all(
             for key, folder in folders.items():
                 samples, episodes = await _run_one(plan, client, key, progress)
                 _stop_if_refused(samples, client)
-                results.append(writer.write(key, folder, samples, episodes))
+                results.append(write_run(plan, key, folder, samples, episodes, counted))
     _warn_of_cut_contexts(plan, client)
     return results
 
@@ -125,11 +123,10 @@ async def _run_one(
     writes_memory = key.condition == "m2"
     episodes = list(plan.episodes) if uses_memory else []
     n_known = len(episodes)
-    samples = [SampleRun(text) for text in plan.texts]
-    protocol = Protocol(plan, client, key)
+    samples = [SampleRun(plan, client, key, text) for text in plan.texts]
 
     async def work_on(sample: SampleRun) -> None:
-        await protocol.work_on(sample, episodes)
+        await sample.work(episodes)
         progress()
 
     batches = [samples]
@@ -142,7 +139,7 @@ async def _run_one(
         if not writes_memory:
             continue
         for sample in batch:
-            episode = learnt(sample, episodes)
+            episode = sample.learnt(episodes)
             if episode is not None:
                 episodes.append(episode)
     return samples, episodes[n_known:]
@@ -162,8 +159,6 @@ def _stop_if_refused(samples: list[SampleRun], client: Client) -> None:
 
 def _warn_of_cut_contexts(plan: Plan, client: Client) -> None:
     """Some servers cut a context that is too long in silence: the tokens they count show it."""
-    if isinstance(client, StandIn):
-        return
     shortest = min(len(text) for text in plan.prompts.texts.values())
     fewest = shortest / (4 * LETTERS_PER_TOKEN)
     n_cut = sum(0 < (call.tokens_in or 0) < fewest for call in client.calls)

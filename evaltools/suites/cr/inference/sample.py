@@ -24,8 +24,11 @@ RECENT = 200
 
 @dataclass
 class SampleRun:
-    """A sample, as far as the work on it came. `stages`: (stage, answer) in the order of asking."""
+    """A sample in a run, as far as the work on it came. `stages`: (stage, answer) in the order of asking."""
 
+    plan: Plan
+    client: Client
+    key: RunKey
     text: Text
     stages: list[tuple[str, Answer]] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
@@ -47,63 +50,44 @@ class SampleRun:
         """The candidates after the arbiter's decisions."""
         return protocol.applied(self.candidates, self.decisions)
 
-
-@dataclass(frozen=True)
-class Protocol:
-    """The stages of one condition and seed, with the client that asks."""
-
-    plan: Plan
-    client: Client
-    key: RunKey
-
-    async def work_on(self, sample: SampleRun, episodes: Sequence[Episode]) -> None:
-        """Work on one sample, as far as its replies carry."""
+    async def work(self, episodes: Sequence[Episode]) -> None:
+        """Go through the stages, as far as the replies carry; a failed stage gives no tuples and no votes."""
         config = self.plan.config
-        single = self.key.condition == "s0"
-        sample.candidates = protocol.merge(
-            await self._ask(sample, SINGLE if single else LENSES),
-            sample.text.text,
-            self.plan.prompts.refs,
-            config.arbiter,
-            sample.refused,
+        is_single = self.key.condition == "s0"
+        replies = await self._ask(SINGLE if is_single else LENSES)
+        refs = self.plan.prompts.refs
+        self.candidates = protocol.merge(
+            replies, self.text.text, refs, config.arbiter, self.refused
         )
-        if sample.failure or single:
+        if self.failure or is_single:
             return
-        sample.conflicts = protocol.conflicts(sample.candidates)
-        if sample.conflicts or config.arbiter == "original":
-            sample.shown = retrieved(episodes, sample.text.text)
-            await self._review(sample)
-
-    async def _review(self, sample: SampleRun) -> None:
-        """Ask the reviewers, decide, and ask once more about what is undecided."""
-        config = self.plan.config
-        ballots = await self._votes(sample, REVIEWERS, sample.conflicts, config.arbiter)
-        sample.decisions = protocol.arbitrate(ballots, sample.conflicts)
-        undecided = {name for name, vote in sample.decisions.items() if not vote.settled}
+        self.conflicts = protocol.conflicts(self.candidates)
+        if not self.conflicts and config.arbiter == "strict":
+            return
+        self.shown = retrieved(episodes, self.text.text)
+        ballots = await self._votes(REVIEWERS, self.conflicts, config.arbiter)
+        self.decisions = protocol.arbitrate(ballots, self.conflicts)
+        undecided = {name for name, vote in self.decisions.items() if not vote.settled}
         if not (config.recheck and undecided):
             return
-        disputed = [
-            conflict for conflict in sample.conflicts if undecided & set(conflict.tuple_ids)
-        ]
-        ballots = await self._votes(sample, RECHECK, disputed, "strict")
+        disputed = [conflict for conflict in self.conflicts if undecided & set(conflict.tuple_ids)]
+        ballots = await self._votes(RECHECK, disputed, "strict")
         for name in undecided:
             if ballots[name]:
-                sample.decisions[name] = ballots[name][0]
+                self.decisions[name] = ballots[name][0]
 
     async def _votes(
         self,
-        sample: SampleRun,
         stages: Sequence[str],
         asked_about: Sequence[Conflict],
         policy: protocol.Policy,
     ) -> dict[str, list[Vote]]:
-        """Candidate -> the votes of these stages on it; none where a stage of the sample has failed."""
-        replies = await self._ask(sample, stages, asked_about)
-        return protocol.votes(replies, sample.candidates, sample.conflicts, policy, sample.refused)
+        """Candidate -> the votes of these stages on it."""
+        replies = await self._ask(stages, asked_about)
+        return protocol.votes(replies, self.candidates, self.conflicts, policy, self.refused)
 
     async def _ask(
         self,
-        sample: SampleRun,
         stages: Sequence[str],
         conflicts: Sequence[Conflict] = (),
     ) -> dict[str, Any]:
@@ -113,41 +97,37 @@ class Protocol:
             request = self.plan.prompts.request(
                 stage,
                 self.key.seed,
-                sample.text.text,
-                sample.candidates,
+                self.text.text,
+                self.candidates,
                 conflicts,
-                as_text(sample.shown),
+                as_text(self.shown),
             )
             calls.append(self.client.ask(request, reply_of(stage)))
         answers = await asyncio.gather(*calls)
-        sample.stages += zip(stages, answers)
-        if sample.failure:
+        self.stages += zip(stages, answers)
+        if self.failure:
             return {}
         return {AGENTS[stage]: answer.reply for stage, answer in zip(stages, answers)}
 
+    def learnt(self, episodes: Sequence[Episode]) -> Episode | None:
+        """The episode of this sample: of a correction or a new conflict; else None.
 
-def learnt(sample: SampleRun, episodes: Sequence[Episode]) -> Episode | None:
-    """The episode of a sample: of a correction or a new conflict; else None.
-
-    A conflict is new if none of the RECENT last episodes has its kinds.
-    """
-    corrected = []
-    for vote in sample.decisions.values():
-        if vote.action in ("DROP", "FLIP"):
-            corrected.append((vote.action, vote.reason))
-    kinds = tuple(sorted({conflict.conflict_type for conflict in sample.conflicts}))
-    recent = {episode.conflicts for episode in episodes[-RECENT:]}
-    is_new = bool(kinds) and kinds not in recent
-    if sample.failure or not (corrected or is_new):
-        return None
-    return Episode(
-        source=sample_hash(sample.text),
-        **shape(sample.text.text),
-        conflicts=kinds,
-        stage1=_polarities(sample.candidates),
-        final=_polarities(sample.final),
-        corrected=tuple(corrected),
-    )
+        A conflict is new if none of the RECENT last episodes has its kinds.
+        """
+        changes = [vote for vote in self.decisions.values() if vote.action in ("DROP", "FLIP")]
+        kinds = tuple(sorted({conflict.conflict_type for conflict in self.conflicts}))
+        recent = {episode.conflicts for episode in episodes[-RECENT:]}
+        is_new = bool(kinds) and kinds not in recent
+        if self.failure or not (changes or is_new):
+            return None
+        return Episode(
+            source=sample_hash(self.text),
+            **shape(self.text.text),
+            conflicts=kinds,
+            stage1=_polarities(self.candidates),
+            final=_polarities(self.final),
+            corrected=tuple((vote.action, vote.reason) for vote in changes),
+        )
 
 
 def _polarities(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
