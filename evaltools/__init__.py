@@ -29,8 +29,6 @@ _LAZY = {
     "compare": "report.make_study",
     "Study": "report.study",
     "estimate": "stats.intervals",
-    "trials": "report.trials",
-    "pass_at_k": "report.trials",
     "parameters": "report.parameters",
     "notebook": "report.display",
     "Resampling": "core.resampling",

@@ -13,25 +13,22 @@ from pydantic import Field, create_model
 from ..core.errors import UsageError
 from ..core.jsonl_suite import jsonl_suite
 from ..core.metric import Metric
-from ..core.suite import Suite
 from .evaluate import evaluate
 from .run import Run
 
 
 def is_values(side: Any) -> bool:
     """Whether a side of a comparison is a Series, an array or a list of numbers."""
-    if isinstance(side, pd.Series | np.ndarray):
-        return True
-    if not isinstance(side, list | tuple):
-        return False
-    return all(value is None or isinstance(value, Real) for value in side)
+    if isinstance(side, list | tuple):
+        return all(value is None or isinstance(value, Real) for value in side)
+    return isinstance(side, pd.Series | np.ndarray)
 
 
 def compare_values(
     baseline: Any,
     candidate: Any,
     bounds: tuple[float, float] | None,
-    better: str,
+    better: Any,
     settings: Mapping[str, Any],
 ) -> list[Run]:
     """The two sides as runs with the one metric "value". Series pair by their index, all else by position.
@@ -54,23 +51,7 @@ def compare_values(
     for name, side in (("baseline", baseline), ("candidate", candidate)):
         values = side if by_index else pd.Series(list(side))
         sides[name] = pd.DataFrame({"id": values.index.astype(str), "value": values.tolist()})
-    numbers = pd.concat(list(sides.values()))["value"].dropna()
-    is_share = bounds is None and bool(numbers.isin([0, 1]).all())
-    suite = _suite(bounds, better, is_share)
-    return [evaluate(suite, frame, name=name, **settings) for name, frame in sides.items()]
-
-
-def _suite(
-    bounds: tuple[float, float] | None,
-    better: Any,
-    is_share: bool,
-) -> Suite:
-    low, high = bounds or (None, None)
-    record = create_model(
-        "Value",
-        id=(str, ...),
-        value=(float | None, Field(None, ge=low, le=high)),
-    )
+    numbers = pd.concat(sides.values())["value"].dropna()
     metric = Metric(
         name="value",
         title="value",
@@ -78,14 +59,16 @@ def _suite(
         denominator="n",
         better=better,
         bounds=bounds,
-        proportion=is_share,
+        proportion=bounds is None and bool(numbers.isin([0, 1]).all()),
     )
-    return jsonl_suite(
+    low, high = bounds or (None, None)
+    suite = jsonl_suite(
         "values",
         title="Values",
-        record=record,
+        record=create_model("Value", id=str, value=(float | None, Field(None, ge=low, le=high))),
         unit="id",
         columns=lambda record: {"n": None if record.value is None else 1, "value": record.value},
         metrics=[metric],
         headline=["value"],
     )
+    return [evaluate(suite, frame, name=name, **settings) for name, frame in sides.items()]

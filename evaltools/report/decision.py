@@ -10,8 +10,7 @@ import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from string import Template
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -44,40 +43,26 @@ DEPARTURES = "Departures from what was declared: {listed}."
 NO_DEPARTURE = "Nothing departs from what was declared."
 
 
-class _Part(BaseModel):
+class Decision(BaseModel):
+    """What is tested. `difference`, `power`, `written` and `pilot` say what `n` rests on, and are not tested."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
-
-class Planned(_Part):
-    """What the number of samples rests on; nothing of it is tested.
-
-    `difference`: the true difference that was planned for, found with `power`. `written`: when. `pilot`: sha256 of the
-    main files of the pilot's runs.
-    """
-
-    difference: float
-    power: float
-    written: datetime
-    pilot: list[str]
-
-
-class Decision(_Part):
-    """What is tested.
-
-    `direction`: which values of the metric are better. `margin`: how much worse the candidate may be (0: it must be
-    better). `n`: samples on both sides. `level`: of the two-sided test, over all looks. `looks`: the numbers of samples
-    at which the data may be tested, the last of which is `n`.
-    """
-
-    suite: str
-    metric: str
-    direction: Literal["higher", "lower"]
-    margin: float = Field(ge=0)
-    n: int = Field(ge=MIN_UNITS)
-    seeds: int = Field(ge=1)
-    level: float = Field(gt=0, lt=0.5)
-    looks: list[int]
-    plan: Planned
+    suite: str = Field(description="of the runs")
+    metric: str = Field(description="the one that is tested")
+    direction: Literal["higher", "lower"] = Field(description="which values are better")
+    margin: float = Field(
+        ge=0,
+        description="how much worse the candidate may be; 0: it must be better",
+    )
+    n: int = Field(ge=MIN_UNITS, description="samples on both sides")
+    seeds: int = Field(ge=1, description="of each side")
+    level: float = Field(gt=0, lt=0.5, description="of the two-sided test, over all looks")
+    looks: list[int] = Field(description="numbers of samples at which the data may be tested")
+    difference: float = Field(description="the true difference that was planned for")
+    power: float = Field(description="with which it is found")
+    written: datetime = Field(strict=False, description="before the data")
+    pilot: list[str] = Field(description="sha256 of the main files of the runs that n rests on")
 
     @model_validator(mode="after")
     def _looks_lead_to_n(self) -> Self:
@@ -89,26 +74,11 @@ class Decision(_Part):
         return self
 
 
-FILE = Template("""\
+HEAD = """\
 # A decision, written before the data. These commands test exactly this, and list every departure from it:
 #   evaltools compare A B --decision FILE
 #   evaltools gate B --baseline A --decision FILE
-
-suite = $suite
-metric = $metric
-direction = "$direction"  # which values are better
-margin = $margin  # how much worse the candidate may be; 0: it must be better
-n = $n  # samples on both sides
-seeds = $seeds  # of each side
-level = $level  # of the two-sided test, over all looks
-looks = $looks  # numbers of samples at which the data may be tested
-
-[plan]  # what n rests on
-difference = $difference
-power = $power
-written = $written
-pilot = $pilot
-""")
+"""
 
 
 def write_decision(path: Path, decision: Decision) -> None:
@@ -116,18 +86,13 @@ def write_decision(path: Path, decision: Decision) -> None:
     if path.exists():
         raise UsageError("{file} is there already; a decision is not replaced", file=path)
     refuse_input(path)
-    values = {**decision.model_dump(), **decision.plan.model_dump()}
-    for name in ("suite", "metric", "pilot", "looks"):
-        values[name] = _toml(values[name])
-    values["written"] = decision.plan.written.isoformat(timespec="seconds")
-    write_text(path, FILE.substitute(values))
-
-
-def _toml(value: Any) -> str:
-    """A text, a whole number or a list of them as TOML, whose basic strings are those of JSON."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False)
+    values = decision.model_dump(mode="json")
+    lines = [HEAD]
+    for name, field in Decision.model_fields.items():
+        # the numbers, texts and lists of JSON are those of TOML
+        value = json.dumps(values[name], ensure_ascii=False)
+        lines.append(f"{name} = {value}  # {field.description}")
+    write_text(path, "\n".join(lines) + "\n")
 
 
 def read_decision(path: Path) -> Decision:
@@ -176,12 +141,10 @@ def decision_of(
         seeds=int(planned["seeds"]),
         level=round(study.resampling.level, 12),
         looks=[round(n * look / looks) for look in range(1, looks + 1)],
-        plan=Planned(
-            difference=difference,
-            power=power,
-            written=datetime.now(UTC).replace(microsecond=0),
-            pilot=[run.manifest.inputs[0].sha256 for run in study.results],
-        ),
+        difference=difference,
+        power=power,
+        written=datetime.now(UTC).replace(microsecond=0),
+        pilot=[run.manifest.inputs[0].sha256 for run in study.results],
     )
 
 
@@ -211,9 +174,10 @@ class Outcome:
     @property
     def sentences(self) -> list[str]:
         """All of it in the language in force."""
-        listed = "; ".join(str(say(departure)) for departure in self.departures)
-        departures = say(DEPARTURES, listed=listed) if listed else say(NO_DEPARTURE)
-        return [say(self.text), departures]
+        if not self.departures:
+            return [say(self.text), say(NO_DEPARTURE)]
+        departures = "; ".join(map(say, self.departures))
+        return [say(self.text), say(DEPARTURES, listed=departures)]
 
 
 def judge(decision: Decision, study: Study) -> Outcome:
@@ -229,11 +193,21 @@ def judge(decision: Decision, study: Study) -> Outcome:
             suite=decision.suite,
             other=study.suite.name,
         )
-    candidate = study.candidate()
     metric = study.directed(decision.metric).name
-    compared = study.comparisons[candidate].table.set_index("metric")
-    level = _level_of_look(decision, int(compared.loc[metric, "n_units"]))
-    row = _tested(study, metric, candidate, level)
+    candidate = study.candidate()
+    rows = study.comparisons[candidate].table.set_index("metric")
+    level = _level_of_look(decision, int(rows.loc[metric, "n_units"]))
+    compared = compare(
+        study.frames(study.baseline),
+        study.frames(candidate),
+        study.metrics,
+        study.suite.unit,
+        study.resampling.model_copy(update={"confidence": 1 - level}),
+        [metric],
+        primary=metric,
+        names=(study.baseline, candidate),
+    )
+    row = compared.table.set_index("metric", drop=False).loc[metric]
     met = _is_met(decision, row)
     return Outcome(met, _said(decision, row, level, met), _departures(decision, study, row))
 
@@ -256,26 +230,6 @@ def _level_of_look(
     fractions = [look / decision.n for look in looks]
     now = max(min(n / decision.n, 1.0), 1 / decision.n)
     return look_levels([*fractions, now], decision.level)[-1]
-
-
-def _tested(
-    study: Study,
-    metric: str,
-    candidate: str,
-    level: float,
-) -> pd.Series:
-    """The row of the metric, tested alone at a level."""
-    compared = compare(
-        study.frames(study.baseline),
-        study.frames(candidate),
-        study.metrics,
-        study.suite.unit,
-        study.resampling.model_copy(update={"confidence": 1 - level}),
-        [metric],
-        primary=metric,
-        names=(study.baseline, candidate),
-    )
-    return compared.table.set_index("metric", drop=False).loc[metric]
 
 
 def _said(
@@ -319,29 +273,29 @@ def _departures(
     row: pd.Series,
 ) -> list[Message]:
     """What is not as it was declared, a sentence each."""
-    departures = []
     n = int(row["n_units"])
+    lacking = int(row["missing_baseline"] + row["missing_candidate"])
+    departures = []
     if n not in decision.looks:
-        looks = ", ".join(map(str, decision.looks))
         text = "{n} samples, where looks at {looks} were declared"
-        departures.append(Message(text, {"n": n, "looks": looks}))
-    for condition in (row["baseline"], row["candidate"]):
-        seeds = len(study.conditions[condition])
-        if seeds != decision.seeds:
+        departures.append(Message(text, {"n": n, "looks": tuple(decision.looks)}))
+    for condition, runs in study.conditions.items():
+        if len(runs) != decision.seeds:
             text = "{seeds} seeds of {condition}, where {declared} were declared"
-            values = {"seeds": seeds, "condition": condition, "declared": decision.seeds}
+            values = {"seeds": len(runs), "condition": condition, "declared": decision.seeds}
             departures.append(Message(text, values))
     if row["better"] != decision.direction:
         text = "the metric is better when {better}, where {declared} was declared"
         departures.append(Message(text, {"better": row["better"], "declared": decision.direction}))
-    lacking = int(row["missing_baseline"] + row["missing_candidate"])
     if lacking:
         text = "{n} values stand on one side only and count as the worst that they could be"
         departures.append(Message(text, {"n": lacking}))
     for run in study.results:
-        if run.manifest.inputs[0].sha256 in decision.plan.pilot:
-            departures.append(Message("{run} is a run of the pilot", {"run": run.name}))
-        elif datetime.fromisoformat(run.manifest.started) < decision.plan.written:
+        text = ""
+        if datetime.fromisoformat(run.manifest.started) < decision.written:
             text = "{run} was scored before the decision was written"
+        if run.manifest.inputs[0].sha256 in decision.pilot:
+            text = "{run} is a run of the pilot"
+        if text:
             departures.append(Message(text, {"run": run.name}))
     return departures

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from markupsafe import Markup
 
 from ..core.check import LEVEL_WORDS
 from ..core.errors import UsageError
@@ -16,7 +15,7 @@ from ..core.language import say
 from ..core.metric import metric_title
 from . import study_sentences, study_tables
 from .estimate_tables import interval, shown_estimate
-from .markdown import ARROWS, number, struck, text_table, titled
+from .markdown import number, struck, text_table, titled
 from .sentences import NO_VERDICT, UNDECIDED, p_text, verdict_text
 from .strip import Group, Scale, by_scale, scale_of, strip
 from .tables import VERDICTS, HtmlTable, no_rows, stack, table, words
@@ -36,17 +35,16 @@ def strip_table(
     heads: Mapping[str, str],
     frame: pd.DataFrame,
     caption: str = "",
-    fold_from: int = LEAST_ROWS,
 ) -> HtmlTable:
     """A table whose rows have a strip; folded where there are more rows than so many.
 
     `groups`: their rows as text, "title" being what a row is about. `heads`: key of a row -> head of its column.
     `frame`: the numbers behind them.
     """
-    rows: list[Mapping[Any, Any]] = []
+    rows: list[Any] = []
     for group in groups:
         rows += group.rows
-    html = macros().strips(heads, groups, caption, len(rows), fold_from)
+    html = macros().strips(heads, groups, caption, len(rows), LEAST_ROWS)
     columns = {key: head for key, head in heads.items() if key != "strip"}
     texts = pd.DataFrame(rows, columns=list(columns), dtype=object)
     texts = texts.set_axis(list(columns.values()), axis="columns")
@@ -58,16 +56,15 @@ def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
     is_blocked = estimates["metric"].isin(shown.blocked)
     usable = estimates[~is_blocked].to_dict("records")
     usable.sort(key=lambda row: row["metric"] != shown.primary)
-    groups = []
-    for group in by_scale(usable, shown.metrics):
+    groups = by_scale(usable, shown.metrics)
+    blocked = estimates[is_blocked & estimates["value"].notna()].to_dict("records")
+    if blocked:
+        groups.append(Group(None, blocked, say(LEVEL_WORDS["blocking"]), dim=True))
+    shown_groups = []
+    for group in groups:
         rows = [_metric_row(shown, row, group.scale) for row in group.rows]
-        groups.append(replace(group, rows=rows))
-    blocked = estimates[is_blocked & estimates["value"].notna()]
-    if not blocked.empty:
-        rows = [_metric_row(shown, row, None) for row in blocked.to_dict("records")]
-        label = say(LEVEL_WORDS["blocking"])
-        groups.append(Group(None, rows, label, dim=True))
-    level = _level(shown)
+        shown_groups.append(replace(group, rows=rows))
+    level = say("{level} interval", level=shown.resampling.percent)
     heads = {
         "title": say("metric"),
         "strip": level,
@@ -75,12 +72,7 @@ def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
         "interval": level,
         "ratio": say("of"),
     }
-    return strip_table(groups, heads, estimates)
-
-
-def _level(shown: Run | Study) -> str:
-    """The head of a column of intervals."""
-    return say("{level} interval", level=shown.resampling.percent)
+    return strip_table(shown_groups, heads, estimates)
 
 
 def _metric_row(
@@ -92,18 +84,14 @@ def _metric_row(
     metric = shown.metric(estimate["metric"])
     texts = shown_estimate(estimate, shown.resampling, scale is None)
     text = f"{texts['value']} {texts['interval']}".strip()
-    drawn = strip(estimate, scale, text, n_units=estimate["n_units"])
-    n_units = ""
-    if texts["n"] != "N/A":
-        n_units = f"n = {texts['n']}"
     return {
         **texts,
         "id": anchor("metric", metric.name),
         "title": f"{texts['title']}\u00a0{texts['arrow']}".rstrip(),
         "about": say(metric.description),
         "primary": metric.name == shown.primary,
-        "strip": drawn,
-        "ratio": texts["ratio"] or n_units,
+        "strip": strip(estimate, scale, text, n_units=estimate["n_units"]),
+        "ratio": texts["ratio"] or f"n = {texts['n']}",
     }
 
 
@@ -115,77 +103,54 @@ TABLES = ("comparison", "all metrics", "ranks")
 
 def study_table(study: Study, which: str) -> HtmlTable:
     """One of TABLES. UsageError for another."""
-    if which == "comparison":
-        return comparison(study, study_tables.comparison(study))
-    if which == "all metrics":
-        return comparison(study, study_tables.comparison(study, headline=False))
+    if which not in TABLES:
+        raise UsageError("no table {name}; there are {names}", name=repr(which), names=TABLES)
     if which == "ranks":
         text = " ".join(study_sentences.ranking(study))
         return stack([words(text), table(study.rank())])
-    raise UsageError(
-        "no table {name}; there are {names}",
-        name=repr(which),
-        names=TABLES,
-    )
-
-
-def comparison(study: Study, rows: pd.DataFrame) -> HtmlTable:
-    """Every candidate against the baseline: values, difference with its strip, p, n, verdict.
-
-    `rows`: of `Comparison.table`. Metrics without a verdict stand in grey below the others; several candidates have a
-    part of the table each.
-    """
-    if rows.empty:
+    if not study.candidates:
         return no_rows("Differences of one condition only")
-    several = len(study.candidates) > 1
+    names = study.headline if which == "comparison" else [metric.name for metric in study.metrics]
+    rows = study_tables.comparison(study, names)
     groups: list[Group] = []
     for candidate, part in rows.groupby("candidate", sort=False):
-        label = str(candidate) if several else ""
+        label = str(candidate) if len(study.candidates) > 1 else ""
         groups += _groups(study, part, label)
-    candidate_head = say("candidate") if several else study.candidates[0]
     caption = say(
         "Differences to {baseline}, over what both sides have",
         baseline=study.baseline,
     )
-    heads = _heads(study, say("metric"), candidate_head)
-    return strip_table(groups, heads, rows, caption)
+    return _differences(study, rows, groups, say("metric"), caption)
 
 
 def primary_differences(study: Study) -> HtmlTable:
     """The difference of every candidate on the primary metric, a row a candidate; an empty piece for none."""
-    rows = study_tables.comparison(study, headline=False)
-    rows = rows[rows["metric"] == study.primary]
+    rows = study_tables.comparison(study, [study.primary])
     groups = []
-    differences = _as_differences(rows)
-    for group in by_scale(differences, study.metrics, differences=True):
-        shown = []
-        for row in group.rows:
-            texts = _difference_row(study, row, group.scale)
-            texts["title"] = row["candidate"]
-            texts["primary"] = False
-            shown.append(texts)
-        groups.append(replace(group, rows=shown))
-    title = titled(study.metric(study.primary).shown_title, "")
+    for group in _groups(study, rows, ""):
+        named = [{**row, "title": row["name"], "primary": False} for row in group.rows]
+        groups.append(replace(group, rows=named))
     caption = say(
         "“{title}” against {baseline}",
-        title=title,
+        title=titled(study.metric(study.primary).shown_title, ""),
         baseline=study.baseline,
     )
-    heads = _heads(study, say("condition"), say("candidate"))
-    return strip_table(groups, heads, rows, caption, fold_from=100)
+    return _differences(study, rows, groups, say("condition"), caption)
 
 
-def _heads(
+def _differences(
     study: Study,
+    rows: pd.DataFrame,
+    groups: Sequence[Group],
     about: str,
-    candidate: str,
-) -> dict[str, str]:
-    """The heads of a table of differences: of what a row is about, and of the candidates' values."""
-    level = _level(study)
-    return {
+    caption: str,
+) -> HtmlTable:
+    """A table of differences; `about` is the head of what a row is about."""
+    level = say("{level} interval", level=study.resampling.percent)
+    heads = {
         "title": about,
         "baseline": study.baseline,
-        "candidate": candidate,
+        "candidate": study.candidates[0] if len(study.candidates) == 1 else say("candidate"),
         "strip": level,
         "difference": say("difference"),
         "interval": level,
@@ -193,11 +158,7 @@ def _heads(
         "n": "n",
         "verdict": say("verdict"),
     }
-
-
-def _as_differences(rows: pd.DataFrame) -> list[dict[Any, Any]]:
-    """Rows of a comparison in which the value is the difference."""
-    return rows.assign(value=rows["delta"]).to_dict("records")
+    return strip_table(groups, heads, rows, caption)
 
 
 def _groups(
@@ -205,8 +166,8 @@ def _groups(
     rows: pd.DataFrame,
     label: str,
 ) -> list[Group]:
-    """The rows of one candidate: the primary metric and what has a verdict, then the rest."""
-    records = _as_differences(rows)
+    """Rows of a comparison: the primary metric and what has a verdict, then the rest in grey."""
+    records = rows.assign(value=rows["delta"]).to_dict("records")
     records.sort(key=lambda row: not row["primary"])
     scaled = by_scale(records, study.metrics, differences=True)
     groups = []
@@ -216,11 +177,9 @@ def _groups(
             for row in group.rows:
                 is_undecided = not row["primary"] and row["verdict"] in UNDECIDED
                 if is_undecided == dim:
-                    texts = _difference_row(study, row, group.scale)
-                    members.append(texts)
+                    members.append(_difference_row(study, row, group.scale))
             if members:
-                shown = replace(group, rows=members, label=heading, dim=dim)
-                groups.append(shown)
+                groups.append(replace(group, rows=members, label=heading, dim=dim))
                 heading = ""  # stands above the first of them only
     return groups
 
@@ -232,75 +191,49 @@ def _difference_row(
 ) -> dict[str, Any]:
     """A row of the comparison as text; a metric that a check blocks is struck, and has no verdict."""
     name = row["metric"]
-    title = metric_title(name, row["title"])
-    baseline = number(row["value_baseline"])
-    candidate = number(row["value_candidate"])
-    difference, bounds, drawn = _difference(row, scale)
+    difference = number(row["delta"], signed=True)
+    bounds = interval(row, signed=True)
+    p = p_text(row["p_adjusted"])
+    if not p and not is_null(row["p_value"]):
+        p = f"{p_text(row['p_value'])} {say('raw')}"
     shown = {
         "id": "",
-        "title": titled(title, row["better"]),
+        "name": row["candidate"],
+        "title": titled(metric_title(name, row["title"]), row["better"]),
         "about": say(study.metric(name).description),
         "primary": bool(row["primary"]),
         "n": number(int(row["n_units"])),
-        "baseline": baseline,
-        "candidate": candidate,
-        "strip": drawn,
+        "baseline": number(row["value_baseline"]),
+        "candidate": number(row["value_candidate"]),
+        "strip": strip(row, scale, f"{difference} {bounds}".strip()),
         "difference": difference,
         "interval": bounds,
-        "p": _p(row),
+        "p": p,
         "verdict": say(verdict_text(row)),
         "kind": VERDICTS.get(row["verdict"], "info"),
     }
     if name in study.blocked:
         shown.update(dict.fromkeys(("strip", "difference", "interval", "p"), ""))
-        shown["baseline"] = struck(baseline)
-        shown["candidate"] = struck(candidate)
+        shown["baseline"] = struck(shown["baseline"])
+        shown["candidate"] = struck(shown["candidate"])
         shown["verdict"] = say(LEVEL_WORDS["blocking"]).lower()
         shown["kind"] = "error"
     return shown
-
-
-def _difference(
-    row: Mapping[Any, Any],
-    scale: Scale | None,
-    miss: Any = None,
-) -> tuple[str, str, Markup]:
-    """A difference, its interval, and the strip of both."""
-    difference = number(row["delta"], signed=True)
-    bounds = interval(row, signed=True)
-    text = f"{difference} {bounds}".strip()
-    estimate = {**row, "value": row["delta"]}
-    drawn = strip(estimate, scale, text, miss=miss)
-    return difference, bounds, drawn
-
-
-def _p(row: Mapping[Any, Any]) -> str:
-    """p, adjusted where the metric is one of a family, else marked as raw."""
-    if not is_null(row["p_adjusted"]):
-        return p_text(row["p_adjusted"])
-    if is_null(row["p_value"]):
-        return ""
-    return f"{p_text(row['p_value'])} {say('raw')}"
 
 
 def verdict_strip(study: Study, row: Mapping[Any, Any]) -> HtmlTable:
     """The difference on the primary metric large, with what the data would miss in grey and who is better where."""
     reach = row["mde"] if row["verdict"] == "tied" else None
     scale = scale_of([row["delta"], row["ci_low"], row["ci_high"], reach], signed=True)
-    lower, higher = row["baseline"], row["candidate"]
+    left, right = row["baseline"], row["candidate"]
     if row["better"] == "lower":
-        lower, higher = higher, lower
+        left, right = right, left
     start, middle, end = scale.labels
-    if row["better"] in ARROWS:
-        start = say(
-            "{end} {condition} better",
-            end=start,
-            condition=lower,
-        )
-        end = say(
-            "{condition} better {end}",
-            end=end,
-            condition=higher,
-        )
-    _, _, drawn = _difference(row, scale, miss=reach)
-    return HtmlTable(macros().verdict_strip(drawn, [start, middle, end]))
+    ends = [
+        f"{start} {say('{condition} better', condition=left)}",
+        middle,
+        f"{say('{condition} better', condition=right)} {end}",
+    ]
+    text = f"{number(row['delta'], signed=True)} {interval(row, signed=True)}".strip()
+    drawn = strip({**row, "value": row["delta"]}, scale, text, miss=reach)
+    return HtmlTable(macros().verdict_strip(drawn, ends))

@@ -31,9 +31,8 @@ def _require_comparable(runs: Sequence[Run]) -> None:
                 first=first.name,
                 other=first.suite.name,
             )
-        keys = dict.fromkeys([*run.policy, *first.policy])
-        different = [key for key in keys if run.policy.get(key) != first.policy.get(key)]
-        if different:
+        different = [key for key in first.policy if run.policy.get(key) != first.policy[key]]
+        if different or len(run.policy) > len(first.policy):
             raise UsageError(
                 "{run} and {first} were scored under different policies ({names}) and cannot be compared",
                 run=run.name,
@@ -149,7 +148,7 @@ def ranked_study(
     UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
     """
     started = datetime.now(UTC)
-    results, folders = read_inputs(runs, suite, out, only=metric, **settings)
+    results, folders = read_inputs(as_inputs(runs), suite, out, only=metric, **settings)
     conditions, _ = group(results)
     made = make_study(conditions, primary=metric)
     made.rank()  # says what is wrong before anything is written
@@ -163,7 +162,7 @@ def compare(
     *,
     suite: str | Suite | None = None,
     primary: str | None = None,
-    margin: Mapping[str, float] | float | None = None,
+    margin: Mapping[str, float] | None = None,
     bounds: tuple[float, float] | None = None,
     better: str = "higher",
     **settings: Any,
@@ -175,8 +174,7 @@ def compare(
         several joined by commas. Or two Series, paired by their index, or two lists of numbers, paired by
         position; their metric is called "value".
     bounds, better: of two lists: the least and the greatest value, and "higher" or "lower".
-    margin: as in `study`; of two lists one number will do.
-    suite, primary, settings: as in `study`.
+    margin, suite, primary, settings: as in `study`.
 
     The result is a `Study` of two conditions: its differences are candidate less baseline, null where a
     side was not measured. UsageError where a side holds several conditions or nothing is found.
@@ -193,13 +191,8 @@ def compare(
         raise UsageError("a list of numbers compares with a list of numbers only")
     if is_values(baseline):
         a, b = compare_values(baseline, candidate, bounds, better, settings)
-        declared = {"value": margin} if isinstance(margin, int | float) else margin
         sides = {a.name: {"": a}, b.name: {"": b}}
-        return make_study(sides, name="comparison", baseline=a.name, margin=declared)
-    if isinstance(margin, int | float):
-        raise UsageError(
-            "margin: expected a dict, metric -> largest difference that does not matter"
-        )
+        return make_study(sides, name="comparison", baseline=a.name, margin=margin)
     name_a, runs_a = _side(baseline, suite, settings)
     name_b, runs_b = _side(candidate, suite, settings)
     if name_a == name_b:
@@ -219,7 +212,7 @@ def _side(
 ) -> tuple[str, dict[str, Run]]:
     """(name of the condition, seed -> run) of one side of a comparison."""
     inputs = as_inputs(side)
-    runs, _ = read_inputs(inputs, suite, None, **settings)
+    runs, _ = read_inputs(inputs, suite, **settings)
     conditions, _ = group(runs)
     if len(conditions) > 1:
         raise UsageError(

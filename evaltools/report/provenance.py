@@ -61,10 +61,7 @@ def signature_of_study(study: Study) -> str:
     parts = _signature(study.results[0])
     for key in ("n", "ci", "primary"):
         parts.pop(key, None)
-    seeds: set[str] = set()
-    for of_seed in study.conditions.values():
-        seeds.update(of_seed)
-    level = study.resampling.percent
+    seeds = {seed for of_seed in study.conditions.values() for seed in of_seed}
     return _as_line(
         {
             **parts,
@@ -72,7 +69,7 @@ def signature_of_study(study: Study) -> str:
             **_switched(study),
             "n": len(study.unit_names),
             "seeds": ",".join(sorted(seeds, key=natural)),
-            "ci": _with_methods(level, frames_of_study(study)),
+            "ci": _with_methods(study.resampling.percent, frames_of_study(study)),
         }
     )
 
@@ -86,19 +83,18 @@ def _switched(shown: Run | Study) -> dict[str, str]:
 
 def _with_methods(asked: str, frames: Iterable[pd.DataFrame]) -> str:
     """What was asked for, and every method in use, in alphabetical order."""
-    methods = sorted(_count_methods(frames))
+    methods = sorted(count_methods(frames))
     return ",".join([asked, *methods])
 
 
 def _as_line(parts: Mapping[str, Any]) -> str:
-    texts = [f"{key}:{value}" for key, value in parts.items()]
-    return "|".join(texts)
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
 # --- methods of intervals
 
 
-def _count_methods(frames: Iterable[pd.DataFrame]) -> dict[str, int]:
+def count_methods(frames: Iterable[pd.DataFrame]) -> dict[str, int]:
     """Method -> number of intervals in these estimates or comparisons, the commonest first."""
     counts: Counter[str] = Counter()
     for frame in frames:
@@ -115,13 +111,12 @@ def frames_of_study(study: Study) -> list[pd.DataFrame]:
 
 def intervals_in_use(frames: Iterable[pd.DataFrame]) -> str:
     """The line that says how many intervals are bootstraps, and their methods; "" without intervals."""
-    counts = _count_methods(frames)
+    counts = count_methods(frames)
     if not counts:
         return ""
-    n_bootstraps = sum(n for name, n in counts.items() if name in BOOTSTRAPS)
     return say(
         "Bootstrap intervals: {n} of {total} ({methods}).",
-        n=n_bootstraps,
+        n=sum(n for name, n in counts.items() if name in BOOTSTRAPS),
         total=sum(counts.values()),
         methods=listed(f"{name} {n}" for name, n in counts.items()),
     )
@@ -139,18 +134,9 @@ def provenance(run: Run) -> HtmlTable:
         text = f"{file} · {size} · sha256 {entry.sha256}"
         rows.append((say("input: {what}", what=entry.role), text))
     for key, value in run.policy.items():
-        text = value
-        if not isinstance(value, str):
-            text = dumps(value)
+        text = value if isinstance(value, str) else dumps(value)
         rows.append((say("policy: {what}", what=key), text))
-    intervals = say(
-        "{method}, {n:,} resamples, {level}, seed {seed}",
-        method=run.resampling.method,
-        n=run.resampling.n_resamples,
-        level=run.resampling.percent,
-        seed=run.resampling.seed,
-    )
-    rows.append((say("intervals"), intervals))
+    rows.append((say("intervals"), dumps(run.resampling.model_dump())))
     rows.append((say("signature"), run.signature))
     frame = pd.DataFrame(rows, columns=["what", "value"])
     shown = table(frame)

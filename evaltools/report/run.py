@@ -12,7 +12,6 @@ import pandas as pd
 from ..core.check import Check, QuietCheck, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
-from ..core.language import Message
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, subset
 from ..core.resampling import Resampling
@@ -81,10 +80,7 @@ class Run(Numbers):
     @property
     def blocked(self) -> frozenset[str]:
         """The metrics that mean nothing here, as a check says."""
-        names: set[str] = set()
-        for check in self.checks:
-            names.update(check.blocks)
-        return frozenset(names)
+        return frozenset(name for check in self.checks for name in check.blocks)
 
     @cached_property
     def quiet_checks(self) -> list[QuietCheck]:
@@ -107,9 +103,7 @@ class Run(Numbers):
     @property
     def verdicts(self) -> pd.DataFrame | None:
         """What the suite judges of single metrics (`Suite.verdicts`); None where it judges none."""
-        if self.suite.verdicts is None:
-            return None
-        return self.suite.verdicts(self)
+        return self.suite.verdicts(self) if self.suite.verdicts else None
 
     @property
     def policy(self) -> dict[str, Any]:
@@ -129,10 +123,13 @@ class Run(Numbers):
     def __getitem__(self, metric: str) -> pd.Series:
         """One estimate as a Series, with its claim. KeyError that names the nearest for an unknown name."""
         row = self.row(metric)
-        row["claim"] = THIS_SYSTEM
-        if has_trials([self.data], self.suite.unit):
-            row["claim"] = NEW_DRAWS
+        row["claim"] = self.claim
         return row
+
+    @property
+    def claim(self) -> str:
+        """What the intervals speak for (`stats.claims`)."""
+        return NEW_DRAWS if has_trials([self.data], self.suite.unit) else THIS_SYSTEM
 
     def _values(self) -> pd.Series:
         return self.estimates.set_index("metric")["value"]
@@ -174,14 +171,8 @@ class Run(Numbers):
         >>> int(run.estimate(both)["n_units"])
         40
         """
-        names = [metric.name for metric in metrics]
-        wanted = subset((*self.metrics, *metrics), names)
-        frame = estimate(
-            self.units,
-            wanted,
-            unit=self.suite.unit,
-            resampling=self.resampling,
-        )
+        wanted = subset((*self.metrics, *metrics), [metric.name for metric in metrics])
+        frame = estimate(self.units, wanted, unit=self.suite.unit, resampling=self.resampling)
         if len(metrics) == 1:
             return frame.iloc[0].rename(metrics[0].name)
         return frame.head(len(metrics))
@@ -205,18 +196,14 @@ class Run(Numbers):
         """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""
         if not query:
             return self.units
-        # pandas prepares every column of a frame for a query
-        columns = [column for column in self.units if str(column) in query]
-        named = self.units[columns]
         try:
-            matching = named.query(query)
-            return self.units.loc[matching.index]
+            return self.units.query(query)
         except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
             raise UsageError(
                 "{query} is no query on the units ({reason}); groups: {groups}; columns: {columns}",
                 query=repr(query),
                 reason=f"{type(e).__name__}: {e}",
-                groups=tuple(named_groups(self)) or Message("none"),
+                groups=tuple(named_groups(self)),
                 columns=tuple(map(str, self.units.columns)),
             ) from e
 

@@ -15,10 +15,10 @@ import pandas as pd
 
 from ..core.language import Message, say
 from ..core.metric import metric_title
+from ..core.resampling import Resampling
 from ..stats.calibration import Drawn
 from ..stats.compare import ROUGH
-from ..stats.equivalence import equivalence_confidence, within_margin
-from ..stats.intervals import MIN_UNITS
+from .estimate_tables import interval
 from .markdown import number
 
 Row = Mapping[Any, Any]
@@ -84,42 +84,36 @@ def verdict_text(row: Row) -> str:
 
     >>> row = {"verdict": "too few", "n_units": 40, "n_differ": 3}
     >>> verdict_text(row)
-    'too few: 3 of 40 differ'
+    'too few: 40 pairs, 3 differ'
     """
-    verdict, n, differ = row["verdict"], int(row["n_units"]), int(row["n_differ"])
+    verdict = row["verdict"]
     if verdict == "too few":
-        if n < MIN_UNITS:
-            return say("too few pairs: {n}", n=n)
-        return say("too few: {differ} of {n} differ", n=n, differ=differ)
+        n = int(row["n_units"])
+        return say("too few: {n} pairs, {differ} differ", n=n, differ=int(row["n_differ"]))
     text = say(verdict_word(verdict))
-    if verdict in ("tied", "not measured"):
-        return text
-    if verdict != "equivalent" and within_margin(row):
-        text += say(", and within the margin")
-    if not row["family"]:
+    if verdict in ("better", "worse", "equivalent") and not row["family"]:
         text += " " + say("(exploratory)")
     return text
 
 
 FINDINGS = {
-    "not measured": "{b} cannot be compared with {a} {on}",
-    "better": "{b} is better{beside} than {a} {on}",
-    "worse": "{b} is worse{beside} than {a} {on}",
-    "equivalent": "{b} is equivalent{beside} to {a} {on} within {margin}",
-    "tied": "{b} is not shown to differ from {a} {on}",
-    "too few": "Too few units to judge {b} against {a} {on}",
+    "not measured": "{b} cannot be compared with {a} on “{title}”",
+    "better": "{b} is better than {a} on “{title}”",
+    "worse": "{b} is worse than {a} on “{title}”",
+    "equivalent": "{b} is equivalent to {a} on “{title}” within {margin}",
+    "tied": "{b} is not shown to differ from {a} on “{title}”",
+    "too few": "Too few units to judge {b} against {a} on “{title}”",
 }
-"""What a row says, by its verdict."""
+"""What the row of a primary metric says, by its verdict."""
 
-DETAILS = {
+DETAILS = "{x} against {y}, a difference of {delta}, {level} interval {bounds}, {p}."
+
+OTHER_DETAILS = {
     "not measured": "it is not measured on both sides.",
-    "better": "{numbers}, {difference}, {p}.{also}",
-    "worse": "{numbers}, {difference}, {p}.{also}",
-    "equivalent": "{numbers}, {difference}.",
-    "tied": "{numbers}, {difference}, {p}.{also}",
-    "too few": "{numbers}, {difference}; {why}.",
+    "too few": "{x} against {y}, a difference of {delta}; {n} paired units, of which {differ} differ, are too few for "
+    "a verdict.",
 }
-"""The numbers behind it."""
+"""The numbers behind a verdict that is none; behind all others stand DETAILS."""
 
 
 def whole_sentence(finding: str, details: str) -> str:
@@ -127,112 +121,35 @@ def whole_sentence(finding: str, details: str) -> str:
     return say("{finding}: {details}", finding=finding, details=details) if details else finding
 
 
-def verdict_parts(
-    row: Row,
-    confidence: float = 0.95,
-) -> tuple[str, str]:
-    """The finding of a row, which is the title of its page, and the numbers behind it."""
+def verdict_parts(row: Row, resampling: Resampling) -> tuple[str, str]:
+    """The finding of the row of a primary metric, which is the title of its page, and the numbers behind it."""
     verdict = row["verdict"]
     finding = say(
         FINDINGS[verdict],
         a=row["baseline"],
         b=row["candidate"],
-        on=on_metric(row),
-        beside="" if row["family"] else " " + say("(exploratory: outside the headline)"),
-        margin=_margin(row),
-    )
-    numbers = say(
-        "{x} against {y}",
-        x=number(row["value_candidate"]),
-        y=number(row["value_baseline"]),
+        title=say(metric_title(row["metric"], row["title"])),
+        margin=f"±{row['margin']:g}",
     )
     details = say(
-        DETAILS[verdict],
-        numbers=numbers,
-        difference=_difference(row, confidence),
+        OTHER_DETAILS.get(verdict, DETAILS),
+        x=number(row["value_candidate"]),
+        y=number(row["value_baseline"]),
+        delta=number(row["delta"], signed=True),
+        level=resampling.percent,
+        bounds=interval(row, signed=True),
         p=_tested_p(row),
-        also=_on_interval(row, confidence) + _on_margin(row),
-        why=_why_too_few(row),
+        n=int(row["n_units"]),
+        differ=int(row["n_differ"]),
     )
     return finding, details
 
 
-def on_metric(row: Row) -> str:
-    """The metric of a row as it stands in a sentence: on “Micro F1”."""
-    return say("on “{title}”", title=say(metric_title(row["metric"], row["title"])))
-
-
-def _difference(
-    row: Row,
-    confidence: float,
-) -> str:
-    """The difference of a row with its interval: for "equivalent" the one that lies within the
-    margin.
-    """
-    which, level = "ci", confidence
-    if row["verdict"] == "equivalent":
-        which, level = "equivalence", equivalence_confidence(confidence)
-    low, high = row[f"{which}_low"], row[f"{which}_high"]
-    interval = ""
-    if pd.notna(low):
-        interval = say(
-            ", {level} interval [{low}, {high}]",
-            level=f"{level:.0%}",
-            low=number(low, signed=True),
-            high=number(high, signed=True),
-        )
-    delta = number(row["delta"], signed=True)
-    return say(
-        "a difference of {delta}{interval}",
-        delta=delta,
-        interval=interval,
-    )
-
-
 def _tested_p(row: Row) -> str:
-    """The p that the verdict rests on: adjusted in the family; of the primary metric over several conditions."""
-    text = p_equation(_decisive_p(row))
-    tested_alone = row["primary"] and row["p_adjusted"] == row["p_value"]
-    if tested_alone or pd.isna(row["p_adjusted"]):
-        return text
-    return f"{text} {say('(adjusted)')}"
-
-
-def _decisive_p(row: Row) -> float:
-    """The p that the verdict rests on: the adjusted one, where there is one."""
-    return row["p_value"] if pd.isna(row["p_adjusted"]) else row["p_adjusted"]
-
-
-def _on_interval(row: Row, confidence: float) -> str:
-    """Why a small p makes no verdict, a sentence; "" for a verdict, and where p is not small."""
-    is_small = _decisive_p(row) <= 1 - confidence
-    if row["verdict"] != "tied" or not is_small:
-        return ""
-    return say(" A verdict needs an interval that leaves out 0, too.")
-
-
-def _margin(row: Row) -> str:
-    return f"±{row['margin']:g}"
-
-
-def _on_margin(row: Row) -> str:
-    """What the declared margin adds to the verdict, a sentence; "" for none."""
-    if row["verdict"] == "tied":
-        if pd.isna(row["equivalence_low"]):
-            return ""
-        return say(" Nor is it shown to be equivalent within {margin}.", margin=_margin(row))
-    if within_margin(row):
-        return say(" The difference lies within the margin of {margin}.", margin=_margin(row))
-    return ""
-
-
-def _why_too_few(row: Row) -> str:
-    """Why there are too few units for a verdict, part of a sentence."""
-    n, differ = int(row["n_units"]), int(row["n_differ"])
-    if n < MIN_UNITS:
-        return say("{n} paired units, and a verdict needs {least}", n=n, least=MIN_UNITS)
-    text = "{differ} of {n} paired units differ, too few to be told from chance"
-    return say(text, differ=differ, n=n)
+    """The p that the verdict rests on: of several conditions the one for all pairs of them."""
+    if pd.isna(row["p_adjusted"]) or row["p_adjusted"] == row["p_value"]:
+        return p_equation(row["p_value"])
+    return f"{p_equation(row['p_adjusted'])} {say('(adjusted)')}"
 
 
 OF_LABELS = {

@@ -12,7 +12,6 @@ import pandas as pd
 from ..core.check import Check, QuietCheck, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
-from ..core.language import Message
 from ..core.metric import AnyMetric
 from ..core.resampling import Resampling
 from ..core.suite import Suite
@@ -30,9 +29,8 @@ from .numbers import Numbers, require_measured
 from .plots import StudyPlots
 from .provenance import signature_of_study
 from .run import Run
-from .run_checks import checks_of_study, notes_of_study, quiet_checks_of_study
+from .run_checks import checks_of_study, quiet_checks_of_study
 from .run_groups import Conditions
-from .study_units import conditions_over, frames_in_parts, units_of_conditions
 from .tables import HtmlTable, folds, no_rows, stack
 
 
@@ -65,10 +63,7 @@ class Study(Numbers):
     @cached_property
     def results(self) -> list[Run]:
         """All runs."""
-        runs: list[Run] = []
-        for of_seed in self.conditions.values():
-            runs += of_seed.values()
-        return runs
+        return [run for of_seed in self.conditions.values() for run in of_seed.values()]
 
     @cached_property
     def suite(self) -> Suite:
@@ -88,10 +83,7 @@ class Study(Numbers):
     @cached_property
     def seeded(self) -> bool:
         """Whether the runs are told apart by seeds, and not systems of one run each."""
-        seeds: set[Seed] = set()
-        for of_seed in self.conditions.values():
-            seeds.update(of_seed)
-        return any(seeds)
+        return any(seed for of_seed in self.conditions.values() for seed in of_seed)
 
     @property
     def candidates(self) -> list[str]:
@@ -101,7 +93,7 @@ class Study(Numbers):
     @cached_property
     def units(self) -> pd.DataFrame:
         """The units of all runs, one below the other, with the columns `condition`, `seed` and `run`."""
-        return units_of_conditions(self.conditions)
+        return study_tables.units_of(self)
 
     def where(self, part: str | pd.DataFrame) -> Study:
         """The study over some of the units of every run, with its own intervals.
@@ -119,7 +111,7 @@ class Study(Numbers):
         """
         if part is self.units:
             return self
-        return replace(self, conditions=conditions_over(self.conditions, part))
+        return replace(self, conditions=study_tables.conditions_over(self, part))
 
     def candidate(self, name: str | None = None) -> str:
         """The candidate of that name, by default the first; UsageError for another name, and where there is none."""
@@ -155,19 +147,14 @@ class Study(Numbers):
         """The metric that is tested alone: the one declared, else the first of the suite's with a direction."""
         if self.declared is not None:
             return self.declared
-        primary = self.suite.primary_name(self.options, self.blocked)
-        undirected = {metric.name for metric in self.metrics if metric.better == "none"}
-        for name in (primary, *self.headline):
-            if name not in undirected:
-                return name
-        return primary
+        names = [self.suite.primary_name(self.options, self.blocked), *self.headline]
+        directed = [name for name in names if name and self.metric(name).better != "none"]
+        return directed[0] if directed else names[0]
 
     @property
     def _tested_alone(self) -> str | None:
         """The primary metric; None where it has no direction, and where there is none."""
-        directions = {metric.name: metric.better for metric in self.metrics}
-        direction = directions.get(self.primary, "none")
-        if direction == "none":
+        if not self.primary or self.metric(self.primary).better == "none":
             return None
         return self.primary
 
@@ -181,13 +168,13 @@ class Study(Numbers):
     @cached_property
     def aggregates(self) -> dict[str, pd.DataFrame]:
         """Condition -> its estimates over the seeds, in the form of `core.estimates`."""
-        known: dict[str, dict[Seed, pd.DataFrame]] = {}
-        for condition, of_seed in self.conditions.items():
-            known[condition] = {}
-            for seed, run in of_seed.items():
-                # a suite may have put intervals of its own into the estimates of its runs
-                if self.suite.intervals is None and run.resampling == self.resampling:
-                    known[condition][seed] = run.estimates
+        known: dict[str, dict[Seed, pd.DataFrame]] = {name: {} for name in self.conditions}
+        # a suite may have put intervals of its own into the estimates of its runs
+        if self.suite.intervals is None:
+            for condition, of_seed in self.conditions.items():
+                for seed, run in of_seed.items():
+                    if run.resampling == self.resampling:
+                        known[condition][seed] = run.estimates
         return aggregate(
             self._all_frames,
             self.metrics,
@@ -232,11 +219,6 @@ class Study(Numbers):
             )
         return comparisons
 
-    @cached_property
-    def notes(self) -> list[Message]:
-        """What a reader must know: of every condition, of the seeds together, of every pair."""
-        return notes_of_study(self)
-
     # --- checks and signature
 
     @cached_property
@@ -265,7 +247,8 @@ class Study(Numbers):
     def frame(self) -> pd.DataFrame:
         """Every metric of every candidate against the baseline (`stats.compare`); of one condition, its scores."""
         if self.candidates:
-            return study_tables.comparison(self, headline=False)
+            tables = [compared.table for compared in self.comparisons.values()]
+            return pd.concat(tables, ignore_index=True)
         names = [metric.name for metric in self.metrics]
         rows = study_tables.estimates(self, names)
         of_seeds = rows[["condition", "std", "n_seeds"]]
@@ -274,7 +257,19 @@ class Study(Numbers):
     @property
     def scores(self) -> pd.DataFrame:
         """The headline of every condition; values are means over seeds, or those of a system's one run."""
-        return study_tables.scores(self)
+        columns = [
+            "condition",
+            "name",
+            "title",
+            "value",
+            "std",
+            "ci_low",
+            "ci_high",
+            "n_units",
+            "n_seeds",
+        ]
+        rows = study_tables.estimates(self)
+        return rows.rename(columns={"metric": "name"})[columns]
 
     def _values(self) -> pd.Series:
         """Metric -> difference of the first candidate to the baseline; of one condition its value."""
@@ -410,8 +405,8 @@ class Study(Numbers):
         name = self.candidate(candidate)
         names = [self.metric(metric).name for metric in metrics]
         return compare_parts(
-            frames_in_parts(self.conditions[self.baseline], column),
-            frames_in_parts(self.conditions[name], column),
+            study_tables.frames_in_parts(self, self.baseline, column),
+            study_tables.frames_in_parts(self, name, column),
             self.metrics,
             self.suite.unit,
             self.resampling,

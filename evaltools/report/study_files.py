@@ -19,7 +19,6 @@ from ..core.manifest import SCHEMA_VERSION, Found, Input, Manifest, Member
 from ..core.names import safe_name
 from ..core.results import METRICS, metrics_json, read_manifest
 from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
-from .markdown import markdown_table
 
 if TYPE_CHECKING:
     from .study import Study
@@ -35,9 +34,7 @@ def csv(frame: pd.DataFrame) -> str:
 
 def comparison_csv(study: Study) -> str:
     """The content of comparison.csv: every candidate against the baseline."""
-    tables = [compared.table for compared in study.comparisons.values()]
-    rows = pd.concat(tables, ignore_index=True)
-    return csv(rows[list(COMPARISON_COLUMNS)])
+    return csv(study.frame[list(COMPARISON_COLUMNS)])
 
 
 def result_folders(path: Path) -> list[Path]:
@@ -63,23 +60,21 @@ def save_study(
     place of one.
     """
     seconds = round((datetime.now(UTC) - started).total_seconds(), 3)
-    targets = {}
-    for condition in conditions:
-        targets[condition] = aggregate_folder(out, condition)
-        _require_target(targets[condition], study)
+    targets = {condition: aggregate_folder(out, condition) for condition in conditions}
+    for target in targets.values():
+        _require_target(target, study)
     for condition, target in targets.items():
         since = started.isoformat(timespec="seconds")
         manifest = study_manifest(study, condition, since, seconds)
         places = [os.path.relpath(folders[run], target) for run in manifest.runs]
-        manifest = manifest.model_copy(update={"folders": places})
         with whole_folder(target) as folder:
             for file, text in _texts(study, condition).items():
                 write_text(folder / file, text)
             rows = metrics_rows(study.aggregates[condition], seeds=True)
             content = metrics_json(manifest, study.signature, rows, study.checks)
             write_json(folder / METRICS, content)
-            hashes = {"files": file_hashes(folder)}
-            manifest.model_copy(update=hashes).write(folder)
+            last = {"folders": places, "files": file_hashes(folder)}
+            manifest.model_copy(update=last).write(folder)
 
 
 def aggregate_folder(out: Path, condition: str) -> Path:
@@ -90,19 +85,16 @@ def aggregate_folder(out: Path, condition: str) -> Path:
 def _texts(study: Study, condition: str) -> dict[str, str]:
     """File -> text of the tables of a condition; with several conditions the column `condition` comes first."""
     means = aggregated_frame(study.aggregates[condition])
-    n_seeds = len(study.conditions[condition])
-    lines = markdown_table(means)
-    if study.comparisons:
+    if study.candidates:
         means.insert(0, "condition", condition)
-    agreement = study.agreement[study.agreement["condition"] == condition]
+    agreement = study.agreement
     texts = {
         "aggregated_mean_std.csv": csv(means),
-        "agreement.csv": csv(agreement),
-        "aggregated_mean_std.md": f"# {condition} over {n_seeds} seed(s)\n\n{lines}\n`{study.signature}`\n",
+        "agreement.csv": csv(agreement[agreement["condition"] == condition]),
     }
     if condition == study.baseline and study.is_ranked:
         texts["ranks.csv"] = csv(study.rank())
-    if study.comparisons:
+    if study.candidates:
         texts["comparison.csv"] = comparison_csv(study)
     return texts
 
@@ -142,20 +134,12 @@ def study_manifest(
     members = []
     for name, of_seed in study.conditions.items():
         for seed, run in of_seed.items():
-            member = Member(
-                suite=run.manifest.suite,
-                run=run.manifest.run,
-                inputs=run.manifest.inputs,
-                options=run.manifest.options,
-                condition=name,
-                seed=seed,
-            )
-            members.append(member)
-    units: set[Any] = set()
+            same = run.manifest.model_dump(include={"suite", "run", "inputs", "options"})
+            members.append(Member(**same, condition=name, seed=seed))
+    units = pd.concat([run.data[study.suite.unit] for run in runs])
     inputs: list[Input] = []
     problems: list[Found] = []
     for run in runs:
-        units.update(run.data[study.suite.unit])
         inputs += run.manifest.inputs
         problems += run.manifest.problems
     fields: dict[str, Any] = {name: getattr(first, name) for name in SHARED}
@@ -166,7 +150,7 @@ def study_manifest(
         kind="aggregate",
         headline=list(study.headline),
         leading=study.primary,
-        bootstrap=first.bootstrap.model_copy(update={"n_units": len(units)}),
+        bootstrap=first.bootstrap.model_copy(update={"n_units": int(units.nunique())}),
         run=f"{condition}_aggregated",
         report=study.name,
         condition=condition,
@@ -178,7 +162,7 @@ def study_manifest(
         inputs=inputs,
         members=members,
         signature=study.signature,
-        notes=study.notes,
+        notes=[],
         problems=problems,
         started=started,
         seconds=seconds,

@@ -1,7 +1,6 @@
-"""What came out of a study, in words: verdicts, how they were reached, and ranks.
+"""What came out of a run or a study, in words: verdicts, how they were reached, and ranks.
 
-Page, terminal, gallery and paper take their sentences from here. Each function takes a study and
-gives text in the language in force.
+Page, terminal, gallery and paper take their sentences from here, in the language in force.
 """
 
 from __future__ import annotations
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..core.language import listed, say
-from ..core.metric import metric_title
+from ..core.resampling import Resampling
 from ..stats.equivalence import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
-from .markdown import number
+from ..stats.seed_variance import ALIKE
+from .estimate_tables import shown_estimate
 from .plan_sentences import settle
 from .sentences import Row, verdict_parts, whole_sentence
 from .study_tables import comparison
@@ -28,22 +28,45 @@ Parts = tuple[str, str]
 """A finding, and the numbers behind it ("" for none)."""
 
 
-def outcomes(study: Study) -> list[str]:
-    """What came out: the verdicts; where there are none what the primary metric of each condition is."""
-    if study.candidates:
-        return verdicts(study) or _values(study)
-    return [*_void_runs(study), *_values(study), *switched(study)]
+def run_finding(run: Run) -> Parts:
+    """The primary metric with its value, and its interval and n; that nothing can be measured where there is none."""
+    estimates = run.estimates[run.estimates["metric"] == run.primary]
+    if estimates["value"].isna().all():
+        return say("No headline metric of {run} can be measured", run=run.name), ""
+    return _value(estimates.iloc[0].to_dict(), run.resampling)
 
 
-def verdicts(study: Study) -> list[str]:
-    """For every candidate the verdict on the primary metric, a sentence each.
+def _value(estimate: Row, resampling: Resampling) -> Parts:
+    texts = shown_estimate(estimate, resampling)
+    details = say(
+        "{level} interval {bounds}, n = {n}",
+        level=resampling.percent,
+        bounds=texts["interval"] or "–",
+        n=texts["n"],
+    )
+    return f"{texts['title']} {texts['value']}", details
 
-    Of identical sides only that they are; none for a primary metric without a direction, which has
-    no verdict. What makes a whole run mean nothing is said before any of them.
+
+def finding(study: Study) -> Parts:
+    """What the page of a study is called: its finding, and the numbers behind it.
+
+    Of one candidate its verdict; of several how many differ from the baseline; of one condition what it reaches. What
+    makes a whole run mean nothing stands before all.
     """
-    sentences = _void_runs(study)
-    for parts in _verdicts(study).values():
-        sentences.append(whole_sentence(*parts))
+    leads = _void_runs(study)
+    if len(study.candidates) > 1:
+        leads.append((_among_several(study), ""))
+    leads += _verdicts(study) if study.candidates else _values(study)
+    return leads[0] if leads else (study.name, "")
+
+
+def outcomes(study: Study) -> list[str]:
+    """What came out, a sentence each: the verdicts; where there are none what the primary metric of each condition is.
+
+    What makes a whole run mean nothing is said before any of them.
+    """
+    parts = [*_void_runs(study), *(_verdicts(study) or _values(study))]
+    sentences = [whole_sentence(*each) for each in parts]
     return [*sentences, *switched(study)]
 
 
@@ -52,84 +75,64 @@ def switched(shown: Run | Study) -> list[str]:
     usual = shown.usual_primary
     if usual not in shown.blocked or shown.primary in (usual, shown.declared):
         return []
-    primary_title = "–"
-    if shown.primary:
-        primary_title = say(shown.metric(shown.primary).shown_title)
     sentence = say(
         "“{usual}” cannot be measured here: “{primary}” leads in its place.",
         usual=say(shown.metric(usual).shown_title),
-        primary=primary_title,
+        primary=say(shown.metric(shown.primary).shown_title) if shown.primary else "–",
     )
     return [sentence]
 
 
-def _void_runs(study: Study) -> list[str]:
-    """A sentence for every run of which a check says that none of its numbers means anything."""
-    sentences = []
+def _void_runs(study: Study) -> list[Parts]:
+    """The runs of which a check says that none of their numbers means anything."""
+    parts = []
     for run in study.results:
         for check in run.checks:
             if check.level == "blocking" and not check.blocks:
-                sentences.append(f"{run.name}: {check.text()}.")
-    return sentences
+                parts.append((f"{run.name}: {check.text()}.", ""))
+    return parts
 
 
-def _verdicts(study: Study) -> dict[str, Parts]:
-    """Candidate -> the verdict on it; without those that have none."""
+def _verdicts(study: Study) -> list[Parts]:
+    """The verdict on every candidate; of identical sides only that they are."""
     rows = primary_rows(study)
-    parts = {}
+    parts = []
     for candidate, compared in study.comparisons.items():
         if compared.identical:
             text = "{b} and {a} are identical: there is nothing to compare."
-            parts[candidate] = say(text, a=study.baseline, b=candidate), ""
+            parts.append((say(text, a=study.baseline, b=candidate), ""))
         elif candidate in rows:
-            parts[candidate] = verdict_parts(rows[candidate], study.resampling.confidence)
+            parts.append(verdict_parts(rows[candidate], study.resampling))
+    return parts
+
+
+def _values(study: Study) -> list[Parts]:
+    """The primary metric of each condition; without those in which it is not measured."""
+    parts = []
+    for condition, estimates in study.aggregates.items():
+        measured = estimates[(estimates["metric"] == study.primary) & estimates["value"].notna()]
+        for row in measured.to_dict("records"):
+            value, details = _value(row, study.resampling)
+            parts.append((f"{condition}, {value}", details))
     return parts
 
 
 def primary_rows(study: Study) -> dict[str, Row]:
     """Candidate -> the row of the primary metric in its comparison; without those that have none."""
-    rows = {}
-    for candidate, compared in study.comparisons.items():
-        is_primary = compared.table["metric"] == study.primary
-        for row in compared.table[is_primary].to_dict("records"):
-            rows[candidate] = row
-    return rows
-
-
-def finding(study: Study) -> Parts:
-    """What the page of a study is called: its finding, and the numbers behind it.
-
-    Of one candidate its verdict; of several how many differ from the baseline; of one condition
-    what it reaches. The name of the study where none of this can be said.
-    """
-    unknown = (study.name, "")
-    void = _void_runs(study)
-    if void:
-        others = verdicts(study)[len(void) :]
-        return " ".join(void), " ".join(others)
-    if not study.candidates:
-        values = _values(study)
-        return (values[0].rstrip("."), "") if len(values) == 1 else unknown
-    if len(study.candidates) == 1:
-        return _verdicts(study).get(study.candidates[0], unknown)
-    return _among_several(study), ""
+    rows = comparison(study, [study.primary]).to_dict("records")
+    return {row["candidate"]: row for row in rows}
 
 
 def _among_several(study: Study) -> str:
     """How many of several candidates differ from the baseline on the primary metric."""
-    found = [row["verdict"] for row in primary_rows(study).values()]
-    better = found.count("better")
-    worse = found.count("worse")
-    text = "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse"
-    if better == worse == 0:
-        text = "None of {n} conditions is shown to differ from {baseline} on “{title}”"
+    verdicts = [row["verdict"] for row in primary_rows(study).values()]
     return say(
-        text,
+        "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse",
         n=len(study.candidates),
         baseline=study.baseline,
         title=say(study.metric(study.primary).shown_title),
-        better=better,
-        worse=worse,
+        better=verdicts.count("better"),
+        worse=verdicts.count("worse"),
     )
 
 
@@ -137,155 +140,80 @@ def settling(study: Study) -> list[str]:
     """What would settle the primary metric of every candidate that is not shown to differ."""
     sentences = []
     for candidate, row in primary_rows(study).items():
-        text = settle(row, study.resampling.confidence)
-        if text and len(study.candidates) > 1:
-            text = f"{candidate}: {text}"
+        text = settle(row, study.resampling)
         if text:
-            sentences.append(text)
+            sentences.append(f"{candidate}: {text}")
     return sentences
 
 
 def how(study: Study) -> str:
-    """By which rules the verdicts were reached, a few sentences; "" where nothing differs or is
-    compared.
+    """What the intervals speak for, and by which rules the verdicts were reached, a few sentences.
+
+    "" where all is identical, and without any interval or comparison.
     """
     compared = list(study.comparisons.values())
-    if all(each.identical for each in compared):
+    if compared and all(each.identical for each in compared):
         return ""
-    rows = comparison(study)
-    confidence = study.resampling.confidence
-    by = say(compared[0].paired_by) if study.seeded else study.suite.unit
-    tests = family(rows, len(study.conditions))
-    tested = say("; p of sign-flip tests: {tests}", tests=tests) if tests else ""
-    claims = sorted(set(rows.loc[rows["ci_low"].notna(), "claim"]))
-    spoken = ""
-    if claims:
-        claim = say(" or ").join(say(claim) for claim in claims)
-        text = " {level} intervals speak for {claim}."
-        spoken = say(
-            text,
-            level=f"{confidence:.0%}",
-            claim=claim,
-        )
-    sentence = say(
-        "Paired by {by}, over what both sides have{tested}.{spoken}",
-        by=by,
-        tested=tested,
-        spoken=spoken,
-    )
-    return sentence + margins(rows, confidence)
-
-
-def family(
-    rows: pd.DataFrame,
-    n_conditions: int = 2,
-) -> str:
-    """How the p of the rows of a comparison stand to each other, part of a sentence; "" where none
-    counts.
-    """
-    if rows.empty:
-        return ""
-    counts = rows["p_adjusted"].notna() & (rows["n_units"] >= MIN_UNITS) & (rows["alias_of"] == "")
-    rows = rows[counts]
-    primary = rows[rows["primary"]]
-    others = rows[~rows["primary"]]
-    parts = []
-    if len(primary):
-        first = primary.iloc[0]
-        title = say(metric_title(first["metric"], first["title"]))
-        text = "“{title}” is tested alone"
-        if n_conditions > 2:
-            text = (
-                "“{title}” is tested over all pairs of the {n} conditions together (studentised max-T of shared "
-                "sign flips, step-down)"
-            )
-        parts.append(
-            say(
-                text,
-                title=title,
-                n=n_conditions,
-            )
-        )
-    if len(others):
-        n = int(others.groupby("candidate").size().max())
-        text = (
-            "p of the other headline metrics ({n}) adjusted by Westfall and Young's step-down min-P"
-        )
-        parts.append(say(text, n=n))
-    if not parts:
-        return ""
-    return say("{said}; all else is exploratory", said=say(", ").join(parts))
-
-
-def margins(
-    rows: pd.DataFrame,
-    confidence: float,
-) -> str:
-    """What equivalence means in the rows of a comparison, a sentence after others; "" where no
-    margin is declared.
-    """
-    if rows.empty:
-        return ""
-    declared = rows[(rows["alias_of"] == "") & rows["margin"].notna()].drop_duplicates("metric")
-    if declared.empty:
-        return ""
-    named = [
-        say(
-            "±{margin:g} for “{title}”",
-            margin=margin,
-            title=say(metric_title(name, title)),
-        )
-        for margin, name, title in zip(declared["margin"], declared["metric"], declared["title"])
-    ]
-    text = " Equivalent: the {level} interval lies within the declared margin ({named}; two one-sided tests)."
-    level = f"{equivalence_confidence(confidence):.0%}"
-    return say(
-        text,
-        level=level,
-        named=listed(named),
-    )
-
-
-def _values(study: Study) -> list[str]:
-    """What the primary metric of each condition is, a sentence each; none where it is not measured."""
+    rows = comparison(study) if compared else pd.concat(study.aggregates.values())
     sentences = []
-    for condition, estimates in study.aggregates.items():
-        measured = estimates[(estimates["metric"] == study.primary) & estimates["value"].notna()]
-        for row in measured.to_dict("records"):
-            sentences.append(_value_sentence(row, condition, study.resampling.confidence))
-    return sentences
+    if compared:
+        by = say(compared[0].paired_by) if study.seeded else study.suite.unit
+        sentences.append(say("Paired by {by}, over what both sides have.", by=by))
+        sentences += family(study)
+    claims = listed(say(claim) for claim in sorted(set(rows.loc[rows["ci_low"].notna(), "claim"])))
+    if claims:
+        level = study.resampling.percent
+        sentences.append(say("{level} intervals speak for {claim}.", level=level, claim=claims))
+    if rows["pooled"].any():
+        text = (
+            "The spread of seeds is that of both sides together wherever the two do not differ too much (Bartlett's "
+            "test, p > {level})."
+        )
+        sentences.append(say(text, level=ALIKE))
+    return " ".join(sentences)
 
 
-def _value_sentence(
-    row: Row,
-    condition: str,
-    confidence: float,
-) -> str:
-    """What a metric of a condition is over its seeds."""
-    spread = interval = ""
-    if pd.notna(row["std"]):
-        std = number(row["std"])
-        spread = say(
-            " (± {std} over {n} seeds)",
-            std=std,
-            n=int(row["n_seeds"]),
+def family(study: Study) -> list[str]:
+    """How the p of the headline stand to each other, and what a verdict needs; nothing where none is tested."""
+    if not study.candidates:
+        return []
+    rows = comparison(study)
+    tested = rows[rows["p_adjusted"].notna() & (rows["n_units"] >= MIN_UNITS)]
+    tested = tested[tested["alias_of"] == ""]
+    if tested.empty:
+        return []
+    text = "“{title}” is tested alone"
+    if study.joint is not None:
+        text = (
+            "“{title}” is tested over all pairs of the {n} conditions together (studentised max-T of shared sign flips, "
+            "step-down)"
         )
-    if pd.notna(row["ci_low"]):
-        interval = say(
-            ", {level} interval [{low}, {high}] for {claim}",
-            level=f"{confidence:.0%}",
-            low=number(row["ci_low"]),
-            high=number(row["ci_high"]),
-            claim=say(str(row["claim"])),
-        )
-    return say(
-        "{condition} reaches {mean}{spread} on “{title}”{interval}.",
-        condition=condition,
-        mean=number(row["value"]),
-        spread=spread,
-        title=say(metric_title(row["metric"], row["title"])),
-        interval=interval,
+    title = say(study.metric(study.primary).shown_title)
+    others = tested[~tested["primary"]].groupby("candidate").size()
+    text_of_others = (
+        "{primary}, p of the other headline metrics ({n}) adjusted by Westfall and Young's step-down min-P; all else is "
+        "exploratory. Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."
     )
+    sentence = say(
+        text_of_others,
+        primary=say(text, title=title, n=len(study.conditions)),
+        n=int(others.max()) if len(others) else 0,
+        level=f"{study.resampling.level:g}",
+        least=MIN_UNITS,
+    )
+    sentences = [sentence]
+    if study.margin:
+        named = []
+        for name, margin in study.margin.items():
+            metric_name = say(study.metric(name).shown_title)
+            named.append(say("±{margin:g} for “{title}”", margin=margin, title=metric_name))
+        sentence = say(
+            "Equivalent: the {level} interval lies within the declared margin ({named}; two one-sided tests).",
+            level=f"{equivalence_confidence(study.resampling.confidence):.0%}",
+            named=listed(named),
+        )
+        sentences.append(sentence)
+    return sentences
 
 
 RANK_NOTE = (
@@ -298,10 +226,9 @@ def ranking(study: Study) -> list[str]:
     """How the conditions stand to each other on the primary metric, in sentences."""
     measured = study.rank().dropna(subset=["group"])
     first = measured[measured["rank_low"] == 1]["condition"].tolist()
-    title = study.metric(study.primary).shown_title
+    template = "The best of {n} conditions on “{title}” is one of these: {first}."
     if len(first) == 1:
         template = "{first} is the best of {n} conditions on “{title}”."
-    else:
-        template = "The best of {n} conditions on “{title}” is one of these: {first}."
+    title = study.metric(study.primary).shown_title
     lead = say(template, n=len(measured), first=listed(first), title=say(title))
     return [lead, say(RANK_NOTE, level=study.resampling.confidence)]

@@ -1,4 +1,4 @@
-"""The frames of a study: its estimates, differences, agreement of seeds, and ranks. Each function takes a Study."""
+"""The frames of a study: its units, estimates, differences, agreement of seeds, and ranks."""
 
 from __future__ import annotations
 
@@ -8,53 +8,111 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ..core.errors import UsageError
 from ..core.metric import AnyMetric
 from ..stats.agreement import COLUMNS as AGREEMENT
+from ..stats.breakdown import PART, by_parts
+from ..stats.design import Runs
 from ..stats.ranks import CONTRACT, ranks
 
 if TYPE_CHECKING:
+    from .run import Run
+    from .run_groups import Conditions
     from .study import Study
 
+OF_RUN = ["condition", "seed", "run"]
+"""Columns that tell of which run a unit is."""
 
-def estimates(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
+
+def units_of(study: Study) -> pd.DataFrame:
+    """The units of all runs, one below the other, with the columns OF_RUN."""
+    frames = []
+    for condition, of_seed in study.conditions.items():
+        for seed, run in of_seed.items():
+            frames.append(run.units.assign(condition=condition, seed=seed, run=run.name))
+    return pd.concat(frames, ignore_index=True)
+
+
+def conditions_over(
+    study: Study,
+    part: str | pd.DataFrame,
+) -> Conditions:
+    """The conditions of a study, each run over some of its units: those of a query, or rows of `units_of`."""
+    over: Conditions = {}
+    first = 0
+    for condition, of_seed in study.conditions.items():
+        over[condition] = {}
+        for seed, run in of_seed.items():
+            own = part
+            if isinstance(part, pd.DataFrame):
+                own = _rows_of_run(part, run, first)
+            over[condition][seed] = run.where(own)
+            first += len(run.units)
+    return over
+
+
+def _rows_of_run(
+    units: pd.DataFrame,
+    run: Run,
+    first: int,
+) -> pd.DataFrame:
+    """The rows of one run among the units of a study, where its own begin at `first`; UsageError for rows of another."""
+    end = first + len(run.units)
+    is_here = (units.index >= first) & (units.index < end)
+    rows = units[is_here]
+    if "run" not in rows or not rows["run"].eq(run.name).all():
+        raise UsageError("expected rows of the units of {run}, with their index", run=run.name)
+    foreign = list(OF_RUN)
+    for column in rows.columns.difference(run.units.columns):
+        if rows[column].isna().all():  # only other runs have it
+            foreign.append(column)
+    rows = rows.drop(columns=foreign)
+    return rows.set_axis(run.units.index[rows.index - first])
+
+
+def frames_in_parts(
+    study: Study,
+    condition: str,
+    column: str,
+) -> Runs:
+    """Seed -> units as stored of a condition, with the part of each row."""
+    frames: dict[object, pd.DataFrame] = {}
+    for seed, run in study.conditions[condition].items():
+        frames[seed] = run.data.assign(**{PART: by_parts(run.units, column)})
+    return frames
+
+
+def estimates(
+    study: Study,
+    names: Sequence[str] | None = None,
+) -> pd.DataFrame:
     """The conditions' estimates of these metrics (default: the headline), in the form of `core.estimates`.
 
     A value is the mean over seeds; of systems without seeds it is that of their one run.
     """
-    if names is None:
-        names = study.headline
+    wanted = list(study.headline if names is None else names)
     parts = []
     for condition, of_seed in study.conditions.items():
         frame = study.aggregates[condition]
         if not study.seeded:
-            (run,) = of_seed.values()
-            frame = run.estimates
-        by_name = frame.set_index("metric", drop=False)
-        rows = by_name.loc[list(names)]
+            frame = of_seed[""].estimates
+        rows = frame.set_index("metric", drop=False).loc[wanted]
         parts.append(rows.assign(condition=condition))
     return pd.concat(parts, ignore_index=True)
 
 
-SCORES = ("condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds")
-"""The columns of `scores`."""
-
-
-def scores(study: Study) -> pd.DataFrame:
-    """The headline of every condition: SCORES."""
-    rows = estimates(study).rename(columns={"metric": "name"})
-    return rows[list(SCORES)]
-
-
-def comparison(study: Study, *, headline: bool = True) -> pd.DataFrame:
-    """Every candidate against the baseline; `headline` keeps the headline metrics only."""
+def comparison(
+    study: Study,
+    names: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Every candidate against the baseline on these metrics (default: the headline), without those of no direction."""
+    if names is None:
+        names = study.headline
     tables = []
     for compared in study.comparisons.values():
-        rows = compared.table
-        if headline:
-            by_name = rows.set_index("metric", drop=False)
-            names = [name for name in study.headline if name in by_name.index]
-            rows = by_name.loc[names]
-        tables.append(rows)
+        by_name = compared.table.set_index("metric", drop=False)
+        directed = [name for name in names if name in by_name.index]
+        tables.append(by_name.loc[directed])
     if not tables:
         return pd.DataFrame()
     return pd.concat(tables, ignore_index=True)
@@ -68,56 +126,37 @@ def deltas(study: Study) -> pd.DataFrame:
 
 def agreement(study: Study) -> pd.DataFrame:
     """How far the seeds of each condition agree: condition, then the columns of `stats.agreement`."""
-    frames = []
-    agreement_of = study.suite.agreement
+    frames = [pd.DataFrame(columns=["condition", *AGREEMENT])]
     for condition, of_seed in study.conditions.items():
-        if agreement_of is None or len(of_seed) < 2:
-            continue
-        units = {}
-        for seed, run in of_seed.items():
-            units[seed] = run.units
-        frame = agreement_of(units, study.resampling)
-        frame.insert(
-            0,
-            "condition",
-            condition,
-        )
-        frames.append(frame)
-    if not frames:
-        return pd.DataFrame(columns=["condition", *AGREEMENT])
-    return pd.concat(frames, ignore_index=True)
+        if study.suite.agreement is not None and len(of_seed) > 1:
+            units = {seed: run.units for seed, run in of_seed.items()}
+            frame = study.suite.agreement(units, study.resampling)
+            frames.append(frame.assign(condition=condition))
+    if len(frames) == 1:
+        return frames[0]
+    return pd.concat(frames[1:], ignore_index=True)[["condition", *AGREEMENT]]
 
 
 def ranks_of(study: Study, metric: AnyMetric) -> pd.DataFrame:
-    """The conditions of a study from the best on, on one metric (`stats.ranks`); on the primary one as verdicts say."""
+    """The conditions of a study from the best on, on one metric (`stats.ranks`).
+
+    On the primary one as the verdicts say: of a pair with the baseline no p where no difference was shown.
+    """
     values = estimates(study, [metric.name])[list(CONTRACT[:4])]
-    is_primary = metric.name == study.primary
-    tests = study.joint if is_primary else None
-    if tests is None:
-        tests = study.all_pairs(metric.name)
-    pairs = _as_compared(study, tests.pairs) if is_primary else tests.pairs
-    return ranks(
-        values,
-        pairs,
-        metric,
-        study.resampling.level,
-    )
-
-
-def _as_compared(study: Study, pairs: pd.DataFrame) -> pd.DataFrame:
-    """The pairs, those with the baseline as their verdicts say: no p where no difference was shown."""
-    table = comparison(study, headline=False)
-    is_primary = table["metric"] == study.primary
-    by_candidate = table[is_primary].set_index("candidate", drop=False)
+    if metric.name != study.primary:
+        pairs = study.all_pairs(metric.name).pairs
+        return ranks(values, pairs, metric, study.resampling.level)
+    pairs = (study.joint or study.all_pairs(metric.name)).pairs
+    compared = comparison(study, [metric.name]).set_index("candidate", drop=False)
     rows = []
     for pair in pairs.to_dict("records"):
         names = {pair["baseline"], pair["candidate"]}
         if study.baseline in names:
-            (candidate,) = names - {study.baseline}
-            compared = by_candidate.loc[candidate]
+            row = compared.loc[(names - {study.baseline}).pop()]
             for column in ("baseline", "candidate", "delta", "p_adjusted"):
-                pair[column] = compared[column]
-            if compared["verdict"] not in ("better", "worse"):
+                pair[column] = row[column]
+            if row["verdict"] not in ("better", "worse"):
                 pair["p_adjusted"] = np.nan
         rows.append(pair)
-    return pd.DataFrame(rows, columns=pairs.columns)
+    as_compared = pd.DataFrame(rows, columns=pairs.columns)
+    return ranks(values, as_compared, metric, study.resampling.level)

@@ -11,6 +11,7 @@ from ..core.check import LEVEL_WORDS, Check, Level, QuietCheck, check_lines
 from ..core.common_checks import BUNDLED_EXAMPLE, INPUT
 from ..core.files import EXAMPLES
 from ..core.language import Message, listed, say
+from .sentences import whole_sentence
 from .tables import HtmlTable, Kind, problems_text
 from .templates import macros
 
@@ -63,82 +64,45 @@ def trust(
     return Trust(Message("no caution"), "good")
 
 
-def trust_line(
-    shown: Run | Study,
-    runs: Sequence[Run],
-    notes: Sequence[str] = (),
-) -> HtmlTable:
+def trust_line(shown: Run | Study, runs: Sequence[Run]) -> HtmlTable:
     """Whether the numbers of a page of these runs can be believed, in a line that opens.
 
-    The worst of its checks and of what was wrong with the input stands first, then `notes`; the checks that found
-    nothing are folded below. It stands open where something cannot be measured.
+    The worst of its checks and of what was wrong with the input stands first; the checks that found nothing are folded
+    below. It stands open where something cannot be measured.
     """
     failed = [*shown.checks, *bundled(runs)]
     quiet = list(shown.quiet_checks)
-    problems = _problems(runs)
-    if problems:
-        failed.append(INPUT.failed("warning", "input: {what}", {"what": problems}))
-    elif quiet:
+    problems = [(run.name, problems_of(run)) for run in runs]
+    texts = [f"{name}: {text}" for name, text in problems if text]
+    if texts:
+        failed.append(INPUT.failed("warning", "input: {what}", {"what": listed(texts, "; ")}))
+    else:
         quiet.insert(0, QuietCheck(INPUT))
     levels = [check.level for check in failed]
+    state = trust(levels, incomplete=any(run.manifest.incomplete for run in runs))
     rows = []
     for check in failed:
         lead = say(LEVEL_WORDS[check.level])
         rows.append({"lead": lead, "text": check.text(), "help": check.help})
-    lines = check_lines(failed)
-    lead = say(LEVEL_WORDS["info"])
-    for note in notes:
-        rows.append({"lead": lead, "text": note, "help": ""})
-        lines.append(f"{lead}: {note}")
-    state = trust(levels, incomplete=any(run.manifest.incomplete for run in runs))
+    quiet.sort(key=lambda check: check.reason is not None)
+    quiet_rows = []
+    for check in quiet:
+        text = whole_sentence(say(check.kind.title), say(check.reason or ""))
+        quiet_rows.append({"state": say(check.state), "code": check.kind.code, "text": text})
+    n_passed = sum(check.reason is None for check in quiet)
+    n_notes = levels.count("info")
     html = macros().trust(
         say(state.words),
         state.kind,
-        _counts(levels, len(notes), state.kind == "error"),
+        [say("notes: {n}", n=n_notes)] if n_notes else [],
         rows,
         "blocking" in levels,
-        quiet_line(quiet),
-        _quiet_rows(quiet),
+        say(
+            "Checks passed: {n}; not applicable: {others}", n=n_passed, others=len(quiet) - n_passed
+        ),
+        quiet_rows,
     )
-    return HtmlTable(html, "\n".join(lines))
-
-
-def _counts(
-    levels: Sequence[str],
-    n_notes: int,
-    with_cautions: bool,
-) -> list[str]:
-    """How many cautions and notes there are besides what the line says first."""
-    counts = []
-    n_cautions = list(levels).count("warning")
-    if n_cautions and with_cautions:
-        counts.append(say(trust(["warning"] * n_cautions).words))
-    n_notes += list(levels).count("info")
-    if n_notes:
-        text = say("1 note") if n_notes == 1 else say("{n} notes", n=n_notes)
-        counts.append(text)
-    return counts
-
-
-def quiet_line(quiet: Sequence[QuietCheck]) -> str:
-    """How many checks passed, and how many do not apply; "" where there are none."""
-    if not quiet:
-        return ""
-    passed = [check for check in quiet if check.reason is None]
-    n_passed = len(passed)
-    n_others = len(quiet) - n_passed
-    return say("Checks passed: {n}; not applicable: {others}", n=n_passed, others=n_others)
-
-
-def _quiet_rows(quiet: Sequence[QuietCheck]) -> list[dict[str, str]]:
-    """The quiet checks as the page lists them, those that passed first."""
-    rows = []
-    for check in sorted(quiet, key=lambda check: check.reason is not None):
-        text = say(check.kind.title)
-        if check.reason is not None:
-            text = say("{title}: {reason}", title=text, reason=say(check.reason))
-        rows.append({"state": say(check.state), "code": check.kind.code, "text": text})
-    return rows
+    return HtmlTable(html, "\n".join(check_lines(failed)))
 
 
 def bundled(runs: Sequence[Run]) -> list[Check]:
@@ -151,18 +115,6 @@ def bundled(runs: Sequence[Run]) -> list[Check]:
     if not is_of_example or not all(is_of_example):
         return []
     return [BUNDLED_EXAMPLE.failed("info", "these are the numbers of a bundled example")]
-
-
-def _problems(runs: Sequence[Run]) -> str:
-    """What was wrong with the input of these runs; "" where nothing was."""
-    if len(runs) == 1:
-        return problems_of(runs[0])
-    problems = []
-    for run in runs:
-        text = problems_of(run)
-        if text:
-            problems.append(f"{run.name}: {text}")
-    return listed(problems, "; ")
 
 
 def problems_of(run: Run) -> str:

@@ -12,7 +12,7 @@ import evaltools as et
 from evaltools.app.commands.compare import MDE, comparison_text
 from evaltools.app.text import WIDTH, wrapped
 from evaltools.core.check import check_lines
-from evaltools.report.study_sentences import settling, verdicts
+from evaltools.report.study_sentences import outcomes, settling
 from tests.app.calling import call, renamed
 
 FAST = et.Resampling(n_resamples=200)
@@ -34,7 +34,7 @@ def test_verdict_first_then_a_line_with_title_and_id(study: et.Study, everything
     lines = text.splitlines()
     above = " ".join(text.partition("\nA (baseline)  ")[0].split())
     doubts = [check for check in study.checks if check.level != "info"]
-    sentences = [*verdicts(study), *settling(study), *(check_lines(doubts) if doubts else [])]
+    sentences = [*outcomes(study), *settling(study), *(check_lines(doubts) if doubts else [])]
     assert above == " ".join(sentences)
     (found,) = study.comparisons.values()
     rows = found.table if everything else found.table[found.table["headline"]]
@@ -48,7 +48,7 @@ def test_verdict_first_then_a_line_with_title_and_id(study: et.Study, everything
 
 
 def test_page_terminal_and_paper_say_one_verdict(study: et.Study) -> None:
-    (sentence,) = verdicts(study)
+    (sentence,) = outcomes(study)
     terminal = " ".join(comparison_text(study, everything=False).split())
     page = " ".join(study.page().text.split())
     assert sentence in terminal and sentence in page

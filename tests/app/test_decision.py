@@ -26,7 +26,10 @@ CONTENT: dict[str, Any] = {
     "seeds": 1,
     "level": 0.05,
     "looks": [20, 40],
-    "plan": {"difference": 0.2, "power": 0.8, "written": "2020-01-01T00:00:00Z", "pilot": []},
+    "difference": 0.2,
+    "power": 0.8,
+    "written": "2020-01-01T00:00:00Z",
+    "pilot": [],
 }
 
 
@@ -103,7 +106,7 @@ def test_what_was_declared_has_no_departure_and_is_tested_at_the_level_of_its_lo
         ({"direction": "lower"}, {}, "the metric is better when higher, where lower was declared"),
         ({}, {"lacking": 2}, "2 values stand on one side only"),
         (
-            {"plan": {**CONTENT["plan"], "written": "2999-01-01T00:00:00Z"}},
+            {"written": "2999-01-01T00:00:00Z"},
             {},
             "old was scored before the decision was written",
         ),
@@ -118,7 +121,7 @@ def test_departures_are_listed(changes: dict[str, Any], study: dict[str, Any], s
 def test_a_run_of_the_pilot_is_named() -> None:
     study = compared()
     pilot = [study.conditions["new"][""].manifest.inputs[0].sha256]
-    outcome = judge(decision(plan={**CONTENT["plan"], "pilot": pilot}), study)
+    outcome = judge(decision(pilot=pilot), study)
     assert [str(departure) for departure in outcome.departures] == ["new is a run of the pilot"]
 
 

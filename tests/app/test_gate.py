@@ -216,7 +216,7 @@ def test_a_difference_that_is_not_shown_passes_and_one_that_is_does_not(results:
     # 32 of 40 right, then 30, then 14: 2 labels that differ show nothing, 18 in one direction do
     found = rows(compared(results))
     assert found["accuracy"].startswith(
-        "PASS accuracy 0.750 against 0.800, difference -0.050: too few: 2 of 40 differ"
+        "PASS accuracy 0.750 against 0.800, difference -0.050: too few: 40 pairs, 2 differ"
     )
     worse = rows(compared(results, candidate="worse", status=1))
     assert worse["accuracy"].startswith(

@@ -14,7 +14,7 @@ import pytest
 
 from evaltools.core.plugins import get_suite
 from evaltools.report.make_study import study
-from evaltools.report.study_sentences import verdicts
+from evaltools.report.study_sentences import outcomes
 
 from .calling import QUICK, call, without_pages, written
 
@@ -74,7 +74,6 @@ def test_files_of_a_run_and_of_its_study(made: Path) -> None:
         assert written(results / name) == {"manifest.json", "metrics.json", "units.parquet"}
     files = {
         "aggregated_mean_std.csv",
-        "aggregated_mean_std.md",
         "comparison.csv",
         "manifest.json",
         "metrics.json",
@@ -157,7 +156,7 @@ def test_results_folders_make_the_report_without_the_suite(made: Path, tmp_path:
         assert again == (results / "b_aggregated" / file).read_bytes(), file
     folders = {p.name for p in (tmp_path / "outputs/results").glob("[!.]*")}
     assert folders == {"a_aggregated", "b_aggregated"}, "the runs stay where they are"
-    (sentence,) = verdicts(study([results / name for name in RUNS]))
+    (sentence,) = outcomes(study([results / name for name in RUNS]))
     page = (made / "outputs/reports/a_vs_b/metric_report.html").read_text(encoding="utf-8")
     assert sentence in said and sentence in page
     assert (tmp_path / "outputs/reports/a_vs_b/metric_report.html").is_file()

@@ -64,7 +64,7 @@ def test_the_title_of_a_run_is_its_primary_metric_with_its_value(run: et.Run) ->
 
 def test_the_title_of_a_study_is_its_verdict_and_stands_once(study: et.Study) -> None:
     html = study.page().html
-    (sentence,) = study_sentences.verdicts(study)
+    (sentence,) = study_sentences.outcomes(study)
     title = heading(html)
     assert title.startswith("with_memory is not shown to differ from no_memory")
     assert words(sentence).replace(": ", " ") == title.replace(" : ", " ").replace(": ", " ")
@@ -91,7 +91,7 @@ def test_undecided_metrics_are_grey_below_the_others(study: et.Study) -> None:
 
 def test_n_is_that_of_every_seed(study: et.Study) -> None:
     # one of the six runs has 34 of the 40 samples
-    assert "n = 34 to 40 (text_id)" in words(study.page().html)
+    assert "n = 34–40 (text_id)" in words(study.page().html)
 
 
 def test_one_candidate_of_several_leads_no_page(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_one_candidate_of_several_leads_no_page(tmp_path: Path) -> None:
     assert {"b_scores", "c_scores"} <= set(words(study.page().html).split())
     same = {"a": [0.1, 0.2] * 20, "b": [0.2, 0.1] * 20, "c": [0.1, 0.2] * 20}
     study = et.study([long_table(tmp_path, same, "same")], suite="table", resampling=FAST)
-    assert heading(study.page().html).startswith("None of 2 conditions is shown to differ")
+    assert heading(study.page().html).startswith("0 of 2 conditions better than a_same")
 
 
 def test_a_blocked_primary_metric_is_announced_and_named_in_the_signature(run: et.Run) -> None:
@@ -221,7 +221,7 @@ def test_nothing_is_said_of_intervals_that_are_not_there(tmp_path: Path) -> None
     path.write_text("id,metric,value\na,acc,\nb,acc,\n", encoding="utf-8")
     html = et.evaluate("table", path, resampling=FAST)._repr_html_()
     assert "can be measured" in heading(html)
-    assert "Intervals speak" not in html and "Hollow" not in html
+    assert "intervals speak" not in html and "Hollow" not in html
 
 
 def test_hollow_marks_are_explained_where_there_are_some(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_one_unit_is_one_unit(tmp_path: Path) -> None:
     pair = et.study(
         [long_table(tmp_path, {"a": [1.0], "b": [0.0]}, "pair")], suite="table", resampling=FAST
     )
-    assert "too few pairs: 1<" in pair._repr_html_()
+    assert "too few: 1 pairs, 1 differ<" in pair._repr_html_()
 
 
 def test_long_names_leave_the_verdict_in_sight(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,57 +87,23 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return runs_of(tmp_path_factory.mktemp("bare"), {"only": ([None] * 4, [0, 1, 0, 0])})
 
 
-def test_bold_is_for_better_and_the_dagger_for_an_adjusted_p(clear: Study) -> None:
+def test_bold_is_for_better(clear: Study) -> None:
     verdicts = clear.frame.set_index("metric")["verdict"]
     assert verdicts.to_dict() == {"accuracy": "better", "errors": "worse"}
     rows = paper.table(clear)
-    assert rows["metric"].tolist() == ["Accuracy\xa0↑", "", "Error_rate & more\xa0↓", ""]
-    assert [isinstance(v, plain.Strong) for v in rows["value"]] == [False, True, False, False]
-    assert [d.endswith("†") for d in rows["difference"]] == [False, True, False, True]
-    note = paper.note(clear, rows)
-    tested = "“Accuracy” is tested alone, p of the other headline metrics (1) adjusted"
-    for said in (
-        "Bold: better than old.",
-        f"† p ≤ 0.05 ({tested}",
-        "↓ lower is better.",
-        "n = 40.",
-        clear.signature,
-    ):
-        assert said in note
-    assert "N/A" not in note and "seed" not in note.partition("Signature")[0]
+    assert rows["Metric"].tolist() == ["Accuracy\xa0↑", "", "Error_rate & more\xa0↓", ""]
+    assert [isinstance(v, plain.Strong) for v in rows["Value"]] == [False, True, False, False]
+    assert [bool(p) for p in rows["p"]] == [False, True, False, True]
+    assert rows["n"].tolist() == ["40"] * 4 and "Seeds" not in rows
+    note = paper.note(clear)
+    assert "Bold: better than old." in note and clear.signature in note
 
 
-def test_only_metrics_of_the_family_are_marked_as_equivalent(tmp_path: Path) -> None:
-    """As on pages, where what lies outside of the family is called exploratory."""
-    rows = [{"id": f"u{i}", "right": i % 2, "wrong": (i + 1) % 2} for i in range(40)]
-    changed = [{**row, "right": 1 - row["right"], "wrong": 1 - row["wrong"]} for row in rows[:12]]
-    runs = {"old": rows, "new": changed + rows[12:]}
-    exploratory = replace(
-        SUITE, paper=("accuracy", "errors"), headline=lambda options, blocked: ("accuracy",)
-    )
-    for suite, is_marked in ((SUITE, True), (exploratory, False)):
-        sides = [et.evaluate(suite, records, name=name) for name, records in runs.items()]
-        made = et.compare(*sides, margin={"errors": 0.9})
-        assert made.frame.set_index("metric").loc["errors", "verdict"] == "equivalent"
-        table = paper.table(made)
-        assert table["difference"].iloc[-1].endswith("‡") == is_marked
-        assert ("‡" in paper.note(made, table)) == is_marked
-
-
-def test_signs_that_are_not_in_the_table_are_not_explained(bare: Study) -> None:
-    seeded = et.study(SEEDS, resampling=et.Resampling(confidence=0.999))
-    rows = paper.table(seeded)
-    note = paper.note(seeded, rows)
-    assert not {"better", "worse"} & set(seeded.frame[seeded.frame["headline"]]["verdict"])
-    assert "†" not in "".join(rows["difference"]) and "†" not in note and "Bold" not in note
-    assert (
-        "3 seeds." in note
-        and "seeds" not in rows
-        and "Differences rest on what both conditions have" in note
-    )
+def test_what_is_not_there_has_no_column_and_is_not_spoken_of(bare: Study, seeded: Study) -> None:
     alone = paper.table(bare)
-    assert {"condition", "difference", "its_interval", "seeds"}.isdisjoint(alone)
-    assert "N/A: not measured." in paper.note(bare, alone)
+    assert {"Difference", "Its 95% interval", "p", "Seeds"}.isdisjoint(alone)
+    assert "Bold" not in paper.note(bare)
+    assert set(paper.table(seeded)["Seeds"]) == {"3"}
 
 
 def test_methods_name_what_was_done_and_nothing_else(
@@ -146,11 +111,11 @@ def test_methods_name_what_was_done_and_nothing_else(
 ) -> None:
     words = paper.methods(seeded)
     assert (
-        "We scored no_memory (3 seeds 1, 2, 3; n = 40, 40, 40), with_memory (3 seeds 1, 2, 3; n = 40, 40, 34) "
+        "We scored no_memory (seeds 1, 2, 3; n = 40, 40, 40), with_memory (seeds 1, 2, 3; n = 40, 40, 34) "
         "on 40 samples (text_id)." in words
     )
     assert (
-        "paired by sample and seed" in words and "variance components of seeds and samples" in words
+        "Paired by sample and seed" in words and "variance components of seeds and samples" in words
     )
     assert (
         "(mid-p)" in words
@@ -158,19 +123,18 @@ def test_methods_name_what_was_done_and_nothing_else(
         and "paired sign-flip" in words
         and "p of the other headline metrics (9) adjusted by Westfall and Young's" in words
     )
-    assert "resamples" not in words and "BCa" not in words
     words = paper.methods(clear)
     assert "old (n = 40), new_한국 (n = 40) on 40 samples (id)." in words
     assert (
         "BCa) bootstrap" in words
-        and "(10,000 resamples)" in words
+        and "10,000 resamples" in words
         and "“Accuracy” is tested alone, p of the other headline metrics (1)" in words
     )
-    assert "seed" not in words and "variance components" not in words
+    assert "variance components of seeds and samples" not in words and "Bartlett" not in words
     words = paper.methods(bare)
-    assert "resamples" not in words and "mid-p Clopper-Pearson intervals" in words
+    assert "mid-p Clopper-Pearson intervals" in words
     assert words.startswith("We scored only (n = 4) on 4 samples (id).")
-    for absent in ("p values", "Differences", "Westfall", "seed", "Better or worse"):
+    for absent in ("p values", "Paired", "Westfall", "seed", "Better or worse"):
         assert absent not in words
 
 
@@ -178,12 +142,8 @@ def test_no_test_is_named_where_too_few_samples_pair() -> None:
     few = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"])
     assert (few.frame["n_units"] < 10).all()
     words = paper.methods(few)
-    assert "Differences are to memory_agent" in words
-    assert (
-        "p values" not in words
-        and "Westfall" not in words
-        and "intervals of the differences" not in words
-    )
+    assert "Paired by dialog_id" in words
+    assert "p values" not in words and "Westfall" not in words
 
 
 def test_results_are_the_verdicts(clear: Study, bare: Study) -> None:
@@ -241,7 +201,7 @@ def test_latex_compiles(seeded: Study, tmp_path: Path) -> None:
 
 def test_markdown_has_the_same_numbers(clear: Study) -> None:
     text = paper.markdown(clear)
-    bold = paper.table(clear)["value"][1]
+    bold = paper.table(clear)["Value"][1]
     assert f"| **{bold}** |" in text and "Error_rate &amp; more ↓" in text
     assert paper.methods(clear).split(".")[0] in text.replace("\\", "")
 

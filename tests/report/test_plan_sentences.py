@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaltools.report.plan_sentences import cheapest, settle, unreached
+import evaltools as et
+from evaltools.report.plan_sentences import plan_notes, settle
 from evaltools.stats.power import CONTRACT
+
+PILOT = et.compare([0.1, 0.4] * 10, [0.2, 0.5] * 10)
 
 
 def test_sentences_of_a_plan() -> None:
@@ -17,9 +20,12 @@ def test_sentences_of_a_plan() -> None:
         (5, 130, 0.8, 90, pd.NA, 650),
     ]
     found = pd.DataFrame(rows, columns=list(CONTRACT[:6])).reindex(columns=list(CONTRACT))
-    assert cheapest(found) == "Cheapest (seeds: 3): 200 samples, 600 calls for each condition."
-    assert unreached(found) == []
+    first, *rest = plan_notes(PILOT, found)
+    assert first == "Cheapest (seeds: 3): 200 samples, 600 calls for each condition."
+    assert len(rest) == 1 and rest[0].startswith("samples: units (id)")
 
+
+ASKED = et.Resampling()
 
 ROW = {
     "verdict": "tied", "mde": 0.1, "df": 20.0, "level": 0.05, "each": 0.0, "n_units": 100, "n_seeds": 5,
@@ -30,7 +36,7 @@ ROW = {
 
 def test_only_samples_help_where_samples_are_all_that_varies() -> None:
     """Half the variance, .1 / sqrt(2) = .071; the t quantile of 99 degrees of freedom hardly moves."""
-    assert settle(ROW) == (
+    assert settle(ROW, ASKED) == (
         "What would settle it: on “F1” a true difference of 0.10 could be shown now (80% power); "
         "twice the samples would bring that to 0.070, two more seeds would bring that to 0.10."
     )
@@ -38,20 +44,20 @@ def test_only_samples_help_where_samples_are_all_that_varies() -> None:
 
 def test_only_seeds_help_where_seeds_are_all_that_varies() -> None:
     """From 2 to 4 degrees of freedom, and variance 3/5: two more seeds do more than halve it."""
-    said = settle({**ROW, "n_seeds": 3, "df": 2.0, "var_seed": 0.0004, "var_sample": 0.0})
+    said = settle({**ROW, "n_seeds": 3, "df": 2.0, "var_seed": 0.0004, "var_sample": 0.0}, ASKED)
     first, second = said.partition("; ")[2].split(", ")
     assert first == "two more seeds would bring that to 0.05"
     assert second == "twice the samples would bring that to 0.1."
 
 
 def test_one_seed_speaks_of_samples_alone() -> None:
-    said = settle({**ROW, "n_seeds": 1})
+    said = settle({**ROW, "n_seeds": 1}, ASKED)
     assert "seeds" not in said and "twice the samples would bring that to 0.070." in said
 
 
 def test_few_units_that_differ_are_helped_by_samples() -> None:
     """Where only the number of units that differ bounds what can be shown, twice the samples halve it."""
-    said = settle({**ROW, "each": 0.1, "mde": 0.8})
+    said = settle({**ROW, "each": 0.1, "mde": 0.8}, ASKED)
     assert (
         "twice the samples would bring that to 0.40, two more seeds would bring that to 0.80"
         in said
@@ -60,24 +66,17 @@ def test_few_units_that_differ_are_helped_by_samples() -> None:
 
 @pytest.mark.parametrize("verdict", ["better", "worse", "equivalent", "too few", "not measured"])
 def test_what_is_decided_or_cannot_be_needs_nothing(verdict: str) -> None:
-    assert settle({**ROW, "verdict": verdict}) == ""
+    assert settle({**ROW, "verdict": verdict}, ASKED) == ""
 
 
 def test_without_a_smallest_difference_there_is_nothing_to_say() -> None:
-    assert settle({**ROW, "mde": np.nan}) == ""
+    assert settle({**ROW, "mde": np.nan}, ASKED) == ""
 
 
-def test_rows_of_a_plan_without_samples_say_why() -> None:
-    one_seed = pd.DataFrame(
+def test_rows_of_a_plan_without_samples_are_named() -> None:
+    none = pd.DataFrame(
         [(3, None, None, None, None, None), (5, None, None, None, None, None)],
         columns=list(CONTRACT[:6]),
     ).reindex(columns=list(CONTRACT))
-    assert unreached(one_seed) == [
-        "No numbers for several seeds (3, 5): only one seed pairs here, which does not tell how far seeds "
-        "differ. Give runs of two seeds or more to plan for them."
-    ]
-    never = one_seed.assign(power=[0.3, 0.5])
-    assert unreached(never) == [
-        "No number of samples finds it (seeds: 3, 5): the differences between seeds keep the power at 50% or below."
-    ]
-    assert cheapest(never) == ""
+    (said,) = plan_notes(PILOT, none)
+    assert said.startswith("No number of samples for 3, 5 seeds: ")

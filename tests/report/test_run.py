@@ -316,7 +316,7 @@ def test_compare_takes_results_prefixes_and_lists(run: et.Run, other: et.Run) ->
 def test_runs_that_cannot_be_put_together(run: et.Run) -> None:
     with pytest.raises(et.UsageError, match="no runs given"):
         et.study([])
-    with pytest.raises(et.UsageError, match="two runs of with_memory under seed 1"):
+    with pytest.raises(et.UsageError, match="are runs of one condition and seed"):
         et.study([run, run])
     with pytest.raises(et.UsageError, match=r"is a run of memfin, .* of cr"):
         et.study([run, EXAMPLES["memfin"]], resampling=FAST)

@@ -166,8 +166,8 @@ def test_every_place_of_every_piece_shows_text_as_text(value: str) -> None:
     # the least number of places in which the text must stand
     pieces = {
         tables.table(pd.DataFrame({value: [value]}), caption=value).html: 3,
-        estimates_table(row, metrics=[entry]).html: 6,
-        estimates_table(row, metrics=[plain_entry]).html: 6,
+        estimates_table(row, metrics=[entry]).html: 5,
+        estimates_table(row, metrics=[plain_entry]).html: 5,
         tables.notice(value).html: 1,
         tables.signature_block(value).html: 1,
         title([value], value, value, value).html: 4,
@@ -283,22 +283,15 @@ def test_estimates_table() -> None:
     assert "higher is better" in parsed.text and "lower is better" in parsed.text
 
 
-EVERYTHING: dict[str, Any] = {"condition": "with memory", "std": 0.0123, "n_seeds": 5}
-
-
 def test_estimates_table_has_every_column() -> None:
-    frame = estimates().assign(**EVERYTHING)
-    rows = cells_of(estimates_table(frame).html)
+    rows = cells_of(estimates_table(estimates()).html)
     assert len(rows) == 12
     assert rows[0] == {
         "Metric": "Metric 0, as a reader calls it metric_0",
         "Group": "quality",
-        "Condition": "with memory",
         "direction": "↑ higher is better",
         "Value": "0.100",
         "Interval": "[0.02, 0.17]",
-        "Std over seeds": "0.01",
-        "Seeds": "5",
         "From": "4 / 40",
         "n": "40",
         "Method": "bca",
@@ -313,21 +306,6 @@ def test_estimates_table_has_every_column() -> None:
     assert rows[3]["Metric"] == "Metric 3, as a reader calls it small n metric_3"
 
 
-@pytest.mark.parametrize(
-    ("column", "heads"),
-    [
-        ("condition", {"Condition"}),
-        ("std", {"Std over seeds", "Seeds"}),
-    ],
-)
-def test_estimates_table_leaves_out_the_columns_that_say_nothing(
-    column: str, heads: set[str]
-) -> None:
-    frame = estimates().assign(**EVERYTHING)
-    whole, less = (cells_of(estimates_table(f).html) for f in (frame, frame.drop(columns=column)))
-    assert [{k: v for k, v in row.items() if k not in heads} for row in whole] == less
-
-
 def test_estimates_table_without_groups() -> None:
     assert "Group" in cells_of(estimates_table(estimates()).html)[0]
     of_one_group = estimates().assign(group="quality")
@@ -336,13 +314,11 @@ def test_estimates_table_without_groups() -> None:
 
 
 def test_estimates_sort_by_the_numbers_behind_the_texts() -> None:
-    html = estimates_table(
-        estimates().head(2).assign(std=0.02, n_seeds=3, value=[1234.5, np.nan])
-    ).html
+    html = estimates_table(estimates().head(2).assign(value=[1234.5, np.nan])).html
     keys = [re.findall(r'data-sort="([^"]*)"', row) for row in html.split("<tr")[2:]]
     assert keys[0][:4] == ["metric_0", "higher is better", "1234.5", "0.02"]
-    assert keys[0][4:] == ["0.02", "3.0", "40.0", "40.0"]
-    assert keys[1] == ["metric_1", "lower is better", "", "", "0.02", "3.0", "", "40.0"]
+    assert keys[0][4:] == ["40.0", "40.0"]
+    assert keys[1] == ["metric_1", "lower is better", "", "", "", "40.0"]
 
 
 def test_title_comes_first_then_the_description_then_id_and_source() -> None:
@@ -370,13 +346,6 @@ def test_aliases_are_left_out() -> None:
     assert [r["Metric"] for r in cells_of(found.html)] == [
         "F1 metric_0"
     ] and "metric_1" not in found.text
-
-
-def test_a_metric_of_several_conditions_has_one_anchor() -> None:
-    frame = pd.concat([estimates().head(2).assign(condition=c) for c in "ab"])
-    html = estimates_table(frame).html
-    assert re.findall(r'<tr id="([^"]+)"', html) == ["metric-metric_0", "metric-metric_1"]
-    assert len(cells_of(html)) == 4
 
 
 def test_intervals_as_text() -> None:

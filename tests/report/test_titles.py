@@ -14,7 +14,6 @@ from evaltools.core.language import say, speaking
 from evaltools.core.metric import Metric, metric_title
 from evaltools.report import gallery, study_sentences
 from evaltools.report.display import frame_table
-from evaltools.report.first_screen import run_finding
 from evaltools.report.run import Run
 
 NAMES = ("value", "metric")
@@ -52,7 +51,7 @@ def test_page_and_terminal_show_the_name_of_a_metric_as_it_stands(
     lang: str, runs: list[Run]
 ) -> None:
     run = runs[0]
-    assert run_finding(run)[0].startswith("value 0.")
+    assert study_sentences.run_finding(run)[0].startswith("value 0.")
     lines = list(headline_lines(run))
     table = run.table().text.splitlines()
     for name in NAMES:
@@ -64,7 +63,7 @@ def test_page_and_terminal_show_the_name_of_a_metric_as_it_stands(
 
 def test_studies_show_the_name_of_a_metric_as_it_stands(lang: str, runs: list[Run]) -> None:
     study = et.study(runs)
-    (verdict,) = study_sentences.verdicts(study)
+    (verdict,) = study_sentences.outcomes(study)
     assert "“value”" in verdict
     text = comparison_text(study, everything=True)
     for name in NAMES:

@@ -150,9 +150,9 @@ WORDS: dict[Callable[[Path], str], tuple[list[str], list[str]]] = {
         ['"met"', "is met", "not met"],
     ),
     different_by_little: (["not shown to differ"], NO_VERDICTS),
-    few_dialogues: (["verdict needs 10", "too few pairs: 5"], NO_VERDICTS),
+    few_dialogues: (["5 paired units, of which", "too few: 5 pairs"], NO_VERDICTS),
     the_same_twice: (
-        ["are identical: there is nothing to compare", "0 of 40 differ"],
+        ["are identical: there is nothing to compare", "40 pairs, 0 differ"],
         [*NO_VERDICTS, "better", "worse", "not shown to differ"],
     ),
     nothing_shared: (["share no case_id", "nothing to compare"], ["0.0000", "0.000", "tied"]),

@@ -92,7 +92,7 @@ def comparison_text(study: Study, *, everything: bool) -> str:
     if not everything:
         rows = rows[rows["headline"]]
     above = [
-        *study_sentences.verdicts(study),
+        *study_sentences.outcomes(study),
         *study_sentences.settling(study),
         *(check_lines(study.doubts) if study.doubts else []),
         say("A (baseline)  {name}", name=study.baseline),
@@ -101,8 +101,6 @@ def comparison_text(study: Study, *, everything: bool) -> str:
     below = [study_sentences.how(study)]
     if rows["mde"].notna().any():
         below.append(say(MDE, power=POWER))
-    for note in study.notes:
-        below.append(say("note: {note}", note=note))
     lines = [_line(row, row["metric"] in study.blocked) for row in rows.to_dict("records")]
     parts = [
         *map(wrapped, above),

@@ -10,7 +10,7 @@ import pytest
 import evaltools as et
 from evaltools.app.commands.compare import comparison_text
 from evaltools.core.check import Check
-from evaltools.report.study_sentences import verdicts
+from evaltools.report.study_sentences import outcomes
 
 from . import cards
 
@@ -185,11 +185,11 @@ def test_a_run_without_any_reply_means_nothing_and_a_comparison_says_so_first(
     check = found(nothing, "parse-failures")
     assert check is not None and (check.n, check.of, check.level) == (12, 12, "blocking")
     study = et.compare(nothing, scored(tmp_path / "fine", golds, golds))
-    first, *rest = verdicts(study)
+    first, *rest = outcomes(study)
     assert first.endswith("every number here is of empty answers.") and "nothing" in first
     assert len(rest) == 1
     both = et.compare(scored(tmp_path / "a", golds, golds), scored(tmp_path / "b", golds, golds))
-    assert not any("empty answers" in text for text in verdicts(both))
+    assert not any("empty answers" in text for text in outcomes(both))
 
 
 def test_a_single_gold_tuple_without_a_ref_is_gold_without_pairs(tmp_path: Path) -> None:
