@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...core.language import listed, say
 from ...report.samples import Layout, Place, Row, SampleView, Tag
-from .card_rows import FAULTS, AspectRow, aspect_rows, card_rows
+from .card_rows import FAULTS, card_rows
 from .tuples import KEYS, Key
 from .units import Action
 
@@ -147,16 +147,15 @@ def cards(
     for sample in units[[*columns, *measured]].itertuples(index=False, name=None):
         text_id, text, gold, stage1, final, is_reviewed, reviews, arbiter, *scores = sample
         stages = {"stage1": stage1, "final": final}
-        rows = aspect_rows(gold, stages, key, policy)
+        rows, faults = card_rows(gold, stages, key, policy, "final")
         review = _review(reviews, arbiter) if is_reviewed else ""
-        shown_rows = card_rows(rows, list(stages), "final")
         shown.append(
             {
                 "text_id": text_id,
                 "text": text,
-                "tags": _tags(rows, *scores, has_gold=bool(gold)),
-                "rows": shown_rows,
-                "places": _places(text, shown_rows),
+                "tags": _tags(faults, *scores, has_gold=bool(gold)),
+                "rows": rows,
+                "places": _places(text, rows),
                 "review": review,
             }
         )
@@ -164,7 +163,7 @@ def cards(
 
 
 def _tags(
-    rows: Sequence[AspectRow],
+    faults: Counter[str],
     before: float,
     after: float,
     outcome: Any,
@@ -177,9 +176,6 @@ def _tags(
     if pd.isna(after):
         return [Tag(say("not measured"))]
     word, mark = OUTCOMES.get(outcome, ("right", "good") if after == 1 else ("wrong", "bad"))
-    faults: Counter[str] = Counter()
-    for row in rows:
-        faults += row.stages["final"].faults()
     counts = [say(FAULTS[fault], n=n) for fault, n in faults.items()]
     reason = say(word)
     if counts:

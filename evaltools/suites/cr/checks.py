@@ -11,7 +11,6 @@ from msgspec import json
 from ...core.check import AnyCheck, CheckKind
 from ...core.common_checks import DUPLICATE_TEXTS, duplicate_texts
 from ...core.language import Message
-from ...core.metric import AnyMetric
 from .tuples import KEYS, EvalTuple, attribute_of
 
 if TYPE_CHECKING:
@@ -89,9 +88,6 @@ NO_GOLD = "no sample has gold tuples"
 NO_PREDICTIONS = "no sample with gold has a predicted tuple"
 NO_RUNNER = "predictions alone have no replies of a runner"
 
-PREDICTED_REFS = "{count} predicted refs occurs"
-PREDICTED_TUPLES = "{count} predicted tuples has a ref that occurs"
-
 
 def checks(run: Run) -> Iterator[AnyCheck]:
     """The checks of a run."""
@@ -137,7 +133,7 @@ def gold_without_pairs(run: Run) -> Iterator[AnyCheck]:
         "none of the {of} gold tuples has {what}: metrics {how} are not measured",
         {"what": what, "how": how},
         of=n_gold,
-        blocks=tuple(m.name for m in run.metrics if _rests_on(m, keys, run.options.key)),
+        blocks=_resting_on(run, keys),
         help="--protocol cr_v1" if takes_headline else "",
     )
 
@@ -147,13 +143,12 @@ def ref_outside_gold(run: Run) -> Iterator[AnyCheck]:
 
     Blocks the metrics by ref, and those by attribute where no predicted attribute stands in the gold either.
     """
-    data = run.data
-    if data["tp_refpol"].any():  # spares reading the tuples of nearly every run
+    with_gold = run.data[run.data["has_gold"].astype(bool)]
+    if with_gold["tp_refpol"].any():  # spares reading the tuples of nearly every run
         return
-    if not data["has_gold_refpol"].any():  # see gold_without_pairs
+    if not with_gold["has_gold_refpol"].any():  # see gold_without_pairs
         yield REF_OUTSIDE_GOLD.not_applicable("no gold tuple has a ref")
         return
-    with_gold = data[data["has_gold"].astype(bool)]
     gold_refs = set(_refs(with_gold["gold"])) - {""}
     final_refs = _refs(with_gold["final"])
     predicted = [ref for ref in final_refs if ref]
@@ -161,27 +156,18 @@ def ref_outside_gold(run: Run) -> Iterator[AnyCheck]:
         yield REF_OUTSIDE_GOLD.not_applicable(NO_PREDICTIONS)
     if not final_refs or gold_refs & set(predicted):
         return
-    keys: tuple[str, ...] = ("refpol", "attrpol")
+    keys, how = ("refpol", "attrpol"), "by ref or attribute"
     if _attributes(gold_refs) & _attributes(predicted):
-        keys = ("refpol",)
+        keys, how = ("refpol",), "by ref"
     n_predicted = len(predicted) or len(final_refs)
-    enough = n_predicted >= FEW_REFS
-    blocks: tuple[str, ...] = ()
-    if enough:
-        blocks = tuple(m.name for m in run.metrics if _rests_on(m, keys, run.options.key))
+    is_enough = n_predicted >= FEW_REFS
     yield REF_OUTSIDE_GOLD.failed(
-        "blocking" if enough else "warning",
-        "none of the {what} among the {known} of the gold: metrics {how} cannot tell right from "
+        "blocking" if is_enough else "warning",
+        "none of the {of} predicted refs occurs among the {known} of the gold: metrics {how} cannot tell right from "
         "wrong here",
-        {
-            "what": Message(
-                PREDICTED_REFS if predicted else PREDICTED_TUPLES, {"count": n_predicted}
-            ),
-            "known": len(gold_refs),
-            "how": Message("by ref" if len(keys) == 1 else "by ref or attribute"),
-        },
+        {"known": len(gold_refs), "how": Message(how)},
         of=n_predicted,
-        blocks=blocks,
+        blocks=_resting_on(run, keys) if is_enough else (),
         help="--protocol cr_v1" if run.options.key == "refpol" else "",
     )
 
@@ -197,17 +183,16 @@ def _attributes(refs: Iterable[str]) -> set[str]:
     return {attribute_of(ref) for ref in refs} - {""}
 
 
-def _rests_on(
-    metric: AnyMetric,
-    keys: tuple[str, ...],
-    protocol: str,
-) -> bool:
-    """Whether a metric compares with gold by one of the keys."""
-    if metric.group == WITHOUT_GOLD:
-        return False
-    if metric.name == "tuple_f1_s2_after_rep":
-        return protocol in keys
-    return any(key in metric.name or key in metric.alias_of for key in keys)
+def _resting_on(run: Run, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the metrics that compare with gold by one of the keys."""
+    names = []
+    for metric in run.metrics:
+        named = f"{metric.name} {metric.alias_of}"
+        if metric.name == "tuple_f1_s2_after_rep":
+            named = run.options.key
+        if metric.group != WITHOUT_GOLD and any(key in named for key in keys):
+            names.append(metric.name)
+    return tuple(names)
 
 
 def invalid_refs(data: pd.DataFrame) -> Iterator[AnyCheck]:

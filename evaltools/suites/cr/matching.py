@@ -9,12 +9,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from .schema import TupleRow
 from .tuples import KEYS, EvalTuple, Key, MatchPolicy, Pair, match_policy, pairs, read_tuple
-
-Mark = Literal["matched", "missing", "spurious", ""]
 
 Rank = tuple[bool, float, bool]
 """How well a tuple represents its aspect: larger is better."""
@@ -43,12 +41,18 @@ def set_f1(gold: Set[Any], pred: Set[Any]) -> float:
     return f1_score(tp, len(pred) - tp, len(gold) - tp) if gold else math.nan
 
 
+Pairs = dict[Pair, None]
+"""Distinct pairs, in order of appearance."""
+
+
 class Match(NamedTuple):
     """How the predicted pairs of a sample agree with its gold pairs: counts, and the pairs that are matched."""
 
     tp: int
     fp: int
     fn: int
+    gold: Pairs
+    pred: Pairs
     matched_gold: set[Pair]
     matched_pred: set[Pair]
 
@@ -57,9 +61,15 @@ class Match(NamedTuple):
         """F1 of precision and recall, in [0, 1]."""
         return f1_score(self.tp, self.fp, self.fn)
 
+    @property
+    def missing(self) -> set[Pair]:
+        """The gold pairs that nothing matches."""
+        return self.gold.keys() - self.matched_gold
 
-Pairs = dict[Pair, None]
-"""Distinct pairs, in order of appearance."""
+    @property
+    def spurious(self) -> set[Pair]:
+        """The predicted pairs that match nothing."""
+        return self.pred.keys() - self.matched_pred
 
 
 class Side(NamedTuple):
@@ -107,7 +117,7 @@ def match_pairs(gold: Pairs, pred: Pairs) -> Match:
                 matched_gold.add(pair)
                 matched_pred.add(free[pair[1]].pop())
     tp = len(matched_gold)
-    return Match(tp, len(pred) - tp, len(gold) - tp, matched_gold, matched_pred)
+    return Match(tp, len(pred) - tp, len(gold) - tp, gold, pred, matched_gold, matched_pred)
 
 
 def sample_f1(
@@ -119,31 +129,6 @@ def sample_f1(
     """F1 of one sample under a key; nan for an empty gold and, by the policy, for gold without a pair (D26)."""
     takes_part = gold.tuples and (gold.pairs[key] or policy.pairless == "zero")
     return match_pairs(gold.pairs[key], pred.pairs[key]).f1 if takes_part else math.nan
-
-
-def marks(
-    gold: Sequence[EvalTuple],
-    pred: Sequence[EvalTuple],
-    key: Key,
-    policy: MatchPolicy,
-) -> tuple[list[Mark], list[Mark]]:
-    """How each gold tuple and each predicted tuple of a sample fares; "" takes no part under the key.
-
-    Tuples that are one pair under the key have the same mark.
-    """
-    of_gold, of_pred = make_side(gold, policy), make_side(pred, policy)
-    match = match_pairs(of_gold.pairs[key], of_pred.pairs[key])
-
-    def mark(named: EvalTuple, matched: set[Pair], otherwise: Mark) -> Mark:
-        pair = pairs(named, policy)[key]
-        if pair is None:
-            return ""
-        return "matched" if pair in matched else otherwise
-
-    return (
-        [mark(named, match.matched_gold, "missing") for named in gold],
-        [mark(named, match.matched_pred, "spurious") for named in pred],
-    )
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,6 @@ def test_few_refs_prove_nothing(tmp_path: Path) -> None:
 def test_tuples_without_refs_and_without_anything(tmp_path: Path) -> None:
     check = found(scored(tmp_path / "bare", GOLD, [[("", "향")]] * 12), "ref-outside-gold")
     assert check is not None and (check.n, check.of) == (0, 12)
-    assert "none of the 12 predicted tuples has a ref that occurs" in check.message
     # a system that predicts nothing is wrong, not measured wrongly
     run = scored(tmp_path / "nothing", GOLD, [[]] * 12)
     assert [c.code for c in run.checks if c.level != "info"].count("ref-outside-gold") == 0

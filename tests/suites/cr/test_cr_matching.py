@@ -17,7 +17,6 @@ from evaltools.suites.cr.matching import (
     conflicts,
     f1_score,
     make_side,
-    marks,
     match_pairs,
     representatives,
     tuple_f1,
@@ -162,41 +161,27 @@ def test_counts_are_those_of_the_definition(gold, pred, policy, key) -> None:
 
 
 @given(sample, st.lists(tuples, max_size=8), policies, keys)
-def test_marks_are_the_counts_tuple_by_tuple(gold, pred, policy, key) -> None:
-    of_gold, of_pred = marks(gold, pred, key, policy)
-    tp, fp, fn = counts(key, gold, pred, policy)
-    for side, marked, expected in (
-        (gold, of_gold, Counter(matched=tp, missing=fn)),
-        (pred, of_pred, Counter(matched=tp, spurious=fp)),
-    ):
-        of_side = [pairs(x, policy)[key] for x in side]
-        assert [mark == "" for mark in marked] == [pair is None for pair in of_side]
-        # a pair has one mark, however many tuples it stands for
-        by_pair = dict(zip(of_side, marked))
-        assert marked == [by_pair[pair] for pair in of_side]
-        by_pair.pop(None, None)
-        assert Counter(by_pair.values()) == expected
+def test_pairs_are_the_counts_one_by_one(gold, pred, policy, key) -> None:
+    match = matched(key, gold, pred, policy)
+    assert match.gold.keys() == {pairs(x, policy)[key] for x in gold} - {None}
+    assert match.pred.keys() == {pairs(x, policy)[key] for x in pred} - {None}
+    assert len(match.matched_gold) == len(match.matched_pred) == match.tp
+    assert (len(match.missing), len(match.spurious)) == (match.fn, match.fp)
 
 
-def test_marks_of_implicit_gold_by_hand() -> None:
+def test_what_implicit_gold_matches_by_hand() -> None:
     # two implicit + of the gold, one + free beside the exact 향+: the tuple without a term stands for the first
     gold = [t("a#b", "향"), t("c#d", ""), t("e#f", "")]
     pred = [t("a#b", "향"), t("x#y", "색", "negative"), t("c#d", "")]
-    assert marks(gold, pred, "otepol", SPEC) == (
-        ["matched", "matched", "missing"],
-        ["matched", "spurious", "matched"],
-    )
+    match = matched("otepol", gold, pred, SPEC)
+    assert match.missing == {("", "positive", "e#f")} and match.spurious == {("색", "negative")}
     # as a set both are one pair, which is found
-    assert marks(gold, pred, "otepol", REFERENCE)[0] == ["matched", "matched", "matched"]
+    assert not matched("otepol", gold, pred, REFERENCE).missing
     # a tuple without a term is preferred to one with a term, whatever their order
-    assert marks([t("c#d", "")], [t("", "색"), t("", "")], "otepol", SPEC)[1] == [
-        "spurious",
-        "matched",
-    ]
-    assert marks([t("a#b", "향")], [t("", "향"), t("a#b", "색")], "refpol", SPEC) == (
-        ["matched"],
-        ["", "matched"],
-    )
+    other = matched("otepol", [t("c#d", "")], [t("", "색"), t("", "")], SPEC)
+    assert other.spurious == {("색", "positive")}
+    no_ref = matched("refpol", [t("a#b", "향")], [t("", "향"), t("a#b", "색")], SPEC)
+    assert not no_ref.missing and not no_ref.spurious
 
 
 @given(sample, sample, policies, keys)
