@@ -125,20 +125,10 @@ class CheckKind:
         values: Mapping[str, Any] | None = None,
         n: int = 0,
         of: int = 0,
-        blocks: tuple[str, ...] = (),
-        help: str = "",
+        **more: Any,
     ) -> Check:
         """The check that found something; the parameters are those of `Check`."""
-        return Check(
-            self.code,
-            level,
-            template,
-            values or {},
-            n,
-            of,
-            blocks,
-            help,
-        )
+        return Check(self.code, level, template, values or {}, n, of, **more)
 
     def not_applicable(self, reason: str) -> QuietCheck:
         """The check where there is nothing to look at, which `reason` says."""

@@ -61,11 +61,10 @@ def on_cluster(
         from distributed import KilledWorker
 
         pool = client.get_executor(pure=False)
-        folder, wanted = Path.cwd(), versions()
         indices = {}
         try:
             for index, task in enumerate(tasks):
-                indices[pool.submit(_like_here, folder, wanted, call, *task)] = index
+                indices[pool.submit(_like_here, Path.cwd(), versions(), call, *task)] = index
             while indices:
                 ended = wait(indices, CONNECT_SECONDS, return_when=FIRST_COMPLETED).done
                 if not ended and not _has_workers(client):
@@ -90,21 +89,8 @@ def _like_here(
     call: Callable[..., Any],
     *task: Any,
 ) -> Any:
-    """call(*task) as the process that asks for it would do it: in its folder, with its versions."""
-    differences = [
-        f"{library} {version} (wanted {wanted.get(library)})"
-        for library, version in versions().items()
-        if version != wanted.get(library)
-    ]
-    if differences:
-        raise UsageError(
-            "a worker of the cluster has other versions: {differences}",
-            differences=tuple(differences),
-        )
-    if not folder.is_dir():
-        raise UsageError(
-            "a worker of the cluster does not see {folder}: all machines must share the file system",
-            folder=folder,
-        )
+    """call(*task) with the versions, and in the folder, of the process that asks for it: all machines must see that."""
+    if versions() != wanted:
+        raise UsageError("a worker of the cluster has other versions of the libraries than here")
     with _FOLDER, chdir(folder):
         return call(*task)

@@ -63,6 +63,22 @@ class Problem:
         return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
 
 
+def _problem(
+    severity: Severity,
+    code: str,
+    template: str | Message,
+    /,
+    *,
+    file: str | Path = "",
+    line: int | None = None,
+    field: str = "",
+    id: str = "",
+    **values: Any,
+) -> Problem:
+    message = _sentence(template, values)
+    return Problem(severity, code, message, str(file), line, field, id)
+
+
 class InputError(Exception):
     """Input that cannot be used. `problems` holds every one found; the commands exit with status 3.
 
@@ -163,62 +179,15 @@ class Problems:
         if self.counts[problem.kind] <= KEPT_PER_CODE:
             self.kept.append(problem)
 
-    def error(
-        self,
-        code: str,
-        template: str | Message,
-        /,
-        **values: Any,
-    ) -> None:
+    def error(self, code: str, template: str | Message, /, **values: Any) -> None:
         """Note an error: a sentence whose places the values fill. `file`, `line`, `field` and `id` say where it is."""
-        self._note("error", code, template, **values)
+        self.add(_problem("error", code, template, **values))
 
-    def warn(
-        self,
-        code: str,
-        template: str | Message,
-        /,
-        **values: Any,
-    ) -> None:
+    def warn(self, code: str, template: str | Message, /, **values: Any) -> None:
         """Note what can be used all the same; the parameters are those of `error`."""
-        self._note("warning", code, template, **values)
+        self.add(_problem("warning", code, template, **values))
 
-    def _note(
-        self,
-        severity: Severity,
-        code: str,
-        template: str | Message,
-        /,
-        *,
-        file: str | Path = "",
-        line: int | None = None,
-        field: str = "",
-        id: str = "",
-        **values: Any,
-    ) -> None:
-        # a large file may hold a warning a line: only those that are kept are made
-        self.counts[severity, code] += 1
-        if self.counts[severity, code] <= KEPT_PER_CODE:
-            message = _sentence(template, values)
-            self.kept.append(
-                Problem(
-                    severity,
-                    code,
-                    message,
-                    str(file),
-                    line,
-                    field,
-                    id,
-                )
-            )
-
-    def fatal(
-        self,
-        code: str,
-        template: str | Message,
-        /,
-        **values: Any,
-    ) -> InputError:
+    def fatal(self, code: str, template: str | Message, /, **values: Any) -> InputError:
         """The exception to raise for an input that no policy can save; it carries what came before."""
         self.error(code, template, **values)
         return InputError(self.errors)

@@ -236,26 +236,19 @@ def require_target(
     stored = None if fresh else read_manifest(folder)
     if stored is None:
         return
-    remedy = Message("--fresh replaces it, --name or --out put the new one elsewhere")
-    if stored.kind != "run":
-        raise UsageError(
-            "{folder} holds an aggregate over seeds; {remedy}", folder=folder, remedy=remedy
-        )
-    if stored.suite != suite.name:
-        raise UsageError(
-            "{folder} holds a result of {suite}; {remedy}",
-            folder=folder,
-            suite=stored.suite,
-            remedy=remedy,
-        )
     role, main = next(iter(source.files.items()))
-    previous = stored.input_of(role)
-    if previous is None or Path(previous.path).resolve() == main.resolve():
-        return
-    if previous.sha256 != content_hash(main):
+    before = {entry.role: entry for entry in stored.inputs}.get(role)
+    is_other = before is not None and Path(before.path).resolve() != main.resolve()
+    held = None
+    if stored.kind != "run":
+        held = Message("an aggregate over seeds")
+    elif stored.suite != suite.name:
+        held = Message("a result of {suite}", {"suite": stored.suite})
+    elif before and is_other and before.sha256 != content_hash(main):
+        held = Message("the result of another input, {path}", {"path": before.path})
+    if held is not None:
         raise UsageError(
-            "{folder} holds the result of another input, {path}; {remedy}",
+            "{folder} holds {held}; --fresh replaces it, --name or --out put the new one elsewhere",
             folder=folder,
-            path=previous.path,
-            remedy=remedy,
+            held=held,
         )

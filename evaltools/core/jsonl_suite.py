@@ -16,7 +16,6 @@ from .metric import AnyMetric
 from .records import unique_records
 from .suite import Source, Suite, SuiteOptions
 from .text_files import first_line, require_file
-from .workers import Workers
 
 
 def jsonl_suite(
@@ -56,9 +55,17 @@ def jsonl_suite(
     'labels'
     """
     table, names = tuple(metrics), tuple(headline)
-    _require_metrics(name, names, table)
+    unknown = sorted(set(names) - {metric.name for metric in table})
+    if unknown:
+        raise UsageError(
+            "suite {suite}: the headline names {names}, which is no metric of it",
+            suite=repr(name),
+            names=tuple(unknown),
+        )
+    texts = [field for field, info in record.model_fields.items() if info.annotation is str]
+    wrote = tuple(field for field in texts if field != unit)
     file = _RecordsFile(record, unit, columns, with_options=options is not SuiteOptions)
-    fields = {"input": "FILE", "wrote": _texts(record, unit), **fields}
+    fields = {"input": "FILE", "wrote": wrote, **fields}
     return Suite(
         name=name,
         title=title,
@@ -71,26 +78,6 @@ def jsonl_suite(
         headline=lambda opts, blocked: names,
         **fields,
     )
-
-
-def _texts(record: type[BaseModel], unit: str) -> tuple[str, ...]:
-    """The fields of a record that are texts, besides its name."""
-    names = [name for name, field in record.model_fields.items() if field.annotation is str]
-    return tuple(name for name in names if name != unit)
-
-
-def _require_metrics(
-    suite: str,
-    headline: Sequence[str],
-    table: Sequence[AnyMetric],
-) -> None:
-    unknown = sorted(set(headline) - {metric.name for metric in table})
-    if unknown:
-        raise UsageError(
-            "suite {suite}: the headline names {names}, which is no metric of it",
-            suite=repr(suite),
-            names=tuple(unknown),
-        )
 
 
 @dataclass(frozen=True)
@@ -129,10 +116,9 @@ class _RecordsFile:
         source: Source,
         options: SuiteOptions,
         problems: Problems,
-        workers: Workers,
-        aside: Path | None,
+        *_: Any,
     ) -> pd.DataFrame:
-        """The units of a file of records."""
+        """The units of a file of records: its numbers, booleans and texts, and the columns that metrics sum."""
         path = source.files["records"]
         arguments = (options,) if self.with_options else ()
         records = read_jsonl(path, self.record, problems, id_field=self.unit)
@@ -147,18 +133,14 @@ class _RecordsFile:
                 error = f"{type(e).__name__}: {e}"
                 problems.error("bad-columns", text, error=error, file=path, line=line, id=uid)
                 continue
-            rows.append({self.unit: uid, **self._fields(record), **sums, "line": line})
+            fields = record.model_dump()
+            plain = {
+                k: value for k, value in fields.items() if isinstance(value, str | int | float)
+            }
+            rows.append({**plain, self.unit: uid, **sums, "line": line})
         problems.raise_if_failed()
         if not rows:
             raise problems.fatal("no-rows", "no line of the file can be used", file=path)
         units = pd.DataFrame(rows)
         units.attrs["rows"] = {"records": n_records}
         return units
-
-    def _fields(self, record: BaseModel) -> dict[str, str | float]:
-        """The numbers, booleans and texts of a record, besides its name."""
-        fields = {}
-        for field, value in record.model_dump().items():
-            if field != self.unit and isinstance(value, str | int | float):
-                fields[field] = value
-        return fields

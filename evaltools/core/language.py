@@ -98,11 +98,9 @@ class Message:
 
     @classmethod
     def from_json(cls, content: Any) -> Message:
-        """The message that `as_json` wrote; a text is one without places. ValueError where it is none."""
+        """The message that `as_json` wrote. ValueError where it is none."""
         if isinstance(content, Message):
             return content
-        if isinstance(content, str):  # results of version 0.1 hold finished sentences
-            return cls(content)
         try:
             values = {name: _value_from_json(value) for name, value in content["values"].items()}
             return cls(str(content["template"]), values)

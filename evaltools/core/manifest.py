@@ -13,9 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
-    Field,
     PlainSerializer,
     PlainValidator,
 )
@@ -125,20 +123,7 @@ class Manifest(Member):
     members: list[Member] = []
     signature: str = ""
     notes: list[StoredMessage] = []
-    # results of version 0.1 list names without hashes
-    files: Annotated[
-        dict[str, str],
-        BeforeValidator(
-            lambda files: dict.fromkeys(files, "") if isinstance(files, list) else files
-        ),
-    ] = Field({})
-
-    def input_of(self, role: str) -> Input | None:
-        """The input of a role; None where there was none."""
-        for entry in self.inputs:
-            if entry.role == role:
-                return entry
-        return None
+    files: dict[str, str] = {}
 
     @property
     def incomplete(self) -> bool:
@@ -151,8 +136,7 @@ class Manifest(Member):
 
 def policy_hash(policy: Mapping[str, Any]) -> str:
     """First 12 hex digits of the sha256 of the policy as canonical JSON."""
-    in_order = {name: policy[name] for name in sorted(policy)}
-    return bytes_hash(dumps(in_order).encode())[:12]
+    return bytes_hash(dumps(dict(sorted(policy.items()))).encode())[:12]
 
 
 def describe_inputs(files: Mapping[str, Path]) -> list[Input]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from .errors import InputError, Problem, UsageError
+from .errors import InputError, UsageError
 from .estimates import plain_value
 from .files import write_jsonl
 from .language import Message
@@ -37,14 +36,10 @@ PREFIX = "evaltools-memory-"
 """How the temporary folders begin that hold the folders DATA."""
 
 
-def is_in_memory(path: Path) -> bool:
-    """Whether a file holds data in memory (`as_files`)."""
-    return path.parent.name == DATA and path.parent.parent.name.startswith(PREFIX)
-
-
 def shown_path(path: Path) -> str:
-    """A path as people read it: of data in memory their name."""
-    return path.stem if is_in_memory(path) else str(path)
+    """A path as people read it: of data in memory (`as_files`) their name."""
+    is_in_memory = path.parent.name == DATA and path.parent.parent.name.startswith(PREFIX)
+    return path.stem if is_in_memory else str(path)
 
 
 @contextmanager
@@ -56,32 +51,32 @@ def as_files(
 
     An InputError or UsageError of the block names such data, not their files.
     """
-    in_memory = {key: value for key, value in options.items() if is_data(value)}
-    if is_path(run) and not in_memory:
+    data = {key: value for key, value in options.items() if is_data(value)}
+    if not is_path(run):
+        data[DATA] = run
+    if not data:
         yield run, options
         return
     with TemporaryDirectory(prefix=PREFIX) as place:
         folder = Path(place) / DATA
         folder.mkdir()
-        if not is_path(run):
-            run = write_records(run, folder, DATA)
-        paths = {key: write_records(value, folder, key) for key, value in in_memory.items()}
+        paths: dict[str, Any] = {}
+        for key, value in data.items():
+            paths[key] = write_records(value, folder, key)
+        run = paths.pop(DATA, run)
         try:
             yield run, {**options, **paths}
         except InputError as error:
-            raise of_memory(error) from None
+            shown = [replace(p, file=shown_path(Path(p.file))) for p in error.problems]
+            raise InputError(shown) from None
         except UsageError as error:
-            raise UsageError(_as_shown(error.args[0])) from None
-
-
-def _as_shown(message: str | Message) -> str | Message:
-    """A message in which data in memory are named as such."""
-    if isinstance(message, str):
-        return message
-    values = {}
-    for key, value in message.values.items():
-        values[key] = shown_path(value) if isinstance(value, Path) else value
-    return Message(message.template, values)
+            message = error.args[0]
+            if isinstance(message, Message):
+                values = dict(message.values)
+                for key, value in values.items():
+                    values[key] = shown_path(value) if isinstance(value, Path) else value
+                message = replace(message, values=values)
+            raise UsageError(message) from None
 
 
 def write_records(
@@ -95,16 +90,16 @@ def write_records(
     its record; NaN in a dict is null. UsageError for anything else, and for a list with an entry that is no dict.
     """
     is_list = isinstance(data, list)
-    if not is_list and not is_data(data):
-        raise UsageError(
-            "expected a path, a DataFrame or a list of dicts, got {kind}", kind=type(data).__name__
-        )
     if isinstance(data, pd.DataFrame):
         data = data.to_dict("records")
-    elif not is_list:
+    elif is_data(data) and not is_list:
         import pyarrow as pa
 
         data = pa.table(data).to_pylist()
+    elif not is_list:
+        raise UsageError(
+            "expected a path, a DataFrame or a list of dicts, got {kind}", kind=type(data).__name__
+        )
     records = []
     for index, record in enumerate(data):
         if not isinstance(record, Mapping):
@@ -123,29 +118,3 @@ def write_records(
     except (TypeError, ValueError) as e:
         raise UsageError("the data cannot be written as JSON: {error}", error=str(e)) from e
     return path
-
-
-def of_memory(error: InputError) -> InputError:
-    """Problems of data in memory, named as such; each kind once, with the fields that there are."""
-    problems: dict[Any, Problem] = {}
-    for problem in error.problems:
-        path = Path(problem.file)
-        if not is_in_memory(path):
-            problems[problem] = problem
-            continue
-        message = problem.message
-        if problem.code == "bad-field":
-            values = {"what": message, "fields": tuple(_fields(path))}
-            message = Message("{what}; the records have {fields}", values)
-        kind = (problem.code, problem.field, path.stem)
-        problems.setdefault(kind, replace(problem, file=path.stem, message=message))
-    return InputError(problems.values())
-
-
-def _fields(path: Path) -> list[str]:
-    """The fields of the records of a file, in the order in which they first occur."""
-    fields: dict[str, None] = {}
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            fields.update(dict.fromkeys(json.loads(line)))
-    return list(fields)

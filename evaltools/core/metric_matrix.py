@@ -164,10 +164,10 @@ def compile_table(table: MetricTable) -> Compiled:
     for index, ratio in enumerate(ratios):
         if ratio.needs:
             needs.append((index, columns.index(ratio.needs)))
-    numerators = [ratio.numerator for ratio in ratios]
-    denominators = [ratio.denominator for ratio in ratios]
+    numerators = [linear(ratio.numerator) for ratio in ratios]
+    denominators = [linear(ratio.denominator) for ratio in ratios]
     empty = [ratio.empty for ratio in ratios]
-    is_count = [denominator == "" for denominator in denominators]
+    is_count = [ratio.denominator == "" for ratio in ratios]
     limits = [ratio.limits for ratio in ratios]
     return Compiled(
         metrics=tuple(table),
@@ -192,17 +192,12 @@ def _columns(ratios: Sequence[Metric]) -> tuple[str, ...]:
 
 
 def _factors(
-    expressions: Sequence[str],
+    sums: Sequence[Mapping[str, float]],
     columns: Sequence[str],
 ) -> np.ndarray:
-    """The factor of each column in each expression: (columns, expressions)."""
-    row_of = {column: row for row, column in enumerate(columns)}
-    factors = np.zeros((len(columns), len(expressions)))
-    for index, expression in enumerate(expressions):
-        for column, factor in linear(expression).items():
-            row = row_of[column]
-            factors[row, index] = factor
-    return factors
+    """The factor of each column in each sum of columns: (columns, sums)."""
+    factors = pd.DataFrame(sums, columns=list(columns)).fillna(0.0)
+    return np.ascontiguousarray(factors.to_numpy(dtype=float).T)
 
 
 def _as_ratios(
@@ -271,28 +266,17 @@ def require_measured(
     Such a row would count as 0, which nobody measured: its denominator must be 0 or null too.
     `unit` is the column that names a row in the message.
     """
-    known = units.columns.intersection(compiled.columns)
-    is_null = units[known].isna()
-    has_null = is_null.any(axis="index")
-    if not has_null.any():
-        return
     columns = np.array(compiled.columns)
-    for numerator, denominator in zip(compiled.numerator.T, compiled.denominator.T):
-        summed = columns[numerator != 0]
-        with_nulls = [name for name in summed if has_null[name]]
-        if not with_nulls:
-            continue
-        is_counting = denominator != 0
-        counting = columns[is_counting].tolist()
-        counts_of_rows = column_values(units, counting) @ denominator[is_counting]
-        is_counted = counts_of_rows != 0
-        for name in with_nulls:
-            wrong_rows = np.flatnonzero(is_null[name] & is_counted)
-            if not wrong_rows.size:
-                continue
-            first = wrong_rows[0]
-            counts = " and ".join(counting)
-            raise ValueError(
-                f"row {first + 1} ({unit} {units[unit].iloc[first]}): {name} is null where {counts} "
-                f"counts the row; leave {counts} null or 0 where {name} was not measured"
-            )
+    require_columns(units, compiled.columns)
+    is_null = units[list(columns)].isna().to_numpy()
+    if not is_null.any():
+        return
+    is_counted = column_values(units, compiled.columns) @ compiled.denominator != 0
+    is_lacking = is_null @ (compiled.numerator != 0)
+    for row, ratio in np.argwhere(is_counted & is_lacking):
+        name = columns[is_null[row] & (compiled.numerator[:, ratio] != 0)][0]
+        counts = " and ".join(columns[compiled.denominator[:, ratio] != 0])
+        raise ValueError(
+            f"row {row + 1} ({unit} {units[unit].iloc[row]}): {name} is null where {counts} "
+            f"counts the row; leave {counts} null or 0 where {name} was not measured"
+        )

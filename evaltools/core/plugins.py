@@ -21,13 +21,12 @@ from typing import Any
 import pandas as pd
 
 from .. import BUILT_IN
-from .errors import Problems, UsageError
+from .errors import UsageError
 from .files import sha256
-from .language import Message, use_language_files
+from .language import use_language_files
 from .manifest import NAME, Manifest
-from .metric import AnyMetric, MetricTable, make_metric
+from .metric import AnyMetric, make_metric
 from .suite import Breakdown, Source, Suite, SuiteOptions, decoded
-from .workers import Workers
 
 ENTRY_POINTS = "evaltools.suites"
 """The group of entry points under which installed packages name their suites."""
@@ -62,12 +61,8 @@ def get_suite(name: str) -> Suite:
         return FROM_FILES[name]
     entries = [entry for entry in installed() if entry.name == name]
     if len(entries) > 1:
-        packages = sorted(entry.dist.name for entry in entries if entry.dist)
-        raise UsageError(
-            "several packages install a suite {name}: {packages}; remove all but one",
-            name=repr(name),
-            packages=tuple(packages),
-        )
+        text = "several packages install a suite {name}; remove all but one"
+        raise UsageError(text, name=repr(name))
     if entries:
         return _installed_suite(entries[0])
     raise UsageError(
@@ -78,9 +73,10 @@ def get_suite(name: str) -> Suite:
 
 
 def _installed_suite(entry: EntryPoint) -> Suite:
-    values = {"name": repr(entry.name), "object": entry.value}
     try:
         suite = entry.load()
+        if not isinstance(suite, Suite):
+            raise TypeError(f"expected a suite (et.jsonl_suite), got {type(suite).__name__}")
         file = getattr(sys.modules[entry.module], "__file__", None)
         if file:
             use_language_files(Path(file).parent)
@@ -88,19 +84,10 @@ def _installed_suite(entry: EntryPoint) -> Suite:
     except (Exception, SystemExit) as e:
         raise UsageError(
             "the suite {name} is installed but {object} cannot be loaded: {error}",
+            name=repr(entry.name),
+            object=entry.value,
             error=f"{type(e).__name__}: {e}",
-            **values,
         ) from e
-    return _require_suite(suite, Message("{object} of the installed suite {name}", values))
-
-
-def _require_suite(suite: Any, what: Message) -> Suite:
-    if not isinstance(suite, Suite):
-        raise UsageError(
-            "{what} is {kind}; expected a suite (et.jsonl_suite)",
-            what=what,
-            kind=type(suite).__name__,
-        )
     return suite
 
 
@@ -115,10 +102,9 @@ def options(name: str) -> type[SuiteOptions]:
 
 def load_suite_file(path: Path) -> Suite:
     """The SUITE of a Python file, from then on known by its name. UsageError for a file without one."""
-    module = load_file(path)
-    if not hasattr(module, "SUITE"):
+    suite = getattr(load_file(path), "SUITE", None)
+    if not isinstance(suite, Suite):
         raise UsageError("{path}: expected SUITE = et.jsonl_suite(...)", path=path)
-    suite = _require_suite(module.SUITE, Message("SUITE of {path}", {"path": path}))
     if suite.name in BUILT_IN:
         raise UsageError(
             "{path}: {name} is the name of a built-in suite; give it another",
@@ -167,41 +153,24 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
     UsageError for a file that is no such thing, and for a name or a column that exists.
     """
     module = load_file(path)
-    further = _require_metrics(getattr(module, "METRICS", None), path)
+    further: Any = getattr(module, "METRICS", None)
+    is_table = isinstance(further, list | tuple) and len(further) > 0
+    if not is_table or not all(isinstance(metric, AnyMetric) for metric in further):
+        raise UsageError("{path}: expected METRICS = [et.Metric(...), ...]", path=path)
     make_columns = getattr(module, "columns", None)
 
-    def metrics(options: Any) -> MetricTable:
-        table = suite.metrics(options)
-        taken = {metric.name for metric in table} & {metric.name for metric in further}
-        if taken:
-            raise UsageError(
-                "{path}: {names} is a metric of {suite} already",
-                path=path,
-                names=tuple(sorted(taken)),
-                suite=suite.name,
-            )
-        return (*table, *further)
-
-    def score(
-        source: Source,
-        options: Any,
-        problems: Problems,
-        workers: Workers,
-        aside: Path | None,
-    ) -> pd.DataFrame:
-        units = suite.score(source, options, problems, workers, aside)
+    def score(source: Source, *arguments: Any) -> pd.DataFrame:
+        units = suite.score(source, *arguments)
         if make_columns is None:
             return units
         return _with_columns(units, make_columns, suite, path)
 
-    return replace(suite, metrics=metrics, score=score, metrics_file=path)
-
-
-def _require_metrics(metrics: Any, path: Path) -> tuple[AnyMetric, ...]:
-    is_list = isinstance(metrics, list | tuple) and len(metrics) > 0
-    if not is_list or not all(isinstance(metric, AnyMetric) for metric in metrics):
-        raise UsageError("{path}: expected METRICS = [et.Metric(...), ...]", path=path)
-    return tuple(metrics)
+    return replace(
+        suite,
+        metrics=lambda options: (*suite.metrics(options), *further),
+        score=score,
+        metrics_file=path,
+    )
 
 
 def _with_columns(
@@ -219,15 +188,11 @@ def _with_columns(
             line=_line_in(path, e),
             error=f"{type(e).__name__}: {e}",
         ) from e
-    if not isinstance(columns, pd.DataFrame) or not columns.index.equals(units.index):
+    is_frame = isinstance(columns, pd.DataFrame) and columns.index.equals(units.index)
+    if not is_frame or units.columns.intersection(columns.columns).any():
         raise UsageError(
-            "{path}: columns(units) must return a DataFrame with the index of the units",
+            "{path}: columns(units) must return a DataFrame of new columns with the index of the units",
             path=path,
-        )
-    taken = [str(column) for column in columns.columns if column in units]
-    if taken:
-        raise UsageError(
-            "{path}: the units have the columns {columns} already", path=path, columns=tuple(taken)
         )
     combined = pd.concat([units, columns], axis=1)
     combined.attrs = units.attrs
@@ -262,9 +227,9 @@ def suites_of_path(path: Path) -> list[str]:
     """The names of the suites whose input a path looks like."""
     names = []
     for name in suite_names():
-        # a suite that cannot be loaded is not meant, nor one of a stranger that cannot tell
-        passed_over = (UsageError, OSError) if name in BUILT_IN else (Exception,)
-        with suppress(*passed_over):
+        with suppress(
+            Exception
+        ):  # one that cannot be loaded is not meant, nor one that cannot tell
             if get_suite(name).sniff(path):
                 names.append(name)
     return names
@@ -284,14 +249,10 @@ def suite_of_path(path: Path) -> str:
         raise UsageError("{path}: no such run", path=path)
     if not names:
         refuse_parent(path, lambda inside: bool(suites_of_path(inside)))
-        raise UsageError(
-            "{path} looks like an input of no suite: name it with suite (--suite)", path=path
-        )
-    raise UsageError(
-        "{path} looks like an input of {suites}: name it with suite (--suite)",
-        path=path,
-        suites=tuple(names),
-    )
+    text = "{path} looks like an input of no suite: name it with suite (--suite)"
+    if names:
+        text = "{path} looks like an input of {suites}: name it with suite (--suite)"
+    raise UsageError(text, path=path, suites=tuple(names))
 
 
 def require_input(suite: Suite, path: Path) -> None:
@@ -303,7 +264,7 @@ def require_input(suite: Suite, path: Path) -> None:
         raise UsageError(
             "{path} looks like an input of {others}, not of {suite}",
             path=path,
-            others=" or ".join(others),
+            others=tuple(others),
             suite=suite.name,
         )
     if (path / NAME).is_file():
@@ -315,15 +276,8 @@ def require_input(suite: Suite, path: Path) -> None:
 
 def refuse_parent(path: Path, is_run: Callable[[Path], bool]) -> None:
     """UsageError that says what to type, where a folder holds runs and is none itself."""
-    if not path.is_dir():
-        return
-    runs = [inside for inside in sorted(path.iterdir()) if is_run(inside)]
-    if len(runs) == 1:
-        raise UsageError(
-            "{path} is a folder of 1 run, not a run; name it: {first}",
-            path=path,
-            first=runs[0],
-        )
+    inside = sorted(path.iterdir()) if path.is_dir() else []
+    runs = [run for run in inside if is_run(run)]
     if runs:
         raise UsageError(
             "{path} is a folder of {n} runs, not a run; name them: {first} ... (or {path}/*)",

@@ -113,30 +113,20 @@ class FirstLines:
         self.code = code
         self.line_of: dict[Any, int] = {}
 
-    def is_first(
-        self,
-        key: Any,
-        line: int,
-        *,
-        id: str,
-        what: str | Message,
-        field: str = "",
-    ) -> bool:
-        """Whether no earlier line had this key; `what` names such a record in the message."""
+    def is_first(self, key: Any, line: int, *, what: str | Message, **where: str) -> bool:
+        """Whether no earlier line had this key; `what` names such a record in the message, `where` its id and field."""
         first = self.line_of.setdefault(key, line)
-        if first == line:
-            return True
-        self.problems.error(
-            self.code,
-            "a second {what}; the first is on line {first}",
-            what=Message(what) if isinstance(what, str) else what,
-            first=first,
-            file=self.path,
-            line=line,
-            field=field,
-            id=id,
-        )
-        return False
+        if first != line:
+            self.problems.error(
+                self.code,
+                "a second {what}; the first is on line {first}",
+                what=Message(what) if isinstance(what, str) else what,
+                first=first,
+                file=self.path,
+                line=line,
+                **where,
+            )
+        return first == line
 
 
 def unique_records(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,9 +14,9 @@ from .. import BUILT_IN
 from .check import Check
 from .errors import InputError, UsageError
 from .estimates import from_public, plain_rows
-from .files import atomic, bytes_hash, content_hash, dumps, file_hashes, sha256
+from .files import bytes_hash, content_hash, dumps, file_hashes, sha256
 from .folders import put_back
-from .language import remember, stored_messages
+from .language import Message, remember, stored_messages
 from .manifest import NAME, SCHEMA_VERSION, Manifest, StoredMessage
 from .metric import make_metric
 from .metric_matrix import compile_table
@@ -31,18 +31,6 @@ UNITS = "units.parquet"
 
 CURRENT = ("suite", "kind", "policy", "lang", "versions")
 """The fields of a manifest in which a result must equal the one that would be made now, to be read instead."""
-
-
-@dataclass(frozen=True)
-class StoredResult:
-    """What the files of a result hold: the fields of a `report.run.Run`. `data`: the units."""
-
-    suite: Suite
-    options: Any
-    data: pd.DataFrame
-    estimates: pd.DataFrame
-    manifest: Manifest
-    checks: tuple[Check, ...]
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -92,60 +80,50 @@ def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
     spoilt = []
     for name, known in manifest.files.items():
         path = folder / name
-        if not path.is_file() or (known and known != sha256(path)):
+        if not path.is_file() or known != sha256(path):
             spoilt.append(name)
     return spoilt
 
 
-def read_result(folder: Path) -> StoredResult:
-    """The result that stands in a folder. UsageError where it is not complete, or not as it was written."""
+def read_result(folder: Path) -> dict[str, Any]:
+    """The fields of the `report.run.Run` whose result stands in a folder.
+
+    UsageError where it is not complete, or not as it was written.
+    """
     manifest = read_manifest(folder)
     if manifest is None or manifest.kind != "run":
-        raise UsageError(
-            "{folder} holds no complete result of a run (no readable {file})",
-            folder=folder,
-            file=NAME,
-        )
+        reason: str | Message = Message("no readable {file}", {"file": NAME})
+        raise _incomplete(folder, reason)
     suite = suite_of_manifest(manifest)
     try:
         for file in (METRICS, UNITS):
-            known = manifest.files.get(file)
-            if known and known != sha256(folder / file):
-                raise UsageError(
-                    "{folder} holds no complete result of a run: "
-                    "{file} is not as it was written: its sha256 is another than in {manifest}",
-                    folder=folder,
-                    file=file,
-                    manifest=NAME,
-                )
+            if manifest.files[file] != sha256(folder / file):
+                reason = Message("{file} is not as it was written", {"file": file})
+                raise _incomplete(folder, reason)
         options = suite.options(**known_options(suite, manifest.options))
-        stored = _read_files(folder, manifest, suite, options)
-    except (OSError, ValueError, KeyError, TypeError) as e:
-        raise UsageError(
-            "{folder} holds no complete result of a run: {reason}", folder=folder, reason=str(e)
-        ) from e
-    _require_countable(stored)
-    return stored
-
-
-def _require_countable(stored: StoredResult) -> None:
-    """UsageError for a result of another version or of other rules, whose units lack what is summed today."""
-    try:
-        columns = compile_table(stored.suite.metrics(stored.options)).columns
+        fields = _read_files(folder, manifest, suite, options)
+        summed = compile_table(suite.metrics(options)).columns
     except InputError:  # rules that are no longer those of the result
-        columns = ("",)
-    if set(columns) <= set(stored.data.columns):
-        return
-    raise UsageError(
-        "{run} was made by another version of evaltools, or with other rules; "
-        "score its input again: evaltools score {suite} {source}",
-        run=stored.manifest.run,
-        suite=stored.suite.name,
-        source=stored.manifest.inputs[0].path,
-    )
+        summed = ("",)
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        raise _incomplete(folder, str(e)) from e
+    if not set(summed) <= set(fields["data"].columns):
+        raise UsageError(
+            "{run} was made by another version of evaltools, or with other rules; "
+            "score its input again: evaltools score {suite} {source}",
+            run=manifest.run,
+            suite=suite.name,
+            source=manifest.inputs[0].path,
+        )
+    return fields
 
 
-def read_current(folder: Path, task: Task) -> StoredResult | None:
+def _incomplete(folder: Path, reason: str | Message) -> UsageError:
+    text = "{folder} holds no complete result of a run: {reason}"
+    return UsageError(text, folder=folder, reason=reason)
+
+
+def read_current(folder: Path, task: Task) -> dict[str, Any] | None:
     """The result in a folder, if it is whole, as it was written, and made as `task` would make it; else None."""
     stored, planned = read_manifest(folder), task.manifest
     if stored is None or any(getattr(stored, name) != getattr(planned, name) for name in CURRENT):
@@ -158,9 +136,7 @@ def read_current(folder: Path, task: Task) -> StoredResult | None:
         and METRICS in stored.files
         and stored.files == file_hashes(folder)
     )
-    if not is_current:
-        return None
-    return _read_files(folder, stored, task.suite, task.options)
+    return _read_files(folder, stored, task.suite, task.options) if is_current else None
 
 
 def _read_files(
@@ -168,21 +144,20 @@ def _read_files(
     manifest: Manifest,
     suite: Suite,
     options: Any,
-) -> StoredResult:
+) -> dict[str, Any]:
     stored = StoredMetrics.model_validate_json((folder / METRICS).read_bytes())
     frame = pd.DataFrame([row.model_dump() for row in stored.metrics])
     units = pd.read_parquet(folder / UNITS)
     if suite.unit not in units:
         raise ValueError(f"{UNITS} has no column {suite.unit!r}")
-    checks = tuple(stored.checks or ())
-    return StoredResult(
-        suite,
-        options,
-        units,
-        from_public(frame),
-        manifest,
-        checks,
-    )
+    return {
+        "suite": suite,
+        "options": options,
+        "data": units,
+        "estimates": from_public(frame),
+        "manifest": manifest,
+        "checks": tuple(stored.checks or ()),
+    }
 
 
 class _Stored(BaseModel):
@@ -268,12 +243,6 @@ def metrics_json(
     if messages:
         content["messages"] = [message.as_json() for message in messages]
     return content
-
-
-def write_units(units: pd.DataFrame, folder: Path) -> None:
-    """Write the units of a result into a folder."""
-    with atomic(folder / UNITS, "wb") as f:
-        units.to_parquet(f, index=False)
 
 
 def further_metrics(suite: Suite, options: Any) -> list[dict[str, Any]]:

@@ -33,10 +33,10 @@ from ..core.plugins import get_suite, with_metrics
 from ..core.resampling import Method, Resampling, make_resampling
 from ..core.results import (
     METRICS,
+    UNITS,
     metrics_json,
     read_current,
     read_result,
-    write_units,
 )
 from ..core.suite import Suite
 from ..core.workers import Workers
@@ -118,7 +118,7 @@ def _run_of(
     require_target(folder, task.suite, task.source, fresh)
     stored = None if fresh else read_current(folder, task)
     if stored is not None:
-        return Run(**vars(stored))
+        return Run(**stored)
     with whole_folder(folder, carried) as aside:
         for name in carried:
             shutil.copy2(folder / name, aside / name)
@@ -189,7 +189,7 @@ def _estimates(run: Run) -> pd.DataFrame:
 
 def _saved(run: Run, folder: Path) -> Run:
     """Write the files of a run; returns it with the manifest that holds their hashes."""
-    write_units(run.data, folder)
+    run.data.to_parquet(folder / UNITS, index=False)
     rows = metrics_rows(run.estimates)
     content = metrics_json(run.manifest, run.signature, rows, run.checks, run.verdicts)
     write_json(folder / METRICS, content)
@@ -210,4 +210,4 @@ def load(folder: str | Path) -> Run:
     >>> et.load("outputs/results/with_memory__seed1_proposed").name
     'with_memory__seed1_proposed'
     """
-    return Run(**vars(read_result(Path(folder))))
+    return Run(**read_result(Path(folder)))

@@ -106,9 +106,7 @@ def test_cluster_with_other_versions_is_refused(
     cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clusters, "versions", lambda: {"evaltools": "0.0.1"})
-    with pytest.raises(
-        UsageError, match=r"other versions: evaltools .* \(wanted 0\.0\.1\), python"
-    ):
+    with pytest.raises(UsageError, match="other versions of the libraries"):
         Workers(2, cluster).map(double, [1, 2])
 
 

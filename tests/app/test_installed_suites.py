@@ -108,9 +108,12 @@ def test_the_suite_of_a_run_is_found_out(here: Path) -> None:
             "broken",
             "the suite 'broken' is installed but own_broken:SUITE cannot be loaded: RuntimeError: needs a library",
         ),
-        ("nothing", "own_nothing:SUITE of the installed suite 'nothing' is str; expected a suite"),
+        (
+            "nothing",
+            "own_nothing:SUITE cannot be loaded: TypeError: expected a suite (et.jsonl_suite), got str",
+        ),
         ("leaving", "own_leaving:SUITE cannot be loaded: SystemExit: 0"),
-        ("twice", "several packages install a suite 'twice': other-suites, own-suites"),
+        ("twice", "several packages install a suite 'twice'; remove all but one"),
     ],
 )
 @pytest.mark.parametrize("command", ["score", "report", "check"])

@@ -234,7 +234,7 @@ def test_the_option_stands_before_the_group_too(here: Path) -> None:
             "labels.py:{last}: RuntimeError: no luck",
         ),
         (lambda text: text.replace("SUITE =", "OTHER ="), "labels.py: expected SUITE = "),
-        (lambda text: text + "\nSUITE = 3\n", "SUITE of labels.py is int; expected a suite"),
+        (lambda text: text + "\nSUITE = 3\n", "labels.py: expected SUITE = et.jsonl_suite(...)"),
         (
             lambda text: text.replace('"labels",', '"cr",', 1),
             "'cr' is the name of a built-in suite",

@@ -112,7 +112,7 @@ def test_a_gallery_needs_no_file(scored: Path) -> None:
 def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: Path) -> None:
     folder = scored / "outputs/results" / NAMES[0]
     done = call("rerun", folder, status=2)
-    assert "made with metrics of your own (own.py): give their file with --metrics" in done.stderr
+    assert "that a manifest is not trusted with: give --metrics" in done.stderr
     file = scored / "given.py"
     file.write_text(METRICS, encoding="utf-8")
     with chdir(scored):
@@ -132,7 +132,7 @@ def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: P
         ("METRICS = [{'name': 'a'}]\n", "own.py: expected METRICS"),
         (
             ONE.format("Metric(name='n', numerator='n', denominator='', better='none')"),
-            "own.py: n is a metric of cr already",
+            "own.py: the metrics do not fit the units: doubled metric: ['n']",
         ),
         (
             ONE.format("Metric(name='m', numerator='nosuch', denominator='n', better='none')"),
@@ -152,13 +152,16 @@ def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: P
         ),
         (
             METRICS.replace("return pd.DataFrame(", "return ("),
-            "own.py: columns(units) must return a DataFrame with the index of the units",
+            "own.py: columns(units) must return a DataFrame of new columns with the index of the units",
         ),
         (
             METRICS.replace("len)})", "len)}).head(3)"),
-            "own.py: columns(units) must return a DataFrame with the index of the units",
+            "own.py: columns(units) must return a DataFrame of new columns with the index of the units",
         ),
-        (METRICS.replace('"tuples"', '"n"'), "own.py: the units have the columns n already"),
+        (
+            METRICS.replace('"tuples"', '"n"'),
+            "own.py: columns(units) must return a DataFrame of new columns",
+        ),
     ],
 )
 def test_a_wrong_file_is_named_and_nothing_is_written(

@@ -92,13 +92,6 @@ def test_a_profile_that_no_row_has_is_told_with_the_others(tmp_path: Path) -> No
         assert "'q' 프로필의 행이 없음. 다른 프로필: p" in caught.value.problems[-1].text()
 
 
-def test_the_fields_of_records_in_memory_are_told_in_the_readers_language() -> None:
-    with pytest.raises(InputError, match="the records have id, metric, score") as caught:
-        et.evaluate("table", [{"id": [1], "metric": "acc", "score": 1}])
-    with speaking("zh"):
-        assert "记录中的字段：id、metric、score" in caught.value.problems[0].text()
-
-
 RUN = "example:cr/no_memory__seed1_proposed"
 
 CALLS = {

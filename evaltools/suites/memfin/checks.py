@@ -110,7 +110,7 @@ def check_replies(
         if kind is ECHO_REPLIES and n >= MOST * total:
             level = "blocking"
             blocks = _metrics_of_replies(result)
-        yield kind.failed(level, template, {}, n, total, blocks)
+        yield kind.failed(level, template, {}, n, total, blocks=blocks)
 
 
 def _with_single_spaces(texts: pd.Series) -> pd.Series:
