@@ -47,7 +47,7 @@ from scipy.special import bdtr, betaincinv, expit, logit, ndtr, ndtri, stdtrit
 
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
-from evaltools.stats import run_bounds, score_intervals
+from evaltools.stats import intervals, score_intervals
 from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import aggregate
@@ -56,7 +56,7 @@ SIZES = (20, 50, 200, 600)
 BLOCK = 50
 RESAMPLES = 2000
 BAND = (0.935, 0.965)
-USUAL = {"CARRIES": run_bounds.CARRIES, "DOUBT": score_intervals.DOUBT}
+USUAL = {"CARRIES": intervals.CARRIES, "DOUBT": score_intervals.DOUBT}
 ALTERNATIVES = {"score": {"CARRIES": np.inf}, "plain": {"CARRIES": np.inf, "DOUBT": 1e-9}}
 """Score intervals wherever there are limits, and these at p (1 - p) / se^2 trials without a doubt."""
 LEVELS = np.array([0.0, 0.4, 0.5, 2 / 3, 0.8, 1.0])
@@ -243,7 +243,7 @@ def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]
     """
     rng = np.random.default_rng([key, block])
     for name, value in (USUAL | ALTERNATIVES.get(setting.method, {})).items():
-        for module in run_bounds, score_intervals:
+        for module in intervals, score_intervals:
             setattr(module, name, value)
     method: Any = "auto" if setting.method in ALTERNATIVES else setting.method
     resampling = Resampling(method=method, n_resamples=RESAMPLES, seed=block)

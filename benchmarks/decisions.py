@@ -34,8 +34,7 @@ from evaltools.core.metric_matrix import Compiled, column_values, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats import influence
 from evaltools.stats.compare import compare
-from evaltools.stats.differences import differences
-from evaltools.stats.evidence import evidence, judged_together
+from evaltools.stats.differences import differences, evidence, judged_together
 from evaltools.stats.intervals import MIN_UNITS
 from evaltools.stats.sign_flips import sign_flip
 

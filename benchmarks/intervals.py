@@ -33,8 +33,7 @@ from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.plugins import get_suite
 from evaltools.core.resampling import Method, Resampling
-from evaltools.stats import bootstrap
-from evaltools.stats import large_samples as many
+from evaltools.stats import bootstrap, measured
 from evaltools.stats.compare import compare
 from evaltools.stats.design import Runs
 from evaltools.stats.intervals import estimate
@@ -156,7 +155,7 @@ def candidate(frame: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
 @contextmanager
 def limit(n: int) -> Iterator[None]:
     """More units than n have closed forms."""
-    modules = bootstrap, many
+    modules = bootstrap, measured
     for module in modules:
         module.LARGE = n  # type: ignore[attr-defined]
     try:

@@ -23,7 +23,7 @@ from evaltools.core.errors import UsageError
 from evaltools.core.metric import Metric
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
-from evaltools.stats.evidence import decide
+from evaltools.stats.differences import decide
 from evaltools.stats.influence import Cells, Paired
 from evaltools.stats.max_t import joint_tests
 from evaltools.stats.power import plan

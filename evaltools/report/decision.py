@@ -23,9 +23,9 @@ from ..core.metric import metric_title
 from ..core.records import fitted
 from ..core.text_files import require_file
 from ..stats.compare import compare
-from ..stats.equivalence import least_gain
+from ..stats.differences import least_gain
 from ..stats.intervals import MIN_UNITS
-from ..stats.spending import look_levels
+from ..stats.multiplicity import look_levels
 from .estimate_tables import interval
 from .markdown import number
 from .sentences import p_equation

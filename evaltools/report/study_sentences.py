@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..core.language import listed, say
 from ..core.resampling import Resampling
-from ..stats.equivalence import equivalence_confidence
+from ..stats.differences import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
 from ..stats.seed_variance import ALIKE
 from .estimate_tables import shown_estimate

@@ -6,12 +6,12 @@ One run (`intervals.run_intervals`)
 
 - a plain count, or not measured: none
 - a proportion of units that are one trial each: mid-p (`score_intervals.mid_p`)
-- within limits, and the units carry a bootstrap (`run_bounds`): bca, of many units abc (`bootstrap`)
-- within limits, one ratio: score-t, or score-n where no unit differs (`run_bounds`)
-- within limits, a weighted sum of ratios: mover, of the intervals of its ratios (`mover`)
+- within limits, and the units carry a bootstrap (`intervals.run_bounds`): bca, of many units abc (`bootstrap`)
+- within limits, one ratio: score-t, or score-n where no unit differs (`intervals.run_bounds`)
+- within limits, a weighted sum of ratios: mover, of the intervals of its ratios (`score_intervals.mover`)
 - no limits, 10 units that differ: bca-t (`bootstrap`); else none
 
-One condition over several seeds (`seed_intervals`)
+One condition over several seeds (`seeds`)
 
 - measured in one seed only: that of the run
 - within limits: score-t at the variance components, wilson or score-n where nothing differs
@@ -20,7 +20,7 @@ One condition over several seeds (`seed_intervals`)
 A difference of two conditions (`differences`)
 
 - several seeds on both sides: components of the paired differences (`variance.spread_of_pair`)
-- within limits, and few units decide: mover, of gains and losses (`mover.gains_and_losses`)
+- within limits, and few units decide: mover, of gains and losses (`score_intervals.gains_and_losses`)
 - else, 10 units that differ: bca, or bca-t without limits (`bootstrap`)
 
 By "bca" and "percentile" it is that bootstrap wherever 10 units differ, and wilson for proportions

@@ -87,7 +87,12 @@ def seed_agreement(
             proportion=measure.exact,
         )
         table.append(metric)
-    estimates = estimate(counted, table, unit, resampling)
+    estimates = estimate(
+        counted,
+        table,
+        unit,
+        resampling,
+    )
     return estimates.rename(columns={"name": "metric"}).assign(
         n_samples=n_samples,
         n_incomplete=n_incomplete,

@@ -1,8 +1,9 @@
-"""Small helpers for arrays of (units, metrics)."""
+"""Arrays of (units, metrics), and the bounds of all metrics of a table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ ROUNDING = 1e-12
 """Share of the summed sizes of the terms within which two sums of floats count as equal."""
 
 
+LARGE = 2_000
+"""More resampling units than this have closed forms."""
+
+
 def divide(
     a: Array | float,
     b: Array,
@@ -27,7 +32,12 @@ def divide(
     [0.5, 0.0]
     """
     ratio = np.full(np.shape(b), otherwise)
-    np.divide(a, b, out=ratio, where=b > 0)
+    np.divide(
+        a,
+        b,
+        out=ratio,
+        where=b > 0,
+    )
     return ratio
 
 
@@ -104,3 +114,54 @@ def rounded(differences: Array) -> Array:
     size = np.abs(differences).sum(axis=0)
     is_rounding = np.abs(differences) <= ROUNDING * size
     return np.where(is_rounding, 0.0, differences)
+
+
+def over_units(values: Array) -> Array:
+    """Sum over units: (..., units, columns) -> (..., columns)."""
+    n_units = values.shape[-2]
+    if n_units > LARGE:
+        # numpy's own sum of many short rows takes ten times as long
+        return np.ones(n_units) @ values
+    return values.sum(axis=-2)
+
+
+Values = Array | float
+"""One value for each metric, or one for all."""
+
+
+@dataclass
+class Intervals:
+    """Interval of every metric; nan and the method "none" where there is none."""
+
+    low: Array
+    high: Array
+    method: Array
+
+    @classmethod
+    def none(cls, n_metrics: int) -> Intervals:
+        """No interval for any metric."""
+        return cls(
+            low=np.full(n_metrics, np.nan),
+            high=np.full(n_metrics, np.nan),
+            method=np.full(n_metrics, "none", dtype=object),
+        )
+
+    def fill(
+        self,
+        where: Array,
+        low: Values,
+        high: Values,
+        method: Array | str,
+    ) -> None:
+        """Give this interval to the metrics in `where` that have none yet.
+
+        >>> intervals = Intervals.none(2)
+        >>> intervals.fill(np.array([True, False]), 0.1, 0.2, "bca")
+        >>> intervals.fill(np.array([True, True]), 0.0, 1.0, "wilson")
+        >>> intervals.low.tolist(), intervals.method.tolist()
+        ([0.1, 0.0], ['bca', 'wilson'])
+        """
+        use = where & (self.method == "none")
+        self.low = np.where(use, low, self.low)
+        self.high = np.where(use, high, self.high)
+        self.method = np.where(use, method, self.method).astype(object)

@@ -4,14 +4,15 @@ Units are drawn with replacement. Weights (resamples x units: how often each uni
 the columns is one matrix product for every metric together. The jackknife for BCa is in closed form
 for ratios of sums. For one ratio and the same generator the bounds equal
 `scipy.stats.bootstrap(..., paired=True)`. More than LARGE units have closed forms
-(large_samples.py).
+(`closed_bounds`).
 
 Without limits BCa is too short from few units: by the method "auto" it stands at the normal
 quantile z that sqrt(n / (n - 1)) times that of a t is, and is joined with the t interval itself
 ("bca-t"). Hesterberg recommends the expansion; the union covers best where tails are heavy.
 
 References: Efron, "Better bootstrap confidence intervals", JASA 82 (1987); Hesterberg, "What
-teachers should know about the bootstrap", The American Statistician 69 (2015).
+teachers should know about the bootstrap", The American Statistician 69 (2015); DiCiccio and Efron,
+"More accurate confidence intervals in exponential families", Biometrika 79 (1992), the ABC interval.
 """
 
 from __future__ import annotations
@@ -24,15 +25,19 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from ..core.resampling import Resampling
-from .arrays import Array, sum_products, varies
-from .bounds import Intervals
-from .large_samples import CLOSED, LARGE, closed_bounds, over_units
+from .arrays import LARGE, Array, Intervals, over_units, sum_products, varies
 
 CHUNK = 128
 """Resamples that are drawn at a time."""
 
 TIE = 1e-12
 """Relative width within which a resampled value counts as equal to the observed one."""
+
+STEP = 0.1
+"""Standard errors over which a curve's second derivative is taken."""
+
+CLOSED = {"auto": "abc", "bca": "abc", "percentile": "percentile"}
+"""Method of `Resampling` -> what `ci_method` calls its closed form."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +96,22 @@ def resampled(
     tails = np.full(len(wanted), alpha)
     unlimited = statistic.unlimited
     if resampling.method != "auto" or not (wanted & unlimited).any():
-        return _drawn(statistic, wanted, tails, resampling)
+        return _drawn(
+            statistic,
+            wanted,
+            tails,
+            resampling,
+        )
     n = np.maximum(statistic.n_units, 2)
     t = stdtrit(n - 1, 1 - alpha)
     expanded = ndtr(-np.sqrt(n / (n - 1)) * t)
     tails = np.where(unlimited, expanded, alpha)
-    intervals = _drawn(statistic, wanted, tails, resampling)
+    intervals = _drawn(
+        statistic,
+        wanted,
+        tails,
+        resampling,
+    )
     squares = sum_products(statistic.errors, statistic.errors)
     half = t * np.sqrt(squares * n / (n - 1))
     union = unlimited & (intervals.method != "none")
@@ -138,6 +153,51 @@ def _closed(
         CLOSED[resampling.method],
     )
     return intervals
+
+
+def closed_bounds(
+    errors: Array,
+    bias: Array,
+    curve: Callable[[Array], Array],
+    resampling: Resampling,
+) -> tuple[Array, Array]:
+    """(low, high) of every metric: the ABC interval, or the percentile interval's closed form.
+
+    `errors` (units, metrics): what each unit brings into the metric. `bias` (metrics): that of the
+    metric by its curvature. `curve` gives the metrics where unit i weighs 1 + step * errors[i], for
+    one step a metric.
+
+    With s the standard error, a the acceleration, c the quadratic coefficient of the curve and
+    z0 = a - (bias / s - c), a bound lies on the curve at w / (1 - a w)^2 standard errors, w = z0 +-
+    z. The percentile method's lies at v (1 + a v), v = -z0 +- z, which is the Cornish-Fisher
+    quantile of the resampled values.
+    """
+    s = np.sqrt(sum_products(errors, errors))
+    s[s == 0] = np.nan
+    cubes = np.einsum(
+        "um,um,um->m",
+        errors,
+        errors,
+        errors,
+    )
+    a = cubes / (6 * s**3)
+    here = curve(np.zeros_like(s))
+    above = curve(STEP / s)
+    below = curve(-STEP / s)
+    second_difference = above + below - 2 * here
+    c = second_difference / (2 * STEP**2 * s)
+    z0 = a - (bias / s - c)
+    z = ndtri(0.5 + resampling.confidence / 2)
+
+    def bound(quantile: float) -> Array:
+        if resampling.method == "percentile":
+            v = quantile - z0
+            return curve(v * (1 + a * v) / s)
+        w = z0 + quantile
+        distance = w / (1 - a * w) ** 2
+        return curve(distance / s)
+
+    return bound(-z), bound(z)
 
 
 def _drawn(

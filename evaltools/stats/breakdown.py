@@ -111,7 +111,12 @@ def breakdown(
     frames = []
     for part in part_names or ["(none)"]:
         of_part = units[parts == part]
-        rows = estimate(of_part, metrics, unit, resampling)
+        rows = estimate(
+            of_part,
+            metrics,
+            unit,
+            resampling,
+        )
         n = of_part[unit].nunique()
         frames.append(_of_part(rows, part, n))
     frame = pd.concat(frames, ignore_index=True)

@@ -5,17 +5,16 @@ All metrics go through one set of bootstrap weights and one set of signs. To swa
 the sign of every difference and interval and keeps every p.
 
 1. `design.pair`: the cells that both sides have.
-2. `evidence`: p and standard error of every difference.
-3. `differences`: intervals.
-4. `judged_together`: the family of the headline.
-5. `verdicts`.
+2. `differences`: p, standard error and interval of every difference.
+3. `judged_together`: the family of the headline.
+4. `verdicts`.
 
 Formulas and measured error rates: docs/statistics.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,14 +28,11 @@ from .claims import with_trials
 from .declared import Declared, declare
 from .design import Runs, grid, pair
 from .detectable import smallest_difference, units_needed
-from .differences import differences
-from .equivalence import within_margin
-from .evidence import evidence, judged_together
+from .differences import differences, evidence, judged_together, within_margin
 from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
-from .large_samples import metric_groups
 from .max_t import JointTests
-from .measured import OneSided, measured_groups, one_sided
+from .measured import measured_groups, metric_groups, one_sided
 
 CONTRACT = (
     "metric", "baseline", "candidate", "value_baseline", "value_candidate", "delta",
@@ -98,8 +94,8 @@ class Comparison:
     verdict and p of its metric.
 
     `unpaired`: side -> its cells that take no part. `identical`: neither side lacks a cell, and every
-    cell is the same on both sides. With many units
-    (`large_samples`) bootstrap and sign flips have closed forms.
+    cell is the same on both sides. With more than
+    LARGE units bootstrap and sign flips have closed forms.
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -144,10 +140,12 @@ def compare(
     pairing = pair(*wholes)
     units = pairing.baseline.units
     if not len(units):
-        sides = [f"{name} ({len(whole.units)} units)" for name, whole in zip(names, wholes)]
-        raise NothingPaired(f"{' and '.join(sides)} share no {unit}: nothing to compare")
-    groups = _groups(baseline, candidate, table, unit)
-    measured, of_family, identical = _measured(groups, units, declared, n_permutations, resampling)
+        texts = [f"{name} ({len(whole.units)} units)" for name, whole in zip(names, wholes)]
+        raise NothingPaired(f"{' and '.join(texts)} share no {unit}: nothing to compare")
+    sides = baseline, candidate
+    measured, of_family, identical = _measured(
+        sides, declared, unit, units, n_permutations, resampling
+    )
     adjusted = _adjusted(measured, of_family, declared, n_permutations, resampling)
     if joint is not None:
         adjusted = _for_all_pairs(adjusted, joint, names)
@@ -168,21 +166,28 @@ def compare(
     )
 
 
-def _groups(
-    baseline: Runs,
-    candidate: Runs,
-    table: MetricTable,
+def _measured(
+    sides: tuple[Runs, Runs],
+    declared: Declared,
     unit: str,
-) -> Iterator[tuple[list[int], pd.Index, Paired, OneSided]]:
-    """Metrics that are measured in the same cells; of many cells some metrics at a time.
+    units: pd.Index,
+    n_permutations: int,
+    resampling: Resampling,
+) -> tuple[pd.DataFrame, pd.DataFrame, bool]:
+    """What is shown of every metric by itself, in the order of the table.
 
-    Yields their indices in the table, the units that pair, the two sides, and what one side has and
-    the other has not.
+    Metrics that are measured in the same cells go together; of many cells some metrics at a time.
+    Gives the rows of `differences` with what `one_sided` says; the differences of all `units` that
+    pair, a column a metric of the family; and whether both sides are identical, as in
+    `Comparison`. A unit in which a metric of the family is not measured differs by 0 in it.
     """
-    frames = [*baseline.values(), *candidate.values()]
+    table = declared.compiled.metrics
+    frames = [frame for runs in sides for frame in runs.values()]
+    rows = []
+    of_family: dict[int, pd.Series] = {}
+    identical = True
     for group in measured_groups(table, frames, unit):
-        whole_a = grid(group.runs(baseline), unit)
-        whole_b = grid(group.runs(candidate), unit)
+        whole_a, whole_b = (grid(group.runs(runs), unit) for runs in sides)
         a, b, by_seed, _ = pair(whole_a, whole_b)
         n_units = len(a.units)
         n_cells = n_units * (len(a.seeds) + len(b.seeds))
@@ -195,34 +200,15 @@ def _groups(
                 by_seed,
                 paired.delta,
             )
-            yield metrics, a.units, paired, lacking
-
-
-def _measured(
-    groups: Iterable[tuple[list[int], pd.Index, Paired, OneSided]],
-    units: pd.Index,
-    declared: Declared,
-    n_permutations: int,
-    resampling: Resampling,
-) -> tuple[pd.DataFrame, pd.DataFrame, bool]:
-    """What is shown of every metric by itself, in the order of the table.
-
-    Gives the rows of `differences` with what `one_sided` says; the differences of all `units` that
-    pair, a column a metric of the family; and whether both sides are identical, as in
-    `Comparison`. A unit in which a metric of the family is not measured differs by 0 in it.
-    """
-    rows = []
-    of_family: dict[int, pd.Series] = {}
-    identical = True
-    for metrics, of_units, paired, lacking in groups:
-        shown = evidence(paired, n_permutations, resampling)
-        of_group = differences(shown, declared.margins[metrics], resampling)
-        of_group = of_group.assign(**vars(lacking))
-        rows.append(of_group.set_index(pd.Index(metrics)))
-        identical &= paired.identical and lacking.n_missing == 0
-        for column, metric in enumerate(metrics):
-            if metric in declared.family:
-                of_family[metric] = pd.Series(shown.differences[:, column], of_units)
+            shown = evidence(paired, n_permutations, resampling)
+            of_group = differences(shown, declared.margins[metrics], resampling)
+            of_group = of_group.assign(**lacking)
+            rows.append(of_group.set_index(pd.Index(metrics)))
+            is_whole = not lacking["missing_baseline"] and not lacking["missing_candidate"]
+            identical &= paired.identical and is_whole
+            for column, metric in enumerate(metrics):
+                if metric in declared.family:
+                    of_family[metric] = pd.Series(shown.differences[:, column], a.units)
     family = pd.DataFrame(of_family, index=units).fillna(0.0)
     return pd.concat(rows).sort_index(), family, identical
 

@@ -51,7 +51,12 @@ def declare(
     unknown = sorted(set(headline) - set(names))
     if unknown:
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
-    require_declared(table, primary, margin, confidence)
+    require_declared(
+        table,
+        primary,
+        margin,
+        confidence,
+    )
     position = {name: index for index, name in enumerate(names)}
     target = []
     for index, metric in enumerate(compiled.metrics):

@@ -165,7 +165,12 @@ def grid(
     for frame in frames:
         labels = pd.Index(frame[unit], dtype=units.dtype)
         unit_of_row.append(units.get_indexer(labels))
-    return Grid(seeds, units, frames, tuple(unit_of_row))
+    return Grid(
+        seeds,
+        units,
+        frames,
+        tuple(unit_of_row),
+    )
 
 
 def _distinct(columns: Sequence[pd.Series]) -> pd.Index:
@@ -223,4 +228,9 @@ def pair(
         "baseline": int(left_a),
         "candidate": int(left_b),
     }
-    return Pairing(a, b, by_seed, unpaired)
+    return Pairing(
+        a,
+        b,
+        by_seed,
+        unpaired,
+    )

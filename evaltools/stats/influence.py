@@ -15,10 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from ..core.metric_matrix import Compiled
-from .arrays import Array, divide
+from .arrays import Array, divide, over_units
 from .design import Grid
-from .large_samples import over_units
-from .mover import unit_differences, unit_shares
+from .score_intervals import unit_differences, unit_shares
 
 
 @dataclass(frozen=True)

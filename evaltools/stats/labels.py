@@ -75,14 +75,7 @@ def read_scores(
             field="case_id",
         )
         if is_first and r.score is not None:
-            values = {
-                "case_id": r.case_id,
-                "metric": r.metric,
-                "score": r.score,
-                "threshold": r.threshold,
-                "measured": r.measured is not False,
-            }
-            kept.append(values)
+            kept.append(r.model_dump() | {"measured": r.measured is not False})
     columns = ["case_id", "metric", "score", "threshold", "measured"]
     frame = pd.DataFrame(kept, columns=columns)
     return frame.astype({"score": float, "threshold": float, "measured": bool})
@@ -127,13 +120,7 @@ def read_labels(
             field="case_id",
         )
         if is_first:
-            values = {
-                "case_id": r.case_id,
-                "metric": r.metric,
-                "label": r.label,
-                "rater": rater,
-            }
-            kept.append(values)
+            kept.append(r.model_dump() | {"rater": rater})
     frame = pd.DataFrame(kept, columns=["case_id", "metric", "label", "rater"])
     return frame.astype({"label": float})
 

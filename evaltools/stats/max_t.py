@@ -17,7 +17,7 @@ Measured error: benchmarks/simulations.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,17 +28,15 @@ from scipy.special import stdtr, stdtrit
 from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
-from .arrays import ROUNDING, Array, divide, rounded
+from .arrays import LARGE, ROUNDING, Array, divide, rounded
 from .design import Runs, add_rows, grid, in_order
 from .influence import Cells, cell_sums
 from .intervals import MIN_UNITS
-from .large_samples import LARGE
 from .measured import measured_runs
-from .mover import unit_differences
-from .score_intervals import proportions
+from .score_intervals import proportions, unit_differences
 from .seed_variance import SeedTerm, each_field, seed_pool, seed_term, take
 from .sign_flips import sign_patterns
-from .variance import SampleTerm, spread
+from .variance import spread
 
 PAIRS = ("baseline", "candidate", "delta", "n_units", "p_adjusted")
 
@@ -95,20 +93,21 @@ def joint_tests(
     columns = _columns(list(conditions.values()), compiled, unit)
     first, second = np.triu_indices(len(names), 1)
     pairs = _pairs(columns)
-    p = np.full(len(first), np.nan)
-    level = resampling.level
     tested = (pairs.n_units >= MIN_UNITS) & ~np.isnan(pairs.delta)
-    if tested.any():
-        of_tested = take(pairs, tested)
-        a = take(columns.terms, first[tested])
-        b = take(columns.terms, second[tested])
-        p[tested], level = _tested(
-            of_tested,
-            _p_of_seeds(of_tested, a, b, columns.terms),
-            bool(proportions(compiled)[0]),
-            n_permutations,
-            resampling,
-        )
+    pairs.differences[:, ~tested] = 0.0
+    p_seeds = _p_of_seeds(
+        pairs,
+        take(columns.terms, first),
+        take(columns.terms, second),
+        columns.terms,
+    )
+    scaled, t = _scaled(pairs.differences, resampling.seed)
+    t = np.fmin(t, _t_of(p_seeds, np.maximum(pairs.n_units, 2)))
+    mid = bool(proportions(compiled)[0])
+    p = _step_down(scaled, t, mid, n_permutations, resampling.seed)
+    p = np.where(tested, np.fmax(p, p_seeds), np.nan)
+
+    level = _level(p, scaled, pairs.n_units, n_permutations, resampling)
     frame = pd.DataFrame(
         {
             "baseline": [names[index] for index in first],
@@ -122,40 +121,30 @@ def joint_tests(
     return JointTests(frame, level)
 
 
+def _level(
+    p: Array,
+    scaled: Array,
+    n_units: Array,
+    n_permutations: int,
+    resampling: Resampling,
+) -> float:
+    """What the p of a pair by itself must keep, so that all pairs without a difference keep theirs."""
+    open_pairs = p > resampling.level
+    if not open_pairs.any():
+        return resampling.level
+    flipped = _flipped(scaled[:, open_pairs], n_permutations, resampling.seed)
+    largest = np.sort(np.concatenate([t.max(axis=1) for t in flipped]))
+    rank = int(resampling.confidence * (len(largest) - 1))
+    level = _p_of(largest[rank], n_units[open_pairs].min())
+    return min(resampling.level, level)
+
+
 class _Pairs(NamedTuple):
     """Pairs of conditions: `differences` (units, pairs), which sum to `delta`; `n_units` in common."""
 
     differences: Array
     delta: Array
     n_units: Array
-
-
-def _tested(
-    pairs: _Pairs,
-    p_seeds: Array,
-    mid: bool,
-    n_permutations: int,
-    resampling: Resampling,
-) -> tuple[Array, float]:
-    """(adjusted p of every pair, level that the p of a pair by itself must keep)."""
-    of_seeds = _t_of(p_seeds, pairs.n_units)
-    t = np.fmin(_observed(pairs.differences), of_seeds)
-    scaled = _scaled(_of_blocks(pairs.differences, resampling.seed))
-    p = _step_down(
-        scaled,
-        t,
-        mid,
-        n_permutations,
-        resampling.seed,
-    )
-    p = np.fmax(p, p_seeds)
-    open_pairs = p > resampling.level
-    if not open_pairs.any():
-        return p, resampling.level
-    largest = _largest(scaled[:, open_pairs], n_permutations, resampling.seed)
-    rank = int(resampling.confidence * (len(largest) - 1))
-    level = _p_of(largest[rank], pairs.n_units[open_pairs].min())
-    return p, min(resampling.level, level)
 
 
 @dataclass(frozen=True)
@@ -244,44 +233,37 @@ def _pairs_with(
     )
 
 
-def _observed(differences: Array) -> Array:
-    """T of every pair; 0 where no unit differs."""
-    size = np.sqrt((differences**2).sum(axis=0))
-    return divide(np.abs(differences.sum(axis=0)), size, 0.0)
-
-
-def _from_samples(pairs: _Pairs) -> SampleTerm:
-    """(variance that units bring to `delta`, degrees of freedom), as in `variance.sample_term`."""
-    n_units = pairs.n_units
-    total = pairs.differences.sum(axis=0)
-    squares = (pairs.differences**2).sum(axis=0)
-    squares = squares - total**2 / n_units
-    df = n_units - 1.0
-    return squares * n_units / df, df
-
-
-def _of_blocks(
+def _scaled(
     differences: Array,
     seed: int,
-) -> Array:
-    """The differences; those of more than LARGE units under random signs, added up in LARGE blocks.
+) -> tuple[Array, Array]:
+    """(differences of every pair over the root of their sum of squares, T); 0 where no unit differs.
 
-    So sums of differences under random signs stay what they are, with fewer signs to draw.
+    Those of more than LARGE units under random signs are added up in LARGE blocks: sums under
+    random signs stay what they are, with fewer signs to draw.
     """
-    n_units = len(differences)
-    if n_units <= LARGE:
-        return differences
-    rng = np.random.default_rng(seed)
-    signs = rng.choice([-1.0, 1.0], n_units)
-    blocks = rng.permutation(n_units) % LARGE
-    return add_rows(signs[:, None] * differences, blocks, LARGE)
-
-
-def _scaled(differences: Array) -> Array:
-    """The differences of every pair over the root of their sum of squares, where any pair differs."""
     size = np.sqrt((differences**2).sum(axis=0))
     scaled = divide(differences, np.broadcast_to(size, differences.shape), 0.0)
-    return scaled[(scaled != 0).any(axis=1)]
+    t = np.abs(scaled.sum(axis=0))
+    n_units = len(scaled)
+    if n_units > LARGE:
+        rng = np.random.default_rng(seed)
+        signs = rng.choice([-1.0, 1.0], n_units)
+        blocks = rng.permutation(n_units) % LARGE
+        scaled = add_rows(signs[:, None] * scaled, blocks, LARGE)
+        size = np.sqrt((scaled**2).sum(axis=0))
+        scaled = divide(scaled, np.broadcast_to(size, scaled.shape), 0.0)
+    return scaled[(scaled != 0).any(axis=1)], t
+
+
+def _flipped(
+    scaled: Array,
+    n_permutations: int,
+    seed: int,
+) -> Iterator[Array]:
+    """T of every pair under sign patterns, some at a time: (patterns, pairs)."""
+    for signs in sign_patterns(len(scaled), n_permutations, seed):
+        yield np.abs(signs @ scaled)
 
 
 def _step_down(
@@ -298,31 +280,18 @@ def _step_down(
     at_least = np.zeros(len(t))
     above = np.zeros(len(t))
     n_patterns = 0
-    for signs in sign_patterns(len(scaled), n_permutations, seed):
-        flipped = np.abs(signs @ scaled)
+    for flipped in _flipped(scaled, n_permutations, seed):
         # the largest T among a pair and those whose T is smaller
         np.maximum.accumulate(flipped, axis=1, out=flipped)
         at_least += (flipped >= t * (1 - ROUNDING)).sum(axis=0)
         above += (flipped > t * (1 + ROUNDING)).sum(axis=0)
-        n_patterns += len(signs)
+        n_patterns += len(flipped)
     counted = (at_least + above) / 2 if mid else at_least
     largest_first = (counted / n_patterns)[::-1]
     adjusted = np.maximum.accumulate(largest_first)
     p = np.empty(len(t))
     p[order] = adjusted[::-1]
     return p
-
-
-def _largest(
-    scaled: Array,
-    n_permutations: int,
-    seed: int,
-) -> Array:
-    """The largest T of all pairs under every sign pattern, in ascending order."""
-    largest = []
-    for signs in sign_patterns(len(scaled), n_permutations, seed):
-        largest.append(np.abs(signs @ scaled).max(axis=1))
-    return np.sort(np.concatenate(largest))
 
 
 def _p_of_seeds(
@@ -341,7 +310,9 @@ def _p_of_seeds(
     of_each = [take(conditions, [index]) for index in range(len(conditions.plain))]
     of_pairs = seed_pool([a, b])
     of_all = seed_pool(of_each, level=0.0)
-    samples = _from_samples(pairs)
+    n_units = np.maximum(pairs.n_units, 2)
+    squares = (pairs.differences**2).sum(axis=0) - pairs.delta**2 / n_units
+    samples = squares * n_units / (n_units - 1), n_units - 1.0
     p = []
     for pool in (of_pairs, of_all):
         term_a = pool.term(a, sides=2)

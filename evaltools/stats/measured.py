@@ -7,15 +7,16 @@ comparison; it is counted, and its ends say what it could change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..core.metric import MetricTable
+from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import Compiled, compile_table, require_columns, require_measured
-from .arrays import Array
+from .arrays import LARGE, Array
 from .design import Grid, Runs
 from .influence import Cells, cell_sums, seed_mean
 
@@ -114,26 +115,37 @@ def _null_rows(
     return {columns[i]: is_null[:, i] for i in np.flatnonzero(has_null)}
 
 
-@dataclass(frozen=True)
-class OneSided:
-    """Cells that one side of a comparison lacks, and what they could change; arrays over metrics.
+AT_ONCE = 1_000_000
+"""Values (metrics times cells) that are held in memory at a time where there are many units."""
 
-    `n_cells`: cells that either side has: a unit under a seed, or a unit where seeds do not pair.
-    `missing_baseline`, `missing_candidate`: cells that this side lacks and the other has.
-    `delta_worst`, `delta_best`: the difference if all of them were the worst, or the best, for the
-    candidate; nan without limits of the metric.
+
+def metric_groups(
+    table: MetricTable,
+    metrics: Sequence[int],
+    n_units: int,
+    n_cells: int,
+) -> Iterator[tuple[list[int], Compiled]]:
+    """(indices of metrics, these metrics of the table compiled), some at a time.
+
+    So memory does not grow with the table. All metrics at once for up to LARGE units; else as many
+    as `n_cells` cells each allow (AT_ONCE).
     """
-
-    n_cells: int
-    missing_baseline: int
-    missing_candidate: int
-    delta_worst: Array
-    delta_best: Array
-
-    @property
-    def n_missing(self) -> int:
-        """Cells that only one side has."""
-        return self.missing_baseline + self.missing_candidate
+    size = len(metrics)
+    if n_units > LARGE:
+        size = max(1, AT_ONCE // n_cells)
+    for start in range(0, len(metrics), size):
+        indices = list(metrics[start : start + size])
+        names = [table[index].name for index in indices]
+        group = compile_table(subset(table, names))
+        # a subset ends with the metrics that the named ones are made of
+        yield (
+            indices,
+            replace(
+                group,
+                metrics=group.metrics[: len(names)],
+                parts=group.parts[: len(names)],
+            ),
+        )
 
 
 def one_sided(
@@ -142,8 +154,13 @@ def one_sided(
     compiled: Compiled,
     by_seed: bool,
     delta: Array,
-) -> OneSided:
-    """What each of two whole conditions lacks of the other's cells.
+) -> dict[str, Any]:
+    """What each of two whole conditions lacks of the other's cells, and what that could change.
+
+    - n_cells: cells that either side has: a unit under a seed, or a unit where seeds do not pair;
+    - missing_baseline, missing_candidate: cells that this side lacks and the other has;
+    - delta_worst, delta_best (metrics): the difference if all of them were the worst, or the best,
+      for the candidate; nan without limits of the metric.
 
     `by_seed`: cells pair by seed and unit, else units pair. `delta` is the difference over what
     both have, which stands where nothing is lacking. A cell that is lacking weighs in the
@@ -163,15 +180,13 @@ def one_sided(
     lacks_b = present_a & ~present_b
     n_a = int(lacks_a.sum())
     n_b = int(lacks_b.sum())
-    n_cells = int((present_a | present_b).sum())
+    lacking = {
+        "n_cells": int((present_a | present_b).sum()),
+        "missing_baseline": n_a,
+        "missing_candidate": n_b,
+    }
     if not n_a and not n_b:
-        return OneSided(
-            n_cells,
-            0,
-            0,
-            delta,
-            delta,
-        )
+        return lacking | {"delta_worst": delta, "delta_best": delta}
     cells_a = cell_sums(a, compiled)
     cells_b = cell_sums(b, compiled)
     low_a, high_a = _ends(cells_a, _weights(cells_b, lacks_a, by_seed))
@@ -180,13 +195,10 @@ def one_sided(
     lower_is_better = np.array(directions) == "lower"
     least = low_b - high_a
     greatest = high_b - low_a
-    return OneSided(
-        n_cells=n_cells,
-        missing_baseline=n_a,
-        missing_candidate=n_b,
-        delta_worst=np.where(lower_is_better, greatest, least),
-        delta_best=np.where(lower_is_better, least, greatest),
-    )
+    return lacking | {
+        "delta_worst": np.where(lower_is_better, greatest, least),
+        "delta_best": np.where(lower_is_better, least, greatest),
+    }
 
 
 def _weights(

@@ -1,18 +1,27 @@
-"""Several metrics judged together: step-down adjustment, and the variance of seeds that they share.
+"""Several tests that keep one level: of several metrics, of parts, and of looks at growing data.
 
 What is shared between metrics is kept by flipping all differences of a unit at once
 (sign_flips.py), so that many metrics which say the same cost little.
 
-Reference: Westfall and Young, "Resampling-based multiple testing" (1993), step-down min-P.
+The level that looks may spend by the time that a share t of the samples is there is
+2 - 2 Phi(z / root(t)) for each side, where Phi(z) = 1 - level / 4: next to nothing early on, nearly
+all at the end, as by the boundaries of O'Brien and Fleming. How often a look is reached follows
+from the sums of normal differences, which grow as a Brownian motion.
+
+References: Westfall and Young, "Resampling-based multiple testing" (1993), step-down min-P; Lan and
+DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983); O'Brien and
+Fleming, Biometrics 35 (1979); Armitage, McPherson and Rowe, JRSS A 132 (1969), the recursion.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
-from .arrays import Array
+from .arrays import Array, least
 
 
 @dataclass(frozen=True)
@@ -92,3 +101,97 @@ def shared_seeds(
         squares = samples**2 / (n - 1) + by_seeds**2 / df_seeds
         df = variance**2 / squares
     return np.sqrt(variance), np.maximum(df, df_seeds)
+
+
+POINTS = 2001
+"""Sums between the bounds on which studies that go on are held."""
+
+FARTHEST = 10.0
+"""No look has a bound beyond so many standard errors."""
+
+
+def spent(
+    fraction: float,
+    level: float,
+) -> float:
+    """The part of a two-sided level that may be spent when this fraction (0..1) of the samples is
+    there.
+
+    >>> spent(1.0, 0.05), round(spent(0.5, 0.05), 4)
+    (0.05, 0.0031)
+    """
+    if fraction >= 1:
+        return level
+    z = ndtri(1 - level / 4)
+    return float(4 * ndtr(-z / np.sqrt(fraction)))
+
+
+def look_levels(
+    fractions: Sequence[float],
+    level: float,
+) -> list[float]:
+    """The two-sided level of each look at these fractions of the samples, in ascending order.
+
+    A p at or below its level ends the study; all looks together err in `level` of the cases.
+
+    >>> [round(look, 4) for look in look_levels([0.5, 1.0], 0.05)]
+    [0.0031, 0.049]
+    """
+    levels: list[float] = []
+    # before the first look every study stands at 0
+    sums, share = np.zeros(1), np.ones(1)
+    before = spent_before = 0.0
+    for fraction in fractions:
+        error = np.sqrt(fraction)
+        step = np.sqrt(fraction - before)
+        spent_now = spent(fraction, level)
+        bound = _bound(
+            sums,
+            share,
+            step,
+            error,
+            spent_now - spent_before,
+        )
+        levels.append(float(2 * ndtr(-bound)))
+        inside = np.linspace(-bound * error, bound * error, POINTS)
+        share = _shares(
+            sums,
+            share,
+            inside,
+            step,
+        )
+        sums = inside
+        before, spent_before = fraction, spent_now
+    return levels
+
+
+def _shares(
+    sums: Array,
+    share: Array,
+    inside: Array,
+    step: float,
+) -> Array:
+    """The share of studies at each of the sums `inside`, one normal step after those at `sums`."""
+    z = (inside[:, None] - sums) / step
+    kernel = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    density = kernel @ share / step
+    shares = density * (inside[1] - inside[0])
+    shares[[0, -1]] /= 2  # the trapezoids at the ends have one side
+    return shares
+
+
+def _bound(
+    sums: Array,
+    share: Array,
+    step: float,
+    error: float,
+    wanted: float,
+) -> float:
+    """The bound, in standard errors, that studies which went on cross with this probability."""
+
+    def is_far(bound: Array) -> bool:
+        above = ndtr((sums - bound * error) / step)
+        below = ndtr((-sums - bound * error) / step)
+        return bool((above + below) @ share <= wanted)
+
+    return float(least(is_far, 0.0, FARTHEST))

@@ -19,13 +19,12 @@ from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
 from .arrays import ROUNDING, Array, divide
 from .design import Runs, grid, in_order, pair
-from .evidence import spread_of_delta
 from .influence import Cells, Paired, cell_sums
 from .intervals import MIN_UNITS
 from .measured import measured_runs
-from .seed_intervals import over_seeds
 from .seed_variance import seed_term, take
-from .variance import Components
+from .seeds import over_seeds
+from .variance import Components, spread_of_delta
 
 TAILS = 2.0
 """Least excess kurtosis of differences. A few units seldom show the tails that differences of scores
@@ -172,9 +171,14 @@ def pilot(
     df_seeds = seeds - 1.0
     if len(conditions) == 1:
         cells = np.concatenate([cells, -cells]).reshape(1, -1)
-        components = _of_one_condition(paired.baseline, n, seeds, resampling)
+        components = _of_one_condition(
+            paired.baseline,
+            n,
+            seeds,
+            resampling,
+        )
     else:
-        spread = take(spread_of_delta(paired, resampling), 0)
+        spread = take(spread_of_delta(paired, pooling=resampling.method == "auto"), 0)
         components = Components.from_spread(spread, n, seeds)
         df_seeds *= components.sides
     value = float(paired.value_a[0])

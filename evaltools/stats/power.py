@@ -21,10 +21,9 @@ from scipy.special import fdtrc, nctdtr, ndtr, ndtri
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
 from ..core.resampling import Resampling
-from .arrays import Array, least
+from .arrays import LARGE, Array, least
 from .design import Runs
 from .intervals import MIN_UNITS
-from .large_samples import LARGE
 from .pilot import Pilot, pilot
 from .simulation import simulated_power
 from .variance import Components
@@ -117,7 +116,13 @@ def plan(
     for number in dict.fromkeys(seeds):
         row: dict[str, float] = {}
         if known.seeds > 1 or number == 1:
-            row = _row(known, others, goal, number, resampling)
+            row = _row(
+                known,
+                others,
+                goal,
+                number,
+                resampling,
+            )
         rows.append({"seeds": number, **row})
         done(f"{number} seeds")
     planned = pd.DataFrame(rows, columns=list(CONTRACT), dtype=float)
@@ -239,7 +244,13 @@ def _row(
         samples = int(np.ceil(n))
         if samples > LARGE:
             return float(approximate(pilot.components, goal, samples, seeds))
-        return simulated_power(pilot, goal.difference, samples, seeds, resampling)
+        return simulated_power(
+            pilot,
+            goal.difference,
+            samples,
+            seeds,
+            resampling,
+        )
 
     middle = [(1 - LIKELY) / 2, (1 + LIKELY) / 2]
     low, high = np.quantile(needed(others, goal, seeds), middle, method="inverted_cdf")
@@ -279,7 +290,12 @@ def _for_doubt(
     """
 
     def is_enough(times: Array) -> bool:
-        power = approximate(others, goal, times * n, seeds)
+        power = approximate(
+            others,
+            goal,
+            times * n,
+            seeds,
+        )
         return bool(power.mean() >= goal.power)
 
     return float(least(is_enough, 1.0, MOST_DOUBT))

@@ -3,13 +3,14 @@
 References: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility
 across neighbourhoods and academic achievement across countries", Review of Economic Studies 91
 (2024); Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons",
-Journal of Computational and Graphical Statistics 13 (2004). Measured error and coverage:
+Journal of Computational and Graphical Statistics 13 (2004); Bron and Kerbosch, "Finding all cliques
+of an undirected graph", Communications of the ACM 16 (1973). Measured error and coverage:
 benchmarks/simulations.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase
 
 import pandas as pd
@@ -86,47 +87,47 @@ def letters(
 ) -> dict[str, str]:
     """Condition -> its letters: two share one if and only if they are not in `differ`.
 
-    Insert and absorb (Piepho). All conditions start in one group. A pair that differs splits
-    every group that holds both: one copy without the one, one without the other. A group that lies
-    in another goes. Letters go by the first condition of each group; from the 27th on they are
-    numbered: a2, b2, ...
+    A letter stands for a largest group of conditions of which no two differ. Letters go by the
+    first condition of each group; from the 27th on they are numbered: a2, b2, ...
 
     >>> letters("xyz", [("x", "z")])
     {'x': 'a', 'y': 'ab', 'z': 'b'}
     """
-    # a group is a number: its bits are the conditions, which makes subsets fast
-    bit = {condition: 1 << index for index, condition in enumerate(conditions)}
-    groups = [(1 << len(conditions)) - 1]
-    for a, b in differ:
-        both = bit[a] | bit[b]
-        whole = []
-        halves = []
-        for group in groups:
-            if group & both != both:
-                whole.append(group)
-                continue
-            halves.append(group & ~bit[a])
-            halves.append(group & ~bit[b])
-        groups = list(whole)
-        for half in dict.fromkeys(halves):
-            rest = [other for other in whole + halves if other != half]
-            lies_in_another = any(half & other == half for other in rest)
-            if not lies_in_another:
-                groups.append(half)
-
-    # the group whose first condition stands first comes first
-    members = []
-    for group in groups:
-        of_group = []
-        for index, condition in enumerate(conditions):
-            if group & bit[condition]:
-                of_group.append(index)
-        members.append(of_group)
+    everyone = frozenset(range(len(conditions)))
+    alike = {index: everyone - {index} for index in everyone}
+    place = {condition: index for index, condition in enumerate(conditions)}
+    for one, other in differ:
+        a, b = place[one], place[other]
+        alike[a] -= {b}
+        alike[b] -= {a}
+    groups = [sorted(group) for group in _groups(alike, everyone)]
     of_each = dict.fromkeys(conditions, "")
-    for number, of_group in enumerate(sorted(members)):
+    for number, group in enumerate(sorted(groups)):
         letter = ascii_lowercase[number % 26]
         if number >= 26:
             letter += str(number // 26 + 1)
-        for index in of_group:
+        for index in group:
             of_each[conditions[index]] += letter
     return of_each
+
+
+def _groups(
+    alike: Mapping[int, frozenset[int]],
+    left: frozenset[int],
+    tried: frozenset[int] = frozenset(),
+    group: frozenset[int] = frozenset(),
+) -> Iterator[frozenset[int]]:
+    """The largest groups that hold `group` and others of those `left`, all alike (Bron and Kerbosch).
+
+    Groups that hold one of those `tried` were given before.
+    """
+    if not left and not tried:
+        yield group
+        return
+    # every largest group holds this one, or one that differs from it
+    pivot = max(left | tried, key=lambda index: len(left & alike[index]))
+    for index in sorted(left - alike[pivot]):
+        near = alike[index]
+        yield from _groups(alike, left & near, tried & near, group | {index})
+        left -= {index}
+        tried |= {index}

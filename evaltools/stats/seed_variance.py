@@ -52,30 +52,56 @@ def where(
 
 
 class SeedTerm(NamedTuple):
-    """Variance that seeds bring to the mean over seeds.
+    """How far the seeds of a condition differ; `variance` is what that brings to the mean over them.
 
-    variance: with `df` degrees of freedom.
-    squares: the sum of (share of a mean square)^2 / df over the mean squares that `variance` is
-        made of, which Satterthwaite's formula needs.
-    residual: the variance that the interaction of seeds and units brings to the mean.
-    plain: the variance of the mean by the seeds' values alone, with `plain_df` = seeds - 1.
-    nested: no unit occurs in two seeds, so that the spread of the seeds' values holds that of the
-        units too.
-    between: the variance of a seed's value.
+    between: the variance of a seed's value, with `df`.
     within: the part of `between` that is not the seed's own, with `within_df`. Both are nan where
         they cannot be told apart.
+    plain: the variance of the mean by the seeds' values alone, with `plain_df` = seeds - 1.
+    residual: the variance that the interaction of seeds and units brings to the mean.
+    nested: no unit occurs in two seeds, so that the spread of the seeds' values holds that of the
+        units too.
+    n_seeds: nan for fewer than two.
     """
 
-    variance: Array
-    squares: Array
-    df: Array
-    residual: Array
-    plain: Array
-    plain_df: Array
-    nested: Array
     between: Array
+    df: Array
     within: Array
     within_df: Array
+    plain: Array
+    plain_df: Array
+    residual: Array
+    nested: Array
+    n_seeds: Array
+
+    def told_apart(
+        self,
+        value: Array,
+        otherwise: Array,
+    ) -> Array:
+        """The value where the seeds' own part is told apart, else another."""
+        return np.where(np.isnan(self.between + self.within), otherwise, value)
+
+    @property
+    def variance(self) -> Array:
+        """What seeds bring to the mean, with `variance_df` degrees of freedom."""
+        own = excess(self.between, self.within) / self.n_seeds
+        return self.told_apart(own, self.plain)
+
+    @property
+    def variance_df(self) -> Array:
+        """Degrees of freedom of `variance`, where no mean square is taken off."""
+        return self.told_apart(self.df, self.plain_df)
+
+    @property
+    def squares(self) -> Array:
+        """Sum of (share of a mean square)^2 / df over those that `variance` is made of (Satterthwaite)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_between = self.between**2 / self.df
+            of_within = self.within**2 / self.within_df
+            squares = (of_between + of_within) / self.n_seeds**2
+            plain = self.plain**2 / self.plain_df
+        return self.told_apart(squares * (self.variance > 0), plain)
 
 
 def seed_term(
@@ -111,31 +137,24 @@ def seed_term(
     ss_residual = np.maximum(ss_total - ss_seed, 0.0)
     df_residual = n_cells - n_units - rank
     plain, plain_df = _plain(i.values, measured)
+    told_apart = (df_residual >= 1) & (rank > 0)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         ms_seed = ss_seed / rank
         ms_residual = ss_residual / df_residual
         scale = rank / (n_cells - n_units)
-        factor = scale / n_seeds
-        variance = factor * excess(ms_seed, ms_residual)
-        of_seed = ms_seed**2 / rank
-        of_residual = ms_residual**2 / df_residual
-        squares = factor**2 * (of_seed + of_residual)
-        squares = squares * (variance > 0)
         seed_weights = divide(1.0, per_seed, 0.0)
         residual = ms_residual * seed_weights.sum(axis=0) / n_seeds**2
-    told_apart = (df_residual >= 1) & (rank > 0)
     return SeedTerm(
-        variance=np.where(told_apart, variance, plain),
-        squares=np.where(told_apart, squares, plain**2 / plain_df),
-        df=np.where(told_apart, rank, plain_df),
-        residual=np.where(told_apart, residual, 0.0),
+        between=np.where(told_apart, scale * ms_seed, np.nan),
+        df=rank,
+        within=np.where(told_apart, scale * ms_residual, np.nan),
+        within_df=df_residual,
         plain=plain,
         plain_df=plain_df,
+        residual=np.where(told_apart, residual, 0.0),
         nested=nested,
-        between=np.where(told_apart, scale * ms_seed, np.nan),
-        within=np.where(told_apart, scale * ms_residual, np.nan),
-        within_df=np.where(told_apart, df_residual, np.nan),
+        n_seeds=plain_df + 1,
     )
 
 
@@ -219,24 +238,11 @@ class SeedPool(NamedTuple):
 
         In a difference each of `sides` has its part of the degrees of freedom.
         """
-        n_seeds = own.plain_df + 1
-        told_apart = ~np.isnan(own.within + self.between)
-        df = self.df / sides
-        plain_df = self.plain_df / sides
-        plain = self.plain / n_seeds
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variance = excess(self.between, own.within) / n_seeds
-            of_between = self.between**2 / df
-            of_within = own.within**2 / own.within_df
-            squares = (of_between + of_within) / n_seeds**2
-            squares = squares * (variance > 0)
-            plain_squares = plain**2 / plain_df
         pooled = own._replace(
-            variance=np.where(told_apart, variance, plain),
-            squares=np.where(told_apart, squares, plain_squares),
-            df=np.where(told_apart, df, plain_df),
-            plain=plain,
-            plain_df=plain_df,
+            between=self.between,
+            df=self.df / sides,
+            plain=self.plain / own.n_seeds,
+            plain_df=self.plain_df / sides,
         )
         has_seeds = ~np.isnan(own.plain)
         term: SeedTerm = where(self.alike & has_seeds, pooled, own)

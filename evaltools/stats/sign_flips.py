@@ -12,132 +12,18 @@ are better than exact conditional", BMC Med Res Methodol 13 (2013).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from scipy.special import bdtr, ndtr
 
-from .arrays import ROUNDING, Array, rounded, sum_products
-from .large_samples import LARGE, WHOLE, normal_flips
+from .arrays import LARGE, ROUNDING, Array, rounded, sum_products
 
 SIGN_CHUNK = 512
 """Sign patterns that are drawn at a time."""
 
-
-@dataclass(frozen=True)
-class Null:
-    """Distribution of the size of one metric's sum under random signs.
-
-    `points` ascend; `tail` is the probability of a size from each point on, and 0 at its end. With
-    `mid`, what is exactly as large counts half. Sums closer than `slack` are equal.
-    """
-
-    points: Array
-    tail: Array
-    mid: bool
-    slack: float
-
-    def p(self, sums: Array) -> Array:
-        """Two-sided p of sums."""
-        size = np.abs(sums)
-        from_here = np.searchsorted(self.points, size - self.slack)
-        at_least = self.tail[from_here]
-        if not self.mid:
-            return at_least
-        beyond = np.searchsorted(self.points, size + self.slack, side="right")
-        above = self.tail[beyond]
-        return (at_least + above) / 2
-
-
-def _null(
-    points: Array,
-    probabilities: Array | float,
-    mid: bool,
-    slack: float,
-) -> Null:
-    """The distribution over points in any order; one probability for each, or the same for all."""
-    order = np.argsort(points, kind="stable")
-    probabilities = np.broadcast_to(probabilities, points.shape)
-    ordered = probabilities[order]
-    tail = np.cumsum(ordered[::-1])[::-1]
-    return Null(
-        points=points[order],
-        tail=np.append(np.minimum(tail, 1.0), 0.0),
-        mid=mid,
-        slack=slack,
-    )
-
-
-def nulls(
-    t: Array,
-    n_permutations: int,
-    seed: int,
-    mid: Array | bool = False,
-) -> list[Null | None]:
-    """The null distribution of every column of the differences `t` (units, metrics), which are `rounded`.
-
-    Exact, over all sign patterns, where those of the non-zero units are no more than
-    `n_permutations`; binomial where all differences are of one size; else over random patterns,
-    which all columns share, and the one that was observed. None for what has its normal limit
-    (`normal_flips`): the others of more than LARGE units.
-    """
-    size = np.abs(t)
-    n_differ = (size > 0).sum(axis=0)
-    slack = ROUNDING * size.sum(axis=0)
-    half = np.broadcast_to(mid, n_differ.shape) & (n_differ > 0)
-
-    is_exact = n_differ <= np.floor(np.log2(max(n_permutations, 1)))
-    nonzero = np.where(size > 0, size, np.inf)
-    smallest = nonzero.min(axis=0, initial=np.inf)
-    largest = size.max(axis=0, initial=0.0)
-    is_binomial = ~is_exact & (smallest >= (1 - WHOLE) * largest)
-    is_drawn = ~is_exact & ~is_binomial
-    drawn = None
-    if is_drawn.any() and len(t) <= LARGE:
-        drawn = np.abs(_flipped_sums(t[:, is_drawn], n_permutations, seed))
-
-    distributions: list[Null | None] = []
-    for metric in range(t.shape[1]):
-        sizes = size[:, metric]
-        sizes = sizes[sizes > 0]
-        if is_binomial[metric]:
-            distributions.append(_binomial_null(sizes, half[metric]))
-            continue
-        if is_exact[metric]:
-            largest_first = np.sort(sizes)[::-1]
-            points = np.abs(_patterns(len(sizes)) @ largest_first)
-        elif drawn is not None:
-            column = is_drawn[:metric].sum()
-            points = drawn[:, column]
-        else:
-            distributions.append(None)
-            continue
-        null = _null(
-            points,
-            1 / len(points),
-            half[metric],
-            slack[metric],
-        )
-        distributions.append(null)
-    return distributions
-
-
-def _binomial_null(
-    sizes: Array,
-    mid: bool,
-) -> Null:
-    """Of n differences of one size, k positive ones have a binomial distribution."""
-    n = len(sizes)
-    positive = np.arange(n + 1)
-    points = np.abs(2 * positive - n) * sizes.mean()
-    probabilities = np.diff(bdtr(positive, n, 0.5), prepend=0.0)
-    return _null(
-        points,
-        probabilities,
-        mid,
-        WHOLE * sizes.sum(),
-    )
+WHOLE = 1e-6
+"""How far a paired difference may be from a whole multiple of the smallest one."""
 
 
 def sign_flip(
@@ -148,22 +34,15 @@ def sign_flip(
 ) -> Array:
     """Two-sided p of sum(differences) = 0 for every column of (units, metrics), by flipping signs.
 
-    `mid` (metrics): whether the metric has mid-p, as proportions do. 1 where nothing differs.
+    `mid` (metrics): whether the metric has mid-p, as proportions do: what is exactly as large
+    counts half. 1 where nothing differs. How: `p_of_sums`.
 
     >>> sign_flip(np.ones((6, 2)), 10_000, 0, np.array([False, True])).tolist()
     [0.03125, 0.015625]
     """
     t = rounded(differences)
-    distributions = nulls(t, n_permutations, seed, mid)
-    if None in distributions:
-        p = normal_flips(t, mid)
-    else:
-        p = np.ones(len(distributions))
-    sums = t.sum(axis=0)
-    for metric, null in enumerate(distributions):
-        if null is not None:
-            p[metric] = null.p(sums[metric])
-    return p
+    observed = t.sum(axis=0, keepdims=True)
+    return p_of_sums(observed, t, n_permutations, seed, mid)[0]
 
 
 def flipped_p(
@@ -184,22 +63,113 @@ def flipped_p(
     if n_differ <= np.log2(max(n_permutations, 1)):
         sums = _patterns(n_differ) @ t[differs]
     elif len(t) > LARGE:
-        return _normal_p(t, n_permutations, seed)
+        sums = _normal_sums(t, n_permutations, seed)
     else:
         sums = _flipped_sums(t, n_permutations, seed)
-    columns = []
-    for metric, null in enumerate(nulls(t, n_permutations, seed, mid)):
-        if null is not None:
-            columns.append(null.p(sums[:, metric]))
-    return np.stack(columns, axis=1)
+    return p_of_sums(
+        sums,
+        t,
+        n_permutations,
+        seed,
+        mid,
+    )
 
 
-def _normal_p(
+def p_of_sums(
+    sums: Array,
+    t: Array,
+    n_permutations: int,
+    seed: int,
+    mid: Array | bool = False,
+) -> Array:
+    """Two-sided p of sums (patterns, metrics) where the signs of differences `t` are random.
+
+    `t` (units, metrics) are `rounded`. Exact, over all sign patterns, where those of the non-zero
+    units are no more than `n_permutations`; binomial where all differences are of one size; else
+    over random patterns, which all metrics share, and the one that was observed. The others of more
+    than LARGE units have the normal limit.
+    """
+    mid = np.broadcast_to(mid, t.shape[1])
+    slack = ROUNDING * np.abs(t).sum(axis=0)
+    drawn = None
+    p = np.ones(sums.shape)
+    for metric in range(t.shape[1]):
+        sizes = np.abs(t[:, metric])
+        sizes = sizes[sizes > 0]
+        n = len(sizes)
+        if n == 0:
+            continue
+        of_metric = np.abs(sums[:, metric])
+        equal = slack[metric]
+        if n <= np.log2(max(n_permutations, 1)):
+            points = np.abs(_patterns(n) @ np.sort(sizes)[::-1])
+            probabilities = np.full(len(points), 1 / len(points))
+        elif sizes.min() >= (1 - WHOLE) * sizes.max():
+            positive = np.arange(n + 1)
+            points = np.abs(2 * positive - n) * sizes.mean()
+            probabilities = np.diff(bdtr(positive, n, 0.5), prepend=0.0)
+            equal = WHOLE * sizes.sum()
+        elif len(t) > LARGE:
+            p[:, metric] = normal_p(of_metric, sizes, mid[metric])
+            continue
+        else:
+            if drawn is None:
+                drawn = np.abs(_flipped_sums(t, n_permutations, seed))
+            points = drawn[:, metric]
+            probabilities = np.full(len(points), 1 / len(points))
+        p[:, metric] = _share(
+            of_metric,
+            points,
+            probabilities,
+            equal,
+            mid[metric],
+        )
+    return p
+
+
+def _share(
+    sizes: Array,
+    points: Array,
+    probabilities: Array,
+    equal: float,
+    mid: bool,
+) -> Array:
+    """Probability of a point that is as large as each of the sizes; closer than `equal` is as large."""
+    order = np.argsort(points, kind="stable")
+    points = points[order]
+    tail = np.cumsum(probabilities[order][::-1])[::-1]
+    tail = np.append(np.minimum(tail, 1.0), 0.0)
+    at_least = tail[np.searchsorted(points, sizes - equal)]
+    if not mid:
+        return at_least
+    above = tail[np.searchsorted(points, sizes + equal, side="right")]
+    return (at_least + above) / 2
+
+
+def normal_p(
+    sums: Array,
+    sizes: Array,
+    mid: bool = False,
+) -> Array:
+    """Two-sided p of sums of differences of these non-zero sizes, by the normal limit.
+
+    Where all sizes are whole multiples of the smallest, sums are two of these apart, and half of
+    that is taken off the distance (continuity), as a binomial test needs; not with mid-p.
+    """
+    smallest = sizes.min()
+    multiples = sizes / smallest
+    all_whole = (np.abs(multiples - np.round(multiples)) <= WHOLE).all()
+    continuity = smallest if all_whole and not mid else 0.0
+    distance = np.maximum(np.abs(sums) - continuity, 0.0)
+    return 2 * ndtr(-distance / np.sqrt(np.sum(sizes**2)))
+
+
+def _normal_sums(
     t: Array,
     n_draws: int,
     seed: int,
 ) -> Array:
-    """p of normal sums with the correlations of the differences: (draws, metrics)."""
+    """Normal sums with the spread and the correlations of the differences: (draws, metrics)."""
     scale = np.sqrt(sum_products(t, t))
     scale = np.where(scale > 0, scale, 1.0)
     correlations = t.T @ t / np.outer(scale, scale)
@@ -207,8 +177,7 @@ def _normal_p(
     rng = np.random.default_rng(seed)
     roots = np.sqrt(np.maximum(eigenvalues, 0.0))
     independent = rng.normal(size=(n_draws, len(scale)))
-    z = independent * roots @ vectors.T
-    return 2 * ndtr(-np.abs(z))
+    return independent * roots @ vectors.T * scale
 
 
 @lru_cache(maxsize=32)
@@ -246,7 +215,12 @@ def _random_signs(
     rng = np.random.default_rng(seed)
     for start in range(0, n_permutations, SIGN_CHUNK):
         rows = min(SIGN_CHUNK, n_permutations - start)
-        random_bytes = rng.integers(0, 256, (rows, n_bytes), dtype=np.uint8)
+        random_bytes = rng.integers(
+            0,
+            256,
+            (rows, n_bytes),
+            dtype=np.uint8,
+        )
         bits = np.unpackbits(random_bytes, axis=1, count=n_units)
         yield 1.0 - 2.0 * bits
 

@@ -1,7 +1,7 @@
 """Power by simulation: studies are drawn from the units of a pilot and judged.
 
 The units are tilted to the wanted difference (`Pilot.weights`), seeds vary as the pilot's do, and
-`evidence.decide` says whether a study found the difference.
+`differences.decide` says whether a study found the difference.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..core.metric import Metric
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
 from .arrays import Array
-from .evidence import decide
+from .differences import decide
 from .influence import Cells, Paired
 from .pilot import Pilot, moved_cells
 
@@ -40,10 +40,20 @@ def simulated_power(
     apart = pilot.components.sides == 2 and seeds > 1
     successes = 0
     for block in range(BLOCKS):
-        change = _drawn(pilot, cumulated, shape, rng)
+        change = _drawn(
+            pilot,
+            cumulated,
+            shape,
+            rng,
+        )
         middle = np.zeros(shape)
         if apart:
-            middle = _drawn(pilot, cumulated, shape, rng)
+            middle = _drawn(
+                pilot,
+                cumulated,
+                shape,
+                rng,
+            )
         paired = Paired(
             _side(compiled, (middle - change) / 2),
             _side(compiled, (middle + change) / 2),

@@ -9,7 +9,7 @@ from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import compile_table
 from .arrays import Array
 from .design import Runs, grid, pair
-from .influence import Cells, cell_sums, seed_mean
+from .influence import Cells, Paired, cell_sums, seed_mean
 from .intervals import unit_sums
 from .measured import measured_runs
 
@@ -81,11 +81,7 @@ def unit_changes(
     mean_before = seed_mean(values_before, ~np.isnan(values_before))
     mean_after = seed_mean(values_after, ~np.isnan(values_after))
 
-    totals = before.totals.sum(axis=0) + after.totals.sum(axis=0)
-    ratios = np.nan_to_num(compiled.ratios(totals[None]))
-    errors_before = before.ratio_errors(ratios).mean(axis=0)
-    errors_after = after.ratio_errors(ratios).mean(axis=0)
-    influence = compiled.combined(errors_after - errors_before)
+    influence = Paired(before, after, by_seed).null_errors
     frame = pd.DataFrame(
         {
             unit: a.units.astype(object),

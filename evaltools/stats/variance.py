@@ -9,7 +9,6 @@ distribution of estimates of variance components", Biometrics Bulletin 2 (1946).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from scipy.special import stdtr, stdtrit
 
 from .arrays import Array
 from .influence import Influence, Paired
-from .seed_variance import SeedPool, SeedTerm, each_field, seed_term, unrelated, where
+from .seed_variance import SeedTerm, each_field, seed_pool, seed_term, unrelated, where
 
 NEGLIGIBLE = 1e-10
 """A standard error below this share of the largest value is rounding, not variation."""
@@ -119,7 +118,7 @@ def spread(sample: SampleTerm, *seeds: SeedTerm) -> Spread:
         joint = total**2 / squares
     # a sum of mean squares has at least the degrees of freedom of its smallest, but a difference of
     # mean squares can come out below
-    smallest_df = np.minimum(df, terms.df.min(axis=0))
+    smallest_df = np.minimum(df, terms.variance_df.min(axis=0))
     joint = np.fmax(joint, smallest_df)
 
     plain = terms.plain.sum(axis=0)
@@ -160,19 +159,24 @@ def spread_of_samples(sample: SampleTerm) -> Spread:
     )
 
 
-def spread_of_pair(
+def spread_of_delta(
     paired: Paired,
-    sample: SampleTerm,
-    terms: Sequence[SeedTerm],
-    pool: SeedPool | None,
+    pooling: bool,
 ) -> Spread:
-    """The spread of the difference.
+    """The spread of delta: of several seeds variance components, else the spread of the samples.
 
     Where seeds pair, the components are those of the paired differences; else of each side's own
-    seeds (`terms`). The `pool` knows of seeds that differ by themselves: it counts where equal
-    labels do not mean like seeds.
+    seeds. With `pooling` seeds that differ by themselves, and equally much on both sides, count
+    together, also where equal labels do not mean like seeds.
     """
     a, b = paired.baseline, paired.candidate
+    sample = sample_term(paired.errors, paired.n_units)
+    of_samples = spread_of_samples(sample)
+    several = paired.n_seeds > 1
+    if not several.any():
+        return of_samples
+    terms = [seed_term(a), seed_term(b)]
+    alone = spread(sample, *terms)
     if paired.by_seed:
         values = b.values - a.values
         difference = Influence(
@@ -182,20 +186,19 @@ def spread_of_pair(
             errors=b.errors - a.errors,
         )
         alone = spread(sample, seed_term(difference))
-    else:
-        alone = spread(sample, *terms)
-    if pool is None:
-        return alone
-    has_seeds = ~np.isnan([term.plain for term in terms])
-    use_pool = pool.alike & has_seeds.all(axis=0)
-    if paired.by_seed:
-        use_pool &= unrelated(a, b)
-    # sides that are the same in every cell have no difference whose spread could be estimated
-    values = np.concatenate([a.values, b.values])
-    use_pool &= ~negligible(alone.variance, values)
-    pooled_terms = [pool.term(term, sides=2) for term in terms]
-    pooled = spread(sample, *pooled_terms)._replace(pooled=use_pool)
-    chosen: Spread = where(use_pool, pooled, alone)
+    if pooling:
+        pool = seed_pool(terms)
+        has_seeds = ~np.isnan([term.plain for term in terms])
+        use_pool = pool.alike & has_seeds.all(axis=0)
+        if paired.by_seed:
+            use_pool &= unrelated(a, b)
+        # sides that are the same in every cell have no difference whose spread could be estimated
+        values = np.concatenate([a.values, b.values])
+        use_pool &= ~negligible(alone.variance, values)
+        pooled_terms = [pool.term(term, sides=2) for term in terms]
+        pooled = spread(sample, *pooled_terms)._replace(pooled=use_pool)
+        alone = where(use_pool, pooled, alone)
+    chosen: Spread = where(several, alone, of_samples)
     return chosen
 
 

@@ -11,12 +11,11 @@ import pytest
 from scipy import stats
 
 from evaltools.core.resampling import Method, Resampling
-from evaltools.stats import bootstrap
-from evaltools.stats import large_samples as many
+from evaltools.stats import bootstrap, measured
+from evaltools.stats.arrays import LARGE
 from evaltools.stats.compare import compare
-from evaltools.stats.large_samples import LARGE, normal_flips
 from evaltools.stats.seeds import aggregate
-from evaltools.stats.sign_flips import sign_flip
+from evaltools.stats.sign_flips import normal_p, sign_flip
 from tests.stats.comparing import ERRORS, TABLE, Runs, two
 
 R = Resampling(n_resamples=2000)
@@ -58,8 +57,8 @@ def limit(n: int) -> Iterator[None]:
 def one_at_a_time(n: int) -> Iterator[None]:
     """Above n units metrics go one at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(many, "LARGE", n)
-        patch.setattr(many, "AT_ONCE", 1)
+        patch.setattr(measured, "LARGE", n)
+        patch.setattr(measured, "AT_ONCE", 1)
         yield
 
 
@@ -157,6 +156,11 @@ def test_a_difference_of_shares_is_a_sign_test() -> None:
     assert row["ci_high"] - row["delta"] == pytest.approx(half, rel=0.05)
 
 
+def normal_flips(d: np.ndarray) -> np.ndarray:
+    """The p of every column of differences by the normal limit."""
+    return np.array([normal_p(column.sum(), np.abs(column[column != 0])) for column in d.T])
+
+
 @pytest.mark.parametrize(("k", "m"), [(16, 20), (40, 60), (520, 1000), (500, 1000)])
 def test_normal_flips_of_one_size_are_the_binomial_test(k: int, m: int) -> None:
     d = np.repeat([0.1, -0.1, 0.0], [k, m - k, 5000])[:, None]
@@ -169,7 +173,7 @@ def test_normal_flips_are_the_limit_of_random_ones() -> None:
         [0, 0.05, 0.1, 0.2]
     )
     assert normal_flips(d) == pytest.approx(sign_flip(d, 20_000, 0), abs=0.012)
-    assert normal_flips(np.zeros((3, 2))).tolist() == [1.0, 1.0]
+    assert sign_flip(np.zeros((LARGE + 1, 2)), 1000, 0).tolist() == [1.0, 1.0]
     assert normal_flips(-d).tolist() == normal_flips(d).tolist()
 
 

@@ -15,7 +15,7 @@ from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Resampling
 from evaltools.stats.claims import NEW_SEEDS, THESE_SYSTEMS
 from evaltools.stats.compare import compare
-from evaltools.stats.mover import gains_and_losses
+from evaltools.stats.score_intervals import gains_and_losses
 from evaltools.stats.unit_changes import unit_changes
 from tests.stats.comparing import ERRORS, MEAN, TABLE, R, Runs, rows, two
 

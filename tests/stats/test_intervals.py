@@ -17,8 +17,14 @@ from evaltools.core.resampling import CONSTANT, Method, Resampling
 from evaltools.stats.bootstrap import monte_carlo_digits, resample_weights
 from evaltools.stats.breakdown import breakdown
 from evaltools.stats.intervals import MIN_UNITS, estimate, unit_sums
-from evaltools.stats.mover import gains_and_losses, mover, unit_differences
-from evaltools.stats.score_intervals import effective_trials, mid_p, wilson
+from evaltools.stats.score_intervals import (
+    effective_trials,
+    gains_and_losses,
+    mid_p,
+    mover,
+    unit_differences,
+    wilson,
+)
 
 RATIO = Metric(name="ratio", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher")
 MEAN = Metric(name="mean", numerator="f1", denominator="n", group="g", better="higher")

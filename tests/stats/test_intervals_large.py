@@ -9,10 +9,10 @@ from scipy import stats
 
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Method, Resampling
-from evaltools.stats import bootstrap
-from evaltools.stats import large_samples as many
+from evaltools.stats import bootstrap, measured
+from evaltools.stats.arrays import LARGE
+from evaltools.stats.bootstrap import closed_bounds
 from evaltools.stats.intervals import estimate
-from evaltools.stats.large_samples import LARGE, closed_bounds
 
 MEAN = Metric(name="mean", numerator="f1", denominator="n", group="g", better="higher")
 RATIO = Metric(name="ratio", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher")
@@ -79,7 +79,7 @@ def test_closed_form_and_bootstrap_agree(
     if clustered:
         frame["id"] = np.arange(1800) // 3
     drawn = of(frame, resampling)
-    for module in (bootstrap, many):
+    for module in (bootstrap, measured):
         monkeypatch.setattr(module, "LARGE", 100)
     closed = of(frame, resampling)
     exact = ["value", "numerator", "denominator"]
@@ -147,7 +147,7 @@ def test_some_metrics_at_a_time_make_no_difference(
 ) -> None:
     frame = units(LARGE + 1)
     whole = of(frame)
-    monkeypatch.setattr(many, "AT_ONCE", at_once)
+    monkeypatch.setattr(measured, "AT_ONCE", at_once)
     pd.testing.assert_frame_equal(of(frame), whole, rtol=1e-12)
     with pytest.raises(ValueError, match="doubled metric"):
         of(frame, table=[MEAN, RATIO, MEAN])

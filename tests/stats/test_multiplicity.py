@@ -12,9 +12,9 @@ from scipy.special import gamma
 
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
+from evaltools.stats.arrays import LARGE
 from evaltools.stats.compare import compare
 from evaltools.stats.detectable import smallest_difference, units_needed
-from evaltools.stats.large_samples import LARGE
 from evaltools.stats.multiplicity import shared_seeds, step_down
 from evaltools.stats.sign_flips import flipped_p, sign_flip
 

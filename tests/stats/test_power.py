@@ -18,7 +18,7 @@ from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats import simulation
 from evaltools.stats.design import grid, pair
-from evaltools.stats.evidence import evidence
+from evaltools.stats.differences import evidence
 from evaltools.stats.influence import Paired, cell_sums
 from evaltools.stats.intervals import MIN_UNITS
 from evaltools.stats.pilot import Pilot, pilot

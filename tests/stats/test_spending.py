@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from evaltools.stats.spending import look_levels, spent
+from evaltools.stats.multiplicity import look_levels, spent
 
 
 @pytest.mark.parametrize(

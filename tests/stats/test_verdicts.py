@@ -13,7 +13,7 @@ from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare, verdicts
 from evaltools.stats.design import grid
-from evaltools.stats.evidence import decide
+from evaltools.stats.differences import decide
 from evaltools.stats.influence import Paired, cell_sums
 from tests.stats.comparing import ERRORS, MEAN, TABLE, R, compared, differing, rows, two
 

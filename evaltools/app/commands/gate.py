@@ -33,7 +33,7 @@ from ...report.study import Study
 from ...report.study_files import result_folders
 from ...report.tables import verdict_line
 from ...report.text import visible
-from ...stats.equivalence import least_gain
+from ...stats.differences import least_gain
 from ...stats.intervals import MIN_UNITS
 from ..options import NAMED_NUMBER, as_margins, decision_option
 
