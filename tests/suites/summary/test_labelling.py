@@ -51,7 +51,7 @@ def labelling(open_page: Callable[..., Any], tmp_path: Path) -> Any:
 
 @pytest.mark.browser
 def test_labels_are_given_by_keys_blind_and_kept(labelling: Any, tmp_path: Path) -> None:
-    page, shown = labelling, to_label(tmp_path / "cases.jsonl", (M, "summary_accuracy"), 100, 0)
+    page, shown = labelling, to_label(tmp_path / "cases.jsonl", (M, "summary_accuracy"), 100)
     assert len(shown) == 24
     assert page.locator("#summary").inner_text().strip() == shown[0]["summary"].strip()
     assert not page.locator("#evidence").is_visible() and page.locator("#seen").text_content() == ""
@@ -87,7 +87,7 @@ def test_labels_are_given_by_keys_blind_and_kept(labelling: Any, tmp_path: Path)
 
 @pytest.mark.browser
 def test_hostile_texts_are_text(labelling: Any, tmp_path: Path) -> None:
-    for item in to_label(tmp_path / "cases.jsonl", (M,), 100, 0):
+    for item in to_label(tmp_path / "cases.jsonl", (M,), 100):
         assert labelling.locator("#summary").text_content() == item["summary"]
         assert labelling.locator("#contexts .text").all_text_contents() == item["contexts"]
         labelling.keyboard.press("j")
@@ -112,7 +112,7 @@ def test_buttons_notes_and_a_hangul_keyboard(labelling: Any, tmp_path: Path) -> 
         )
     assert page.locator("#status").inner_text() == "2 of 24, 2 labelled"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    shown = to_label(tmp_path / "cases.jsonl", (M,), 100, 0)
+    shown = to_label(tmp_path / "cases.jsonl", (M,), 100)
     assert page.locator("#case").inner_text() == shown[1]["case_id"]
     with page.expect_download() as found:
         page.get_by_role("button", name="download").click()
@@ -133,16 +133,15 @@ def test_a_bundled_example_can_be_labelled(tmp_path: Path) -> None:
     assert {item["question"] for item in items} >= {"지급을 단정하는 표현을 삼갔습니까?"}
 
 
-def test_the_draw_is_random_and_the_same_for_a_seed(tmp_path: Path) -> None:
+def test_the_draw_is_random_and_begins_with_the_cases_of_a_smaller_one(tmp_path: Path) -> None:
     path = cases(tmp_path)
-    first, other = ([i["case_id"] for i in to_label(path, (M,), 5, seed)] for seed in (0, 1))
-    assert len(first) == 5 and set(first) != set(other)
-    assert first == [i["case_id"] for i in to_label(path, (M,), 5, 0)]
-    assert {i["metric"] for i in to_label(path, tuple(QUESTIONS), 2, 0)} == set(QUESTIONS)
+    few, more = ([i["case_id"] for i in to_label(path, (M,), n)] for n in (5, 7))
+    assert few == more[:5] != sorted(few) and len(set(more)) == 7
+    assert {i["metric"] for i in to_label(path, tuple(QUESTIONS), 2)} == set(QUESTIONS)
 
 
 def test_the_page_says_no_score(tmp_path: Path) -> None:
-    items = to_label(cases(tmp_path), (M,), 100, 0)
+    items = to_label(cases(tmp_path), (M,), 100)
     assert not {"score", "passed", "rule_score", "llm_score"} & {
         key for item in items for key in item
     }
