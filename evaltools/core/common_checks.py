@@ -108,8 +108,6 @@ def few_units(n: int, unit: str) -> Iterator[Check]:
     """Intervals from few units are wide, and their coverage is not that of many."""
     if n < MIN_UNITS:
         template = "only {units} units ({unit}): intervals are wide, and single units decide"
-        if n == 1:
-            template = "only one unit ({unit}): it alone decides"
         yield FEW_UNITS.failed("warning", template, {"unit": unit, "units": n}, n, n)
 
 

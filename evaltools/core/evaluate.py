@@ -5,8 +5,9 @@ files --locate--> source --score--> units
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,7 @@ from .manifest import (
     policy_hash,
     versions,
 )
+from .memory import shown_path
 from .names import safe_name
 from .plugins import require_input
 from .records import all_wrong
@@ -107,7 +109,6 @@ class Task:
 
     suite: Suite
     source: Source
-    options: Any
     problems: Problems
     folder: Path | None
     manifest: Manifest
@@ -149,58 +150,54 @@ def make_task(
         lang=language(),
     )
     folder = Path(out) / "results" / source.name if out is not None else None
-    return Task(suite, source, opts, problems, folder, manifest)
+    return Task(suite, source, problems, folder, manifest)
 
 
 def score_task(
     task: Task,
     workers: Workers,
     aside: Path | None,
-) -> pd.DataFrame:
-    """The units of a run; files that belong to the result are written into `aside`.
+) -> tuple[pd.DataFrame, Manifest]:
+    """The units of a run, and its manifest with what scoring told: inputs, number of units, problems, time.
 
-    InputError where records cannot be used.
+    Files that belong to the result are written into `aside`. InputError where records cannot be used, or an input
+    changed meanwhile.
     """
-    problems = task.problems
-    units = task.suite.score(task.source, task.options, problems, workers, aside)
+    clock = time.perf_counter()
+    suite, files, problems = task.suite, task.source.files, task.problems
+    states = {path: state(path) for path in files.values()}
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(list, map(content_hash, states))  # large files take long to hash
+        units = suite.score(task.source, task.source.options, problems, workers, aside)
     problems.raise_if_failed()
     if units.empty:
-        main = next(iter(task.source.files.values()))
         text = "no {unit} of it can be used"
-        raise problems.fatal("no-rows", text, unit=task.suite.unit, file=main)
-    return units
-
-
-@contextmanager
-def inputs_unchanged(task: Task) -> Iterator[None]:
-    """InputError where an input file changed while the block ran."""
-    states = {path: state(path) for path in task.source.files.values()}
-    yield
+        raise problems.fatal("no-rows", text, unit=suite.unit, file=next(iter(states)))
     for path, before in states.items():
         if state(path) != before:
             text = "changed while it was read: is it still being written?"
-            raise task.problems.fatal("changed-file", text, file=path)
-
-
-def finished_manifest(
-    task: Task,
-    units: pd.DataFrame,
-    inputs: list[Input],
-    seconds: float,
-) -> Manifest:
-    """The manifest of a run with what scoring told: rows of its inputs, number of units, problems, time."""
-    n_units = int(units[task.suite.unit].nunique(dropna=False))
+            raise problems.fatal("changed-file", text, file=path)
     n_rows = units.attrs.get("rows", {})
-    counted = [entry.model_copy(update={"rows": n_rows.get(entry.role)}) for entry in inputs]
-    return task.manifest.model_copy(
-        update={
-            "inputs": counted,
-            "bootstrap": task.manifest.bootstrap.model_copy(update={"n_units": n_units}),
-            "problems": [Found.model_validate(entry) for entry in task.problems.summary()],
-            "answered_by": units.attrs.get("answered_by", {}),
-            "seconds": round(seconds, 3),
-        }
-    )
+    inputs = []
+    for role, path in files.items():
+        entry = Input(
+            role=role,
+            path=shown_path(path),
+            sha256=content_hash(path),
+            bytes=path.stat().st_size,
+            rows=n_rows.get(role),
+        )
+        inputs.append(entry)
+    n_units = int(units[suite.unit].nunique(dropna=False))
+    bootstrap = task.manifest.bootstrap.model_copy(update={"n_units": n_units})
+    told = {
+        "inputs": inputs,
+        "bootstrap": bootstrap,
+        "problems": [Found.model_validate(entry) for entry in problems.summary()],
+        "answered_by": units.attrs.get("answered_by", {}),
+        "seconds": round(time.perf_counter() - clock, 3),
+    }
+    return units, task.manifest.model_copy(update=told)
 
 
 def runner_files(folder: Path, suite: Suite) -> list[str]:

@@ -19,9 +19,8 @@ from pydantic import (
 )
 
 from .. import __version__
-from .files import bytes_hash, content_hash, dumps, write_json
+from .files import bytes_hash, dumps, write_json
 from .language import Message
-from .memory import shown_path
 from .resampling import Resampling
 
 NAME = "manifest.json"
@@ -137,17 +136,6 @@ class Manifest(Member):
 def policy_hash(policy: Mapping[str, Any]) -> str:
     """First 12 hex digits of the sha256 of the policy as canonical JSON."""
     return bytes_hash(dumps(dict(sorted(policy.items()))).encode())[:12]
-
-
-def describe_inputs(files: Mapping[str, Path]) -> list[Input]:
-    """Role, path, sha256 and bytes of every input file; data in memory have a name in the place of a path."""
-    inputs = []
-    for role, path in files.items():
-        size = path.stat().st_size
-        inputs.append(
-            Input(role=role, path=shown_path(path), sha256=content_hash(path), bytes=size)
-        )
-    return inputs
 
 
 @cache

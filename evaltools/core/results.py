@@ -136,7 +136,7 @@ def read_current(folder: Path, task: Task) -> dict[str, Any] | None:
         and METRICS in stored.files
         and stored.files == file_hashes(folder)
     )
-    return _read_files(folder, stored, task.suite, task.options) if is_current else None
+    return _read_files(folder, stored, task.suite, task.source.options) if is_current else None
 
 
 def _read_files(

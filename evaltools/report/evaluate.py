@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +15,6 @@ from ..core.errors import OnError, UsageError
 from ..core.estimates import metrics_rows
 from ..core.evaluate import (
     Task,
-    finished_manifest,
-    inputs_unchanged,
     make_task,
     require_target,
     runner_files,
@@ -27,7 +23,6 @@ from ..core.evaluate import (
 from ..core.files import file_hashes, write_json
 from ..core.folders import whole_folder
 from ..core.language import Message
-from ..core.manifest import describe_inputs
 from ..core.memory import as_files
 from ..core.plugins import get_suite, with_metrics
 from ..core.resampling import Method, Resampling, make_resampling
@@ -131,15 +126,10 @@ def _scored(
     aside: Path | None,
 ) -> Run:
     """Score and estimate; files that belong to the result are written into `aside`."""
-    clock = time.perf_counter()
-    with inputs_unchanged(task), ThreadPoolExecutor(1) as beside:
-        # large files take long to hash
-        inputs = beside.submit(describe_inputs, task.source.files)
-        units = score_task(task, workers, aside)
-    manifest = finished_manifest(task, units, inputs.result(), time.perf_counter() - clock)
+    units, manifest = score_task(task, workers, aside)
     run = Run(
         suite=task.suite,
-        options=task.options,
+        options=task.source.options,
         data=units,
         estimates=pd.DataFrame(),
         manifest=manifest,

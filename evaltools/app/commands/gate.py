@@ -152,10 +152,12 @@ def gate(
         *check_bounds(result, content, "min", minima, use),
         *check_bounds(result, content, "max", maxima, use),
     ]
-    if baseline is not None and decision is not None:
-        rows += check_decision(result, baseline, decision)
-    elif baseline is not None:
-        rows += check_baseline(result, baseline, margins)
+    if baseline is not None:
+        study = _compared(result, baseline)
+        if decision is not None:
+            rows += check_decision(study, decision)
+        else:
+            rows += check_baseline(study, margins)
     if strict or not rows:
         rows += check_verdicts(result, content, strict)
     name = content.run or str(result)
@@ -279,34 +281,25 @@ def check_verdicts(
 # --- a baseline
 
 
-def check_baseline(
-    path: Path,
-    baseline: Path,
-    margins: Mapping[str, float],
-) -> list[Checked]:
+def check_baseline(study: Study, margins: Mapping[str, float]) -> list[Checked]:
     """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
 
     With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority);
     without one the metric must not be `worse`. What only one side has measured counts as the worst that it could be. A
-    metric with fewer than MIN_UNITS paired units is not judged, which
-    with a margin does not pass, and neither does one that only the baseline has measured. UsageError where nothing
-    can be judged at all: samples that are not shared, other policies, a result compared with itself.
+    metric with fewer than MIN_UNITS paired units is not judged, which with a margin does not pass, and neither does one
+    that only the baseline has measured. UsageError where nothing can be judged at all.
     """
-    study = _compared(path, baseline)
-    table = study.comparisons[study.candidate()].table.set_index("metric", drop=False)
+    candidate = study.candidate()
+    table = study.comparisons[candidate].table.set_index("metric", drop=False)
     for name in margins:
-        if study.metric(name).name not in table.index:
-            raise UsageError(
-                "--margin {name}: the metric has no better direction, so that no difference is harm",
-                name=name,
-            )
+        study.directed(name)  # says so where no difference is harm
     asked = dict.fromkeys([*study.headline, *margins])
     names = [name for name in asked if name in table.index]
     if not any(_is_comparable(table.loc[name]) for name in names):
         raise UsageError(
-            "{path} and {baseline} have no metric with {n} paired units among {names}: nothing can be judged",
-            path=path,
-            baseline=baseline,
+            "{candidate} and {baseline} have no metric with {n} paired units among {names}: nothing can be judged",
+            candidate=candidate,
+            baseline=study.baseline,
             n=MIN_UNITS,
             names=tuple(names),
         )
@@ -314,11 +307,8 @@ def check_baseline(
     return [_against(row, margins.get(row["metric"])) for row in rows]
 
 
-def _compared(
-    path: Path,
-    baseline: Path,
-) -> Study:
-    """Two results as a study. UsageError for a result beside itself."""
+def _compared(path: Path, baseline: Path) -> Study:
+    """Two results as a study. UsageError for a result beside itself, and for what cannot be compared."""
     candidate_folders, baseline_folders = result_folders(path), result_folders(baseline)
     if candidate_folders[0].resolve() == baseline_folders[0].resolve():
         raise UsageError(
@@ -330,14 +320,10 @@ def _compared(
     )
 
 
-def check_decision(
-    path: Path,
-    baseline: Path,
-    file: Path,
-) -> list[Checked]:
+def check_decision(study: Study, file: Path) -> list[Checked]:
     """Whether a result meets a decision that was written before; each departure from it is a line without a verdict."""
     decision = read_decision(file)
-    outcome = judge(decision, _compared(path, baseline))
+    outcome = judge(decision, study)
     rows = [Checked(decision.metric, outcome.met, say(outcome.text))]
     for departure in outcome.departures:
         text = say("departs from the decision: {departure}", departure=departure)
