@@ -70,6 +70,7 @@ CR = {
         "text_id",
         "aspect_ref",
         "span",
+        "stand-in",
         "override",
         "spec",
         "multiset",

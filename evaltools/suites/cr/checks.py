@@ -11,6 +11,7 @@ from msgspec import json
 from ...core.check import AnyCheck, CheckKind
 from ...core.common_checks import DUPLICATE_TEXTS, duplicate_texts
 from ...core.language import Message
+from .schema import STAND_IN
 from .tuples import KEYS, EvalTuple, attribute_of
 
 if TYPE_CHECKING:
@@ -65,6 +66,13 @@ PARSE_FAILURES = CheckKind(
     " that are left.",
 )
 
+STAND_IN_REPLIES = CheckKind(
+    code="stand-in",
+    title="replies that a stand-in made by rules",
+    applies="Where the rows are a runner's.",
+    advice="Name a model and a server in the configuration of `evaltools run cr`: the numbers are of no model.",
+)
+
 KINDS = (
     DUPLICATE_TEXTS,
     PREDICTIONS_ONLY,
@@ -73,6 +81,7 @@ KINDS = (
     INVALID_REFS,
     EMPTY_PREDICTIONS,
     PARSE_FAILURES,
+    STAND_IN_REPLIES,
 )
 
 FEW_REFS = 10
@@ -98,6 +107,7 @@ def checks(run: Run) -> Iterator[AnyCheck]:
     yield from invalid_refs(run.data)
     yield from empty_predictions(run.data)
     yield from parse_failures(run.data)
+    yield from stand_in(run.data)
 
 
 def predictions_only(run: Run) -> Iterator[AnyCheck]:
@@ -156,7 +166,8 @@ def ref_outside_gold(run: Run) -> Iterator[AnyCheck]:
         yield REF_OUTSIDE_GOLD.not_applicable(NO_PREDICTIONS)
     if not final_refs or gold_refs & set(predicted):
         return
-    keys, how = ("refpol", "attrpol"), "by ref or attribute"
+    keys: tuple[str, ...] = ("refpol", "attrpol")
+    how = "by ref or attribute"
     if _attributes(gold_refs) & _attributes(predicted):
         keys, how = ("refpol",), "by ref"
     n_predicted = len(predicted) or len(final_refs)
@@ -246,3 +257,17 @@ def parse_failures(data: pd.DataFrame) -> Iterator[AnyCheck]:
         )
     elif not data["protocol"].any():
         yield PARSE_FAILURES.not_applicable(NO_RUNNER)
+
+
+def stand_in(data: pd.DataFrame) -> Iterator[AnyCheck]:
+    """Samples whose replies are made by rules, as in the bundled example of inference."""
+    n = int((data["model"] == STAND_IN).sum())
+    if n:
+        yield STAND_IN_REPLIES.failed(
+            "warning",
+            "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none",
+            n=n,
+            of=len(data),
+        )
+    elif not data["protocol"].any():
+        yield STAND_IN_REPLIES.not_applicable(NO_RUNNER)

@@ -127,6 +127,12 @@ def run_cr(
     status = 0
     if report:
         status = _report(ctx, [str(result.folder) for result in results], out, quiet)
+    if the_plan.config.is_example:
+        text = (
+            "the replies are of a stand-in by rules, no model: "
+            "the numbers show the way, nothing else"
+        )
+        echo(say(text))
     all_failed = _summarize(results, out)
     ctx.exit(FAILED if all_failed else status)
 

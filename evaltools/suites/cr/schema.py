@@ -11,6 +11,9 @@ from typing import Annotated, Any
 from msgspec import json
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+STAND_IN = "stand-in (rules, no model)"
+"""What the bundled stand-in calls itself where a model's name stands."""
+
 
 class Row(BaseModel):
     model_config = ConfigDict(

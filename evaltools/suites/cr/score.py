@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unicodedata import is_normalized
 
 import msgspec
 import pandas as pd
@@ -30,12 +31,16 @@ from .sample import unit_row
 from .schema import Output, Scorecard, TupleRow
 from .scorecard import StageDelta, scorecard
 from .sources import final_rows, gold_rows, profile_of, text_id
-from .tuples import KNOWN, polarity_of
+from .tuples import KNOWN, polarity_of, ref_of, term_of
 from .units import units_frame
 
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
 
+DECOMPOSED = "the text is in decomposed Unicode; spans are taken in it as it came, and texts are compared composed (NFC)"
+DECOMPOSED_TERM = "the term of tuple {i} is in decomposed Unicode; it is compared composed (NFC)"
+NO_REF = "tuple {i} has no aspect_ref; it takes no part in the metrics by ref"
+SPAN_OUTSIDE_TEXT = "span [{start}, {end}] of tuple {i} is not within the text's {n} characters"
 UNKNOWN_POLARITY = "polarity {polarity} of tuple {i} counts as neutral; expected one of {known}"
 
 
@@ -98,8 +103,8 @@ def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Probl
                 json.loads(raw), card, gold, is_injected, run.options, run.provenance
             )
             card = Scorecard.model_validate(content)
-        _warn_of_polarities("gold_tuples", gold, problems, where)
-        _warn_of_polarities("final_tuples", final_rows(card)[1], problems, where)
+        warn = partial(problems.warn, **where)
+        _warn_of_doubts(card.meta.input_text or "", gold, final_rows(card)[1], warn)
         unit = unit_row(card, gold, number, run.options)
         rows.append(unit)
         if run.folder is not None:
@@ -120,18 +125,31 @@ def _output_and_line(line: bytes) -> tuple[Output, bytes] | None:
     return None
 
 
-def _warn_of_polarities(
-    field: str,
-    rows: Iterable[TupleRow],
-    problems: Problems,
-    where: Mapping[str, Any],
+def _warn_of_doubts(
+    text: str,
+    gold: Iterable[TupleRow],
+    final: Iterable[TupleRow],
+    warn: Callable[..., None],
 ) -> None:
-    """Warn of polarities that count as neutral because nobody knows them."""
-    for i, row in enumerate(rows):
-        polarity = polarity_of(row)
-        if polarity and polarity not in KNOWN:
-            values = {"polarity": repr(polarity), "i": i, "known": tuple(sorted(KNOWN))}
-            problems.warn("unknown-polarity", UNKNOWN_POLARITY, **values, field=field, **where)
+    """Warn of what a sample was not meant to hold; it counts nonetheless. `warn` knows the place of the sample."""
+    if not is_normalized("NFC", text):
+        warn("decomposed-text", DECOMPOSED, field="meta.input_text")
+    has_refs = any(map(ref_of, gold))
+    for field, rows in (("gold_tuples", gold), ("final_tuples", final)):
+        for i, row in enumerate(rows):
+            polarity = polarity_of(row)
+            if polarity and polarity not in KNOWN:
+                known = tuple(sorted(KNOWN))
+                values = {"polarity": repr(polarity), "i": i, "known": known}
+                warn("unknown-polarity", UNKNOWN_POLARITY, **values, field=field)
+            if has_refs and not ref_of(row):
+                warn("invalid-refs", NO_REF, i=i, field=field)
+            if not is_normalized("NFC", term_of(row) or ""):
+                warn("decomposed-text", DECOMPOSED_TERM, i=i, field=field)
+            span = row.span
+            if span is not None and rows is gold and not 0 <= span.start <= span.end <= len(text):
+                place = {"start": span.start, "end": span.end, "i": i, "n": len(text)}
+                warn("span-outside-text", SPAN_OUTSIDE_TEXT, **place, field=field)
 
 
 def _gold_of(path: Path | None) -> tuple[dict[str, list[TupleRow]], Problems]:
@@ -185,6 +203,9 @@ def score(
         parts = [part for start, _ in tasks if (part := run.part(start))]
         _join_parts(parts, set(rows.index), run.folder / FILES["scorecards"])
     units = units_frame(rows.reset_index(drop=True), options.match_policy, override)
+    for profile in set(options.profile).difference(units["profile"]):
+        message = "no row has the profile {profile}"
+        problems.warn("unknown-profile", message, profile=repr(profile), file=run.path)
     if not options.profile:  # else there may well be gold for the rows that are left out
         known = set(units["text_id"])
         for uid in gold:

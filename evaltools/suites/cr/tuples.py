@@ -168,6 +168,11 @@ def term_of(row: TupleRow) -> str | None:
     return None
 
 
+def ref_of(row: TupleRow) -> str:
+    """The ref as written; "" where it is missing."""
+    return (row.aspect_ref if row.aspect_ref is not None else row.term) or ""
+
+
 def polarity_of(row: TupleRow) -> str:
     """The polarity as written, in its long form; "" where it is missing.
 
@@ -182,12 +187,12 @@ def read_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
 
     A missing term of a gold tuple falls back to its ref.
     """
-    ref = row.aspect_ref if row.aspect_ref is not None else row.term
+    ref = ref_of(row)
     term = term_of(row)
     if term is None and gold:
         term = ref
     polarity = row.polarity if row.polarity is not None else row.label
-    return _normal_form(ref or "", term or "", polarity or "")
+    return _normal_form(ref, term or "", polarity or "")
 
 
 @lru_cache(maxsize=1 << 14)

@@ -138,12 +138,13 @@ def test_missing_gold_file(tmp_path: Path) -> None:
     assert problems_of(folder, gold=tmp_path / "no.jsonl")[0].file == str(tmp_path / "no.jsonl")
 
 
-def test_unknown_polarities_are_counted(tmp_path: Path) -> None:
+def test_span_outside_the_text_and_unknown_polarity_are_counted(tmp_path: Path) -> None:
+    far = tup("본품#품질", "향", span={"start": 5, "end": 99})
     odd = tup("본품#품질", "색", "great")
-    folder = run(tmp_path / "r", [output("good", final=[odd])], [gold("good", A, odd)])
+    folder = run(tmp_path / "r", [output("good", final=[odd])], [gold("good", far, odd)])
     found = evaluate("cr", folder).manifest.problems
-    assert {p.code: p.count for p in found} == {"unknown-polarity": 2}
-    assert "'great'" in found[0].examples[0]
+    assert {p.code: p.count for p in found} == {"span-outside-text": 1, "unknown-polarity": 2}
+    assert "[5, 99]" in found[0].examples[0]
     assert "outputs.jsonl:1" in found[0].examples[0]
 
 
@@ -224,7 +225,16 @@ def test_what_looks_like_a_run(tmp_path: Path) -> None:
         assert not SUITE.sniff(tmp_path / name), name
 
 
-def test_decomposed_text_is_scored_like_composed(tmp_path: Path) -> None:
+def test_tuples_without_a_ref_are_warned_of_where_the_gold_has_refs(tmp_path: Path) -> None:
+    no_ref = {"aspect_term": "향", "polarity": "positive"}
+    rows = [output("with", final=[A, no_ref]), output("without", final=[no_ref])]
+    folder = run(tmp_path / "r", rows, [gold("with", A), gold("without", no_ref)])
+    (warned,) = evaluate("cr", folder).manifest.problems
+    assert (warned.code, warned.count) == ("invalid-refs", 1)
+    assert "outputs.jsonl:1: with: final_tuples: tuple 1 has no aspect_ref" in warned.examples[0]
+
+
+def test_decomposed_text_is_warned_of_and_scored_like_composed(tmp_path: Path) -> None:
     text = unicodedata.normalize("NFD", "향이 좋아요")
     term = unicodedata.normalize("NFD", "향")
     folder = run(
@@ -233,5 +243,8 @@ def test_decomposed_text_is_scored_like_composed(tmp_path: Path) -> None:
         [gold("good", tup("본품#품질", "향"))],
     )
     result = evaluate("cr", folder)
+    (warned,) = result.manifest.problems
+    assert (warned.severity, warned.code, warned.count) == ("warning", "decomposed-text", 2)
+    assert "outputs.jsonl:1: good: meta.input_text" in warned.examples[0]
     assert result.value("tuple_f1_s2_otepol") == 1
     assert result.value("final_aspect_out_of_text_rate") == 0

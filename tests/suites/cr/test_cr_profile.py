@@ -84,6 +84,8 @@ def test_a_profile_that_no_row_has_is_named(tmp_path: Path) -> None:
     run = folder(tmp_path / "r", ROWS)
     with pytest.raises(InputError, match="odl: no line of the file can be used"):
         evaluate("cr", run, profile=["odl"])
+    some = evaluate("cr", run, profile=["old", "odl"])
+    assert [problem.code for problem in some.manifest.problems] == ["unknown-profile"]
 
 
 def test_numbers_of_the_override_gate_are_metrics_where_the_file_is(tmp_path: Path) -> None:

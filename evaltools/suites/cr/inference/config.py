@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 from ....core.errors import InputError, Problems
+from ....core.files import resolve
 from ....core.records import fitted
 from ....core.text_files import read_utf8, require_file
 from ....formats.formats import FORMATS
@@ -21,6 +22,9 @@ s0: one call, no review. m0: three lenses and review. m1: reviewers see memory, 
 learnt is added to it.
 """
 
+EXAMPLE = "example:"
+"""The base_url of the bundled stand-in for a model, which needs no key and no network."""
+
 OWN_FORMATS = ("jsonl", "csv")
 """The package's own formats of samples; the others are those of `evaltools convert`."""
 
@@ -29,7 +33,9 @@ Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def _from_folder_of_config(path: Path, info: ValidationInfo) -> Path:
-    """A path relative to the folder of the config."""
+    """A path relative to the folder of the config; example:NAME stands for a bundled file."""
+    if str(path).startswith(EXAMPLE):
+        return resolve(str(path))
     return (info.context or Path()) / path
 
 
@@ -112,13 +118,17 @@ class Taxonomy(Section):
 
 
 class Config(Section):
-    """A whole config."""
+    """A whole config.
+
+    `prompts`: a folder whose files replace the package's own of the same names.
+    """
 
     run_id: Annotated[str, Field(pattern=r"^[\w.-]*[^\W_][\w.-]*$", max_length=100)]
     conditions: Annotated[tuple[Condition, ...], Field(min_length=1)] = ("m0",)
     seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (1,)
     arbiter: Literal["strict", "original"] = "strict"
     recheck: bool = False
+    prompts: ConfigPath | None = None
     data: Data
     model: Model
     memory: Memory = Memory()
@@ -142,6 +152,11 @@ class Config(Section):
         """(input, output) of a million tokens; None where they are not given."""
         return None if self.price is None else (self.price.input, self.price.output)
 
+    @property
+    def is_example(self) -> bool:
+        """Whether the stand-in answers, not a model."""
+        return self.model.base_url == EXAMPLE
+
 
 def read_config(path: Path) -> Config:
     """The config of a file; its relative paths are relative to it.
@@ -160,7 +175,7 @@ def read_config(path: Path) -> Config:
     if config is None:
         raise InputError(problems.errors)
     base_url = config.model.base_url
-    if base_url is not None and not is_plain_url(base_url):
+    if base_url not in (None, EXAMPLE) and not is_plain_url(base_url):
         # not a validator of the model: its message would show the value, which may hold a password
         raise problems.fatal("bad-field", EXPECTED, file=path, field="model.base_url")
     return config

@@ -14,6 +14,7 @@ from .... import __version__
 from ....core.files import dumps, write_text
 from ....core.folders import whole_folder
 from ....llm.client import Answer
+from ..schema import STAND_IN
 from ..suite import SUITE
 from . import protocol
 from .memory import Episode
@@ -56,7 +57,7 @@ def write_run(
     identity = {
         "condition": key.condition,
         "seed": key.seed,
-        "model": plan.config.model.name,
+        "model": STAND_IN if plan.config.is_example else plan.config.model.name,
         "config_hash": plan.identity(key),
     }
     meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", **identity}
@@ -67,6 +68,7 @@ def write_run(
     manifest = {
         "run": folder.name,
         **identity,
+        "stand_in": plan.config.is_example,
         "config": plan.config.model_dump(mode="json"),
         "content": plan.content,
         "prompts": plan.prompts.versions,

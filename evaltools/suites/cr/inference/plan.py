@@ -91,7 +91,7 @@ def plan(
     if config.model.temperature == 0 and len(config.seeds) > 1:
         message = "at temperature 0 several seeds are repeats of one"
         problems.warn("repeated-seeds", message, file=path)
-    prompts = read_prompts(config.model, refs)
+    prompts = read_prompts(config.prompts, config.model, refs)
     content: dict[str, Any] = {
         "data": content_hash(config.data.file),
         "prompts": policy_hash(prompts.texts),

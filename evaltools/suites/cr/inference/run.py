@@ -23,6 +23,7 @@ from .memory import Episode
 from .output import RunResult, identity_of, write_run
 from .plan import LETTERS_PER_TOKEN, Plan, RunKey
 from .sample import SampleRun
+from .standin import StandIn
 
 
 def run(
@@ -48,7 +49,8 @@ def run(
     if max_cost is not None and config.prices is None:
         raise UsageError("--max-cost needs the [price] of the config")
     model = config.model
-    client = Client(
+    client_class = StandIn if config.is_example else Client
+    client = client_class(
         model.base_url,
         out / "llm-cache",
         problems,
@@ -159,6 +161,8 @@ def _stop_if_refused(samples: list[SampleRun], client: Client) -> None:
 
 def _warn_of_cut_contexts(plan: Plan, client: Client) -> None:
     """Some servers cut a context that is too long in silence: the tokens they count show it."""
+    if plan.config.is_example:
+        return
     shortest = min(len(text) for text in plan.prompts.texts.values())
     fewest = shortest / (4 * LETTERS_PER_TOKEN)
     n_cut = sum(0 < (call.tokens_in or 0) < fewest for call in client.calls)

@@ -531,6 +531,14 @@ def test_what_a_format_needs_and_what_is_not_there(more: str, what: str, tmp_pat
         plan(config, None, Problems())
 
 
+def test_prompts_that_are_not_utf8_are_named(tmp_path: Path) -> None:
+    config = write(tmp_path, "http://127.0.0.1:1/v1", prompts="own")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "extract.md").write_bytes(b"caf\xe9")
+    with pytest.raises(InputError, match="is not UTF-8"):
+        plan(config, None, Problems())
+
+
 def test_gold_outside_the_taxonomy(tmp_path: Path) -> None:
     (tmp_path / "refs.txt").write_text("본품#품질\n", encoding="utf-8")
     config = write(tmp_path, "http://127.0.0.1:1/v1", taxonomy={"file": "refs.txt"})
@@ -558,8 +566,8 @@ def test_the_sample_is_data_and_leaves_its_line_nowhere(tmp_path: Path) -> None:
         assert seen.body["messages"][1]["content"].count("\n") == 1
 
 
-def test_the_example_shows_what_it_would_send_without_key_and_network(
-    monkeypatch: pytest.MonkeyPatch,
+def test_the_example_runs_without_key_and_network_and_says_that_it_is_no_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.setitem(sys.modules, "openai", None)
@@ -567,6 +575,21 @@ def test_the_example_shows_what_it_would_send_without_key_and_network(
     said = call("run", "cr", "example:cr/run.toml", "--dry-run")
     assert said.exit_code == 0
     assert "24 samples, 6 runs" in said.stdout
+    said = call("run", "cr", "example:cr/run.toml", "-o", str(tmp_path))
+    assert said.exit_code == 0, said.output
+    assert said.stdout.splitlines()[-1] == f"144 rows in 6 runs, 0 failed -> {tmp_path / 'results'}"
+    assert "no model" in said.stdout
+    folder = tmp_path / "results" / "reviews_m0__seed1_proposed"
+    again = evaluate("cr", folder, out=tmp_path)  # scored into itself
+    assert any(c.code == "stand-in" for c in again.checks)
+    assert rows(folder)[0]["meta"]["model"] == "stand-in (rules, no model)"
+    assert json.loads((folder / "run_manifest.json").read_bytes())["stand_in"] is True
+    assert {"calls.jsonl", "outputs.jsonl", "gold.jsonl", "manifest.json", "metrics.json"} <= {
+        p.name for p in folder.iterdir()
+    }
+    assert (
+        evaluate("cr", folder, out=tmp_path).manifest == again.manifest
+    )  # current: nothing is made again
 
 
 def test_what_a_run_takes_is_said_before(tmp_path: Path) -> None:
@@ -747,11 +770,18 @@ def test_a_run_that_is_made_again_keeps_its_scores_and_never_takes_away_a_file_o
 def test_the_manifest_says_which_model_answered_and_which_prompts_it_was_asked(
     tmp_path: Path,
 ) -> None:
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    manifests = []
     with ModelServer(sensible) as server:
-        ((folder, *_),) = work(write(tmp_path, server.url), tmp_path / "out")
-    manifest = json.loads((folder / "run_manifest.json").read_bytes())
-    assert manifest["model"] == "m"  # what was asked for
-    assert manifest["answered_by"] == {"m-1": manifest["requests"]}
-    assert {"p_neg", "p_imp", "p_lit", "review_a", "review_b", "review_c"} <= set(
-        manifest["prompts"]
-    )
+        for number, more in enumerate(({}, {"prompts": str(prompts)})):
+            (prompts / "p_neg.md").write_text("또 다른 관점", encoding="utf-8")
+            ((folder, *_),) = work(write(tmp_path, server.url, **more), tmp_path / f"out{number}")
+            manifests.append(json.loads((folder / "run_manifest.json").read_bytes()))
+    before, after = manifests
+    assert before["model"] == "m"  # what was asked for
+    assert before["answered_by"] == {"m-1": before["requests"]}
+    changed = {
+        stage for stage in after["prompts"] if before["prompts"][stage] != after["prompts"][stage]
+    }
+    assert changed == {"p_neg"}

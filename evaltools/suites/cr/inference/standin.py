@@ -1,0 +1,116 @@
+"""A stand-in for a model, by rules: so that the example runs without a key and a network.
+
+It is no model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ....core.files import dumps
+from ....llm.client import Client
+from ..schema import STAND_IN
+from .prompts import data_of
+
+WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+class StandIn(Client):
+    """Answers each request from its own text: the same request always gets the same answer."""
+
+    async def _post(self, body: Mapping[str, Any]) -> bytes:
+        stage = body["response_format"]["json_schema"]["name"]
+        data = data_of(body)
+        user = body["messages"][1]["content"]
+        if "candidates" in data:
+            reply = dumps({"review_actions": _actions(stage, data)})
+        else:
+            reply = dumps({"triplets": _triplets(stage, data["text"], _draw(body["seed"], user))})
+        choice = {"message": {"content": reply}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": len(user) // 2, "completion_tokens": len(reply) // 2}
+        return dumps(
+            {
+                "model": STAND_IN,
+                "choices": [choice],
+                "usage": usage,
+            }
+        ).encode()
+
+
+def _draw(seed: int, text: str) -> int:
+    """A number from 0 to 255 by the seed and the text, for what varies from seed to seed."""
+    return hashlib.sha256(f"{seed}{text}".encode()).digest()[0]
+
+
+def _holds(text: str, kind: str) -> bool:
+    return any(word in text for word in WORDS[kind])
+
+
+def _clauses(text: str) -> list[str]:
+    for mark in WORDS["clause_ends"]:
+        text = text.replace(mark, mark + "\n")
+    return [clause for clause in text.split("\n") if clause.strip()]
+
+
+def _triplets(
+    stage: str,
+    text: str,
+    draw: int,
+) -> list[dict[str, Any]]:
+    """Nouns of the list with the words of their clause.
+
+    Negation is seen by P-NEG, what is implied by P-IMP, and by the others for some seeds.
+    """
+    sees_negation = stage in ("p_neg", "s0") or draw % 4 == 0
+    sees_implied = stage in ("p_imp", "s0") or draw % 3 == 0
+    triplets = []
+    for clause in _clauses(text):
+        good = _holds(clause, "good")
+        if good == _holds(clause, "bad"):
+            continue
+        if sees_negation and _holds(clause, "negation"):
+            good = not good
+        polarity = "positive" if good else "negative"
+        nouns = {noun: ref for noun, ref in WORDS["aspects"].items() if noun in clause}
+        if not nouns and sees_implied:
+            nouns = {"": "제품 전체#일반"}
+        for noun, ref in nouns.items():
+            triplet = {
+                "aspect_term": noun,
+                "aspect_ref": ref,
+                "polarity": polarity,
+                "confidence": 0.9 if noun else 0.5,
+                "opinion_term": None,
+                "evidence": clause.strip(),
+                "span": None,
+            }
+            triplets.append(triplet)
+    return triplets
+
+
+def _actions(stage: str, data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Of candidates that disagree those are dropped that overlook a negation."""
+    flagged = set()
+    for conflict in data["conflict_flags"]:
+        flagged.update(conflict["tuple_ids"])
+    actions = []
+    for candidate in data["candidates"]:
+        if candidate["tuple_id"] not in flagged:
+            continue
+        evidence = candidate["evidence"]
+        is_positive = _holds(evidence, "good") != _holds(evidence, "negation")
+        right = is_positive == (candidate["polarity"] == "positive")
+        lenient = stage == "review_b" and len(candidate["origin"]) > 1
+        keep = right or lenient
+        action = {
+            "action_type": "KEEP" if keep else "DROP",
+            "target_tuple_ids": [candidate["tuple_id"]],
+            "new_value": None,
+            "reason_code": "KEEP_BEST_SUPPORTED" if keep else "NEGATION_SCOPE",
+        }
+        actions.append(action)
+    return actions
