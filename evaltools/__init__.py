@@ -29,7 +29,7 @@ _LAZY = {
     "compare": "report.make_study",
     "Study": "report.study",
     "estimate": "stats.intervals",
-    "parameters": "report.parameters",
+    "parameters": "report.display",
     "notebook": "report.display",
     "Resampling": "core.resampling",
     "Metric": "core.metric",

@@ -105,13 +105,12 @@ def different_units(
         run.metric(metric).name,
     )
     differences = differing(changes)
-    ids = differences[unit]
-    mine, theirs = (
-        of_side.units.drop_duplicates(unit).set_index(unit).reindex(ids) for of_side in (run, other)
-    )
+    sides = []
+    for side in (run, other):
+        units = side.units.drop_duplicates(unit).set_index(unit)
+        sides.append(units.select_dtypes(exclude="number"))
+    mine, theirs = (side.reindex(differences[unit]) for side in sides)
     for column in mine.columns.intersection(theirs.columns):
-        if pd.api.types.is_numeric_dtype(mine[column]):
-            continue
         differences[column] = mine[column].tolist()
         if not mine[column].astype(str).equals(theirs[column].astype(str)):
             differences[f"{column} (other)"] = theirs[column].tolist()
@@ -238,10 +237,7 @@ def _compared_layout(
     """As the suite lays its cards out, with a column for each condition."""
     layout = view.layout
     columns = {name: layout.columns[name] for name in view.given}
-    for condition, n in Counter(name for name, _ in _runs(study, candidate)).items():
-        columns[condition] = condition
-        if n > 1:
-            columns[condition] = say("{condition}, {n} seeds", condition=condition, n=n)
+    columns |= {name: name for name in (study.baseline, candidate)}
     texts = dict(layout.texts)
     for column in view.compared:
         del texts[column]

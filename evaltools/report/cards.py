@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
-from markupsafe import Markup
 from pydantic import ValidationError
 
 from ..core.check import worst_first
@@ -23,39 +22,15 @@ from ..core.records import describe
 from ..core.results import StoredMetric, StoredMetrics, spoilt_files
 from .estimate_tables import shown_estimate
 from .sentences import verdict_word
-from .strip import Scale, strip
-from .tables import VERDICTS
 from .text import anchor, visible
-from .trust import trust
+from .trust import Trust, trust
 
-LINKS = (
-    ("Report", "reports", "metric_report.html"),
-    ("Notebook", "reports", "metric_report.ipynb"),
-    ("CSV", "results", "derived/metrics/structural_metrics.csv"),
-    ("CSV", "results", "summary_scores.csv"),
-    ("XLSX", "results", "summary_scores.xlsx"),
-    ("CSV", "results", "aggregated_mean_std.csv"),
-    ("Comparison CSV", "results", "comparison.csv"),
-    ("CSV", "results", "ranks.csv"),
-    ("Text report", "results", "report.md"),
-    ("Turns JSONL", "results", "turn_eval.jsonl"),
-    ("Scorecards JSONL", "results", "scorecards.jsonl"),
-    ("Metrics JSON", "results", "metrics.json"),
-)
-"""Label, folder under `out`, file: a card links those that exist. What a suite writes is known by its name alone."""
+REPORT = {"Report": "metric_report.html", "Notebook": "metric_report.ipynb"}
+"""Label -> file of a report that a card links."""
 
 
 class NotComplete(Exception):
     """A folder under results/ that cannot be a card; its argument, a Message, says why."""
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A word with a colour, and what it means."""
-
-    text: str
-    kind: str = "info"
-    meaning: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,45 +93,11 @@ class Card:
         named = [row for row in usable if row.name == self.manifest.leading]
         return next(iter(named + usable), None)
 
-    def row(self, estimate: StoredMetric, scales: Mapping[str, Scale]) -> dict[str, Any]:
-        """A metric as text, with its strip; what a check blocks is struck and has no interval."""
-        name = estimate.name
-        is_blocked = name in self.metrics.blocked
-        numbers = {**estimate.model_dump(), "metric": name}
-        texts = shown_estimate(numbers, self.manifest.bootstrap.resampling, is_blocked)
-        drawn = Markup("")
-        if not is_blocked:
-            text = f"{texts['value']} {texts['interval']}".rstrip()
-            drawn = strip(numbers, scales[name], text, n_units=estimate.n_units)
-        is_of_all = estimate.n_units in (None, self.manifest.bootstrap.n_units)
-        return {
-            **texts,
-            "title": title_of(name, estimate.title),
-            "n": "" if is_of_all else texts["n"],
-            "strip": drawn,
-            "is_blocked": is_blocked,
-            "verdict": self.verdict(name),
-        }
-
-    def verdict(self, metric: str) -> Chip | None:
-        """What the comparison with the baseline said of a metric; None where it said nothing."""
-        if metric not in self.verdicts:
-            return None
-        verdict, baseline = map(shown, self.verdicts[metric])
-        against = say("against {what}", what=baseline)
-        return Chip(say(verdict), VERDICTS.get(verdict, "info"), against)
-
-    @property
-    def decision(self) -> Chip | None:
-        """What was decided: the verdict on the leading metric, or what the suite judges; None of neither."""
-        compared = self.verdict(self.leading.name) if self.leading else None
-        if compared:
-            return compared
-        for judged in sorted(self.metrics.verdicts, key=lambda judged: judged.verdict != "fail"):
-            kind = VERDICTS.get(judged.verdict, "info")
-            return Chip(shown(say(judged.verdict)), kind, shown(say(judged.said)))
-        is_baseline = self.manifest.condition == self.manifest.baseline != ""
-        return Chip(say("baseline")) if is_baseline else None
+    def texts(self, estimate: StoredMetric) -> dict[str, Any]:
+        """What a reader sees of a metric; what a check blocks is struck and has no interval."""
+        numbers = {**estimate.model_dump(), "metric": estimate.name}
+        resampling = self.manifest.bootstrap.resampling
+        return shown_estimate(numbers, resampling, estimate.name in self.metrics.blocked)
 
     @property
     def checks(self) -> list[Any]:
@@ -164,8 +105,8 @@ class Card:
         return worst_first(self.metrics.checks or ())
 
     @property
-    def trust(self) -> Chip:
-        """Whether it can be believed, with the worst of its checks; problems of the input are a caution."""
+    def trust(self) -> tuple[Trust, str]:
+        """Whether it can be believed, and the worst of its checks; problems of the input are a caution."""
         doubts = [check for check in self.checks if check.level != "info"]
         levels = [check.level for check in doubts]
         reasons = [check_text(check) for check in doubts]
@@ -178,8 +119,7 @@ class Card:
             incomplete=self.manifest.incomplete,
             spoilt=bool(self.spoilt),
         )
-        meaning = listed(map(shown, self.spoilt)) or "".join(reasons[:1])
-        return Chip(say(state.words), state.kind, meaning)
+        return state, listed(map(shown, self.spoilt)) or "".join(reasons[:1])
 
 
 def shown(text: str, limit: int = 200) -> str:
@@ -255,13 +195,15 @@ def links(
     name: str,
     report: str,
 ) -> list[tuple[str, str]]:
-    """(label, URL relative to `out`) of every file of LINKS that is there."""
-    folders = {"results": name, "reports": report}
+    """(label, URL relative to `out`) of the report of a result, and of each of its files, by the file's name."""
+    paths = []
+    if "/" not in report and not report.startswith("."):
+        paths = [(label, out / "reports" / report / file) for label, file in REPORT.items()]
+    for path in sorted((out / "results" / name).rglob("[!.]*")):
+        paths.append((shown(path.name), path))
     entries = []
-    for label, top, file in LINKS:
-        folder = folders[top]
-        path = f"{top}/{folder}/{file}"
-        is_inside = "/" not in folder and not folder.startswith(".")
-        if is_inside and (out / path).is_file():
-            entries.append((label, quote(os.fsencode(path))))
+    for label, path in paths:
+        if path.is_file():
+            address = os.fsencode(path.relative_to(out))
+            entries.append((label, quote(address)))
     return entries

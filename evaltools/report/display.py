@@ -6,16 +6,16 @@ look-up: heads of tables, and the titles, axes and legends of figures.
 
 from __future__ import annotations
 
+import ast
 import base64
-import io
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from ..core.language import say, speak
+from ..core.language import listed, say, speak
 from ..core.metric import metric_title
-from .parameters import parameters
-from .tables import HtmlTable, table
+from .tables import HtmlTable, notice, table
 
 NAMED = {"title", "metric", "measure", "kind", "stage", "by", "what"}
 """Columns of frames that hold words of ours; what other columns hold may be anybody's.
@@ -45,6 +45,50 @@ def notebook(lang: str = "en") -> HtmlTable | None:
     _show_frames(shell)
     _show_figures(shell)
     return parameters()
+
+
+def names_set(source: str) -> list[str]:
+    """The names that a cell assigns to, in order; none for a cell that is no Python.
+
+    >>> names_set("run = None\\nseed = 0  # seed of the resampling")
+    ['run', 'seed']
+    """
+    try:
+        statements = ast.parse(source).body
+    except SyntaxError:
+        return []
+    names = []
+    for statement in statements:
+        if isinstance(statement, ast.Assign):
+            names += [t.id for t in statement.targets if isinstance(t, ast.Name)]
+    return names
+
+
+def unknown_parameters(cells: Sequence[str]) -> list[str]:
+    """Parameters that were injected but that the first cell does not set.
+
+    `cells` are the sources executed so far; papermill's cell of injected parameters begins with "# Parameters".
+    """
+    executed = [cell for cell in cells if cell.strip()]
+    injected = [cell for cell in executed[1:] if cell.startswith("# Parameters")]
+    known = names_set("".join(executed[:1]))
+    return [name for cell in injected for name in names_set(cell) if name not in known]
+
+
+def parameters() -> HtmlTable | None:
+    """A warning of parameters that this notebook does not know, to end a cell with; None where all is well.
+
+    >>> parameters() is None  # outside a notebook
+    True
+    """
+    from IPython.core.getipython import get_ipython
+
+    shell = get_ipython()
+    unknown = unknown_parameters(shell.user_ns["In"]) if shell is not None else []
+    if not unknown:
+        return None
+    message = "Parameters that this notebook does not know, and which changed nothing: {names}"
+    return notice(say(message, names=listed(unknown)), "error")
 
 
 def _show_frames(shell: Any) -> None:
@@ -124,7 +168,7 @@ def _show_figures(shell: Any) -> None:
     import matplotlib_inline.backend_inline  # noqa: F401  registers the formatter that is replaced here
     from matplotlib.figure import Figure
 
-    from .chart import figure_style
+    from .figures import figure_style
 
     mpl.rcParams.update(figure_style())
     # matplotlib would draw every figure of a cell once more before it is shown
@@ -134,33 +178,17 @@ def _show_figures(shell: Any) -> None:
 
 def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
-    from .chart import SCALE, lighter, picture
+    from .figures import png
 
     alt = say(figure_title(figure))
     translate(figure)
+    how = {}
     if figure.get_layout_engine() is None:
         lay_out(figure)
-        image = picture(figure)
     else:
-        image = _cropped(figure)
-    data = base64.b64encode(lighter(image)).decode("ascii")
-    return data, {"width": round(image.width / SCALE), "alt": alt}
-
-
-def _cropped(figure: Any) -> Any:
-    """The picture of a figure that its cell laid out, with what stands outside of it, as a legend may."""
-    from PIL import Image
-
-    from .chart import SCALE
-
-    file = io.BytesIO()
-    figure.savefig(
-        file,
-        format="png",
-        dpi=100 * SCALE,
-        bbox_inches="tight",
-    )
-    return Image.open(file)
+        how["bbox_inches"] = "tight"  # a legend may stand outside of what its cell laid out
+    content, width = png(figure, **how)
+    return base64.b64encode(content).decode("ascii"), {"width": width, "alt": alt}
 
 
 def lay_out(figure: Any) -> None:
@@ -233,6 +261,6 @@ def _wrapped(
     lines: int = 3,
 ) -> str:
     """Words in the language in force, in lines of so many columns."""
-    from .chart import shown
+    from .figures import shown
 
     return shown(say(words), columns, lines)

@@ -7,7 +7,7 @@ texts longer than a cell are cut with a mark. The same frames give the same byte
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,37 +26,18 @@ ROW_LIMIT = 1_048_576
 REPLACEMENT = "\ufffd"
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
-FORMATS: dict[str, dict[str, Any]] = {
-    "bold": {"bold": True},
-    "header": {
-        "bold": True,
-        "bottom": 1,
-        "text_wrap": True,
-        "valign": "top",
-    },
-    "text": {
-        "valign": "top",
-        "text_wrap": True,
-    },
-    "decimal": {
-        "valign": "top",
-        "num_format": "0.000",
-    },
-    "other": {"valign": "top"},
-    "good": {"bg_color": "#D5E8D4"},
-    "bad": {"bg_color": "#F8CECC"},
-    "warn": {"bg_color": "#FFF2CC"},
-    "grey": {"bg_color": "#E8E8E8"},
+GOOD, BAD, LOOK, GREY = "#D5E8D4", "#F8CECC", "#FFF2CC", "#E8E8E8"
+
+COLOURS = {"pass": GOOD, "ok": GOOD, "look": LOOK, "fail": BAD}
+"""The colour of a word of a verdict; all others are grey."""
+
+BOLD = {"bold": True}
+HEADER = {
+    "bold": True,
+    "bottom": 1,
+    "text_wrap": True,
+    "valign": "top",
 }
-"""How cells look."""
-
-COLOURS = {"pass": "good", "ok": "good", "look": "warn", "fail": "bad"}
-"""The format of a word of a verdict; all others are grey."""
-
-PAGE_WIDTH = 220
-"""Characters across a page that are still readable."""
-
-A4 = 9
 
 
 @dataclass(frozen=True)
@@ -66,7 +47,7 @@ class Sheet:
     head: (name, value) lines above the table. scores: column -> threshold, for the colours of its cells; an empty one
     has none.
     verdicts: a column with words to be coloured by COLOURS, in the language in force. Its head and first column stay
-    in place, and stand on every printed page.
+    in place.
     """
 
     name: str
@@ -96,83 +77,46 @@ def write_workbook(path: Path, sheets: Sequence[Sheet]) -> None:
     with atomic(path, "wb") as f:
         book = xlsxwriter.Workbook(f, options)
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
-        formats = {name: book.add_format(look) for name, look in FORMATS.items()}
         for sheet in sheets:
-            _write_sheet(book.add_worksheet(sheet.name), sheet, formats)
+            _write_sheet(book, sheet)
         book.close()
 
 
-def _write_sheet(
-    page: Any,
-    sheet: Sheet,
-    formats: Mapping[str, Any],
-) -> None:
-    """Write lines, table and colours."""
-    columns = [str(column) for column in sheet.frame.columns]
+def _write_sheet(book: Any, sheet: Sheet) -> None:
+    """Write lines and table."""
+    page = book.add_worksheet(sheet.name)
+    bold = book.add_format(BOLD)
     header = len(sheet.head) + 1 if sheet.head else 0
     last = header + max(len(sheet.frame), 1)
     for row, (name, value) in enumerate(sheet.head):
-        page.write(row, 0, name, formats["bold"])
+        page.write(row, 0, name, bold)
         page.write(row, 1, _held(str(value)))
-    total_width = 0
-    for index, column in enumerate(columns):
-        width = _width(sheet.frame.iloc[:, index], column)
-        total_width += width
-        page.set_column(index, index, width)
-        page.write(header, index, _held(column), formats["header"])
-    for row, values in enumerate(sheet.frame.itertuples(index=False), header + 1):
-        for index, value in enumerate(values):
-            form = formats[_kind(value)]
-            page.write(row, index, _held(value), form)
-    for column, rule in _color_rules(sheet, formats):
-        index = columns.index(column)
-        page.conditional_format(header + 1, index, last, index, rule)
+    formats: dict[Any, Any] = {}
+    heads = book.add_format(HEADER)
+    for index, (name, column) in enumerate(sheet.frame.items()):
+        page.set_column(index, index, _width(column, str(name)))
+        page.write(header, index, _held(str(name)), heads)
+        for row, value in enumerate(column.tolist(), header + 1):
+            look = _look(value, name, sheet)
+            key = tuple(look.items())
+            if key not in formats:
+                formats[key] = book.add_format(look)
+            page.write(row, index, _held(value), formats[key])
     page.freeze_panes(header + 1, 1)
-    page.autofilter(header, 0, last, len(columns) - 1)
-    # landscape on A4, as many pages wide as it takes, head and first column on each, numbered
-    page.set_landscape()
-    page.set_paper(A4)
-    page.fit_to_pages(1 + total_width // PAGE_WIDTH, 0)
-    page.repeat_rows(header)
-    page.repeat_columns(0)
-    page.set_footer("&L&A&R&P / &N")
+    page.autofilter(header, 0, last, len(sheet.frame.columns) - 1)
 
 
-def _kind(value: Any) -> str:
-    """The format of a cell of a table."""
-    if isinstance(value, str):
-        return "text"
-    return "decimal" if isinstance(value, float) else "other"
-
-
-def _color_rules(
-    sheet: Sheet,
-    formats: Mapping[str, Any],
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rules for the colours of cells: (column, rule), the first that holds for a cell applies."""
-    for column, threshold in sheet.scores.items():
-        # an empty cell would count as 0, which fails
-        yield column, {"type": "blanks", "stop_if_true": True}
-        yield column, _cell_rule("<", threshold, formats["bad"])
-        yield column, _cell_rule(">=", threshold, formats["good"])
-    if sheet.verdicts:
-        for word, colour in COLOURS.items():
-            quoted = f'"{say(word)}"'
-            yield sheet.verdicts, _cell_rule("==", quoted, formats[colour])
-        yield sheet.verdicts, {"type": "no_blanks", "format": formats["grey"]}
-
-
-def _cell_rule(
-    criteria: str,
-    value: Any,
-    form: Any,
-) -> dict[str, Any]:
-    return {
-        "type": "cell",
-        "criteria": criteria,
-        "value": value,
-        "format": form,
-    }
+def _look(value: Any, column: Any, sheet: Sheet) -> dict[str, Any]:
+    """How a cell of a table looks."""
+    look: dict[str, Any] = {"valign": "top", "text_wrap": isinstance(value, str)}
+    if isinstance(value, float):
+        look["num_format"] = "0.000"
+    if column in sheet.scores and not is_null(value):
+        look["bg_color"] = GOOD if value >= sheet.scores[column] else BAD
+    if column == sheet.verdicts:
+        colours = {say(word): colour for word, colour in COLOURS.items()}
+        look["bg_color"] = colours.get(value, GREY)
+    return look
 
 
 def _width(column: pd.Series, name: str) -> int:

@@ -30,15 +30,6 @@ def families() -> tuple[str, ...]:
     return "DejaVu Sans", FAMILY
 
 
-@cache
-def covered() -> frozenset[int]:
-    """Code points that the figures can draw: DejaVu Sans and the shipped face together."""
-    from matplotlib import font_manager
-
-    paths = [font_manager.findfont(family) for family in families()]
-    return frozenset(point for path in paths for point in font_manager.get_font(path).get_charmap())
-
-
 def webfont_css(text: str) -> str:
     """A CSS @font-face holding just those Hangul, Han and full-width glyphs that `text` uses; "" where it uses none.
 

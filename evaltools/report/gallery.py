@@ -16,7 +16,7 @@ from ..core.language import say
 from .cards import Card, NotComplete, check_text, read_card, shown, title_of
 from .markdown import ARROWS
 from .page import page
-from .strip import Scale, scale_of
+from .strip import Scale, scale_of, strip
 from .tables import VERDICTS
 from .trust import KINDS
 
@@ -136,15 +136,6 @@ def lead_title(card: Card) -> str:
     return f"{title_of(leading.name, leading.title)} {arrow}".rstrip()
 
 
-def goodness(card: Card) -> float | None:
-    """What results are sorted by, the best first: the leading value, turned round where lower is better."""
-    estimate = card.leading
-    if estimate is None or estimate.value is None:
-        return None
-    value = float(f"{estimate.value:.6g}")
-    return -value if estimate.better == "lower" else value
-
-
 def render(results: Results) -> str:
     """The page of the results."""
     return page(
@@ -159,7 +150,7 @@ def render(results: Results) -> str:
         kinds=VERDICTS,
         shown=shown,
         check_text=check_text,
+        strip=strip,
         title_of=title_of,
         lead_title=lead_title,
-        goodness=goodness,
     )

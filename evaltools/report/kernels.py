@@ -13,7 +13,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from multiprocessing import current_process, get_context
+from multiprocessing import current_process
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -82,13 +83,13 @@ def load_libraries() -> None:
     import pyarrow.parquet  # noqa: F401
 
     from . import figures, make_study  # noqa: F401
-    from .fonts import covered
+    from .fonts import families
     from .templates import macros
 
     # seaborn needs scipy.stats for densities only, for which it has code of its own: 0.8 of 1.4 seconds
     with without("scipy.stats"):
         import seaborn  # noqa: F401
-    covered()
+    families()
     macros()
 
 
@@ -116,40 +117,32 @@ def run_forked(arguments: list[str], environment: dict[str, str]) -> None:
     start_kernel(arguments, parent_handle=os.getppid())
 
 
-class ForkedKernel:
+class ForkedKernel(ForkProcess):
     """A kernel forked from this process, with the methods of `subprocess.Popen` that jupyter_client uses."""
 
     stdin = stdout = stderr = None
 
     def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
         load_libraries()
-        process = get_context("fork").Process(target=run_forked, args=(arguments, environment))
+        super().__init__(target=run_forked, args=(arguments, environment))
         # until it has a session of its own, no signal from the terminal reaches it
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
         try:
-            process.start()
+            self.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        self.process = process
-        self.pid = process.pid
 
     def poll(self) -> int | None:
         """The exit status; None while the kernel lives."""
-        return self.process.exitcode
+        return self.exitcode
 
     def wait(self, timeout: float | None = None) -> int | None:
-        self.process.join(timeout)
-        return self.process.exitcode
+        self.join(timeout)
+        return self.exitcode
 
     def send_signal(self, number: int) -> None:
-        if self.poll() is None and self.pid is not None:
+        if self.exitcode is None and self.pid is not None:
             os.kill(self.pid, number)
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
 
 
 def kernels_are_forked() -> bool:

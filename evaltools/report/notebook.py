@@ -7,8 +7,9 @@ import logging
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..core.language import say, speak
 from ..core.results import result_hash
 from ..core.terminal import echo
 from . import page, paper
+from .display import names_set
 from .kernels import (
     connection,
     end_kernels,
@@ -28,16 +30,12 @@ from .kernels import (
     without,
 )
 from .make_study import study
-from .parameters import names_set
 from .study import Study
 
 NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
 OWN_FILE = re.compile(r"metric_report\.html|paper\.(tex|md)|figures/\w[\w.-]*")
 EDITED = "metric_report.edited-{}.ipynb"
-
-UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError)
-"""What reading the notebook of a report raises that is not there, spoilt, or somebody else's."""
 
 
 @dataclass(frozen=True)
@@ -88,18 +86,28 @@ def parameters_of(notebook: str | Path) -> list[str]:
 
 def is_current(job: ReportJob) -> bool:
     """Both files of the report are there, whole, and made from the same inputs, policy and versions."""
+    cells, recorded, files = _earlier(job.folder)
+    is_whole = all(_is_as_written(job.folder / name, files[name]) for name in files)
+    expected = {**stamp(job), "files": files, "cells_sha256": cells}
+    return HTML in files and is_whole and recorded == expected
+
+
+def _earlier(folder: Path) -> tuple[str, dict[str, Any], dict[str, str]]:
+    """The report in a folder: the hash of its notebook's cells, what that recorded, and the hashes of its other files.
+
+    Empty where there is none, or one that is spoilt or somebody else's.
+    """
     try:
-        nb = _read(job.folder)
-        recorded = nb["metadata"].get("evaltools")
-        files = {name: sha256(job.folder / name) for name in recorded["files"]}
-        return bool(recorded == {**stamp(job), "files": files, "cells_sha256": _cells_hash(nb)})
-    except UNREADABLE:
-        return False
+        nb = json.loads((folder / NOTEBOOK).read_text(encoding="utf-8"))
+        recorded = nb["metadata"]["evaltools"]
+        own = {name: known for name, known in recorded["files"].items() if OWN_FILE.fullmatch(name)}
+        return _cells_hash(nb), recorded, own
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return "", {}, {}
 
 
-def _read(folder: Path) -> Any:
-    """The notebook in a report's folder, as JSON."""
-    return json.loads((folder / NOTEBOOK).read_text(encoding="utf-8"))
+def _is_as_written(path: Path, known: str) -> bool:
+    return path.is_file() and sha256(path) == known
 
 
 def _cells_hash(nb: Any) -> str:
@@ -172,13 +180,14 @@ def _write(
 
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.parent / LOCK):
-        for name in _written_before(folder):
-            if name not in contents:
-                (folder / name).unlink(missing_ok=True)
+        cells, earlier, files = _earlier(folder)
+        for name, known in files.items():
+            if name not in contents and _is_as_written(folder / name, known):
+                (folder / name).unlink()
         for name, content in contents.items():
             with atomic(folder / name, "wb") as f:
                 f.write(content)
-        _keep_edited(folder)
+        _keep_edited(folder, earlier.get("cells_sha256") != cells)
         nb.metadata["evaltools"] = {
             **recorded,
             "files": {name: bytes_hash(content) for name, content in contents.items()},
@@ -187,32 +196,14 @@ def _write(
         write_text(folder / NOTEBOOK, nbformat.writes(nb) + "\n")
 
 
-def _written_before(folder: Path) -> list[str]:
-    """The files that the report in a folder vouches for, as far as they are its own and not a reader's."""
-    try:
-        files = _read(folder)["metadata"]["evaltools"]["files"]
-        own = [(name, known) for name, known in files.items() if OWN_FILE.fullmatch(name)]
-        return [name for name, known in own if sha256(folder / name) == known]
-    except UNREADABLE:
-        return []
-
-
-def _keep_edited(folder: Path) -> None:
-    """Give the notebook of an earlier report another name where its cells are not as they were written."""
+def _keep_edited(folder: Path, is_edited: bool) -> None:
+    """Give the notebook in a folder another name where it is not as an earlier report wrote it."""
     notebook = folder / NOTEBOOK
-    if not notebook.exists():
-        return
-    with suppress(*UNREADABLE):
-        nb = _read(folder)
-        recorded = nb["metadata"]["evaltools"]
-        if recorded.get("cells_sha256", _cells_hash(nb)) == _cells_hash(nb):
-            return
-    number = 1
-    while (folder / EDITED.format(number)).exists():
-        number += 1
-    kept = folder / EDITED.format(number)
-    notebook.rename(kept)
-    echo(f"{notebook} was edited: kept as {kept}", err=True)
+    if notebook.exists() and is_edited:
+        numbers = map(EDITED.format, count(1))
+        kept = folder / next(name for name in numbers if not (folder / name).exists())
+        notebook.rename(kept)
+        echo(f"{notebook} was edited: kept as {kept}", err=True)
 
 
 def _paper_files(job: ReportJob) -> dict[str, tuple[str, bytes]]:
@@ -263,8 +254,6 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
             failure = e
             papermill.execute_notebook(source, target, **settings, prepare_only=True)
         nb = nbformat.read(draft, as_version=4)
-    if isinstance(failure, DeadKernelError):
-        nb.cells.insert(0, _dead_kernel_cell())
     return nb, failure
 
 
@@ -277,15 +266,6 @@ def _translated(notebook: str | Path) -> Any:
         if cell.cell_type == "markdown":
             cell.source = say(cell.source)
     return nb
-
-
-def _dead_kernel_cell() -> Any:
-    """What stands at the top of a report whose kernel died, as papermill marks a cell that raised."""
-    import nbformat
-
-    text = "**The kernel died while this notebook was executed (out of memory?).**"
-    metadata = {"tags": ["papermill-error-cell-tag"]}
-    return nbformat.v4.new_markdown_cell(text, metadata=metadata)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..core.files import asset_dir
+from ..core.files import asset_dir, dumps
 from ..core.language import language, say
 from .fonts import webfont_css
 from .templates import OWN_STYLES, asset, environment
@@ -25,7 +25,7 @@ SCRIPTS = ("vendor/sortable.min.js", "report/page.js")
 SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
 """The words of a template or script: `say` is called there with the English text in double quotes."""
 
-FINDING = 'class="et-finding"'
+FINDING = "et-finding"
 """What the title of a first screen has."""
 
 STYLES = ("report/fragments.css", "report/page.css")
@@ -113,7 +113,7 @@ def _cells(nb: Any) -> str:
     from nbconvert import TemplateExporter
 
     nb = copy(nb)
-    nb["cells"] = _finding_first(_with_content(nb.cells))
+    nb["cells"] = _with_content(nb.cells)
     # HTMLExporter would read the finished page once more, to add alternative texts that the template has
     page, _ = TemplateExporter.from_notebook_node(_exporter(), nb)
     # wide code and printed text scroll sideways, by keyboard too
@@ -121,48 +121,25 @@ def _cells(nb: Any) -> str:
 
 
 def _with_content(cells: Sequence[Any]) -> list[Any]:
-    """The cells without sections whose code shows nothing: their heading, words and code. A title stays."""
-    left_out = set[int]()
-    for index, cell in enumerate(cells):
-        if _level(cell) < 2:
-            continue
-        section = _section(cells, index)
-        code = [cells[place] for place in section if cells[place].cell_type == "code"]
-        if code and not any(map(_shows, code)):
-            left_out.update(section)
-    return [cell for index, cell in enumerate(cells) if index not in left_out]
+    """The cells without sections whose code shows nothing: their heading, words and code.
 
-
-def _section(cells: Sequence[Any], start: int) -> range:
-    """The places of a heading and of what stands below it, up to the next heading of its level or above."""
-    for place in range(start + 1, len(cells)):
-        if 0 < _level(cells[place]) <= _level(cells[start]):
-            return range(start, place)
-    return range(start, len(cells))
-
-
-def _finding_first(cells: list[Any]) -> list[Any]:
-    """The cells as a page has them whose title is its finding: what the notebook says of itself stands folded at the end.
-
-    Unchanged where no cell shows a finding, or where the notebook has no title.
+    The title of the notebook stays where no cell shows a finding, which is the title of the page then.
     """
-    titles = [cell for cell in cells if _level(cell) == 1]
-    if not titles or not any(_has_finding(cell) for cell in cells):
-        return cells
-    _, _, words = titles[0].source.partition("\n")
-    others = [cell for cell in cells if cell is not titles[0]]
-    if not words.strip():
-        return others
-    about = copy(titles[0])
-    about["source"] = words
-    about["metadata"] = {**about.metadata, "about": True}
-    return [*others, about]
-
-
-def _has_finding(cell: Any) -> bool:
-    """Whether a cell shows a first screen."""
-    pieces = [output.get("data", {}).get("text/html", "") for output in cell.get("outputs", [])]
-    return any(FINDING in piece for piece in pieces)
+    has_finding = FINDING in dumps(cells)
+    left_out = set()
+    for index, cell in enumerate(cells):
+        level = _level(cell)
+        if level == 1 and has_finding:
+            left_out.add(index)
+        if level < 2:
+            continue
+        end = index + 1
+        while end < len(cells) and not 0 < _level(cells[end]) <= level:
+            end += 1
+        code = [cell for cell in cells[index:end] if cell.cell_type == "code"]
+        if code and not any(map(_shows, code)):
+            left_out.update(range(index, end))
+    return [cell for index, cell in enumerate(cells) if index not in left_out]
 
 
 def _level(cell: Any) -> int:
@@ -217,11 +194,7 @@ def _unique_ids(html: str) -> str:
         seen[name] += 1
         return match[0] if seen[name] == 1 else f' id="{name}--{seen[name]}"'
 
-    return re.sub(
-        r' id="((?:sample|metric|group)-[^"]*)"',
-        number,
-        html,
-    )
+    return re.sub(r' id="((?:sample|metric|group)-[^"]*)"', number, html)
 
 
 def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
@@ -236,15 +209,8 @@ def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
         taken[slug] += 1
         name = slug if taken[slug] == 1 else f"{slug}-{taken[slug]}"
         if level > 1:
-            entry = {"level": level, "id": name, "text": text}
-            entries.append(entry)
+            entries.append({"level": level, "id": name, "text": text})
         return f'<h{level} id="{name}"{attributes}>{inner}</h{level}>'
 
     pattern = r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>'
-    page = re.sub(
-        pattern,
-        heading,
-        html,
-        flags=re.DOTALL,
-    )
-    return page, entries
+    return re.sub(pattern, heading, html, flags=re.DOTALL), entries

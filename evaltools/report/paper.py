@@ -196,13 +196,15 @@ def figures(view: Any) -> dict[str, Any]:
     for name in dir(view.plot):
         draw = getattr(view.plot, name)
         chart = draw()
-        if chart.drawn:
+        if chart.axes:
             charts[name] = chart
     return charts
 
 
 def files(view: Any) -> dict[str, tuple[str, bytes]]:
     """Path below the report's folder -> (what it is, content)."""
+    from .figures import export
+
     contents = {
         "paper.tex": ("Table and paragraph", latex(view).encode()),
         "paper.md": ("Table and paragraph", markdown(view).encode()),
@@ -210,5 +212,5 @@ def files(view: Any) -> dict[str, tuple[str, bytes]]:
     for name, chart in figures(view).items():
         for form in ("svg", "pdf"):
             path = f"figures/{name}.{form}"
-            contents[path] = (chart.title, chart.export(form))
+            contents[path] = (chart.get_suptitle(), export(chart, form))
     return contents

@@ -12,8 +12,7 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.language import say
-from ..core.metric import AnyMetric, Difference
-from ..stats.claims import THIS_SYSTEM
+from ..core.metric import Difference
 from . import study_tables
 from .markdown import titled
 from .strip import axis_of
@@ -52,10 +51,7 @@ class RunPlots:
     run: Run
 
     def __dir__(self) -> list[str]:
-        names = ["forest", "spread"]
-        if self._headline_difference() is not None:
-            names.append("paired")
-        return names
+        return ["forest", "spread", "paired"] if self._differences() else ["forest", "spread"]
 
     def forest(
         self,
@@ -66,8 +62,7 @@ class RunPlots:
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
-        >>> run.plot.forest("fix_rate_refpol")
-        <figure: Headline metrics>
+        >>> ax = run.plot.forest("fix_rate_refpol").axes[0]
         """
         from .figures import forest
 
@@ -88,35 +83,26 @@ class RunPlots:
         from .figures import paired
 
         run = self.run
-        difference: AnyMetric | None = self._headline_difference()
-        if metric or difference is None:
-            difference = run.metric(metric or run.primary)
+        difference = run.metric(metric or next(iter(self._differences()), run.primary))
         if not isinstance(difference, Difference):
             raise UsageError(
                 "{metric} is no difference of two metrics, with a before and an after",
                 metric=difference.name,
             )
         before, after = difference.subtrahend, difference.minuend
-        values = {
-            "before": run.unit_values(before),
-            "after": run.unit_values(after),
-        }
-        frame = pd.DataFrame(values)
+        values = {"before": run.unit_values(before), "after": run.unit_values(after)}
         return paired(
-            frame,
+            pd.DataFrame(values),
             title=say("Each unit before and after"),
             xlabel=_title(run, before),
             ylabel=_title(run, after),
             better=difference.better,
         )
 
-    def _headline_difference(self) -> Difference | None:
-        """The first metric of the headline that is a difference of two."""
-        for name in self.run.headline:
-            metric = self.run.metric(name)
-            if isinstance(metric, Difference):
-                return metric
-        return None
+    def _differences(self) -> list[str]:
+        """The metrics of the headline that are differences of two."""
+        run = self.run
+        return [name for name in run.headline if isinstance(run.metric(name), Difference)]
 
     def spread(self, *metrics: str) -> Any:
         """How the values of single units are spread, a histogram a metric (default: the primary one).
@@ -146,44 +132,27 @@ class StudyPlots:
     study: Study
 
     def __dir__(self) -> list[str]:
-        return ["forest", "scores", "paired"] if self.study.candidates else ["scores"]
-
-    def _claim(self) -> str:
-        seeded = self.study.seeded
-        claim = "new seeds and new samples" if seeded else "new samples, these systems"
-        return say("claim: {claim}", claim=say(claim))
+        return ["forest", "paired"] if self.study.candidates else ["forest"]
 
     def forest(self) -> Any:
-        """The differences of the headline metrics to the baseline, with their intervals."""
+        """The differences of the headline metrics to the baseline, with their intervals; of one condition its values."""
         from .figures import forest
 
         study = self.study
-        xlabel = say("candidate less baseline, {level} interval", level=study.resampling.percent)
-        return forest(
-            _with_axes(study_tables.deltas(study), study, xlabel),
-            title="Differences to the baseline",
-            zero=True,
-            claim=self._claim(),
-        )
-
-    def scores(self) -> Any:
-        """The headline metrics of every condition, with their intervals."""
-        from .figures import forest
-
-        study = self.study
+        title = "Headline metrics"
+        rows = study_tables.estimates(study)
         what = say("mean over seeds") if study.seeded else say("value")
-        several = len(study.conditions) > 1
-        title = "Headline metrics by condition" if several else "Headline metrics"
-        claim = self._claim() if study.seeded else say("claim: {claim}", claim=say(THIS_SYSTEM))
-        xlabel = say(
-            "{what}, {level} interval",
-            what=what,
-            level=study.resampling.percent,
-        )
+        if study.candidates:
+            title = "Differences to the baseline"
+            rows = study_tables.deltas(study)
+            what = say("candidate less baseline")
+        xlabel = say("{what}, {level} interval", what=what, level=study.resampling.percent)
+        claim = "new seeds and new samples" if study.seeded else "new samples, these systems"
         return forest(
-            _with_axes(study_tables.estimates(study), study, xlabel),
+            _with_axes(rows, study, xlabel),
             title=title,
-            claim=claim,
+            zero=bool(study.candidates),
+            claim=say("claim: {claim}", claim=say(claim)),
         )
 
     def paired(
@@ -200,7 +169,6 @@ class StudyPlots:
         study = self.study
         metric = metric or study.primary
         name = study.candidate(candidate)
-        metric_title = _title(study, metric)
         over = say(", mean over seeds") if study.seeded else ""
         changes = study.changes(metric, name)
         sides = {"baseline": "before", "candidate": "after"}
@@ -208,7 +176,7 @@ class StudyPlots:
             changes.rename(columns=sides),
             title=say(
                 "{metric} of each sample: {candidate} against {baseline}",
-                metric=metric_title,
+                metric=_title(study, metric),
                 candidate=name,
                 baseline=study.baseline,
             ),

@@ -46,11 +46,9 @@ class Scale:
         (('−0.2', '0', '+0.2'), ('0', '0.5', '1'))
         """
         middle = (self.start + self.end) / 2
-        texts = [f"{number:,.6g}" for number in (self.start, middle, self.end)]
-        if middle == 0:
-            texts[2] = f"+{texts[2]}"
-        start, centre, end = (text.replace("-", "−") for text in texts)
-        return start, centre, end
+        sign = "+" if middle == 0 else ""
+        start = f"{self.start:,.6g}".replace("-", "−")
+        return start, f"{middle:,.6g}", f"{self.end:{sign},.6g}"
 
 
 def scale_of(numbers: Iterable[Any], *, signed: bool = False) -> Scale:
@@ -60,18 +58,13 @@ def scale_of(numbers: Iterable[Any], *, signed: bool = False) -> Scale:
     Nulls are passed over.
 
     >>> scale_of([0.2, None, 0.7]), scale_of([-3, 12])
-    (Scale(start=0.0, end=1.0), Scale(start=-12.0, end=12.0))
+    (Scale(start=0.0, end=1.0), Scale(start=-20.0, end=20.0))
     """
-    sizes = []
-    for number in numbers:
-        if is_null(number) or not math.isfinite(number):
-            continue
-        signed = signed or number < 0
-        sizes.append(abs(float(number)))
-    largest = max(sizes, default=1.0)
-    if signed:
-        return Scale(-_beyond(largest), _beyond(largest))
-    return Scale(0.0, max(1.0, _beyond(largest)))
+    measured = [float(x) for x in numbers if not is_null(x) and math.isfinite(x)]
+    end = _beyond(max(map(abs, measured), default=1.0))
+    if signed or min(measured, default=0.0) < 0:
+        return Scale(-end, end)
+    return Scale(0.0, max(1.0, end))
 
 
 def strip(
@@ -89,28 +82,17 @@ def strip(
     """
     if scale is None or is_null(estimate.get("value")):
         return Markup("")
-    is_hollow = not is_null(n_units) and n_units < SMALL_N
-    zero = None
-    if scale.start < 0 < scale.end:
-        zero = scale.place(0.0)
-    band = []
-    if not is_null(miss):
-        band = [scale.place(-miss), scale.place(miss)]
+    band = [] if is_null(miss) else [scale.place(-miss), scale.place(miss)]
     return macros().strip(
-        scale.place(estimate["value"]),
-        scale.place(estimate.get("ci_low")),
-        scale.place(estimate.get("ci_high")),
-        zero,
+        *(scale.place(estimate.get(column)) for column in ENDS),
+        scale.place(0.0) if scale.start < 0 < scale.end else None,
         text,
-        is_hollow,
+        not is_null(n_units) and n_units < SMALL_N,
         band,
     )
 
 
 # --- the axes that the numbers of a table share
-
-STEPS = (1, 1.2, 1.5, 2, 3, 4, 5, 6, 8, 10)
-"""Where an axis without limits may end, times a power of ten."""
 
 ENDS = ("value", "ci_low", "ci_high")
 """What of an estimate must have its place on an axis."""
@@ -153,16 +135,12 @@ def by_scale(
         of_axes.setdefault(axis, []).append(row)
     groups = []
     for axis, members in of_axes.items():
-        if isinstance(axis, tuple):
-            scale = Scale(*axis)
-        else:
-            numbers = []
-            for row in members:
-                numbers += [row.get(column) for column in ENDS]
-            scale = scale_of(numbers, signed=axis == CHANGE or differences)
-        label = ""
-        if axis == CHANGE and not differences:
-            label = say("Changes")
+        is_change = axis == CHANGE
+        scale = Scale(*axis) if isinstance(axis, tuple) else None
+        if scale is None:
+            numbers = [row.get(column) for row in members for column in ENDS]
+            scale = scale_of(numbers, signed=is_change or differences)
+        label = say("Changes") if is_change and not differences else ""
         groups.append(Group(scale, members, label))
     return groups
 
@@ -186,7 +164,7 @@ def axis_of(name: str, by_name: Mapping[str, AnyMetric]) -> Any:
 
 
 def _beyond(value: float) -> float:
-    """The end of an axis that holds a value: the next of STEPS.
+    """The end of an axis that holds a value: its first digit, rounded up.
 
     >>> _beyond(0.506), _beyond(230)
     (0.6, 300.0)
@@ -194,7 +172,5 @@ def _beyond(value: float) -> float:
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
-    for step in STEPS:
-        if step * power >= value * (1 - 1e-9):
-            return float(f"{step * power:.6g}")
-    return 10 * power
+    first_digit = math.ceil(value / power - 1e-9)
+    return float(f"{first_digit * power:.6g}")

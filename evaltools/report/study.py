@@ -440,7 +440,7 @@ class Study(Numbers):
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
-        >>> "no_memory, 3 seeds" in cmp.samples("tuple_f1_s2_refpol").html
+        >>> "no_memory" in cmp.samples("tuple_f1_s2_refpol").html
         True
         >>> cmp.samples("tuple_f1_s2_refpol").frame["text_id"].head(2).tolist()
         ['review-023', 'review-034']

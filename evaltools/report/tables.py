@@ -16,19 +16,13 @@ from markupsafe import Markup
 from ..core.language import Message, listed, say
 from .markdown import sort_key, text_columns, text_table
 from .templates import in_cell, macros
-from .text import anchor, safe, visible
-
-WIDE = 60
-"""Texts longer than this many characters get a wide column."""
+from .text import anchor, visible
 
 ROWS = 200
 """Rows that a table shows."""
 
 TEXT_ROWS = 20
 """Rows that a table shows as text."""
-
-WORD = 36
-"""Words up to this long are not broken."""
 
 Kind = Literal["info", "warning", "error", "good"]
 
@@ -89,60 +83,26 @@ def table(df: pd.DataFrame, caption: str = "") -> HtmlTable:
     caption = say(caption) if caption else ""
     shown = df.head(ROWS)
     heads, texts, numeric = text_columns(shown)
-    cells = []
-    for place, (column_texts, is_numeric) in enumerate(zip(texts, numeric)):
-        numbers = [None] * len(shown)
-        if pd.api.types.is_numeric_dtype(shown.dtypes.iloc[place]):
-            numbers = shown.iloc[:, place].tolist()
-        column_cells = []
-        for text, value in zip(column_texts, numbers):
-            column_cells.append(_cell(text, is_numeric, value))
-        cells.append(column_cells)
-    rows = list(zip(*cells))
-    columns = list(zip(heads, numeric))
-    html = macros().table(columns, rows, len(df), caption)
+    columns = []
+    for place, is_numeric in enumerate(numeric):
+        column = shown.iloc[:, place]
+        keys: list[Any] = [None] * len(shown)
+        if is_numeric and pd.api.types.is_numeric_dtype(column):
+            keys = [sort_key(value) for value in column.tolist()]
+        columns.append(zip(texts[place], keys, [is_numeric] * len(shown)))
+    rows = list(zip(*columns))
+    html = macros().table(list(zip(heads, numeric)), rows, len(df), caption)
     text = text_table(shown.head(TEXT_ROWS), caption)
     return HtmlTable(html, text)
-
-
-def _cell(
-    text: str,
-    numeric: bool,
-    value: Any,
-) -> tuple[str, float | str | None, str]:
-    """Class, sort key (None: its text) and content of a cell; `value` is the number that it shows, if it is one."""
-    if numeric:
-        return "et-num", None if value is None else sort_key(value), text
-    if isinstance(text, Markup):
-        return "", None, text
-    return _text_class(text), None, safe(text)
-
-
-def _text_class(text: str) -> str:
-    """How a text cell may be broken: an identifier not at all, words between words, a longer run anywhere."""
-    longest = max(map(len, text.split()), default=0)
-    if longest == len(text) <= WORD and text.isascii():
-        return "et-id"
-    classes = []
-    if len(text) > WIDE:
-        classes.append("et-wide")
-    if longest <= WORD:
-        classes.append("et-words")
-    return " ".join(classes)
 
 
 def where_to_look(groups: Mapping[str, int]) -> HtmlTable:
     """Links to the groups of samples of the page: label -> how many; empty where there are none."""
     links = []
-    texts = []
     for label, n in groups.items():
         if n:
-            what = _within(say(label))
-            links.append((f"{n:,}", what, anchor("group", label)))
-            texts.append(say("{n:,} {what}", n=n, what=what))
-    if not links:
-        return stack([])
-    return HtmlTable(macros().look(links), f"{say('Where to look:')} {' · '.join(texts)}")
+            links.append((f"{n:,}", _within(say(label)), anchor("group", label)))
+    return HtmlTable(macros().look(links)) if links else stack([])
 
 
 def _within(label: str) -> str:

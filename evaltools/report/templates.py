@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.files import asset_dir
 from ..core.language import listed, say
 from .markdown import plain, sort_key
-from .text import marked, safe, short, visible
+from .text import marked, safe, short, text_class, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -68,6 +68,7 @@ def environment() -> Environment:
         "marked": marked,
         "plain": plain,
         "short": short,
+        "text_class": text_class,
         "visible": visible,
         "sort_key": sort_key,
     }

@@ -19,6 +19,9 @@ LONG = 600
 PREVIEW = 160
 """Characters of a folded text that are shown."""
 
+WIDE, WORD = 60, 36
+"""Characters from which on a cell is wide, and up to which a word in it is not broken."""
+
 LONG_NAME = re.compile(r"[^\s“”]{49,}")
 """A name that would take lines of a title, or the head of a column."""
 
@@ -59,6 +62,16 @@ def safe(value: Any, clip: int = CLIP) -> Markup:
 def marked(text: str) -> Markup:
     # escaping first leaves the marks below the only markup; no escape sequence holds an unseen character
     return Markup(visible(str(escape(text)), '<span class="et-ctl">{}</span>'.format))
+
+
+def text_class(text: str) -> str:
+    """How a text cell may be broken: an identifier not at all, words between words, a longer run anywhere."""
+    longest = max(map(len, text.split()), default=0)
+    if longest == len(text) <= WORD and text.isascii():
+        return "et-id"
+    width = "et-wide" if len(text) > WIDE else ""
+    words = "et-words" if longest <= WORD else ""
+    return f"{width} {words}".strip()
 
 
 def short(text: str) -> str:

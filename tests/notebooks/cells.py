@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib as mpl
 
 from evaltools.core.files import asset_dir
-from evaltools.report.chart import figure_style
+from evaltools.report.figures import figure_style
 
 
 def code_cells(notebook: str) -> list[tuple[str, bool]]:

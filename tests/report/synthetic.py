@@ -7,11 +7,13 @@ from typing import Any
 import nbformat
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.core.estimates import complete
 from evaltools.core.resampling import Resampling
 from evaltools.report import estimate_tables, figures, tables
+from evaltools.report.display import figure_png
 from evaltools.report.figures import forest
 from evaltools.report.samples import Layout, Line, Row, Tag, samples
 from evaltools.report.tables import HtmlTable
@@ -101,7 +103,11 @@ def browser(
 
 def shown(value: Any, source: str) -> Any:
     """A code cell with the output that a kernel would store for `value`."""
-    data, metadata = value._repr_mimebundle_()
+    if isinstance(value, Figure):
+        png, about = figure_png(value)
+        data, metadata = {"image/png": png}, {"image/png": about}
+    else:
+        data, metadata = value._repr_mimebundle_()
     return new_code_cell(source, outputs=[new_output("display_data", data=data, metadata=metadata)])
 
 

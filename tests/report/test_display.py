@@ -16,8 +16,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from evaltools.core.language import speaking
 from evaltools.report import page as html
 from evaltools.report import tables
-from evaltools.report.chart import figure_style
 from evaltools.report.display import figure_png
+from evaltools.report.figures import figure_style
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 

@@ -22,7 +22,7 @@ from evaltools.core.errors import UsageError
 from evaltools.core.language import Message, speaking
 from evaltools.core.resampling import Resampling
 from evaltools.core.results import StoredMetric
-from evaltools.report.cards import Card, Chip, title_of
+from evaltools.report.cards import Card, title_of
 from evaltools.report.gallery import build, collect, render, sections
 from evaltools.report.text import script_json
 
@@ -135,7 +135,7 @@ def test_a_result_says_whether_anything_is_missing(
         problems=problems,
         notes=[Message(note) for note in notes],
     )
-    assert card(tmp_path, "r").trust.text == status
+    assert str(card(tmp_path, "r").trust[0].words) == status
 
 
 def test_only_the_headline_is_shown_in_its_order_and_null_stays_null(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_links_name_only_files_that_are_there(out: Path) -> None:
         == "reports/with_memory__seed1_proposed/metric_report.html"
     )
     assert "Report" not in found["with_memory__seed2_proposed"]
-    assert {"CSV", "XLSX"} <= set(found["cases"])
+    assert {"summary_scores.csv", "summary_scores.xlsx"} <= set(found["cases"])
     for links in found.values():
         assert all((out / unquote(href)).is_file() for href in links.values())
 
@@ -478,7 +478,8 @@ def test_verdicts_of_single_metrics_stand_on_the_card(tmp_path: Path) -> None:
     assert (first.title, first.verdict) == ("Summaries", "fail")
     assert (last.title, last.verdict) == ("Entity recall", "no threshold")
     assert found.verdicts == {}
-    assert found.decision == Chip("fail", "error", "11 of 24 must not ship, 3 to look at")
+    page = build(tmp_path).read_text(encoding="utf-8")
+    assert 'et-error" title="11 of 24 must not ship, 3 to look at"><bdi>fail</bdi>' in page
 
 
 def test_intervals_have_the_digits_of_the_report(tmp_path: Path) -> None:
@@ -489,7 +490,7 @@ def test_intervals_have_the_digits_of_the_report(tmp_path: Path) -> None:
     report = run.page().html
     found = card(tmp_path, run.name)
     for estimate in found.estimates:
-        row = found.row(estimate, sections([found])[0].scales)
+        row = found.texts(estimate)
         assert row["interval"] in report and row["value"] in report
         assert f"<b>{row['value']}</b>" in page and row["interval"] in page
 
@@ -500,5 +501,9 @@ def test_a_result_that_was_edited_is_marked_with_its_files(tmp_path: Path) -> No
     )
     assert card(tmp_path, run.name).spoilt == []
     swap(tmp_path / "results" / run.name / "metrics.json", '"value": 0.8', '"value": 0.9')
-    chip = card(tmp_path, run.name).trust
-    assert chip == Chip("not as it was written", "error", "metrics.json")
+    state, reason = card(tmp_path, run.name).trust
+    assert (str(state.words), state.kind, reason) == (
+        "not as it was written",
+        "error",
+        "metrics.json",
+    )

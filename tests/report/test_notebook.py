@@ -127,7 +127,6 @@ def test_a_dead_kernel_is_a_failed_report_and_no_library_says_so_too(
     with pytest.raises(WorkFailed, match="Kernel died"):
         run(made)
     nb = nbformat.read(made.folder / NOTEBOOK, as_version=4)
-    assert "The kernel died" in nb.cells[0].source
     assert any(
         "x" in c.source and "injected-parameters" in c.metadata.get("tags", []) for c in nb.cells
     )

@@ -17,8 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from evaltools.core.language import speaking
 from evaltools.report import first_screen, tables
 from evaltools.report import page as html
-from evaltools.report.figures import forest
-from tests.report.synthetic import HOSTILE, estimates, notebook, shown
+from tests.report.synthetic import HOSTILE, notebook, shown
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +74,7 @@ def test_noise_is_left_out_and_code_is_folded(page_text: str) -> None:
     assert page_text.count("Evaltools Sans CJK") >= 2 and page_text.count(".et-sample {") <= 1
 
 
-def test_the_finding_is_the_title_and_what_the_notebook_says_of_itself_stands_folded_below() -> (
-    None
-):
+def test_the_finding_is_the_title_of_the_page() -> None:
     finding = first_screen.title(["Labels", "run_1"], "n = 40 (id)", "Accuracy 0.800", "n = 40")
     cells = [
         new_markdown_cell("# One run of any suite\n\nHow to run it."),
@@ -87,8 +84,7 @@ def test_the_finding_is_the_title_and_what_the_notebook_says_of_itself_stands_fo
     text = html.render(new_notebook(cells=cells), title="t")
     assert text.count("<h1") == 1 and "One run of any suite" not in text
     body = text.partition("<main")[2]
-    assert body.index("Accuracy 0.800") < body.index("More") < body.index("How to run it.")
-    assert '<details class="about">' in body
+    assert body.index("Accuracy 0.800") < body.index("More") and "How to run it." not in body
 
 
 def test_an_error_is_shown_with_its_traceback_folded() -> None:
@@ -311,14 +307,3 @@ def test_a_section_that_shows_nothing_is_left_out_of_page_and_contents() -> None
     assert heads(named[0], nothing[0], *below, some) == ["One", "Below"]
     assert heads(named[0], some, *below, nothing[0]) == ["One"]
     assert heads(named[0], nothing[0], *below, nothing[0]) == []
-
-
-def test_a_figure_of_nothing_is_nothing() -> None:
-    drawn, bare = (forest(estimates().head(n), title="Headline") for n in (3, 0))
-    assert heads(
-        new_markdown_cell("## A"),
-        shown(drawn, "forest"),
-        new_markdown_cell("## B"),
-        shown(bare, "forest"),
-    ) == ["A"]
-    assert "<img" in drawn.page().html and "Headline: none" in bare.page().html

@@ -31,7 +31,7 @@ def test_what_was_not_measured_has_no_strip(value: float | None) -> None:
     "numbers, scale",
     [
         ([0.2, 0.9], Scale(0, 1)),
-        ([-0.2, 0.9], Scale(-1, 1)),
+        ([-0.2, 0.9], Scale(-0.9, 0.9)),
         ([-0.04, 0.05], Scale(-0.05, 0.05)),
         ([120.0, 950.0], Scale(0, 1000)),
         ([], Scale(0, 1)),

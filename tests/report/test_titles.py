@@ -70,7 +70,7 @@ def test_studies_show_the_name_of_a_metric_as_it_stands(lang: str, runs: list[Ru
         assert any(line.startswith(f"{name} ") for line in text.splitlines())
         assert f"“{say(name)}”" not in verdict + text
     for name, axes in zip(NAMES, study.plot.forest().axes, strict=True):
-        assert [label.get_text() for label in axes.get_yticklabels()] == [f"{name} ↑"]
+        assert [label.get_text() for label in axes.get_yticklabels()] == [f"{name} ↑ n=12"]
         assert axes.get_xlabel().startswith(name)
 
 

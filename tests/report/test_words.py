@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import evaltools as et
-from evaltools.report.gallery import collect, sections
-from evaltools.report.parameters import unknown_parameters
+from evaltools.report.display import unknown_parameters
+from evaltools.report.gallery import collect
 from tests.suites.cr.test_cr_checks import FOREIGN, GOLD
 from tests.suites.cr.test_cr_checks import scored as reviewed
 from tests.suites.memfin.test_memfin_checks import echo
@@ -195,7 +195,7 @@ def test_one_metric_is_said_in_the_same_words_and_digits_everywhere(tmp_path: Pa
     cards, table = run.page().text, run.table().text
     results = collect(tmp_path).cards
     for estimate in results[0].estimates:
-        row = results[0].row(estimate, sections(results)[0].scales)
+        row = results[0].texts(estimate)
         [line] = [line for line in said.splitlines() if line.endswith(f" {row['metric']}")]
         assert line.split("  ")[1].startswith(f"{row['title']} {row['arrow']}".strip()[:20])
         for text in (line, cards.replace("\\", ""), table.replace("\\", "")):

@@ -48,7 +48,6 @@ def test_the_files_of_the_example(tmp_path: Path) -> None:
     assert len(table) == 25 and table[1][1]  # the first case fails something
     assert any(str(v).startswith("=HYPERLINK") for row in table for v in row)
     assert any("<script>" in str(v) for row in table for v in row)
-    assert book["Cases"].conditional_formatting
     rules = {row[0] for row in cells(folder / "summary_scores.xlsx", "Rules in force")}
     assert {"threshold", "risk item", "definitive phrases", "unit"} <= rules
     contents = [str(row[2]) for row in cells(folder / "summary_scores.xlsx", "Rules in force")]
@@ -162,23 +161,14 @@ def test_whole_numbers_with_gaps_are_numbers_that_can_be_added_up(tmp_path: Path
     assert [row[1] for row in cells(path, "S")[1:3]] == [7, None]
 
 
-def test_a_wide_sheet_is_printed_on_several_pages_across(tmp_path: Path) -> None:
+def test_scores_and_verdicts_have_colours_and_an_empty_score_has_none(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
-    narrow = pd.DataFrame({"case": ["a"], "n": [1]})
-    wide = pd.DataFrame({f"column {i}": ["word " * 20] for i in range(9)})
-    write_workbook(path, [Sheet("N", narrow), Sheet("W", wide)])
-    book = openpyxl.load_workbook(path)
-    across = [book[name].page_setup.fitToWidth or 1 for name in ("N", "W")]
-    assert across == [1, 3]
-    assert book["W"].print_title_cols == "$A:$A"
-
-
-def test_an_empty_score_has_no_colour(tmp_path: Path) -> None:
-    path = tmp_path / "a.xlsx"
-    write_workbook(path, [Sheet("S", pd.DataFrame({"a": [0.5, np.nan]}), scores={"a": 0.9})])
-    (found,) = openpyxl.load_workbook(path)["S"].conditional_formatting
-    rules = sorted(found.rules, key=lambda rule: rule.priority)
-    assert [r.type for r in rules] == ["containsBlanks", "cellIs", "cellIs"] and rules[0].stopIfTrue
+    frame = pd.DataFrame({"a": [0.5, 0.9, np.nan], "verdict": ["fail", "ok", "odd"]})
+    write_workbook(path, [Sheet("S", frame, scores={"a": 0.9}, verdicts="verdict")])
+    rows = openpyxl.load_workbook(path)["S"].iter_rows(min_row=2)
+    colours = [[str(cell.fill.fgColor.rgb)[2:] for cell in row] for row in rows]
+    none, bad, good, grey = "000000", "F8CECC", "D5E8D4", "E8E8E8"
+    assert colours == [[bad, bad], [good, good], [none, grey]]
 
 
 def test_an_empty_frame_and_one_that_is_too_long(
