@@ -160,7 +160,7 @@ def labels_not_random(data: pd.DataFrame, options: SummaryOptions) -> Iterator[A
     if not options.labelled:
         yield LABELS_NOT_RANDOM.not_applicable("no labels of people were given")
         return
-    for metric, note in people.calibration(data, options, 0.95).notes.items():
+    for metric, note in people.calibration(data, options).notes.items():
         n = int(data[f"{metric}_label"].notna().sum())
         said = label_message(metric, note)
         yield LABELS_NOT_RANDOM.failed("warning", said.template, said.values, n, len(data))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,9 @@ LLM_WEIGHT = 0.3
 
 CONCURRENCY = 4
 """Requests in flight at once."""
+
+IN_EVIDENCE = ("reason", "error", "virtual_tags", "points", "model")
+"""What the evidence of a case holds of a decision."""
 
 KEY_VARIABLES = ("EVALTOOLS_JUDGE_API_KEY", "OPENAI_API_KEY")
 """Environment variables that may hold the key; the first one set wins."""
@@ -275,25 +279,24 @@ def judge_units(
 ) -> pd.DataFrame:
     """The frame with the final scores of the cases in a trigger zone; the others keep the rule's.
 
-    A score that the judge decided, alone or in the blend, counts as measured.
+    A score that the judge decided, alone or in the blend, counts as measured. `attrs["answered_by"]`:
+    the models that answered, with the number of their replies.
     """
     judged = units.set_index("case_id", drop=False)
+    models: Counter[str] = Counter()
     for decision in judge_cases(to_ask(units), options, problems, quiet):
         case_id, metric = decision.item.case_id, decision.item.metric
         evidence = json.loads(judged.at[case_id, f"{metric}_evidence"])
-        evidence["judge"] = {
-            "reason": decision.reason,
-            "error": decision.error,
-            "virtual_tags": list(decision.virtual_tags),
-            "points": list(decision.points),
-            "model": decision.model,
-        }
+        evidence["judge"] = {name: getattr(decision, name) for name in IN_EVIDENCE}
         judged.at[case_id, f"{metric}_evidence"] = dumps(evidence)
         judged.at[case_id, f"{metric}_trigger"] = decision.item.trigger
         if decision.llm_score is not None:
+            models[decision.model or "not named"] += 1
             judged.at[case_id, f"{metric}_llm"] = decision.llm_score
             judged.at[case_id, f"{metric}_confidence"] = decision.confidence
             judged.at[case_id, metric] = decision.final_score
             judged.at[case_id, f"{metric}_measured"] = True
             judged.at[case_id, f"{metric}_decided_by"] = decision.decided_by
-    return judged.reset_index(drop=True)
+    judged = judged.reset_index(drop=True)
+    judged.attrs["answered_by"] = dict(models)
+    return judged

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...core.language import Message, stored_text
-from ...core.metric import Metric, MetricTable
+from ...core.metric import Better, Metric, MetricTable
 from .rules import METRICS
 
 ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
@@ -54,59 +54,28 @@ SOURCES = {
     "entity_recall": "D36",
 }
 
-POOLED = (
-    Metric(
-        name="any_unsupported",
-        group="measured",
-        numerator="any_unsupported",
-        denominator="any_unsupported_measured",
-        better="lower",
-        proportion=True,
-        title="Summaries with an unsupported figure",
-        description=(
-            "Share of the summaries, of those that state what the contexts can be asked for, with "
-            "at least one amount, percentage, duration or date that no context supports; figures "
-            "that were not read take no part."
-        ),
-        source="D23",
+ANY_UNSUPPORTED = Metric(
+    name="any_unsupported",
+    group="measured",
+    numerator="any_unsupported",
+    denominator="any_unsupported_measured",
+    better="lower",
+    proportion=True,
+    title="Summaries with an unsupported figure",
+    description=(
+        "Share of the summaries, of those that state what the contexts can be asked for, with "
+        "at least one amount, percentage, duration or date that no context supports; figures "
+        "that were not read take no part."
     ),
-    Metric(
-        name="summary_accuracy_micro",
-        group="micro",
-        numerator="summary_accuracy_num",
-        denominator="summary_accuracy_den",
-        better="higher",
-        bounds=(0.0, 1.0),
-        title="Summary accuracy, micro",
-        description="Entities that the contexts support, of all entities of all summaries.",
-        source=SOURCES["summary_accuracy"],
-    ),
-    Metric(
-        name="summary_risk_coverage_micro",
-        group="micro",
-        numerator="summary_risk_coverage_num",
-        denominator="summary_risk_coverage_den",
-        better="higher",
-        bounds=(0.0, 1.0),
-        title="Risk coverage, micro",
-        description="Expected tags that the summaries cover, of all expected tags.",
-        source=SOURCES["summary_risk_coverage"],
-    ),
-    Metric(
-        name="entity_recall_micro",
-        group="micro",
-        numerator="entity_recall_num",
-        denominator="entity_recall_den",
-        better="none",
-        bounds=(0.0, 1.0),
-        title="Entity recall, micro",
-        description=(
-            "Entities of the contexts that the summaries keep, of all entities of all contexts."
-        ),
-        source=SOURCES["entity_recall"],
-    ),
+    source="D23",
 )
-"""Ratios over what stands in all cases together."""
+
+POOLED = {
+    "summary_accuracy": "Entities that the contexts support, of all entities of all summaries.",
+    "summary_risk_coverage": "Expected tags that the summaries cover, of all expected tags.",
+    "entity_recall": "Entities of the contexts that the summaries keep, of all entities of all contexts.",
+}
+"""Scores that are shares -> what their ratio over all cases together is."""
 
 FORMS: Mapping[str, dict[str, Any]] = {
     "{name}": {
@@ -187,7 +156,26 @@ def metric_table(
             if name in ZERO_ONE and not judged and metric.bounds:
                 metric = replace(metric, proportion=True)
             table.append(metric)
-    return (*table, *POOLED)
+    table.append(ANY_UNSUPPORTED)
+    for name, description in POOLED.items():
+        pooled = Metric(
+            name=f"{name}_micro",
+            group="micro",
+            numerator=f"{name}_num",
+            denominator=f"{name}_den",
+            better=_better(name),
+            bounds=(0.0, 1.0),
+            title=f"{TERMS[name]}, micro",
+            description=description,
+            source=SOURCES[name],
+        )
+        table.append(pooled)
+    return tuple(table)
+
+
+def _better(name: str) -> Better:
+    """The recall is described, never judged (D36)."""
+    return "none" if name == "entity_recall" else "higher"
 
 
 def _metric(
@@ -196,13 +184,13 @@ def _metric(
     name: str,
     threshold: str,
 ) -> Metric:
-    """A metric of a score: the recall is described, never judged (D36)."""
+    """A metric of a score."""
     values = {"metric": Message(TERMS[name]), "what": Message(WHAT[name]), "threshold": threshold}
     title = TITLES[name]
     if "title" in fields:
         title = stored_text(fields["title"], **values)
     defaults = {
-        "better": "none" if name == "entity_recall" else "higher",
+        "better": _better(name),
         "source": SOURCES[name],
     }
     made = {

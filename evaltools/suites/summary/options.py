@@ -131,11 +131,8 @@ class SummaryOptions(SuiteOptions):
             return policy
         from .judge_questions import prompts
 
-        policy["judge_model"] = self.judge_model
-        policy["judge_base_url"] = self.judge_base_url
-        policy["judge_mode"] = self.judge_mode
-        policy["judge_confidence"] = self.judge_confidence
-        policy["judge_max_calls"] = self.judge_max_calls
+        for name in ("model", "base_url", "mode", "confidence", "max_calls"):
+            policy[f"judge_{name}"] = getattr(self, f"judge_{name}")
         policy["judge_prompts"] = policy_hash(prompts())
         policy["judge_prompt_versions"] = {
             name: version for name, (version, _) in prompts().items()

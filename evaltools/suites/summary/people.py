@@ -5,9 +5,8 @@ The same estimates as `evaltools calibrate` makes of summary_scores.csv and the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -25,9 +24,6 @@ from ...stats.labels import only_measured, read_labels
 from .options import SummaryOptions, rules_in_force
 from .rules import METRICS
 from .units import by_metric
-
-if TYPE_CHECKING:
-    from ...report.run import Run
 
 METHOD = "ppi++"
 
@@ -53,46 +49,42 @@ def with_labels(
     `_corrected`, of those that have enough labels, is what the case brings into the corrected mean.
     InputError for labels that do not fit the cases.
     """
-    scores = _scores(units, rules_in_force(options).thresholds)
+    scores = _scores(units, options)
     labels = read_labels(path, scores, problems)
     problems.raise_if_failed()
+    measured = only_measured(scores, scores)
     columns: dict[str, Any] = {}
-    for metric, of_metric in labels.groupby("metric"):
-        name = str(metric)
-        of_metric = only_measured(scores, of_metric)
-        cases = labelled_cases(only_measured(scores, scores), of_metric, name)
-        cases = cases.set_index("case_id")
-        columns[f"{name}_label"] = units["case_id"].map(cases["label"])
-        n = int(cases["label"].notna().sum())
-        if n < LEAST:
-            values = {"n": n, "least": LEAST}
+    for metric in labels["metric"].unique():
+        cases = labelled_cases(measured, labels, metric).set_index("case_id")
+        columns[f"{metric}_label"] = units["case_id"].map(cases["label"])
+        if metric in options.labelled:
+            mean = corrected_mean(cases["score"].to_numpy(), cases["label"].to_numpy())
+            contributed = pd.Series(mean.contributions, cases.index)
+            columns[f"{metric}_corrected"] = units["case_id"].map(contributed)
+        else:
+            values = {"n": int(cases["label"].notna().sum()), "least": LEAST}
             message = Message("{n} labelled cases, {least} are needed", values)
-            report = problems.error if name in options.labelled else problems.warn
-            report("few-labels", message, file=str(path), field=name)
-            continue
-        mean = corrected_mean(cases["score"].to_numpy(), cases["label"].to_numpy())
-        contributed = pd.Series(mean.contributions, cases.index)
-        columns[f"{name}_corrected"] = units["case_id"].map(contributed)
-    problems.raise_if_failed()
+            problems.warn("few-labels", message, file=str(path), field=metric)
     return units.assign(**columns)
 
 
-def _scores(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.DataFrame:
+def _scores(units: pd.DataFrame, options: SummaryOptions) -> pd.DataFrame:
     """One row a metric and case, as `read_scores` has them."""
     scores = by_metric(units, score="", measured="_measured").reset_index(drop=True)
+    thresholds = rules_in_force(options).thresholds
     return scores.assign(threshold=scores["metric"].map(thresholds))
 
 
 def calibration(
     units: pd.DataFrame,
     options: SummaryOptions,
-    confidence: float,
+    confidence: float = 0.95,
 ) -> Calibration:
     """The metrics with enough labels, calibrated; the raters of a case count as one."""
     labels = by_metric(units, options.labelled, label="_label")
     labels = labels.assign(rater="").dropna(subset="label")
-    scores = _scores(units, rules_in_force(options).thresholds)
-    return calibrate(only_measured(scores, scores), labels, confidence)
+    scores = _scores(units, options)
+    return calibrate(only_measured(scores, scores), labels, confidence, str(options.labels))
 
 
 def intervals(
@@ -108,22 +100,13 @@ def intervals(
     corrected = corrected.set_index(corrected["metric"] + "_corrected")
     rows = corrected.index
     by_name = estimates.set_index("metric", drop=False)
-    by_name.loc[rows, "value"] = corrected["corrected_mean"]
-    by_name.loc[rows, "ci_low"] = corrected["corrected_low"]
-    by_name.loc[rows, "ci_high"] = corrected["corrected_high"]
-    by_name.loc[rows, "n_units"] = corrected["n_labelled"]
+    columns = {
+        "value": "corrected_mean",
+        "ci_low": "corrected_low",
+        "ci_high": "corrected_high",
+        "n_units": "n_labelled",
+    }
+    for column, of_labels in columns.items():
+        by_name.loc[rows, column] = corrected[of_labels]
     by_name.loc[rows, "ci_method"] = METHOD
     return by_name.reset_index(drop=True)
-
-
-def corrected(run: Run) -> pd.DataFrame:
-    """Scores against labels of people, a row a metric.
-
-    Labelled cases, corrected mean, labels alone, score, TPR and TNR.
-    """
-    if not run.options.labelled:
-        return pd.DataFrame()
-    frame = calibration(run.data, run.options, run.resampling.confidence).frame
-    titles = run.frame.set_index("name")["title"]
-    frame = frame.assign(title=frame["metric"].map(titles))
-    return frame.rename(columns={"judge_mean": "score"})

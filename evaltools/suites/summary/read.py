@@ -42,6 +42,8 @@ HEADERS = {
 
 FIELDS = tuple(HEADERS)
 
+FIELD_OF = {name: field for field, names in HEADERS.items() for name in (field, *names)}
+
 CELL_LIMIT = 32_767
 """Characters that an Excel cell can hold: a text of just this length may have been cut off."""
 
@@ -70,7 +72,7 @@ def read_cases(path: Path, problems: Problems) -> Cases:
     if reader is None:
         names = tuple(f"*{suffix}" for suffix in READERS)
         template = "expected a file named {names}"
-        raise problems.fatal("unknown-format", template, names=names, file=str(path))
+        raise problems.fatal("unknown-format", template, names=names, file=path)
     require_file(path, problems)
     first_lines = FirstLines(path, problems)
     for line, case in reader(path, problems):
@@ -79,7 +81,7 @@ def read_cases(path: Path, problems: Problems) -> Cases:
             problems.warn(
                 "unknown-intent",
                 "summary_intent {intent} is not {known}; the case is scored the same way",
-                file=str(path),
+                file=path,
                 line=line,
                 id=case.id,
                 field="summary_intent",
@@ -123,7 +125,7 @@ def _read_json(path: Path, problems: Problems) -> Cases:
     cases = content.get("test_cases") if isinstance(content, dict) else content
     if not isinstance(cases, list):
         template = 'expected a list of cases or {"test_cases": [...]}'
-        raise problems.fatal("bad-structure", template, field="test_cases", file=str(path))
+        raise problems.fatal("bad-structure", template, field="test_cases", file=path)
     return _fitted_cases(enumerate(cases, 1), path, problems)
 
 
@@ -133,7 +135,7 @@ def _read_csv(path: Path, problems: Problems) -> Cases:
 
 
 def _read_xlsx(path: Path, problems: Problems) -> Cases:
-    place = {"file": str(path)}
+    place = {"file": path}
     with suppress(BadZipFile), ZipFile(path) as book:
         n_bytes = sum(member.file_size for member in book.infolist())
         if n_bytes > WORKBOOK_BYTES:
@@ -164,7 +166,7 @@ def _read_table(
     """
     rows = iter(rows)
     _, header = next(rows, (1, []))
-    place: dict[str, Any] = {"file": str(path), "line": 1}
+    place: dict[str, Any] = {"file": path, "line": 1}
     names = [field_of(name) for name in header]
     missing = [field for field in FIELDS if field not in names]
     for name in names:
@@ -195,7 +197,7 @@ def _fitted_cases(
     """The records that fit a case; the others are reported."""
     for line, record in records:
         name = record.get("id") if isinstance(record, dict) else None
-        place: dict[str, Any] = {"file": str(path), "line": line, "id": str(name or "")}
+        place: dict[str, Any] = {"file": path, "line": line, "id": str(name or "")}
         case = fitted(Case, record, problems, **place)
         if case is not None:
             yield line, case
@@ -209,10 +211,6 @@ READERS: dict[str, Callable[[Path, Problems], Cases]] = {
 }
 """By the suffix of a file's name."""
 
-_FIELD_OF = {
-    "".join(name.split()): field for field, names in HEADERS.items() for name in (field, *names)
-}
-
 
 def field_of(header: str) -> str:
     """The field that a column holds; the header itself, in lower case, where it is none.
@@ -221,7 +219,8 @@ def field_of(header: str) -> str:
     ('id', 'answer', '메모')
     """
     name = header.strip().lower()
-    return _FIELD_OF.get("".join(name.split()), name)
+    without_blanks = {"".join(known.split()): field for known, field in FIELD_OF.items()}
+    return without_blanks.get("".join(name.split()), name)
 
 
 def nearest_header(header: str, wanted: Sequence[str]) -> str | None:
@@ -232,9 +231,8 @@ def nearest_header(header: str, wanted: Sequence[str]) -> str | None:
     >>> nearest_header("요약믄", ["answer"]), nearest_header("memo", ["answer"])
     ('요약문', None)
     """
-    by_letters = {}
-    for field in wanted:
-        for name in (field, *HEADERS[field]):
-            by_letters[normalize("NFD", name)] = name
+    by_letters = {
+        normalize("NFD", name): name for name, field in FIELD_OF.items() if field in wanted
+    }
     near = get_close_matches(normalize("NFD", header), by_letters, 1, 0.7)
     return by_letters[near[0]] if near else None

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import from_json
 
 from .rules import normal_tag
@@ -31,6 +39,8 @@ def _texts(value: Any) -> Any:
 
 
 Tags = list[str | int | float | None] | str | None
+
+JSON_LIST = TypeAdapter(list[str | None])
 
 
 class Metadata(BaseModel):
@@ -101,11 +111,6 @@ def split_tags(tags: Sequence[str | int | float | None] | str | None) -> list[st
 
 def json_list(text: str) -> list[str | None] | None:
     """The list of texts that a cell holds as JSON, or None for a cell that holds plain text."""
-    if not text.lstrip().startswith("["):
-        return None
-    try:
-        values = from_json(text)
-    except ValueError:
-        return None
-    is_of_texts = all(value is None or isinstance(value, str) for value in values)
-    return values if is_of_texts else None
+    with suppress(ValidationError):
+        return JSON_LIST.validate_json(text)
+    return None

@@ -6,7 +6,6 @@ Source: seed insurance_summary_prd 5 and 6; specification section 3.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -23,7 +22,6 @@ from .metric_table import ZERO_ONE, metric_table
 from .options import SummaryOptions, rules_in_force
 from .read import looks_like_cases, read_cases
 from .rules import METRICS
-from .states import JUDGED
 from .units import finish, score_cases
 from .verdicts import verdicts
 
@@ -98,40 +96,22 @@ def score(
     path = source.files["cases"]
     cases = list(read_cases(path, problems))
     units = score_cases(cases, rules, problems, workers, str(path))
+    answered_by: dict[str, int] = {}
     if options.judge == "hybrid":
+        from .judge import judge_units
+
         problems.raise_if_failed()  # no call is paid for input that fails
-        units = _judged(units, options, problems, workers, aside)
+        if options.judge_cache is None and aside is not None:
+            cache = aside.parents[1] / "judge-cache"  # beside the results, which they outlive
+            options = options.model_copy(update={"judge_cache": str(cache)})
+        units = judge_units(units, options, problems, quiet=not workers.label)
+        answered_by = units.attrs["answered_by"]
     units = finish(units, rules)
     if "labels" in source.files:
         units = people.with_labels(units, source.files["labels"], options, problems)
     units.attrs["rows"] = {"cases": len(cases)}
-    units.attrs["answered_by"] = _models(units)
+    units.attrs["answered_by"] = answered_by
     return units
-
-
-def _models(units: pd.DataFrame) -> dict[str, int]:
-    """The models that answered a judge's questions, with the number of their replies."""
-    models: Counter[str] = Counter()
-    for metric in JUDGED:
-        asked = units[f"{metric}_llm"].notna()
-        for evidence in units.loc[asked, f"{metric}_evidence"]:
-            models[json.loads(evidence)["judge"]["model"] or "not named"] += 1
-    return dict(models)
-
-
-def _judged(
-    units: pd.DataFrame,
-    options: SummaryOptions,
-    problems: Problems,
-    workers: Workers,
-    aside: Path | None,
-) -> pd.DataFrame:
-    from .judge import judge_units
-
-    if options.judge_cache is None and aside is not None:
-        cache = aside.parents[1] / "judge-cache"  # beside the results, which they outlive
-        options = options.model_copy(update={"judge_cache": str(cache)})
-    return judge_units(units, options, problems, quiet=not workers.label)
 
 
 SUITE = Suite(

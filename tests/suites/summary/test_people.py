@@ -66,7 +66,8 @@ def test_report_terminal_excel_and_calibrate_say_the_same(files: Path, tmp_path:
         ("ci_high", "corrected_high"),
     ):
         assert row[ours] == pytest.approx(expected[theirs], abs=1e-12)
-    shown = people.corrected(et.load(folder)).iloc[0]
+    stored = et.load(folder)
+    shown = people.calibration(stored.data, stored.options).frame.iloc[0]
     assert shown["corrected_mean"] == pytest.approx(row["value"]) and shown["n_labelled"] == 50
     text = f"{row['value']:.3f} ["
     assert text in said
@@ -105,7 +106,7 @@ def test_too_few_labels_change_nothing_and_are_said(files: Path, tmp_path: Path)
     found = et.evaluate("summary", files / "cases.jsonl", labels=str(tmp_path / "few.csv"))
     assert found.headline == et.evaluate("summary", files / "cases.jsonl").headline
     assert "29 labelled cases, 30 are needed" in found.manifest.problems[0].examples[0]
-    assert people.corrected(found).empty
+    assert not found.options.labelled
 
 
 def test_labels_of_failures_only_are_a_check(files: Path, tmp_path: Path) -> None:
