@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import click
 
 from ...core.commands import PATH, lang_option
-from ...core.errors import Problems, UsageError
+from ...core.errors import Problems
 from ...core.files import dumps, refuse_input, resolve, write_text
 from ...core.language import say
-from ...core.names import nearest
 from ...core.terminal import echo
 
 
@@ -78,8 +77,10 @@ def check_rules(path: Path, problems: Problems) -> None:
 @click.option(
     "--metric",
     "metrics",
+    type=click.Choice(list(QUESTIONS)),
     multiple=True,
-    help="Metric to label (default: the four with a judge).",
+    default=list(QUESTIONS),
+    help="Metric to label (default: all four).",
 )
 @click.option(
     "-n",
@@ -101,11 +102,7 @@ def label(
     `evaltools calibrate` and `report summary --labels`.
     """
     refuse_input(out, [cases])
-    for metric in metrics:
-        if metric not in QUESTIONS:
-            near = nearest(metric, list(QUESTIONS))
-            raise UsageError("--metric {metric}: {nearest}", metric=metric, nearest=near)
-    items = to_label(cases, metrics or tuple(QUESTIONS), n)
+    items = to_label(cases, metrics, n)
     write_text(out, label_page(items))
     echo(say("{n} labels to give -> {out}", n=len(items), out=str(out)))
 
