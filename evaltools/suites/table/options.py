@@ -39,9 +39,7 @@ class TableOptions(SuiteOptions):
 
     def policy(self) -> dict[str, Any]:
         """The options, and of each metric what decides its numbers; texts of a metric do not."""
-        options = super().policy()
-        if self.primary is None:
-            del options["primary"]
+        options = self.model_dump(mode="json", exclude={"found"}, exclude_none=True)
         metrics = []
         for metric in self.found:
             limits = list(metric.bounds) if metric.bounds else None
@@ -66,17 +64,19 @@ class TableOptions(SuiteOptions):
             limits[name] = (low, high)
         return limits
 
-    def with_metrics(self, metrics: tuple[Metric, ...], source: str) -> TableOptions:
+    def with_metrics(
+        self,
+        metrics: tuple[Metric, ...],
+        source: str,
+    ) -> TableOptions:
         """The options with the metrics of a file, limits and directions as declared.
 
         UsageError for an option that names a metric which the file, `source`, does not have.
         """
-        declared = self.declared
+        limits = self.declared
         names = [metric.name for metric in metrics]
-        named = [*declared, *self.lower, *self.higher]
-        if self.primary:
-            named.append(self.primary)
-        for name in named:
+        primary = [self.primary] if self.primary else []
+        for name in (*limits, *self.lower, *self.higher, *primary):
             if name not in names:
                 raise UsageError(
                     "{path} has no metric {name}; {nearest}",
@@ -86,8 +86,8 @@ class TableOptions(SuiteOptions):
                 )
         changed = []
         for metric in metrics:
-            if metric.name in declared:
-                metric = replace(metric, bounds=declared[metric.name], proportion=False)
+            if metric.name in limits:
+                metric = replace(metric, bounds=limits[metric.name], proportion=False)
             if metric.name in self.higher:
                 metric = replace(metric, better="higher")
             if metric.name in self.lower:

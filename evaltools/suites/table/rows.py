@@ -18,6 +18,8 @@ NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """What no name of a metric or condition may hold: a line of a terminal begins with it."""
 
+TRUE_OR_FALSE = "true or false"
+
 TRUTH = {
     "true": True,
     "1": True,
@@ -37,7 +39,7 @@ def usable_rows(
     """The rows of a block that can be used; what is wrong with the others is reported.
 
     Columns: NAMES as text, num and den (null: not measured), low, high, higher_is_better
-    (true, false or null). The index is that of the block: the line.
+    (1, 0 or null). The index is that of the block: the line.
     """
     check = _RowCheck(frame, path, problems)
     rows = pd.DataFrame(index=frame.index)
@@ -80,23 +82,26 @@ def usable_rows(
     )
     rows["low"] = low
     rows["high"] = high
-    rows["higher_is_better"] = check.truth("higher_is_better")
+    direction = check.numbers("higher_is_better", TRUE_OR_FALSE)
+    has_no_direction = np.isnan(direction)
+    check.refuse(
+        ~has_no_direction & ~np.isin(direction, (0, 1)),
+        column="higher_is_better",
+        expected=TRUE_OR_FALSE,
+    )
+    rows["higher_is_better"] = direction
     return rows[~check.is_bad]
 
 
-def as_text(column: pd.Series) -> Any:
+def as_text(column: pd.Series) -> pd.Series:
     """Names as text: whole numbers without a point, null where there is no name."""
     if pd.api.types.is_string_dtype(column):
         return column
-    codes, distinct = pd.factorize(column)
-    texts: list[str | None] = []
-    for value in distinct.tolist():
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        texts.append(str(value))
-    texts.append(None)  # the code of null is -1
-    cells = pd.array(texts, dtype="str").take(codes)
-    return pd.Series(cells, index=column.index)
+    texts = {}
+    for value in column.dropna().unique():
+        is_whole = isinstance(value, float) and value.is_integer()
+        texts[value] = str(int(value) if is_whole else value)
+    return column.map(texts).astype("str")
 
 
 class _RowCheck:
@@ -141,7 +146,11 @@ class _RowCheck:
             )
         self.is_bad[wrong_rows] = True
 
-    def numbers(self, column: str) -> np.ndarray:
+    def numbers(
+        self,
+        column: str,
+        expected: str = "a number",
+    ) -> np.ndarray:
         """A column as floats; empty and NaN are nan, true and false 1 and 0. Refuses what is no finite number."""
         cells = self.frame[column]
         if cells.isna().all():
@@ -153,22 +162,9 @@ class _RowCheck:
         words = cells[is_text].astype(str).str.lower()
         numbers[is_text] = words.map(TRUTH)
         is_text[is_text] = ~words.isin(["nan", *TRUTH])
-        self.refuse(is_text, column, "a number")
+        self.refuse(is_text, column, expected)
         self.refuse(np.isinf(numbers), column, "a finite number")
         is_too_large = np.abs(numbers) >= LARGEST
         below = Message("a number below {limit} in size", {"limit": f"{LARGEST:g}"})
         self.refuse(is_too_large, column, below)
         return numbers
-
-    def truth(self, column: str) -> pd.Series:
-        """A column of truth values; null where it is empty. Refuses other words."""
-        cells = self.frame[column]
-        meaning = {}
-        unknown = []
-        for cell in cells.dropna().unique():
-            word = str(cell).strip().lower()
-            meaning[cell] = TRUTH.get(word)
-            if word not in TRUTH:
-                unknown.append(cell)
-        self.refuse(cells.isin(unknown), column, "true or false")
-        return cells.map(meaning)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,23 +14,13 @@ from ...core.metric import Metric
 from ...core.score_rows import COLUMNS
 from ...core.suite import Source
 from ...core.workers import Workers
-from .survey import none_for_null, survey
+from .survey import survey
 
 if TYPE_CHECKING:
     from .options import TableOptions
 
 TAKEN = ("item", "line")
 """Columns that the units have besides those of the file."""
-
-
-@dataclass(frozen=True)
-class RunRows:
-    """The rows of one run, whose index is the line. unit, metric: the index of the unit and of the metric of each."""
-
-    path: Path
-    rows: pd.DataFrame
-    unit: np.ndarray
-    metric: np.ndarray
 
 
 def score(
@@ -48,19 +37,33 @@ def score(
     measured. A second row of a metric on an id and trial, and a value outside the limits of its
     metric, are problems of the input, with their line.
     """
-    run = _read_run(source, options)
-    is_used = _check_values(run, options.found, problems)
+    path = source.files["scores"]
+    # what is wrong with other rows was said when the file was surveyed
+    rows = survey(path, Problems()).rows_of(source.name)
+    names = [metric.name for metric in options.found]
+    unit = _unit_index(rows)
+    metric = pd.Index(names).get_indexer(rows["metric"])
+    is_second = pd.Series(unit * len(names) + metric).duplicated().to_numpy()
+    is_used = _check_values(
+        rows,
+        is_second,
+        options.found,
+        path,
+        problems,
+    )
     problems.raise_if_failed()
-    units = _unit_columns(run, problems)
 
-    unit = run.unit[is_used]
-    metric = run.metric[is_used]
-    used_rows = run.rows[is_used]
-    nowhere = np.full((len(units), len(options.found)), np.nan)
+    units = _unit_columns(
+        rows,
+        unit,
+        path,
+        problems,
+    )
+    nowhere = np.full((len(units), len(names)), np.nan)
     num = nowhere.copy()
     den = nowhere.copy()
-    num[unit, metric] = used_rows["num"]
-    den[unit, metric] = used_rows["den"]
+    num[unit[is_used], metric[is_used]] = rows["num"][is_used]
+    den[unit[is_used], metric[is_used]] = rows["den"][is_used]
     sums = {}
     for index, entry in enumerate(options.found):
         sums[entry.numerator] = num[:, index]
@@ -68,19 +71,6 @@ def score(
     units = pd.concat([units, pd.DataFrame(sums)], axis=1)
     units.attrs["rows"] = {"scores": int(is_used.sum())}
     return units
-
-
-def _read_run(source: Source, options: TableOptions) -> RunRows:
-    """The rows of a run that can be used; what is wrong with the others was said when the file was surveyed."""
-    path = source.files["scores"]
-    rows = survey(path, Problems()).rows_of(source.name)
-    metric_index = {metric.name: index for index, metric in enumerate(options.found)}
-    return RunRows(
-        path=path,
-        rows=rows,
-        unit=_unit_index(rows),
-        metric=rows["metric"].map(metric_index).to_numpy(dtype=int),
-    )
 
 
 def _unit_index(rows: pd.DataFrame) -> np.ndarray:
@@ -93,45 +83,39 @@ def _unit_index(rows: pd.DataFrame) -> np.ndarray:
 
 
 def _check_values(
-    run: RunRows,
+    rows: pd.DataFrame,
+    is_second: np.ndarray,
     metrics: tuple[Metric, ...],
+    path: Path,
     problems: Problems,
 ) -> np.ndarray:
     """Whether each row is used; what is wrong with the others is reported.
 
     A row is used if it is the first of its metric on its unit, with a value within the limits.
     """
-    low_of_metric = []
-    high_of_metric = []
-    for metric in metrics:
-        low, high = metric.bounds or (-np.inf, np.inf)
-        low_of_metric.append(low)
-        high_of_metric.append(high)
-    lows = np.array(low_of_metric)[run.metric]
-    highs = np.array(high_of_metric)[run.metric]
-    ratios = run.rows["num"] / run.rows["den"]
-    ratio = ratios.to_numpy()
-    cell = pd.Series(run.unit * len(metrics) + run.metric)
-    is_second = cell.duplicated().to_numpy()
-    is_outside = (ratio < lows) | (ratio > highs)
-    is_wrong = is_second | is_outside
-    for row in np.flatnonzero(is_wrong):
-        name = run.rows["metric"].iloc[row]
+    bounds = {metric.name: metric.bounds or (-np.inf, np.inf) for metric in metrics}
+    limits = pd.DataFrame(bounds, index=["low", "high"]).T
+    lows, highs = (rows["metric"].map(limits[column]) for column in limits)
+    ratios = rows["num"] / rows["den"]
+    is_outside = ((ratios < lows) | (ratios > highs)).to_numpy()
+    for row in np.flatnonzero(is_second | is_outside):
+        name = rows["metric"].iloc[row]
         where: dict[str, Any] = {
-            "file": run.path,
-            "line": int(run.rows.index[row]),
-            "id": run.rows["id"].iloc[row],
+            "file": path,
+            "line": int(rows.index[row]),
+            "id": rows["id"].iloc[row],
         }
         if is_second[row]:
-            text = "a second row of {metric}"
-            problems.error("duplicate-id", text, metric=name, **where)
+            problems.error(
+                "duplicate-id",
+                "a second row of {metric}",
+                metric=name,
+                **where,
+            )
             continue
-        values = {
-            "value": f"{ratio[row]:g}",
-            "low": f"{lows[row]:g}",
-            "high": f"{highs[row]:g}",
-        }
         text = "{value} is not within {low} and {high}"
+        numbers = {"value": ratios, "low": lows, "high": highs}
+        values = {place: f"{column.iloc[row]:g}" for place, column in numbers.items()}
         problems.error(
             "out-of-bounds",
             text,
@@ -139,45 +123,40 @@ def _check_values(
             field=name,
             **where,
         )
-    return ~is_wrong
+    return ~(is_second | is_outside)
 
 
-def _unit_columns(run: RunRows, problems: Problems) -> pd.DataFrame:
+def _unit_columns(
+    rows: pd.DataFrame,
+    unit: np.ndarray,
+    path: Path,
+    problems: Problems,
+) -> pd.DataFrame:
     """The columns of the units that are no sums: the first value of a unit that is not null."""
-    rows = run.rows
-    by_unit = rows.groupby(run.unit)
-    is_first = ~pd.Series(run.unit).duplicated()
-    units = pd.DataFrame(
-        {
-            "id": rows["id"].array[is_first],
-            "line": rows.index[is_first],
-        }
-    )
-    if rows["trial"].notna().any():
-        units.insert(1, "trial", by_unit["trial"].first())
-    if rows["cluster"].notna().any():
-        cluster = by_unit["cluster"].first()
+    first = rows.groupby(unit).first()
+    is_first = ~pd.Series(unit).duplicated()
+    units = pd.DataFrame({"id": first["id"], "line": rows.index[is_first]})
+    if first["trial"].notna().any():
+        units.insert(1, "trial", first["trial"])
+    if first["cluster"].notna().any():
         units.insert(1, "item", units["id"])
-        units["id"] = cluster.fillna(units["id"])
-    if rows["text"].notna().any():
-        units["text"] = by_unit["text"].first()
-    further = [name for name in rows if name not in COLUMNS]
-    for name in further:
+        units["id"] = first["cluster"].fillna(units["id"])
+    if first["text"].notna().any():
+        units["text"] = first["text"]
+    for name in first.columns.difference([*COLUMNS, "run"], sort=False):
         if name in TAKEN or name.startswith(("num_", "den_")):
             text = "the column {column} is left out: the units have a column of this name"
             problems.warn(
                 "column-taken",
                 text,
                 column=name,
-                file=run.path,
+                file=path,
                 field=name,
             )
-            continue
-        values = by_unit[name].first()
-        if run.path.suffix.lower() == ".csv":
-            units[name] = _numbers_of_texts(values)
+        elif path.suffix.lower() == ".csv":
+            units[name] = _numbers_of_texts(first[name])
         else:
-            units[name] = _of_one_kind(values)
+            units[name] = _of_one_kind(first[name])
     return units
 
 
@@ -196,5 +175,4 @@ def _of_one_kind(values: pd.Series) -> pd.Series:
     kinds = {type(value) for value in values.dropna()}
     if kinds <= {int, float}:
         return pd.to_numeric(values)
-    texts = [none_for_null(value) for value in values]
-    return pd.Series(texts, dtype="str")
+    return values.map(str, na_action="ignore").astype("str")

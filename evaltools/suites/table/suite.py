@@ -26,7 +26,10 @@ LEADING = 10
 """Metrics that lead every page."""
 
 
-def runs(path: Path, problems: Problems) -> list[str]:
+def runs(
+    path: Path,
+    problems: Problems,
+) -> list[str]:
     """The names of the runs of a file, in order of appearance. InputError for no long file."""
     return survey(path, problems).runs
 
@@ -41,13 +44,8 @@ def locate(
     content = survey(path, problems)
     names = content.runs
     if len(names) > 1 and name not in names:
-        listed = names if len(names) <= 10 else [*names[:10], "..."]
-        raise UsageError(
-            "{path} holds {n} runs, name one of them: {names}",
-            path=path,
-            n=len(names),
-            names=tuple(listed),
-        )
+        text = "{path} holds {n} runs, name one of them: {names}"
+        raise UsageError(text, path=path, n=len(names), names=tuple(names[:10]))
     problems.merge(content.problems)
     problems.raise_if_failed()
     options = options.with_metrics(content.metrics, str(path))
@@ -59,7 +57,10 @@ def metrics(options: TableOptions) -> MetricTable:
     return options.found
 
 
-def headline(options: TableOptions, blocked: frozenset[str]) -> tuple[str, ...]:
+def headline(
+    options: TableOptions,
+    blocked: frozenset[str],
+) -> tuple[str, ...]:
     """The first metrics of the file: the one that is named, those that have a direction, the others."""
     metrics = sorted(options.found, key=lambda metric: metric.better == "none")
     names = [metric.name for metric in metrics]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import evaltools as et
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.language import translations
-from evaltools.suites.table import read
+from evaltools.suites.table import parquet, read
 from evaltools.suites.table.options import TableOptions
 from evaltools.suites.table.suite import sniff
 from tests.app.calling import QUICK, call, without_pages, written
@@ -476,9 +476,8 @@ def test_bad_rows_are_named_with_their_line(
         ("id,metric,value,low\na,acc,1,0\n", "low: expected low below high, both or neither, got '0'"),
         (
             "id,metric,value,condition\na,acc,1,x/y\na,acc,1,X-y\n",
-            "('x/y', None) and ('X-y', None) (condition, seed) would both be named 'X-y_scores'",
+            "two runs (condition, seed) would both be named 'X-y_scores'",
         ),
-        ("id," * 20_000 + "metric,value\n", "20,002 columns; expected the long form"),
     ],
 )  # fmt: skip
 def test_bad_files(text: str, said: str, tmp_path: Path) -> None:
@@ -524,9 +523,6 @@ def test_damaged_parquet(tmp_path: Path) -> None:
         "expected the columns id, metric"
         in call("score", "table", path, "-o", tmp_path / "o", status=3).output
     )
-    wide = pa.table({f"c{i}": [1] for i in range(10_001)})
-    pq.write_table(wide, path)
-    assert "10,001 columns; expected the long form" in call("check", "table", path, status=3).output
     pq.write_table(pa.table({"id": ["a"], "metric": ["m"], "value": [[1, 2]]}), path)
     assert (
         "value: expected a text or a number a row, got list"
@@ -573,7 +569,7 @@ def test_blocks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         for i in rng.permutation(50)
     ]
     whole = et.evaluate("table", put(tmp_path, rows, "parquet", "a"))
-    monkeypatch.setattr(read, "BLOCK", 7)
+    monkeypatch.setattr(parquet, "BLOCK", 7)
     parts = et.evaluate("table", put(tmp_path, rows, "parquet", "b"))
     pd.testing.assert_frame_equal(whole.units, parts.units)
 
@@ -646,7 +642,7 @@ def test_a_parquet_file_that_swells_when_it_is_decoded_is_refused(
     use_dictionary: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One text a thousand times takes the room of one in the file, and of a thousand in memory."""
-    monkeypatch.setattr(read, "FILE_BYTES", 1 << 20)
+    monkeypatch.setattr(parquet, "FILE_BYTES", 1 << 20)
     texts = ["long " * 1000] * 1000
     frame = pd.DataFrame({"id": map(str, range(1000)), "metric": "m", "value": 1.0, "text": texts})
     path = tmp_path / "t.parquet"
@@ -654,7 +650,7 @@ def test_a_parquet_file_that_swells_when_it_is_decoded_is_refused(
     assert path.stat().st_size < 50_000
     said = call("score", "table", path, "-o", tmp_path / "o", status=3).output
     assert "t.parquet: more than 1 MB once it is decoded, over 50 times the file" in said
-    monkeypatch.setattr(read, "FILE_BYTES", 1 << 30)
+    monkeypatch.setattr(parquet, "FILE_BYTES", 1 << 30)
     assert et.evaluate("table", path, n_resamples=100).n_units == 1000
 
 

@@ -1,0 +1,157 @@
+"""Blocks of rows of a parquet file, whose types are known before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ...core.errors import Problems
+from ...core.score_rows import COLUMNS
+from ...core.text_files import FILE_BYTES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BLOCK = 1 << 17
+"""Rows that are held at once."""
+
+CELL_BYTES = 8
+"""A cell takes so many bytes in memory, besides a text."""
+
+MOST_TIMES = 50
+"""What is decoded to so many times its file, and to more than FILE_BYTES, holds hardly anything."""
+
+SWOLLEN = (
+    "more than {size} MB once it is decoded, over {times} times the file: does it hold the same "
+    "texts again and again?"
+)
+
+
+def parquet_schema(
+    path: Path,
+    problems: Problems,
+) -> pa.Schema:
+    """The columns of a parquet file and their types.
+
+    InputError for what is no parquet, and where a column that has a meaning holds neither a text
+    nor a number a row.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import read_schema
+
+    try:
+        schema = read_schema(path)
+    except (pa.ArrowException, OSError) as error:
+        text = "not parquet, or not whole: {reason}"
+        raise problems.fatal(
+            "bad-parquet",
+            text,
+            reason=str(error),
+            file=path,
+        ) from None
+    for column in schema:
+        is_number = column.name in ("value", "num", "den", "low", "high")
+        is_time = pa.types.is_temporal(_value_type(column.type))
+        if column.name in COLUMNS and (not _is_flat(column.type) or (is_time and is_number)):
+            text = "expected a text or a number a row, got {kind}"
+            where = {"file": path, "field": column.name}
+            raise problems.fatal(
+                "wrong-columns",
+                text,
+                kind=str(column.type)[:80],
+                **where,
+            )
+    return schema
+
+
+def _value_type(kind: Any) -> Any:
+    """The type of the values of a column, also of one that is stored as categories."""
+    return getattr(kind, "value_type", kind)
+
+
+def _is_flat(kind: Any) -> bool:
+    """Whether a column has one text, number or time a row."""
+    import pyarrow as pa
+
+    return not pa.types.is_nested(kind) and "binary" not in str(_value_type(kind))
+
+
+def parquet_blocks(
+    path: Path,
+    problems: Problems,
+) -> Iterator[pd.DataFrame]:
+    """The flat columns in blocks of rows; the index is the number of the row, from 1.
+
+    InputError for a file that takes far more memory than disk.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    schema = parquet_schema(path, problems)
+    flat = [column.name for column in schema if _is_flat(column.type)]
+    names = list(dict.fromkeys(flat))
+    row = 1
+    try:
+        # a text that comes again and again stays one text until its length is known
+        file = ParquetFile(path, read_dictionary=[name for name in names if _is_text(schema, name)])
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        decoded = sum(group.total_byte_size for group in groups)
+        _refuse_swollen(decoded, path, problems)
+        for batch in file.iter_batches(BLOCK, columns=names):
+            decoded += len(batch) * len(names) * CELL_BYTES + sum(map(_text_bytes, batch.columns))
+            _refuse_swollen(decoded, path, problems)
+            columns = [_decoded(column) for column in batch.columns]
+            frame = pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pandas()
+            frame.index = frame.index + row
+            yield frame
+            row += len(batch)
+    except (pa.ArrowException, OSError) as error:
+        text = "cannot be read: {reason}"
+        where = {"file": path, "line": row}
+        raise problems.fatal(
+            "bad-parquet",
+            text,
+            reason=str(error),
+            **where,
+        ) from None
+
+
+def _is_text(
+    schema: pa.Schema,
+    name: str,
+) -> bool:
+    return "string" in str(schema.types[schema.names.index(name)])
+
+
+def _refuse_swollen(
+    decoded: int,
+    path: Path,
+    problems: Problems,
+) -> None:
+    if decoded > FILE_BYTES and decoded > MOST_TIMES * path.stat().st_size:
+        values = {"size": FILE_BYTES >> 20, "times": MOST_TIMES}
+        raise problems.fatal(
+            "file-too-large",
+            SWOLLEN,
+            **values,
+            file=path,
+        )
+
+
+def _decoded(column: Any) -> Any:
+    """A column with its texts as such, which were read as numbers of a dictionary."""
+    return column.dictionary_decode() if hasattr(column, "dictionary") else column
+
+
+def _text_bytes(column: Any) -> int:
+    """How many bytes the texts of a column take, each counted as often as it comes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not hasattr(column, "dictionary"):
+        return 0
+    lengths = pc.binary_length(column.dictionary.cast(pa.large_string()))
+    return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
