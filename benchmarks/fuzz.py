@@ -50,7 +50,8 @@ from evaltools.report.cards import NotComplete, read_card
 from evaltools.report.evaluate import evaluate
 from evaltools.stats.intervals import Resampling, estimate
 from evaltools.suites.cr.read import read_override
-from evaltools.suites.memfin.lexicon import FILE as LEXICON
+from evaltools.suites.memfin.lexicon import BUNDLED as LEXICON
+from evaltools.suites.memfin.options import MemfinOptions
 from evaltools.suites.summary.rules import FOLDER as RULES
 from evaltools.suites.summary.rules import load_rules
 from evaltools.suites.summary.scoring import score_case
@@ -336,6 +337,8 @@ def seeds(kind: str) -> tuple[bytes, ...]:
                 if k in ("tags", "followup", "units", "thresholds", "match")
             }
             return (json.dumps(small).encode(), json.dumps({**own, **part}).encode())
+        case "lexicon":
+            return (LEXICON.read_bytes(),)
         case "metrics.json" | "card":
             files = ("metrics.json", "manifest.json")[: 1 + (kind == "card")]
             return tuple((_result_folder() / f).read_bytes() for f in files)
@@ -496,6 +499,17 @@ def _rules(path: Path, rng: random.Random) -> Counter[str]:
     return _rejected(use)
 
 
+def _lexicon(path: Path, rng: random.Random) -> Counter[str]:
+    suite, problems = get_suite("memfin"), Problems("skip")
+
+    def use() -> None:
+        options = MemfinOptions(lexicon=str(path))
+        source = suite.locate(EXAMPLES / "memfin" / "plain_llm", "run", options, problems)
+        suite.score(source, options, problems, Workers(), None)
+
+    return _rejected(use)
+
+
 def _gate(path: Path, rng: random.Random) -> Counter[str]:
     def use() -> None:
         for row in gate.read(path).metrics:
@@ -566,6 +580,7 @@ KINDS = (
     Kind("cases.csv", 12, 30, "cases.csv", _summary, ("id",)),
     Kind("cases.xlsx", 2, 20, "cases.xlsx", _summary, ("id",)),
     Kind("rules", 3, 1, "rules.json", _rules),
+    Kind("lexicon", 5, 1, "lexicon.json", _lexicon),
     Kind("metrics.json", 4, 1, "metrics.json", _gate),
     Kind("card", 2, 1, "card.json", _card),
     Kind("override", 2, 1, "override_gate_debug_summary.json", _override),

@@ -145,6 +145,22 @@ def inspect(folder: Path, n: int) -> Path:
     return path
 
 
+def every_eval_ever(folder: Path, n: int) -> Path:
+    def row(i: int) -> dict[str, Any]:
+        return {
+            "model_id": "org/model",
+            "evaluation_name": "sums",
+            "sample_id": str(i),
+            "input": {"raw": f"{TEXT}{i}", "reference": ["a"]},
+            "output": {"raw": [TEXT]},
+            "evaluation": {"score": i % 2, "is_correct": i % 2 == 1},
+        }
+
+    path = folder / "u_samples.jsonl"
+    lines_of(path, (row(i) for i in range(n)))
+    return path
+
+
 def nikl(folder: Path, n: int) -> Path:
     def row(i: int) -> dict[str, Any]:
         annotation = [
@@ -189,6 +205,7 @@ MAKERS: dict[str, tuple[Callable[[Path, int], Path], list[str]]] = {
     "deepeval": (deepeval, []),
     "ragas": (ragas, []),
     "helm": (helm, []),
+    "every-eval-ever": (every_eval_ever, []),
     "nikl": (nikl, []),
     "semeval16": (semeval16, []),
     "asqp": (asqp, []),

@@ -46,7 +46,7 @@ def read(source: Source) -> Records:
     passed, where all cases agree. A case is named by its number where several share a name.
     """
     key = "testCases"
-    if source.value("testRunData"):  # of .latest_test_run.json
+    if source.part("testRunData") is not None:  # of .latest_test_run.json
         key = "testRunData.testCases"
     names: Counter[str | None] = Counter()
     votes: defaultdict[str, set[bool]] = defaultdict(set)

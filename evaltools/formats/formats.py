@@ -52,6 +52,12 @@ FORMATS = {
     "promptfoo": Format("scores", "promptfoo.read"),
     "deepeval": Format("scores", "deepeval.read", ("condition", "seed")),
     "ragas": Format("scores", "ragas.read", ("condition", "seed")),
+    "every-eval-ever": Format(
+        "scores",
+        "every_eval_ever.read",
+        ("seed",),
+        in_folder=("*_samples.jsonl",),
+    ),
     "helm": Format(
         "scores",
         "helm.read",

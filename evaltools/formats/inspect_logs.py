@@ -116,7 +116,8 @@ def read(source: Source) -> Records:
     """
     is_log = source.path.suffix.lower() == ".eval"
     if not is_log and not zipfile.is_zipfile(source.path):
-        header = _header(source.document, source)
+        content = {name: source.value(name) for name in Header.model_fields}
+        header = _header(content, source)
         yield from _scores(header, source.records(LogSample, "samples"), source)
         return
     try:

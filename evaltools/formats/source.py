@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from pydantic_core import from_json
+
+from ..core import text_files
 from ..core.errors import InputError, Problems
 from ..core.json_files import read_json
 from ..core.jsonl import read_jsonl
@@ -21,6 +26,8 @@ LITERAL_BYTES = 1 << 20
 
 PARQUET = b"PAR1"
 """What a parquet file begins with."""
+
+NOT_JSON = "not JSON: {reason}"
 
 Place = int | str
 """Of a record in its file: its line, or its path in the file."""
@@ -165,24 +172,35 @@ class Source:
         return read_jsonl(self.path, model, self.problems, id_field=id_field)
 
     @cached_property
-    def document(self) -> Any:
-        """The JSON value of the file."""
+    def _document(self) -> Any:
+        """The file as JSON that is unread so far; one with NaN, or with something wrong, is read."""
+        if self.path.stat().st_size <= text_files.FILE_BYTES:
+            with suppress(msgspec.MsgspecError, RecursionError, ValueError):
+                content = self.path.read_bytes().removeprefix(BOM)
+                return msgspec.json.decode(content, type=msgspec.Raw)
         return read_json(self.path, self.problems)
 
-    def value(self, key: str) -> Any:
-        """What stands under a dotted key of the file's JSON value, "" for all of it; None where nothing does."""
-        value = self.document
+    def part(self, key: str) -> Any:
+        """What stands under a dotted key of the file's JSON value, "" for all of it, unread; None where nothing does."""
+        part = self._document
         for name in key.split(".") if key else ():
-            value = value.get(name) if isinstance(value, dict) else None
-        return value
+            fields = _opened(part, dict[str, msgspec.Raw])
+            part = fields.get(name) if isinstance(fields, dict) else None
+        return part
 
-    def records(
-        self,
-        model: type[Any],
-        key: str = "",
-    ) -> Records:
-        """(place, record) of the list under a dotted key. InputError where there is none."""
-        items = self.value(key)
+    def value(self, key: str) -> Any:
+        """As `part`, but read. InputError for what is no JSON."""
+        try:
+            return _read(self.part(key))
+        except ValueError as error:
+            raise self.fatal("bad-json", NOT_JSON, reason=str(error), field=key) from None
+
+    def records(self, model: type[Any], key: str = "") -> Records:
+        """(place, record) of the list under a dotted key. InputError where there is none.
+
+        The items are read one by one, so that little more than the file is in memory.
+        """
+        items = _opened(self.part(key), list[msgspec.Raw])
         if not isinstance(items, list):
             raise self.fatal("wrong-format", "expected a list", field=key)
         return self.fitting(items, model, key)
@@ -196,6 +214,32 @@ class Source:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}" if key else str(index)
+            try:
+                item = _read(item)
+            except ValueError as error:
+                self.error("bad-json", NOT_JSON, reason=str(error), field=place)
+                continue
             record = fitted(model, item, self.problems, under=place, file=self.path)
             if record is not None:
                 yield place, record
+
+
+def _opened(
+    content: Any,
+    kind: Any,
+) -> Any:
+    """JSON as a list or dict of this kind, whose items are unread; what is read already as it is.
+
+    None for JSON of another kind.
+    """
+    if not isinstance(content, msgspec.Raw):
+        return content
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+
+
+def _read(content: Any) -> Any:
+    """The value of JSON that is unread so far. ValueError for what is none."""
+    return from_json(bytes(content)) if isinstance(content, msgspec.Raw) else content

@@ -332,6 +332,11 @@ def test_compare(here: Path) -> None:
             2,
             "absent.json",
         ),
+        (
+            ["score", "memfin", "example:memfin/plain_llm", "--lexicon", "absent.json"],
+            3,
+            "absent.json",
+        ),
         (["check", "cr", "absent"], 3, "no such file"),
     ],
 )

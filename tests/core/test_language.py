@@ -431,7 +431,7 @@ def test_what_pydantic_says_of_a_record_has_a_translation(lang: str) -> None:
 def test_no_entry_is_of_a_word_that_nobody_says(lang: str) -> None:
     known, open_texts = written()
     known |= {normal(template) for template in OF_PYDANTIC | OF_CLICK}
-    known |= set(LEXICON["risk"]["required"])
+    known |= set(LEXICON.risk.required)
     rest = {key for key in translations(lang) if normal(key) not in known}
     assert sorted(key for key in rest if not any(told_by(text, key) for text in open_texts)) == []
 

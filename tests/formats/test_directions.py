@@ -21,6 +21,7 @@ from evaltools.suites.table.score import TAKEN
 from ..app.calling import call
 from .test_scores import (
     DEEPEVAL,
+    EVERY_EVAL_EVER,
     HELM,
     INSPECT,
     LM_EVAL,
@@ -397,9 +398,53 @@ def test_helm_of_several_files_keeps_each_trial_apart(tmp_path: Path) -> None:
     assert "a second bits of this id" in done.output
 
 
+def test_items_of_a_document_are_read_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The document is never made into objects as a whole; one with NaN is, and says the same."""
+    path = put(tmp_path, "helm")
+    expected = written(tmp_path, "helm", path)
+
+    def whole(*_: Any, **__: Any) -> None:
+        raise AssertionError("the whole document was read")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("evaltools.formats.source.read_json", whole)
+        assert written(tmp_path, "helm", path) == expected
+    with_nan = changed(HELM, 0, "stats", 0, "variance", value=math.nan)
+    assert written(tmp_path, "helm", put(tmp_path, "helm", with_nan)) == expected
+
+
 def test_a_second_metric_of_a_sample_is_found_wherever_the_first_is(tmp_path: Path) -> None:
     """The same metrics in two files, and in two lines of one: lm-eval has a line a filter."""
     lines = [LM_EVAL[0], LM_EVAL[1], LM_EVAL[1]]
     path = put(tmp_path, "lm-eval", [{**line, "doc_hash": None} for line in lines])
     done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl", status=3)
     assert f"{path}:3: 0: a second exact_match,flexible of this id" in done.output
+
+
+def test_every_eval_ever_says_the_direction_in_the_file_beside(tmp_path: Path) -> None:
+    lines = [{**line, "evaluation_result_id": "r2"} for line in EVERY_EVAL_EVER]
+    results = []
+    for id_, name, is_lower in (("r1", "accuracy", False), ("r2", "distance", True)):
+        config = {"metric_name": name, "lower_is_better": is_lower}
+        results.append(
+            {"evaluation_name": "gsm8k", "evaluation_result_id": id_, "metric_config": config}
+        )
+    (tmp_path / "u.json").write_text(json.dumps({"evaluation_results": results}))
+    path = put(tmp_path, "every-eval-ever", lines, name="u_samples.jsonl")
+    converted = written(tmp_path, "every-eval-ever", path)
+    assert directions(converted) == {"gsm8k distance": False, "gsm8k distance correct": True}
+    first = converted[0]
+    assert (first["text"], first["output"], first["target"]) == ("question 0", "four", "4")
+    assert (first["condition"], first["subject"]) == ("org/model", "sums")
+
+
+def test_epochs_of_every_eval_ever_are_trials(tmp_path: Path) -> None:
+    lines = []
+    for epoch in ("1", "2"):
+        lines += [{**line, "metadata": {"epoch": epoch}} for line in EVERY_EVAL_EVER]
+    converted = written(tmp_path, "every-eval-ever", put(tmp_path, "every-eval-ever", lines))
+    assert {row["trial"] for row in converted} == {"1", "2"}
+    run = et.evaluate("table", tmp_path / "scores.jsonl")
+    assert run.n_units == len(EVERY_EVAL_EVER)

@@ -174,7 +174,26 @@ HELM = [
     instance("id1", 0, 5.0, 1, perturbation={"name": "typos"}),
 ]
 
+EVERY_EVAL_EVER = [
+    {
+        "schema_version": "0.3.0",
+        "evaluation_id": "e",
+        "model_id": "org/model",
+        "evaluation_name": "gsm8k",
+        "sample_id": f"s{i}",
+        "interaction_type": "single_turn",
+        "input": {"raw": f"question {i}", "reference": ["4"]},
+        "output": {"raw": ["four"]},
+        "answer_attribution": [],
+        "evaluation": {"score": score, "is_correct": score > 0.5},
+        "error": error,
+        "metadata": {"subject": "sums"},
+    }
+    for i, (score, error) in enumerate([(1.0, None), (0.25, None), (0.0, "timeout")])
+]
+
 CONTENT: dict[str, Any] = {
+    "every-eval-ever": EVERY_EVAL_EVER,
     "inspect": INSPECT,
     "promptfoo": PROMPTFOO,
     "deepeval": DEEPEVAL,
@@ -182,7 +201,7 @@ CONTENT: dict[str, Any] = {
     "lm-eval": LM_EVAL,
     "ragas": RAGAS,
 }
-LINES = ("lm-eval", "ragas")
+LINES = ("lm-eval", "ragas", "every-eval-ever")
 
 
 def put(folder: Path, form: str, content: Any = None, name: str = "in.json") -> Path:
@@ -245,6 +264,10 @@ EXPECTED: dict[str, dict[Any, dict[str, Any]]] = {
     "ragas": {
         (None, None, "faithfulness"): {"1": 0.5, "2": None, "3": 1.0},
         (None, None, "correct"): {"1": None, "2": 1.0, "3": 0.0},
+    },
+    "every-eval-ever": {
+        ("org/model", None, "gsm8k"): {"s0": 1.0, "s1": 0.25, "s2": None},
+        ("org/model", None, "gsm8k correct"): {"s0": 1.0, "s1": 0.0, "s2": None},
     },
     "helm": {
         (None, "0", "bits"): {"id1": (3.0, 2.0), "id2": (1.0, 6.0)},
@@ -414,6 +437,11 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
             "promptfoo",
             changed(PROMPTFOO, "results", "results", 0, "score", value=float("inf")),
             "results.results.0.score: expected a finite number",
+        ),
+        (
+            "every-eval-ever",
+            changed(EVERY_EVAL_EVER, 1, "evaluation", "score", value="1"),
+            "in.json:2: s1: evaluation.score: Input should be a valid number",
         ),
         ("deepeval", PROMPTFOO, "testCases: expected a list"),
         (

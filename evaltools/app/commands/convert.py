@@ -65,7 +65,7 @@ def convert(
     They become gold or predictions of Conflict Review, or rows of the suite `table`.
 
     FORMAT: nikl, semeval14, semeval15, semeval16, aste, asqp, tasd, acos (aspect-based sentiment);
-    inspect, lm-eval, promptfoo, deepeval, ragas, helm (scores of any benchmark).
+    every-eval-ever, inspect, lm-eval, promptfoo, deepeval, ragas, helm (scores of any benchmark).
     """
     problems = Problems(on_error)
     n_rows = convert_files(name, files, target, problems, **options)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.language import say
+from ...core.language import listed, say
 from ...core.metric import Metric, make_metric
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Measure:
     key, title: as "M1" and "Context continuity".
     stored: its name in metrics_summary.json.
     eligible: the column that counts the turns (of M2 the dialogues) that take part.
+    nothing: why a turn that was answered takes no part.
     failing: the query for the turns that fall short; "" for the measure of dialogues.
     totals: further counts in metrics_summary.json -> the column that sums to them.
     """
@@ -41,6 +42,7 @@ class Measure:
     title: str
     stored: str
     eligible: str
+    nothing: str
     failing: str = ""
     totals: Mapping[str, str] = field(default_factory=dict)
 
@@ -77,6 +79,7 @@ MEASURES = (
         title="Context continuity",
         stored="m1_context_continuity",
         eligible="eligible_m1",
+        nothing="no memory key required, or none resolves",
         failing="m1_hits < m1_keys or m1_contradiction > 0",
         totals={
             "required_key_total": "m1_keys",
@@ -91,12 +94,14 @@ MEASURES = (
         title="Profile accuracy",
         stored="m2_profile_accuracy",
         eligible="m2_dialog",
+        nothing="no true profile, or not valid",
     ),
     Measure(
         key="M3",
         title="Risk disclosure",
         stored="m3_risk_coverage",
         eligible="eligible_m3",
+        nothing="no risk tag required",
         failing="m3_hits < m3_tags",
         totals={"risk_required_total": "m3_tags", "risk_hit_total": "m3_hits"},
     ),
@@ -105,6 +110,7 @@ MEASURES = (
         title="Compliance",
         stored="m4_compliance",
         eligible="eligible_m4",
+        nothing="not answered",
         failing="m4_correct < 1 or m4_severe > 0",
         totals={"severe_count": "m4_severe"},
     ),
@@ -113,6 +119,7 @@ MEASURES = (
         title="Explainability",
         stored="m5_explainability",
         eligible="eligible_m5",
+        nothing="no rubric element required",
         failing="m5_hits < m5_elements",
         totals={
             "rubric_required_total": "m5_elements",
@@ -148,11 +155,12 @@ def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def eligibility(result: Run) -> pd.DataFrame:
-    """How many take part in each measure: measure, title, unit, total, eligible, skipped, failed.
+    """How many take part in each measure: measure, title, unit, total, eligible, skipped, failed, why.
 
     total = eligible + skipped + failed. Turns of valid dialogues: a turn that timed out or broke is
     failed, one that is not eligible skipped. Of M2 dialogues: one that is not valid is failed or
-    skipped, as its dialog_status says, one without a true profile is skipped.
+    skipped, as its dialog_status says, one without a true profile is skipped. `why` says how turns
+    failed, and what the skipped lack.
     """
     units = result.data
     turns = units[units["turn_pair_id"].notna()]
@@ -161,12 +169,20 @@ def eligibility(result: Run) -> pd.DataFrame:
     for measure in MEASURES:
         unit = "turn"
         total = len(turns)
-        failed = int((turns["turn_status"] != "ok").sum())
+        statuses = turns["turn_status"][turns["turn_status"] != "ok"]
+        failed = len(statuses)
+        reasons = sorted(set(statuses))
         if measure.key == "M2":
             unit = "dialogue"
+            reasons = []
             failed = counters["failed_dialogs"]
             total = units["dialog_id"].nunique() + counters["skipped_dialogs"] + failed
         eligible = int(units[measure.eligible].sum())
+        skipped = total - eligible - failed
+        if measure.key == "M1" and result.options.ignore_memory_keys:
+            reasons.append("memory keys ignored")
+        elif skipped:
+            reasons.append(measure.nothing)
         rows.append(
             {
                 "measure": measure.key,
@@ -174,8 +190,9 @@ def eligibility(result: Run) -> pd.DataFrame:
                 "unit": say(unit),
                 "total": total,
                 "eligible": eligible,
-                "skipped": total - eligible - failed,
+                "skipped": skipped,
                 "failed": failed,
+                "why": listed(map(say, reasons), "; "),
             }
         )
     return pd.DataFrame(rows)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .lexicon import LEXICON, contains_any
+from .lexicon import LEXICON, Lexicon, contains_any
 from .schema import Dialog, ProfileTruth, Recall, Turn
 
 SOURCES = ("short_term", "long_term", "profile")
@@ -17,13 +17,9 @@ SOURCES = ("short_term", "long_term", "profile")
 CONTEXT_LIMIT = 1_000
 """Characters of each memory that the units keep for display: its last ones."""
 
-RULE = LEXICON["contradiction"]
-
 _FIELD = re.compile(r"profile_gt\.(risk_level_gt|horizon_gt|liquidity_need_gt)")
 _ITEM = re.compile(r"profile_gt\.(constraints_gt|preferences_gt)\[([0-9]{1,9})\]")
 _HISTORY = re.compile(r"history_turn_index:([0-9]{1,9})")
-
-_DRAWDOWN = re.compile(re.escape(RULE["drawdown_constraint"]) + r"\s*([0-9]+)\s*[%％]")
 
 # 3.15% is no 15%
 _PERCENT = re.compile(r"(?<![0-9.])([0-9]+)\s*[%％]")
@@ -32,6 +28,7 @@ _PERCENT = re.compile(r"(?<![0-9.])([0-9]+)\s*[%％]")
 def memory_columns(
     dialog: Dialog,
     turn: Turn,
+    lexicon: Lexicon,
     ignore_memory_keys: bool,
 ) -> dict[str, Any]:
     """The M1 columns of a turn: which required keys stand in which memory, and what the reply goes against."""
@@ -49,7 +46,7 @@ def memory_columns(
     source_hits = {name: sum(name in hits for hits in sources) for name in SOURCES}
 
     constraints = dialog.profile_gt.constraints_gt if dialog.profile_gt else None
-    broken = contradictions(turn.reply, constraints or ())
+    broken = contradictions(turn.reply, constraints or (), lexicon)
     measured = [flag for flag in flags if flag is not None]
     is_eligible = turn.is_answered and bool(measured)
     columns = {
@@ -168,6 +165,7 @@ def _context(memory: dict[str, str]) -> str:
 def contradictions(
     reply: str,
     constraints: Iterable[str],
+    lexicon: Lexicon = LEXICON,
 ) -> list[str]:
     """The constraints of the user that the reply speaks against (memfin_metrics 3.1.1).
 
@@ -179,18 +177,20 @@ def contradictions(
     >>> contradictions("不建议加杠杆", ["不使用杠杆"])
     []
     """
+    rule = lexicon.contradiction
+    drawdown = re.compile(re.escape(rule.drawdown_constraint) + r"\s*([0-9]+)\s*[%％]")
     # as floats: int() does not read a number of thousands of digits
     percentages = [float(number) for number in _PERCENT.findall(reply)]
     highest = max(percentages, default=0.0)
-    speaks_of_drawdown = RULE["drawdown_word"] in reply
-    warns = contains_any(RULE["warnings"], reply)
+    speaks_of_drawdown = rule.drawdown_word in reply
+    warns = contains_any(rule.warnings, reply)
     broken = []
     for constraint in constraints:
-        limit = _DRAWDOWN.search(constraint)
+        limit = drawdown.search(constraint)
         if limit:
             is_broken = speaks_of_drawdown and highest > float(limit[1])
         else:
-            words = RULE["constraints"].get(constraint, ())
+            words = rule.constraints.get(constraint, ())
             is_broken = not warns and contains_any(words, reply)
         if is_broken:
             broken.append(constraint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from .lexicon import LEXICON, first_match
+from .lexicon import LEXICON, Lexicon, ProfileField, first_match
 from .schema import Dialog, ProfileSnapshot, ProfileTruth
 
 VALUES = {
@@ -25,7 +25,10 @@ SETS = {
 """Metric of a field with a set of texts -> its names in the truth and in a snapshot."""
 
 
-def profile_columns(dialog: Dialog) -> dict[str, Any]:
+def profile_columns(
+    dialog: Dialog,
+    lexicon: Lexicon,
+) -> dict[str, Any]:
     """The M2 columns of a dialogue; without a true profile it is skipped and the scores are null."""
     truth = dialog.profile_gt
     if truth is None or not truth.available:
@@ -34,7 +37,7 @@ def profile_columns(dialog: Dialog) -> dict[str, Any]:
     snapshots = [turn.profile_snapshot for turn in turns if turn.profile_snapshot is not None]
     replies = [turn.reply for turn in turns if turn.reply]
     last = snapshots[-1] if snapshots else ProfileSnapshot()
-    fields = score_profile(truth, last, "\n".join(replies))
+    fields = score_profile(truth, last, "\n".join(replies), lexicon)
     scores = {f"m2_{field['metric']}": field["score"] for field in fields}
     return {
         **scores,
@@ -64,6 +67,7 @@ def score_profile(
     truth: ProfileTruth,
     snapshot: ProfileSnapshot,
     replies: str,
+    lexicon: Lexicon = LEXICON,
 ) -> list[dict[str, Any]]:
     """The five fields of one dialogue: metric, truth, predicted, origin, score.
 
@@ -81,10 +85,10 @@ def score_profile(
     """
     fields = []
     for metric, (true_name, snapshot_name, lexicon_name) in VALUES.items():
-        lists = LEXICON["profile"][lexicon_name]
-        true_value = _value(lists, getattr(truth, true_name))
-        stated = _value(lists, getattr(snapshot, snapshot_name))
-        inferred = None if stated else first_match(lists["in_replies"], replies)
+        words = getattr(lexicon.profile, lexicon_name)
+        true_value = _value(words, getattr(truth, true_name))
+        stated = _value(words, getattr(snapshot, snapshot_name))
+        inferred = None if stated else first_match(words.in_replies, replies)
         predicted = stated or inferred
         score = float(true_value is not None and predicted == true_value)
         origin = _origin(stated, inferred)
@@ -128,13 +132,13 @@ def _origin(
 
 
 def _value(
-    lists: dict[str, Any],
+    field: ProfileField,
     text: str | None,
 ) -> str | None:
     """The value that a text names; None for one that is unknown."""
-    for value, words in lists["values"].items():
+    for value, words in field.values.items():
         if text in words:
-            return str(value)
+            return value
     return None
 
 

@@ -19,6 +19,7 @@ from ...core.suite import Source
 from ...core.text_files import first_line, require_file
 from ...core.workers import Workers
 from .columns import COLUMNS, JSON
+from .lexicon import load_lexicon
 from .measures import add_dialog_ratios
 from .options import MemfinOptions
 from .replies import LABELS
@@ -63,7 +64,10 @@ def locate(
     require_file(trace, problems)
     folder = trace.resolve().parent
     has_others = _traces(folder).keys() - {trace.stem}
-    return Source(name or (trace.stem if has_others else folder.name), {"trace": trace})
+    files = {"trace": trace}
+    if options.lexicon is not None:
+        files["lexicon"] = Path(options.lexicon)
+    return Source(name or (trace.stem if has_others else folder.name), files)
 
 
 def _traces(folder: Path) -> dict[str, Path]:
@@ -109,6 +113,7 @@ def score(
     dialogue is left.
     """
     trace = source.files["trace"]
+    lexicon = load_lexicon(options.lexicon)
     rows: list[dict[str, Any]] = []
     states: Counter[str] = Counter()
     records = read_jsonl(trace, Dialog, problems, id_field="dialog_id")
@@ -117,7 +122,7 @@ def score(
             states["failed" if dialog.dialog_status in FAILED else "skipped"] += 1
             continue
         states["valid"] += 1
-        of_dialog = dialog_units(dialog, options.ignore_memory_keys)
+        of_dialog = dialog_units(dialog, lexicon, options.ignore_memory_keys)
         _warn_of_gaps(dialog, of_dialog, partial(problems.warn, file=trace, line=line, id=name))
         rows += map(_with_texts, of_dialog)
     problems.raise_if_failed()

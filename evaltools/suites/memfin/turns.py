@@ -6,11 +6,13 @@ Source: memfin_metrics 3 and 4.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ...core.errors import InputError, Problems
 from ...core.records import fitted
 from .columns import TURN_EVAL
+from .lexicon import Lexicon, load_lexicon
 from .memory import memory_columns
 from .profile import profile_columns
 from .replies import compliance_columns, disclosure_columns, rubric_columns
@@ -19,11 +21,13 @@ from .schema import Dialog
 
 def score_dialog(
     dialog: Mapping[str, Any],
+    lexicon: str | Path | None = None,
     ignore_memory_keys: bool = False,
 ) -> list[dict[str, Any]]:
     """The measures M1, M3, M4 and M5 of every turn of a dialogue (memfin_metrics 3 and 4).
 
     dialog: a line of dialog_trace.jsonl, as a dict.
+    lexicon: word lists of your own, a JSON file; None takes the bundled ones.
     ignore_memory_keys: reads every turn as asking for no memory, for a system without memory.
 
     Gives a row a turn with the columns of turn_eval.jsonl; [] for a dialogue that is not valid. A
@@ -69,12 +73,13 @@ def score_dialog(
         raise InputError(problems.errors)
     if not record.valid_dialog or not record.turns:
         return []
-    rows = dialog_units(record, ignore_memory_keys)
+    rows = dialog_units(record, load_lexicon(lexicon), ignore_memory_keys)
     return [{name: row[name] for name in TURN_EVAL} for row in rows]
 
 
 def dialog_units(
     dialog: Dialog,
+    lexicon: Lexicon,
     ignore_memory_keys: bool,
 ) -> list[dict[str, Any]]:
     """The units of a valid dialogue, one a turn, with the columns of columns.py.
@@ -101,14 +106,14 @@ def dialog_units(
             "error": turn.error,
             "turn": 1,
             "turn_failed": not turn.is_answered,
-            **memory_columns(dialog, turn, ignore_memory_keys),
+            **memory_columns(dialog, turn, lexicon, ignore_memory_keys),
             "eligible_m2": False,
-            **disclosure_columns(turn),
-            **compliance_columns(dialog, turn),
-            **rubric_columns(turn),
+            **disclosure_columns(turn, lexicon),
+            **compliance_columns(dialog, turn, lexicon),
+            **rubric_columns(turn, lexicon),
         }
         rows.append(row)
     if not rows:
         rows = [of_dialog]
-    rows[0].update(profile_columns(dialog))
+    rows[0].update(profile_columns(dialog, lexicon))
     return rows

@@ -18,6 +18,10 @@ from ...core.text_files import first_line, require_file
 from .parquet import BLOCK, parquet_blocks, parquet_schema
 from .rows import usable_rows
 
+MOST_COLUMNS = 10_000
+"""A file with more columns is not long, but wide."""
+
+WIDE = "{n:,} columns; expected the long form: one metric on one sample, a row"
 OTHER_COLUMNS = "expected the columns id, metric and value (or num and den), got {columns}"
 
 
@@ -83,6 +87,8 @@ def columns(
         header = parquet_schema(path, problems).names
     else:
         _, header = next(csv_rows(path, problems))
+    if len(header) > MOST_COLUMNS:
+        raise problems.fatal("wrong-columns", WIDE, n=len(header), file=path)
     present = [column for column in COLUMNS if column in header]
     for column in present:
         if header.count(column) > 1:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...core.errors import Problems
+from ...core.errors import InputError, Problems
 from ...core.files import state
 from ...core.metric import Better, Metric
 from ...core.text_files import require_file
@@ -57,7 +57,12 @@ def survey(
     InputError for a file that is not in the long form.
     """
     require_file(path, problems)
-    return _survey(path, state(path))
+    try:
+        return _survey(path, state(path))
+    except InputError as error:
+        for problem in error.problems:
+            problems.add(problem)
+        raise
 
 
 @lru_cache(maxsize=2)  # the two sides of a comparison

@@ -31,6 +31,19 @@ def test_a_dialogue_that_is_not_valid_has_no_rows() -> None:
     assert et.memfin.score_dialog(dialog(turns=[])) == []
 
 
+def test_a_lexicon_of_ones_own(tmp_path: Path) -> None:
+    from evaltools.suites.memfin.lexicon import BUNDLED
+
+    words = json.loads(BUNDLED.read_text(encoding="utf-8"))
+    words["explainability"] = {"举例": ["比如"]}
+    path = tmp_path / "words.json"
+    path.write_text(json.dumps(words), encoding="utf-8")
+    example = dialog(turns=[turn(reply="比如国债。", rubric=["举例"])])
+    (bundled,) = et.memfin.score_dialog(example)
+    (other,) = et.memfin.score_dialog(example, lexicon=path)
+    assert (bundled["judge_score_1_5"], other["judge_score_1_5"]) == (1, 5)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

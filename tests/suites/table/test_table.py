@@ -478,6 +478,7 @@ def test_bad_rows_are_named_with_their_line(
             "id,metric,value,condition\na,acc,1,x/y\na,acc,1,X-y\n",
             "two runs (condition, seed) would both be named 'X-y_scores'",
         ),
+        ("id," * 20_000 + "metric,value\n", "20,002 columns; expected the long form"),
     ],
 )  # fmt: skip
 def test_bad_files(text: str, said: str, tmp_path: Path) -> None:
@@ -523,6 +524,9 @@ def test_damaged_parquet(tmp_path: Path) -> None:
         "expected the columns id, metric"
         in call("score", "table", path, "-o", tmp_path / "o", status=3).output
     )
+    wide = pa.table({f"c{i}": [1] for i in range(10_001)})
+    pq.write_table(wide, path)
+    assert "10,001 columns; expected the long form" in call("check", "table", path, status=3).output
     pq.write_table(pa.table({"id": ["a"], "metric": ["m"], "value": [[1, 2]]}), path)
     assert (
         "value: expected a text or a number a row, got list"
