@@ -10,8 +10,8 @@ import pytest
 import evaltools as et
 from evaltools.app.commands.compare import comparison_text
 from evaltools.core.check import Check
-from evaltools.report.trust import problems_of
 from evaltools.report.study_sentences import outcomes
+from evaltools.report.trust import problems_of
 
 from . import cards
 
