@@ -28,7 +28,7 @@ from tenacity import (
 )
 
 from ..core.errors import Problems, UsageError
-from ..core.language import stored_text
+from ..core.language import Message, stored_text
 from .accounting import Call, Limits, Spent
 from .address import address_in_force
 from .cache import load_reply, request_hash, store_reply
@@ -170,7 +170,7 @@ class Client:
         self.calls: list[Call] = []
         self._asked: dict[str, asyncio.Task[Answer]] = {}
         self._slots = asyncio.Semaphore(self.concurrency)
-        self._first_is_done: asyncio.Event | None = None
+        self._first: asyncio.Future[Answer] | None = None
         self._form = Form()
         self._form_works = False
         self._stopped = ""
@@ -227,13 +227,10 @@ class Client:
 
     async def _in_turn(self, exchange: Exchange) -> Answer:
         """The first request goes alone: what it finds out about the server serves the others."""
-        if self._first_is_done is None:
-            self._first_is_done = asyncio.Event()
-            try:
-                return await self._converse(exchange)
-            finally:
-                self._first_is_done.set()
-        await self._first_is_done.wait()
+        if self._first is None:
+            self._first = asyncio.ensure_future(self._converse(exchange))
+            return await self._first
+        await asyncio.wait([self._first])
         return await self._converse(exchange)
 
     async def _converse(self, exchange: Exchange) -> Answer:
@@ -281,12 +278,12 @@ class Client:
         return self._connection is None or self._connection.reached
 
     def _seconds_to_wait(self, state: RetryCallState) -> float:
-        failure = _failure(state)
-        if failure.wait is None:
+        """Before the next attempt, by the failure of the last one."""
+        failure: Any = state.outcome and state.outcome.exception()
+        seconds = failure.wait
+        if seconds is None:
             usual = wait_exponential(FIRST_WAIT, LONGEST_WAIT) + wait_random(0, FIRST_WAIT)
             seconds = usual(state)
-        else:
-            seconds = failure.wait
         if failure.status == 429:
             self._pause_until = max(self._pause_until, time.monotonic() + seconds)
         return seconds
@@ -362,17 +359,11 @@ class Client:
         if self._form_works and exchange.server_errors:
             return
         self._form = known.joined(exchange.form)
-        new = self._form.left_out - known.left_out
-        if new:
-            text = "the server does not take {names}, which was left out"
-            self.problems.warn("model-options", text, names=tuple(sorted(new)))
-        if self._form.level > known.level:
-            text = (
-                "the server does not answer requests of the form {usual}; "
-                "it is asked in the form {plainer}"
-            )
-            usual, plainer = FORMS[known.level], FORMS[self._form.level]
-            self.problems.warn("model-options", text, usual=usual, plainer=plainer)
+        if self._form != known:
+            text = "the server is asked in the form {form}, with these parameters left out: {names}"
+            names = tuple(sorted(self._form.left_out)) or Message("none")
+            form = FORMS[self._form.level]
+            self.problems.warn("model-options", text, form=form, names=names)
 
     def _without_key(self, answer: Answer) -> Answer:
         """The answer, or one that says nothing of what a server sent that repeats the key."""
@@ -386,13 +377,6 @@ class Client:
             return answer
         call.model = call.finish_reason = ""
         return Answer(None, call, KEY_REPEATED)
-
-
-def _failure(state: RetryCallState) -> CallFailed:
-    """The failure of the last attempt: tenacity asks only about those that may be repeated."""
-    error = state.outcome.exception() if state.outcome is not None else None
-    assert isinstance(error, CallFailed)
-    return error
 
 
 def _sum(first: int | None, second: int | None) -> int | None:

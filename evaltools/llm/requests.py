@@ -14,14 +14,13 @@ FORMS = (
     "json_object with the schema",
     "json_object",
     "text",
-    "model and messages only",
 )
 """Forms of a request, each plainer than the one before.
 
 The second is what llama-cpp-python and some hosts understand instead of the first.
 """
 
-JSON_SCHEMA, OBJECT_WITH_SCHEMA, JSON_OBJECT, TEXT, BARE = range(len(FORMS))
+JSON_SCHEMA, OBJECT_WITH_SCHEMA, JSON_OBJECT, TEXT = range(len(FORMS))
 
 OPTIONAL = {
     "temperature": "",
@@ -109,7 +108,7 @@ class Form:
         """
         if refused in OPTIONAL and refused not in self.left_out:
             return Form(self.level, self.left_out | {refused})
-        if self.level == BARE:
+        if not self.structured:
             return None
         return Form(self.level + 1, self.left_out)
 
@@ -125,13 +124,10 @@ class Form:
         >>> list(form.body(request))
         ['model', 'messages', 'temperature', 'response_format', 'max_completion_tokens']
         """
-        if self.level == BARE:
-            return {"model": request["model"], "messages": request["messages"]}
         body = {name: value for name, value in request.items() if name not in self.left_out}
         for name in self.left_out & request.keys():
-            substitute = OPTIONAL[name]
-            if substitute:
-                body[substitute] = request[name]
+            if OPTIONAL[name]:
+                body[OPTIONAL[name]] = request[name]
         if self.level == OBJECT_WITH_SCHEMA:
             schema = request["response_format"]["json_schema"]["schema"]
             body["response_format"] = {"type": "json_object", "schema": schema}

@@ -267,7 +267,7 @@ def test_parameters_that_the_server_refuses_by_name_are_left_out_once() -> None:
     (warning,) = problems.warnings
     assert (
         str(warning.message)
-        == "the server does not take max_tokens, temperature, which was left out"
+        == "the server is asked in the form json_schema, with these parameters left out: max_tokens, temperature"
     )
 
 
@@ -407,7 +407,7 @@ def test_a_500_to_json_schema_leads_to_a_plainer_form_that_is_remembered() -> No
     assert kinds == ["json_schema"] * 3 + ["json_object"] * 12
     assert answers[0].call.attempts == 4
     (warning,) = problems.warnings
-    assert "json_schema" in str(warning.message)
+    assert "json_object with the schema" in str(warning.message)
 
 
 def test_the_first_request_finds_the_form_in_seconds_where_the_server_answers_500() -> None:

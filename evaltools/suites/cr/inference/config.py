@@ -6,7 +6,15 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from ....core.errors import InputError, Problems
 from ....core.files import resolve
@@ -60,19 +68,16 @@ class Data(Section):
     gold: ConfigPath | None = None
     limit: Positive | None = None
     shuffle: bool = False
-    level: Literal["term", "category"] | None = None
+    level: Literal["term", "category"] = "term"
 
-    @model_validator(mode="after")
-    def _known_format(self) -> Data:
+    @field_validator("format")
+    @classmethod
+    def _known_format(cls, name: str) -> str:
         sentiment = [name for name, format_ in FORMATS.items() if format_.kind == "sentiment"]
         known = [*OWN_FORMATS, *sentiment]
-        if self.format not in known:
-            raise ValueError(f"no format {self.format!r}; there are {', '.join(known)}")
-        needs_level = self.format in FORMATS and "level" in FORMATS[self.format].needs
-        if needs_level != (self.level is not None):
-            taken = "needed" if needs_level else "not taken"
-            raise ValueError(f"level: {taken} by the format {self.format}")
-        return self
+        if name not in known:
+            raise ValueError(f"no format {name!r}; there are {', '.join(known)}")
+        return name
 
 
 class Model(Section):

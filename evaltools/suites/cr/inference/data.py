@@ -83,9 +83,9 @@ def _read_samples(config: Config, problems: Problems) -> Iterator[tuple[int | st
     if data.format == "jsonl":
         yield from read_jsonl(data.file, Text, problems, id_field="id")
         return
-    options = {} if data.level is None else {"level": data.level}
-    source = Source(data.file, problems)
-    for place, sample in FORMATS[data.format].read(source, **options):
+    format_ = FORMATS[data.format]
+    options = {"level": data.level} if "level" in format_.needs else {}
+    for place, sample in format_.read(Source(data.file, problems), **options):
         content = {"id": sample.id, "text": sample.text, "gold_tuples": sample.tuples}
         yield place, Text.model_validate(content)
 

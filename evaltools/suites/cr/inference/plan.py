@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....core.errors import Problems, UsageError
 from ....core.files import content_hash
@@ -137,8 +136,7 @@ def first_request(plan: Plan, stage: str) -> list[str]:
     return [message["content"] for message in request["messages"]]
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(NamedTuple):
     """What a run takes at most: requests of each stage, tokens, cost (None without prices)."""
 
     requests: dict[str, int]
@@ -150,21 +148,19 @@ class Expected:
 def expected(plan: Plan) -> Expected:
     """What a run would take at most; stage 1 is shared by the conditions of a seed."""
     config = plan.config
-    n_reviewed = sum(condition != "s0" for condition in config.conditions)
-    stages: list[str] = []
-    if n_reviewed:
-        stages += LENSES
-    if "s0" in config.conditions:
-        stages += SINGLE
-    stages += REVIEWERS * n_reviewed
-    if config.recheck:
-        stages += RECHECK * n_reviewed
     n_asked = len(plan.texts) * len(config.seeds)
-    requests = {stage: n * n_asked for stage, n in Counter(stages).items()}
+    n_reviews = n_asked * sum(condition != "s0" for condition in config.conditions)
+    requests = {}
+    if n_reviews:
+        requests |= dict.fromkeys(LENSES, n_asked)
+    if "s0" in config.conditions:
+        requests |= dict.fromkeys(SINGLE, n_asked)
+    if n_reviews:
+        requests |= dict.fromkeys((*REVIEWERS, *(RECHECK if config.recheck else ())), n_reviews)
     letters = 0
     for stage, n in requests.items():
         letters += n * len("".join(first_request(plan, stage)))
-    tokens_in = letters / LETTERS_PER_TOKEN
+    tokens_in = int(letters / LETTERS_PER_TOKEN)
     tokens_out = sum(requests.values()) * min(config.model.max_tokens, TOKENS_OF_REPLY)
-    cost = Limits(price=config.prices).cost_of(int(tokens_in), tokens_out)
-    return Expected(requests, int(tokens_in), tokens_out, cost)
+    cost = Limits(price=config.prices).cost_of(tokens_in, tokens_out)
+    return Expected(requests, tokens_in, tokens_out, cost)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -161,25 +161,22 @@ def merge(
             candidate = _candidate(lens, triplet, text, known_refs, refused)
             if candidate is not None:
                 usable.append(candidate)
-    merged = []
     if policy == "original":
-        for c in usable:
-            merged.append(replace(c, confidence=c.confidence / 2 ** len(c.flags)))
+        merged = [replace(c, confidence=c.confidence / 2 ** len(c.flags)) for c in usable]
     else:
-        for group in grouped(usable, lambda c: (c.aspect_ref, c.aspect_term, c.polarity)).values():
-            candidate = replace(
-                group[0],
-                origin=_distinct(lens for c in group for lens in c.origin),
-                flags=_distinct(flag for c in group for flag in c.flags),
-                confidence=max(c.confidence for c in group),
-            )
-            merged.append(candidate)
+        alike = grouped(usable, lambda c: (c.aspect_ref, c.aspect_term, c.polarity))
+        merged = [_merged(group) for group in alike.values()]
     return [replace(c, tuple_id=f"t{number}") for number, c in enumerate(merged)]
 
 
-def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """The names in their order, each once."""
-    return tuple(dict.fromkeys(names))
+def _merged(group: Sequence[Candidate]) -> Candidate:
+    """Equal candidates as one; origins and flags in their order, each once."""
+    return replace(
+        group[0],
+        origin=tuple(dict.fromkeys(lens for c in group for lens in c.origin)),
+        flags=tuple(dict.fromkeys(flag for c in group for flag in c.flags)),
+        confidence=max(c.confidence for c in group),
+    )
 
 
 def _candidate(
@@ -233,20 +230,19 @@ def find_term(term: str, text: str) -> Span | None:
 def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
     """What the reviewers are asked about."""
     flagged = []
-    with_ref = [c for c in candidates if c.aspect_ref]
-    for ref, group in grouped(with_ref, lambda c: c.aspect_ref).items():
-        if _disagree(group):
-            flagged.append(Conflict("ref_polarity_mismatch", ref, "", _ids(group)))
+    for ref, group in grouped(candidates, lambda c: c.aspect_ref).items():
+        if ref and _disagree(group):
+            flagged.append(_conflict("ref_polarity_mismatch", group, ref))
     without_ref = [c for c in candidates if not c.aspect_ref and c.aspect_term]
     for term, group in grouped(without_ref, lambda c: c.aspect_term).items():
         if _disagree(group):
-            flagged.append(Conflict("term_polarity_mismatch", "", term, _ids(group)))
+            flagged.append(_conflict("term_polarity_mismatch", group, term=term))
     with_attribute = [c for c in candidates if "#" in c.aspect_ref]
     same_attribute = grouped(with_attribute, lambda c: (c.aspect_ref.partition("#")[2], c.polarity))
     for group in same_attribute.values():
         whole = [c for c in group if c.aspect_ref.partition("#")[0] == RULES["upper"]]
         if whole and len(whole) < len(group):
-            flagged.append(Conflict(GRANULARITY, whole[0].aspect_ref, "", _ids(group)))
+            flagged.append(_conflict(GRANULARITY, group, whole[0].aspect_ref))
     return flagged
 
 
@@ -254,8 +250,13 @@ def _disagree(group: Sequence[Candidate]) -> bool:
     return len({candidate.polarity for candidate in group}) > 1
 
 
-def _ids(group: Sequence[Candidate]) -> tuple[str, ...]:
-    return tuple(candidate.tuple_id for candidate in group)
+def _conflict(
+    kind: str,
+    group: Sequence[Candidate],
+    ref: str = "",
+    term: str = "",
+) -> Conflict:
+    return Conflict(kind, ref, term, tuple(candidate.tuple_id for candidate in group))
 
 
 def ids_in(flagged: Iterable[Conflict], kind: str = "") -> set[str]:
@@ -299,8 +300,16 @@ def votes(
         for action in reply.review_actions:
             kind = "KEEP" if action.action_type == "MERGE" else action.action_type
             for target in action.target_tuple_ids:
-                why = _why_not(action, target, silent, ballots, open_ids)
-                if not why and is_strict and action.reason_code not in REASONS:
+                why = ""
+                if target not in ballots:
+                    why = "no such candidate"
+                elif target not in open_ids:
+                    why = "the candidate is not flagged"
+                elif target not in silent:
+                    why = "a second word on the candidate"
+                elif kind == "FLIP" and not action.polarity:
+                    why = "a FLIP without a polarity"
+                elif is_strict and action.reason_code not in REASONS:
                     why = "the reason is none of the list"
                 if why:
                     what = f"{action.action_type} {target}"[:80]
@@ -312,25 +321,6 @@ def votes(
             for target in silent:
                 ballots[target].append(Vote(actor, "KEEP", "KEEP_BEST_SUPPORTED"))
     return ballots
-
-
-def _why_not(
-    action: Action,
-    target: str,
-    silent: set[str],
-    known: Container[str],
-    open_ids: set[str],
-) -> str:
-    """Why an action on a candidate is refused; "" where it is not. `silent`: those without a word on them."""
-    if target not in known:
-        return "no such candidate"
-    if target not in open_ids:
-        return "the candidate is not flagged"
-    if target not in silent:
-        return "a second word on the candidate"
-    if action.action_type == "FLIP" and not action.polarity:
-        return "a FLIP without a polarity"
-    return ""
 
 
 def arbitrate(
@@ -374,11 +364,11 @@ def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> l
     final = []
     for candidate in candidates:
         decision = decisions.get(candidate.tuple_id)
-        if decision is not None and decision.action == "DROP":
-            continue
-        if decision is not None and decision.action == "FLIP":
+        action = decision.action if decision is not None else "KEEP"
+        if decision is not None and action == "FLIP":
             candidate = replace(candidate, polarity=decision.polarity)
-        final.append(candidate)
+        if action != "DROP":
+            final.append(candidate)
     return final
 
 

@@ -519,8 +519,7 @@ def test_texts_of_csv_have_their_gold_beside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        ('format = "semeval14"', "level: needed by the format semeval14"),
-        ('level = "term"', "level: not taken by the format jsonl"),
+        ('format = "xml"', "no format 'xml'"),
         ('gold = "none.jsonl"', "none.jsonl: no such file"),
     ],
 )
