@@ -150,7 +150,7 @@ def expected(plan: Plan) -> Expected:
     config = plan.config
     n_asked = len(plan.texts) * len(config.seeds)
     n_reviews = n_asked * sum(condition != "s0" for condition in config.conditions)
-    requests = {}
+    requests: dict[str, int] = {}
     if n_reviews:
         requests |= dict.fromkeys(LENSES, n_asked)
     if "s0" in config.conditions:
