@@ -17,10 +17,10 @@ from ...core.files import atomic
 from ...core.language import listed, say
 from ...report.estimate_tables import plain_estimates
 from ...report.excel import Sheet, write_workbook
-from .cards import failed_metrics, in_order
+from .cards import failed, in_order
 from .metric_table import TITLES
 from .options import rules_in_force
-from .reasons import in_short, whys
+from .reasons import in_short, why
 from .rules import METRICS, Rules
 from .units import by_metric
 from .verdicts import finding, metric_verdicts
@@ -97,21 +97,22 @@ def scores_frame(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.Dat
 
 def cases_frame(run: Run) -> pd.DataFrame:
     """All cases, the worst first, in words: for each metric the score, and what it rests on."""
-    units = in_order(run.units)
-    columns = {
-        "case": units["case_id"],
-        "verdict": units["state"].map(say),
-        "fails": failed_metrics(units),
-        "reason": in_short(units),
-        "summary": units["answer"],
-        "contexts": units["contexts"].map("\n".join),
-        "expected tags": [listed(map(say, tags)) for tags in units["tags"]],
-    }
-    cases = pd.DataFrame({say(head): cells for head, cells in columns.items()})
-    for metric, title in TITLES.items():
-        cases[say(title)] = units[f"{metric}_if_measured"]
-        cases[say("{metric}: why", metric=say(title))] = whys(units, metric)
-    return cases.reset_index(drop=True)
+    rows = []
+    for case in in_order(run.units).to_dict("records"):
+        row = {
+            say("case"): case["case_id"],
+            say("verdict"): say(case["state"]),
+            say("fails"): failed(case),
+            say("reason"): in_short(case),
+            say("summary"): case["answer"],
+            say("contexts"): "\n".join(case["contexts"]),
+            say("expected tags"): listed(map(say, case["tags"])),
+        }
+        for metric, title in TITLES.items():
+            row[say(title)] = case[f"{metric}_if_measured"]
+            row[say("{metric}: why", metric=say(title))] = why(case, metric)
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def overview(run: Run) -> Sheet:

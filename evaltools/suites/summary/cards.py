@@ -14,7 +14,7 @@ from ...report.tables import HtmlTable, stack, table, words
 from ...report.text import anchor, marked
 from .metric_table import TERMS
 from .options import rules_in_force
-from .reasons import Case, Evidence, in_short, stated, whys
+from .reasons import Case, Evidence, in_short, stated, why
 from .states import JUDGED, STATES
 from .verdicts import fails, finding
 
@@ -63,10 +63,9 @@ def in_order(units: pd.DataFrame) -> pd.DataFrame:
     return units.loc[order.sort_values(["worst", "n"], kind="stable").index]
 
 
-def failed_metrics(units: pd.DataFrame) -> list[str]:
-    """The metrics that each case fails, in words; "" for none."""
-    names = pd.Series(TERMS)[list(JUDGED)].map(say)
-    return [listed(names[failed]) for failed in fails(units).to_numpy()]
+def failed(case: Case) -> str:
+    """The metrics that a case fails, in words; "" for none."""
+    return listed(say(TERMS[metric]) for metric in JUDGED if case[f"{metric}_state"] == "fail")
 
 
 def card_ids(run: Run, units: pd.DataFrame) -> pd.Series:
@@ -76,30 +75,41 @@ def card_ids(run: Run, units: pd.DataFrame) -> pd.Series:
 
 def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
     """Cases as cards: case_id, answer, contexts, tags, rows (one a metric), places (what is marked)."""
-    rows: list[list[Row]] = [[] for _ in units.index]
-    for metric in JUDGED:
-        least = rules_in_force(run.options).thresholds[metric]
-        for case, why, of_case in zip(units.to_dict("records"), whys(units, metric), rows):
-            mark = MARKS[case[f"{metric}_state"]]
-            found = Line(f"{case[metric]:.2f}", mark, why)
-            if not case[f"{metric}_measured"]:  # no score, and nothing good
-                found = Line("", mark.replace("good", ""), why)
-            cells = {"threshold": [Line(f"≥ {least:g}")], "found": [found]}
-            of_case.append(Row(say(TERMS[metric]), cells))
-    places = [_places(case) for case in units.to_dict("records")]
-    frame = units[["case_id", "answer"]].assign(contexts=units["contexts"].map("\n".join))
-    for name, column in {"tags": _tags(units), "rows": rows, "places": places}.items():
-        frame[name] = pd.Series(column, index=units.index, dtype=object)
-    return frame
+    thresholds = rules_in_force(run.options).thresholds
+    shown = []
+    for case in units.to_dict("records"):
+        card = {
+            "case_id": case["case_id"],
+            "answer": case["answer"],
+            "contexts": "\n".join(case["contexts"]),
+            "tags": _tags(case),
+            "rows": [_row(case, metric, thresholds[metric]) for metric in JUDGED],
+            "places": _places(case),
+        }
+        shown.append(card)
+    columns = ["case_id", "answer", "contexts", "tags", "rows", "places"]
+    return pd.DataFrame(shown, index=units.index, columns=columns)
 
 
-def _tags(units: pd.DataFrame) -> list[list[Tag]]:
-    """The state of each case with what it fails, and the tags that it was given."""
-    tags = []
-    for state, failed, given in zip(units["state"], failed_metrics(units), units["tags"]):
-        word = ": ".join(filter(None, [say(state), failed]))
-        tags.append([Tag(word, MARKS[state]), *(Tag(say(tag)) for tag in given)])
-    return tags
+def _tags(case: Case) -> list[Tag]:
+    """The state of a case with what it fails, and the tags that it was given."""
+    state = case["state"]
+    word = ": ".join(filter(None, [say(state), failed(case)]))
+    return [Tag(word, MARKS[state]), *(Tag(say(tag)) for tag in case["tags"])]
+
+
+def _row(
+    case: Case,
+    metric: str,
+    threshold: float,
+) -> Row:
+    """The score of a case and what it rests on; what was not measured says so, without a score."""
+    mark = MARKS[case[f"{metric}_state"]]
+    found = Line(f"{case[metric]:.2f}", mark, why(case, metric))
+    if not case[f"{metric}_measured"]:
+        found = Line("", mark if mark != "good" else "", found.note)
+    cells = {"threshold": [Line(f"≥ {threshold:g}")], "found": [found]}
+    return Row(say(TERMS[metric]), cells)
 
 
 def _places(case: Case) -> list[Place]:
@@ -154,7 +164,7 @@ def first_screen(run: Run) -> HtmlTable:
         {
             "case": [_link(case_id) for case_id in shown["case_id"]],
             "state": shown["state"].map(say).tolist(),
-            "reason": in_short(shown),
+            "reason": [in_short(case) for case in shown.to_dict("records")],
             "summary": shown["answer"].fillna("").tolist(),
         },
         dtype=object,

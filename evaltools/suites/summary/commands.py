@@ -117,14 +117,14 @@ def to_label(
     The cases are a random draw of n; one of more cases begins with the same.
     """
     from ...report.evaluate import evaluate
-    from .reasons import whys
+    from .reasons import why
 
     units = evaluate("summary", resolve(path)).units
     drawn = units.sample(min(n, len(units)), random_state=0)
     items = []
     for metric in metrics:
         question = QUESTIONS[metric]
-        for case, evidence in zip(drawn.to_dict("records"), whys(drawn, metric)):
+        for case in drawn.to_dict("records"):
             item = {
                 "case_id": case["case_id"],
                 "metric": metric,
@@ -132,7 +132,7 @@ def to_label(
                 "yes": say(question.yes),
                 "no": say(question.no),
                 "partly": question.partly,
-                "evidence": evidence,
+                "evidence": why(case, metric),
                 "summary": case["answer"] or "",
                 "contexts": case["contexts"],
                 "tags": [say(tag) for tag in case["tags"]],

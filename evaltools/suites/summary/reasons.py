@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from ...core.language import listed, say
 from .passages import around
 from .states import JUDGED
@@ -20,31 +18,25 @@ Case = Mapping[Any, Any]
 """A row of the units, its lists and evidence decoded."""
 
 
-def whys(units: pd.DataFrame, metric: str) -> list[str]:
-    """What the score of each case rests on; of one not measured, what stands for it, and why.
+def why(case: Case, metric: str) -> str:
+    """What the score of a case rests on; of one not measured, what stands for it, and why.
 
     Where a judge decided, its score and reason come first, then what the rules saw (D38).
     """
-    lines = []
-    for case in units.to_dict("records"):
-        parts = against(case, metric) + in_favour(case, metric)
-        if case[f"{metric}_decided_by"] != "rule":
-            parts.insert(0, judged(case, metric))
-        lines.append(listed(parts, "; "))
-    return lines
+    parts = against(case, metric) + in_favour(case, metric)
+    if case[f"{metric}_decided_by"] != "rule":
+        parts.insert(0, judged(case, metric))
+    return listed(parts, "; ")
 
 
-def in_short(units: pd.DataFrame) -> list[str]:
-    """Why each case is in its state, in a line: what fails, or what a person must settle; "" for ok."""
-    lines = []
-    for case in units.to_dict("records"):
-        parts = []
-        for metric in JUDGED:
-            if case[f"{metric}_state"] == case["state"] != "ok":
-                by_rule = case[f"{metric}_decided_by"] == "rule"
-                parts += against(case, metric) if by_rule else [judged(case, metric)]
-        lines.append(listed(parts, "; "))
-    return lines
+def in_short(case: Case) -> str:
+    """Why a case is in its state, in a line: what fails, or what a person must settle; "" for ok."""
+    parts = []
+    for metric in JUDGED:
+        if case[f"{metric}_state"] == case["state"] != "ok":
+            by_rule = case[f"{metric}_decided_by"] == "rule"
+            parts += against(case, metric) if by_rule else [judged(case, metric)]
+    return listed(parts, "; ")
 
 
 def judged(case: Case, metric: str) -> str:

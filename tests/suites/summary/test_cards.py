@@ -16,7 +16,7 @@ from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.cards import cards as cards_of
 from evaltools.suites.summary.judge import to_ask
 from evaltools.suites.summary.passages import around
-from evaltools.suites.summary.reasons import whys
+from evaltools.suites.summary.reasons import why
 
 CONTEXT = (
     "골절 진단비는 30만 원입니다. 가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요. "
@@ -45,7 +45,7 @@ def run(tmp_path: Path, cases: list[dict[str, Any]], tags: list[str], **metadata
 
 def test_a_figure_stands_beside_the_passage_that_it_comes_from(tmp_path: Path) -> None:
     found = run(tmp_path, [{"id": "a", "answer": "골절 30만원. 한도 500만원. 2월 30일 접수."}], [])
-    words = whys(found.units, "summary_accuracy")[0]
+    words = why(found.units.iloc[0], "summary_accuracy")
     assert "“500만원” in “한도 500만원”" in words and "500만원”, from" not in words
     assert "“30만원” in “골절 30만원”, from “골절 진단비는 30만 원입니다”" in words
     assert "not read, compared with nothing: “2월”, “30일”" in words
@@ -53,7 +53,8 @@ def test_a_figure_stands_beside_the_passage_that_it_comes_from(tmp_path: Path) -
     assert evidence["read"] == "partly read"
     whole = run(tmp_path, CASES, []).units
     assert {e["read"] for e in whole["summary_accuracy_evidence"]} == {"read"}
-    assert not any("not read" in words for words in whys(whole, "summary_accuracy"))
+    for case in whole.to_dict("records"):
+        assert "not read" not in why(case, "summary_accuracy")
 
 
 def finding(card: Any, metric: int) -> str:

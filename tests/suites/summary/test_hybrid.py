@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from evaltools import evaluate
@@ -18,7 +17,7 @@ from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import Decision, to_ask
 from evaltools.suites.summary.judge_questions import REASON, JudgeInput, Reply, RiskReply, request
 from evaltools.suites.summary.options import SummaryOptions
-from evaltools.suites.summary.reasons import in_short, whys
+from evaltools.suites.summary.reasons import in_short, why
 from evaltools.suites.summary.states import JUDGED
 
 
@@ -147,9 +146,9 @@ def test_a_clause_that_a_confident_judge_denies_fails_the_case(
     how = {"judge": "hybrid", "judge_model": "m"}
     run = evaluate("summary", contested_case(tmp_path), n_resamples=100, out=tmp_path, **how)
     assert run.units["summary_accuracy_state"].tolist() == [state]
-    (why,) = whys(run.units, "summary_accuracy")
-    assert why.startswith("the judge says 0.95 (왜) and decides; the rules say 0.50")
-    assert ("it does not hold: “예방접종도 보상됨”" in why) is not holds
+    told = why(run.units.iloc[0], "summary_accuracy")
+    assert told.startswith("the judge says 0.95 (왜) and decides; the rules say 0.50")
+    assert ("it does not hold: “예방접종도 보상됨”" in told) is not holds
     manifest = json.loads((tmp_path / "results/cases/manifest.json").read_text(encoding="utf-8"))
     assert manifest["answered_by"] == {"judge-2026": 2}
     assert manifest["policy"]["judge_prompt_versions"]["summary_accuracy"] == "2"
@@ -168,5 +167,4 @@ def test_what_a_judged_case_says_in_short_is_the_judges_reason() -> None:
     }
     columns |= {f"summary_accuracy_{end}": value for end, value in accuracy.items()}
     columns["summary_accuracy_llm"] = 0.2
-    (line,) = in_short(pd.DataFrame([columns]))
-    assert line == "the judge says 0.20 (왜) and decides; the rules say 1.00"
+    assert in_short(columns) == "the judge says 0.20 (왜) and decides; the rules say 1.00"

@@ -17,7 +17,7 @@ from evaltools.core.workers import Workers
 from evaltools.suites.summary import cards
 from evaltools.suites.summary import units as units_frame
 from evaltools.suites.summary.metric_table import TERMS, metric_table
-from evaltools.suites.summary.reasons import whys
+from evaltools.suites.summary.reasons import why
 from evaltools.suites.summary.rules import METRICS, load_rules
 from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import Score, score_case
@@ -265,8 +265,7 @@ def test_cards_of_the_example() -> None:
     for metric in METRICS[:4]:
         assert all(TERMS[metric] in text for text in found[metric])
     wrong = r.units[r.units["case_id"] == "wrong-amount"]
-    (why,) = whys(wrong, "summary_accuracy")
-    assert why == (
+    assert why(wrong.iloc[0], "summary_accuracy") == (
         "unsupported: “2,500만원” in “뇌출혈 진단 시 2,500만원을 지급합니다”"
         ", the source says “뇌출혈 진단비는 2천만 원입니다”"
     )

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.suites.summary.reasons import whys
+from evaltools.suites.summary.reasons import why
 from evaltools.suites.summary.states import metric_state, with_states
 
 SOURCE = "암 진단비는 3,000만원입니다. 면책기간은 90일입니다."
@@ -111,6 +111,6 @@ def test_a_judged_score_says_who_decided_and_what_the_rules_saw() -> None:
     for end, value in more.items():
         units[f"summary_accuracy_{end}"] = value
     units["summary_accuracy_evidence"] = [evidence]
-    (why,) = whys(units, "summary_accuracy")
+    told = why(units.iloc[0], "summary_accuracy")
     said = "the judge says 1.00 (the source says so in words) and decides; the rules say 0.00"
-    assert why.startswith(f"{said}; unsupported: “300만원”")
+    assert told.startswith(f"{said}; unsupported: “300만원”")
