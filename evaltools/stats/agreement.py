@@ -155,30 +155,26 @@ def reviewer_agreement(
     """
     sheet = ballot(votes, subject)
     raters = list(sheet.columns)
-    names = ", ".join(map(str, raters))
     full = sheet.dropna()
-    values = dict.fromkeys(("fleiss_kappa", "perfect_agreement", "majority_agreement"), np.nan)
-    reason = "one rater" if len(raters) < 2 else "no subject in common"
+    of_all = dict.fromkeys(("fleiss_kappa", "perfect_agreement", "majority_agreement"), np.nan)
     if len(raters) >= 2 and len(full):
         counts = _counts(full)
         largest = counts.max(axis=1)
-        values["fleiss_kappa"] = fleiss_kappa(counts)
-        values["perfect_agreement"] = float(np.mean(largest == len(raters)))
-        values["majority_agreement"] = float(np.mean(largest > len(raters) / 2))
-        reason = NO_VARIANCE
-    rows = []
-    for measure, value in values.items():
-        rows.append((measure, names, value, len(full), reason))
+        of_all = {
+            "fleiss_kappa": fleiss_kappa(counts),
+            "perfect_agreement": float(np.mean(largest == len(raters))),
+            "majority_agreement": float(np.mean(largest > len(raters) / 2)),
+        }
+    names = ", ".join(map(str, raters))
+    rows = [(measure, names, value, len(full)) for measure, value in of_all.items()]
     for a, b in combinations(raters, 2):
         both = sheet[[a, b]].dropna()
-        kappa, reason = np.nan, "no subject in common"
-        if len(both):
-            kappa, reason = cohen_kappa(both[a], both[b]), NO_VARIANCE
-        rows.append(("cohen_kappa", f"{a}, {b}", kappa, len(both), reason))
-    columns = ["measure", "raters", "value", "n_subjects", "reason"]
-    agreement = pd.DataFrame(rows, columns=columns)
-    agreement["reason"] = agreement["reason"].where(agreement["value"].isna(), "")
-    return agreement
+        rows.append(("cohen_kappa", f"{a}, {b}", kappa_of(both), len(both)))
+    agreement = pd.DataFrame(rows, columns=["measure", "raters", "value", "n_subjects"])
+    no_subject = "one rater" if len(raters) < 2 else "no subject in common"
+    compared = (agreement["n_subjects"] > 0) & (len(raters) >= 2)
+    reason = np.where(compared, NO_VARIANCE, no_subject)
+    return agreement.assign(reason=np.where(agreement["value"].isna(), reason, ""))
 
 
 def kappa_of(sheet: pd.DataFrame) -> float:

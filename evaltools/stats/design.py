@@ -206,27 +206,21 @@ def pair(
     shared_seeds = in_order(set(baseline.seeds) & set(candidate.seeds))
     as_many_seeds = len(baseline.seeds) == len(candidate.seeds)
     by_seed = bool(shared_seeds) and as_many_seeds
-    in_candidate = candidate.units.get_indexer(baseline.units) >= 0
-    units = baseline.units[in_candidate]
+    seeds_a = shared_seeds if by_seed else baseline.seeds
+    seeds_b = shared_seeds if by_seed else candidate.seeds
+    units = baseline.units.intersection(candidate.units, sort=False)
+    a = baseline.take(seeds_a, units)
+    b = candidate.take(seeds_b, units)
     if by_seed:
-        a = baseline.take(shared_seeds, units)
-        b = candidate.take(shared_seeds, units)
         both = a.present & b.present
         a = a.masked(both)
         b = b.masked(both)
-    else:
-        a = baseline.take(baseline.seeds, units)
-        b = candidate.take(candidate.seeds, units)
-    in_a = a.present.any(axis=0)
-    in_b = b.present.any(axis=0)
-    units = units[in_a & in_b]
-    a = a.take(a.seeds, units)
-    b = b.take(b.seeds, units)
-    left_a = baseline.present.sum() - a.present.sum()
-    left_b = candidate.present.sum() - b.present.sum()
+    on_both = a.present.any(axis=0) & b.present.any(axis=0)
+    a = a.take(seeds_a, units[on_both])
+    b = b.take(seeds_b, units[on_both])
     unpaired = {
-        "baseline": int(left_a),
-        "candidate": int(left_b),
+        "baseline": int(baseline.present.sum() - a.present.sum()),
+        "candidate": int(candidate.present.sum() - b.present.sum()),
     }
     return Pairing(
         a,

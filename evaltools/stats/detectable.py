@@ -86,7 +86,7 @@ def larger_studies(
         seed=row["var_seed"] * seeds,
         sample=row["var_sample"] * n,
         residual=row["var_residual"] * n * seeds,
-        sides=1 + row["pooled"],
+        sides=1 + int(row["pooled"]),
     )
     level = np.array(row["level"])
     units = units_needed(level, np.array(False))

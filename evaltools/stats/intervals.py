@@ -10,7 +10,6 @@ Claim of these intervals: new samples, this system.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 
 import numpy as np
@@ -190,15 +189,10 @@ def run_intervals(
         errors=run.errors[0],
         bias=run.bias[0],
     )
-    drawn = resampled(statistic, carried, resampling)
+    intervals = resampled(statistic, carried, resampling)
     least, most = compiled.ends
-    intervals = Intervals.none(len(values))
-    intervals.fill(
-        drawn.method != "none",
-        np.clip(drawn.low, least, most),
-        np.clip(drawn.high, least, most),
-        drawn.method,
-    )
+    intervals.low = np.clip(intervals.low, least, most)
+    intervals.high = np.clip(intervals.high, least, most)
     intervals.fill(
         known,
         score.low,
@@ -245,7 +239,7 @@ def run_bounds(
     """
     compiled = run.compiled
     varying = varies(run.errors[0], np.nan_to_num(run.values[0]))
-    ratios = _ratio_bounds(run, confidence)
+    ratios, ratios_below, ratios_above, ratios_carry = _ratio_bounds(run, confidence)
     lowest, highest = compiled.ends
     intervals = _mid_p(run, confidence)
     carries = np.zeros(len(compiled.parts), dtype=bool)
@@ -253,7 +247,7 @@ def run_bounds(
         indices = [ratio for ratio, _ in parts]
         weights = np.array([weight for _, weight in parts])
         is_difference = len(parts) == 2 and weights.sum() == 0
-        no_limits = np.isnan(ratios.below[indices]).any()
+        no_limits = np.isnan(ratios_below[indices]).any()
         if no_limits or intervals.method[metric] != "none":
             continue
         if is_difference and not varying[metric]:
@@ -265,12 +259,12 @@ def run_bounds(
             together = correlations(run.own_errors[0][:, indices])
             below, above = mover(
                 weights,
-                ratios.below[indices],
-                ratios.above[indices],
+                ratios_below[indices],
+                ratios_above[indices],
                 together,
             )
-            carries[metric] = ratios.carries[indices].all()
-        value = weights @ ratios.values[indices]
+            carries[metric] = ratios_carry[indices].all()
+        value = weights @ ratios[indices]
         intervals.low[metric] = max(value - below, lowest[metric])
         intervals.high[metric] = min(value + above, highest[metric])
         intervals.method[metric] = method if varying[metric] else CONSTANT
@@ -352,22 +346,12 @@ def _gains_and_losses(
     )
 
 
-@dataclass(frozen=True)
-class _RatioBounds:
-    """Every ratio by itself: its value, how far its bounds lie below and above it (nan without
-    limits), and whether the units carry a bootstrap."""
-
-    values: Array
-    below: Array
-    above: Array
-    carries: Array
-
-
 def _ratio_bounds(
     run: Cells,
     confidence: float,
-) -> _RatioBounds:
-    """The "score-t" interval of every ratio.
+) -> tuple[Array, Array, Array, Array]:
+    """Every ratio by itself: its value, how far its "score-t" bounds lie below and above it (nan
+    without limits), and whether the units carry a bootstrap.
 
     A bootstrap needs BOOTSTRAP_UNITS units, of which CARRIES decide, and which do not lie CLOSEST
     together.
@@ -394,9 +378,4 @@ def _ratio_bounds(
         room = (values - least) * (most - values)
         apart = squares * n * CLOSEST >= room
     carries = (n_units >= BOOTSTRAP_UNITS) & (deciding(errors) >= CARRIES) & apart
-    return _RatioBounds(
-        values,
-        values - low,
-        high - values,
-        carries,
-    )
+    return values, values - low, high - values, carries

@@ -63,16 +63,15 @@ def measured_groups(
     for frame in frames:
         require_columns(frame, compiled.columns)
         require_measured(frame, compiled, unit)
-    nulls = _null_rows(compiled, frames)
+    is_null = pd.concat([frame[list(compiled.columns)].isna() for frame in frames])
+    is_null = is_null.loc[:, is_null.any()]
     groups: dict[bytes, MeasuredGroup] = {}
     for metric in range(len(compiled.metrics)):
-        columns = _columns_of(compiled, metric)
-        columns = tuple(column for column in columns if column in nulls)
-        key = b""
-        if columns:
-            is_null = np.any([nulls[column] for column in columns], axis=0)
-            key = np.packbits(is_null).tobytes()
-        group = groups.setdefault(key, MeasuredGroup([], columns))
+        used = _columns_of(compiled, metric)
+        columns = [column for column in used if column in is_null]
+        rows = is_null[columns].any(axis=1).to_numpy()
+        key = rows.tobytes()
+        group = groups.setdefault(key, MeasuredGroup([], tuple(columns)))
         group.metrics.append(metric)
     return list(groups.values())
 
@@ -100,19 +99,6 @@ def _columns_of(
     in_denominator = compiled.denominator[:, used].any(axis=1)
     columns = np.array(compiled.columns, dtype=object)
     return tuple(columns[in_numerator | in_denominator])
-
-
-def _null_rows(
-    compiled: Compiled,
-    frames: Sequence[pd.DataFrame],
-) -> dict[str, Array]:
-    """Column -> whether each row of all frames, one after the other, is null; columns with nulls only."""
-    if not frames:
-        return {}
-    columns = list(compiled.columns)
-    is_null = np.concatenate([frame[columns].isna().to_numpy() for frame in frames])
-    has_null = is_null.any(axis=0)
-    return {columns[i]: is_null[:, i] for i in np.flatnonzero(has_null)}
 
 
 AT_ONCE = 1_000_000

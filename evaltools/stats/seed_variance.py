@@ -167,14 +167,10 @@ def _information(
 
     `taken` (seeds, units, metrics), `per_seed` (seeds, metrics), `unit_weight` (units, metrics).
     """
-    n_seeds, _, n_metrics = taken.shape
-    information = np.zeros((n_metrics, n_seeds, n_seeds))
-    for a in range(n_seeds):
-        for b in range(n_seeds):
-            shared = taken[a] & taken[b]
-            weights = shared * unit_weight
-            information[:, a, b] = -weights.sum(axis=0)
-        information[:, a, a] += per_seed[a]
+    counted = taken.astype(float)
+    information = -np.einsum("aum,bum->mab", counted * unit_weight, counted)
+    seeds = np.arange(len(taken))
+    information[:, seeds, seeds] += per_seed.T
     return information
 
 

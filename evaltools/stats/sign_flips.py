@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import bdtr, ndtr
 
-from .arrays import LARGE, ROUNDING, Array, rounded, sum_products
+from .arrays import LARGE, ROUNDING, Array, rounded
 
 SIGN_CHUNK = 512
 """Sign patterns that are drawn at a time."""
@@ -170,14 +170,14 @@ def _normal_sums(
     seed: int,
 ) -> Array:
     """Normal sums with the spread and the correlations of the differences: (draws, metrics)."""
-    scale = np.sqrt(sum_products(t, t))
-    scale = np.where(scale > 0, scale, 1.0)
-    correlations = t.T @ t / np.outer(scale, scale)
-    eigenvalues, vectors = np.linalg.eigh(correlations)
     rng = np.random.default_rng(seed)
-    roots = np.sqrt(np.maximum(eigenvalues, 0.0))
-    independent = rng.normal(size=(n_draws, len(scale)))
-    return independent * roots @ vectors.T * scale
+    return rng.multivariate_normal(
+        np.zeros(t.shape[1]),
+        t.T @ t,
+        n_draws,
+        check_valid="ignore",
+        method="eigh",
+    )
 
 
 @lru_cache(maxsize=32)

@@ -217,14 +217,13 @@ def negligible(
 class Components:
     """Variances of one cell of a complete table: of its seed, its sample and the rest.
 
-    Numbers, or arrays of equal shapes. `sides`: how many sides' seeds are pooled, each with degrees
-    of freedom of its own.
+    Numbers, or arrays of equal shapes. `sides`: how many sides' seeds are pooled, 1 or 2.
     """
 
     seed: Any
     sample: Any
     residual: Any
-    sides: Any = 1
+    sides: int = 1
 
     @classmethod
     def from_spread(
@@ -238,7 +237,7 @@ class Components:
             seed=s.from_seeds * seeds,
             sample=s.from_samples * n,
             residual=s.from_residual * n * seeds,
-            sides=1 + s.pooled,
+            sides=1 + int(s.pooled),
         )
 
     def spread(
@@ -248,31 +247,25 @@ class Components:
     ) -> Spread:
         """The spread to expect of n samples under each of so many seeds.
 
-        That is `variance.spread` at the expected mean squares.
+        That is `spread` at the mean squares to expect.
         """
-        residual = self.residual / (n * seeds)
-        sample = self.sample / n
-        seed = self.seed / seeds
-        df = n - 1.0
-        df_seeds = self.sides * np.maximum(seeds - 1.0, 1.0)
-        by_samples = sample + residual
-        between = residual + seed
-        total = by_samples + seed
-        varies = seed > 0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            of_seeds = (between**2 + residual**2 / df) / df_seeds
-            of_samples = by_samples**2 / df
-            squares = of_samples + np.where(varies, of_seeds, 0.0)
-            joint = total**2 / squares
-        several = seeds > 1
-        plain_counts = several & (varies | (seeds == 2))
-        return Spread(
-            variance=np.where(several, total, by_samples),
-            df=np.where(several & (total > 0), joint, df),
-            plain=np.where(plain_counts, between, 0.0),
-            plain_df=df_seeds + 0 * total,
-            from_seeds=seed,
-            from_samples=sample,
-            from_residual=residual,
-            pooled=np.full(np.shape(total), self.sides > 1),
+        by_samples = (self.sample + self.residual / seeds) / n
+        sample = by_samples, n - 1.0
+        if seeds == 1:
+            return spread_of_samples(sample)
+        # a side has its part of the variances, and degrees of freedom of its own
+        within = self.residual / n / self.sides
+        between = within + self.seed / self.sides
+        df = seeds - 1.0
+        fields = np.broadcast_arrays(
+            between,
+            df,
+            within,
+            (n - 1.0) * df,
+            between / seeds,
+            df,
+            within / seeds,
+            False,
+            seeds,
         )
+        return spread(sample, *[SeedTerm(*fields)] * self.sides)
