@@ -59,6 +59,8 @@ def measured_groups(
     >>> [(group.metrics, group.columns) for group in groups]
     [([0], ()), ([1], ('score', 'scored'))]
     """
+    if not frames:
+        raise ValueError("a condition needs at least one run")
     compiled = compile_table(table)
     for frame in frames:
         require_columns(frame, compiled.columns)

@@ -81,28 +81,22 @@ class Pilot:
         room = most - self.value
         if self.metric.better == "lower":
             room = self.value - least
-        name = self.metric.name
-        if difference > room:
-            raise UsageError(
-                "a difference of {difference:g} in {metric} is beyond its bounds: "
-                "it stands at {value} and has room for {room}",
-                difference=difference,
-                metric=name,
-                value=f"{self.value:.3f}",
-                room=f"{room:.3f}",
-            )
         means = self.cells.mean(axis=0)
         smallest, largest = means.min(), means.max()
-        if not smallest < difference < largest:
-            raise UsageError(
-                "a difference of {difference:g} in {metric} lies outside these runs: "
-                "single units ({unit}) differ by {smallest} to {largest}",
-                difference=difference,
-                metric=name,
-                unit=unit,
-                smallest=f"{smallest:.3g}",
-                largest=f"{largest:.3g}",
-            )
+        if smallest < difference < largest and difference <= room:
+            return
+        raise UsageError(
+            "a difference of {difference:g} in {metric} cannot be planned from these runs: it stands "
+            "at {value} and has room for {room}, and single units ({unit}) differ by {smallest} to "
+            "{largest}",
+            difference=difference,
+            metric=self.metric.name,
+            value=f"{self.value:.3f}",
+            room=f"{room:.3f}",
+            unit=unit,
+            smallest=f"{smallest:.3g}",
+            largest=f"{largest:.3g}",
+        )
 
     def weights(
         self,

@@ -133,19 +133,18 @@ def plan(
 
 def _require_settings(goal: Goal, seeds: Sequence[int]) -> None:
     """UsageError for settings out of range."""
-    if not 0 < goal.difference < np.inf:
-        raise UsageError(
-            "difference: expected a finite number above 0, got {difference}",
-            difference=f"{goal.difference:g}",
-        )
-    if not 1 - goal.confidence < goal.power < 1:
-        raise UsageError(
-            "power: expected a number between {least:.2g} and 1, got {power}",
-            least=1 - goal.confidence,
-            power=f"{goal.power:g}",
-        )
-    if not seeds or min(seeds) < 1:
-        raise UsageError("seeds: expected numbers of seeds, 1 or more")
+    is_difference = 0 < goal.difference < np.inf
+    is_power = 1 - goal.confidence < goal.power < 1
+    if is_difference and is_power and seeds and min(seeds) >= 1:
+        return
+    raise UsageError(
+        "a plan needs a difference above 0, a power between {least:.2g} and 1, and numbers of seeds "
+        "from 1 on; got {difference}, {power}, {seeds}",
+        least=1 - goal.confidence,
+        difference=f"{goal.difference:g}",
+        power=f"{goal.power:g}",
+        seeds=str(list(seeds)),
+    )
 
 
 def likely(
