@@ -143,7 +143,12 @@ def browse_differences(
         return replace(table(units, caption=caption), frame=units)
     changed = _changed_cards(study, metric, candidate)
     carried = changed.head(MOST)
-    cards = _compared_cards(study, view, carried, candidate)
+    cards = _compared_cards(
+        study,
+        view,
+        carried,
+        candidate,
+    )
     cards["tags"] = _change_tags(carried, about.better)
     shown = samples(
         cards,

@@ -109,7 +109,7 @@ class Card:
         """Whether it can be believed, and the worst of its checks; problems of the input are a caution."""
         doubts = [check for check in self.checks if check.level != "info"]
         levels = [check.level for check in doubts]
-        reasons = [check_text(check) for check in doubts]
+        reasons = [shown(check.text(), 500) for check in doubts]
         for problem in self.manifest.problems:
             levels.append("warning")
             reasons.append(f"{problem.count} x {shown(problem.code)}")
@@ -131,11 +131,6 @@ def shown(text: str, limit: int = 200) -> str:
 def title_of(name: str, title: str) -> str:
     """The title of a metric in the language in force."""
     return shown(say(metric_title(name, title)))
-
-
-def check_text(check: Any) -> str:
-    """What a check says, as it stands in the gallery: visible, and not longer than can be read there."""
-    return shown(check.text(), 500)
 
 
 def read_card(out: Path, folder: Path) -> Card:
@@ -183,7 +178,12 @@ def _verdicts(
     if not path.is_file():
         return {}
     columns = ["metric", "verdict", "baseline", "candidate"]
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
+    frame = pd.read_csv(
+        path,
+        dtype=str,
+        keep_default_na=False,
+        usecols=columns,
+    )
     named = [name for name in manifest.headline if name not in metrics.blocked]
     of_card = (frame["candidate"] == manifest.condition) & frame["metric"].isin(named)
     rows = frame[of_card].itertuples(index=False)

@@ -95,20 +95,11 @@ def _show_frames(shell: Any) -> None:
     """Show DataFrames and Series as tables of the report."""
     formatters = shell.display_formatter.formatters
     for kind in (pd.DataFrame, pd.Series):
-        formatters["text/html"].for_type(kind, _html_frame)
-        formatters["text/plain"].for_type(kind, _plain_frame)
-
-
-def _html_frame(frame: Any) -> str:
-    return frame_table(frame)._repr_html_()
-
-
-def _plain_frame(
-    frame: Any,
-    printer: Any,
-    cycle: bool,
-) -> None:
-    printer.text(frame_table(frame).text)
+        formatters["text/html"].for_type(kind, lambda frame: frame_table(frame)._repr_html_())
+        formatters["text/plain"].for_type(
+            kind,
+            lambda frame, printer, cycle: printer.text(frame_table(frame).text),
+        )
 
 
 def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
@@ -130,9 +121,8 @@ def _translated(frame: pd.DataFrame) -> pd.DataFrame:
     columns = NAMED.intersection(frame.columns)
     if "title" in columns:
         columns -= {"metric"}
-    names = pd.Series("", frame.index)
-    for column in ("metric", "name"):
-        names = frame.get(column, names)
+    unnamed = pd.Series("", frame.index)
+    names = frame.get("name", frame.get("metric", unnamed))
     for column in columns:
         words = frame[column].astype(str)
         if column == "title":
@@ -247,10 +237,7 @@ def translate(figure: Any) -> None:
 def _translate_categories(axis: Any) -> None:
     """Translate the labels of an axis of categories; one of numbers stays as it is."""
     labels = [label.get_text() for label in axis.get_ticklabels()]
-    translated = []
-    for label in labels:
-        words = _wrapped(label, LABEL_COLUMNS) if label else ""
-        translated.append(words)
+    translated = [_wrapped(label, LABEL_COLUMNS) if label else "" for label in labels]
     if translated != labels:
         axis.set_ticks(axis.get_ticklocs(), translated)
 

@@ -76,7 +76,16 @@ def write_workbook(path: Path, sheets: Sequence[Sheet]) -> None:
     }
     with atomic(path, "wb") as f:
         book = xlsxwriter.Workbook(f, options)
-        book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
+        book.set_properties(
+            {
+                "created": datetime(
+                    2000,
+                    1,
+                    1,
+                    tzinfo=UTC,
+                )
+            }
+        )
         for sheet in sheets:
             _write_sheet(book, sheet)
         book.close()
@@ -89,21 +98,41 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
     header = len(sheet.head) + 1 if sheet.head else 0
     last = header + max(len(sheet.frame), 1)
     for row, (name, value) in enumerate(sheet.head):
-        page.write(row, 0, name, bold)
+        page.write(
+            row,
+            0,
+            name,
+            bold,
+        )
         page.write(row, 1, _held(str(value)))
     formats: dict[Any, Any] = {}
     heads = book.add_format(HEADER)
     for index, (name, column) in enumerate(sheet.frame.items()):
         page.set_column(index, index, _width(column, str(name)))
-        page.write(header, index, _held(str(name)), heads)
+        page.write(
+            header,
+            index,
+            _held(str(name)),
+            heads,
+        )
         for row, value in enumerate(column.tolist(), header + 1):
             look = _look(value, name, sheet)
             key = tuple(look.items())
             if key not in formats:
                 formats[key] = book.add_format(look)
-            page.write(row, index, _held(value), formats[key])
+            page.write(
+                row,
+                index,
+                _held(value),
+                formats[key],
+            )
     page.freeze_panes(header + 1, 1)
-    page.autofilter(header, 0, last, len(sheet.frame.columns) - 1)
+    page.autofilter(
+        header,
+        0,
+        last,
+        len(sheet.frame.columns) - 1,
+    )
 
 
 def _look(value: Any, column: Any, sheet: Sheet) -> dict[str, Any]:

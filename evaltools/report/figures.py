@@ -107,7 +107,12 @@ def _with_glyphs(svg: str, text: str) -> str:
 def png(figure: Figure, **how: Any) -> tuple[bytes, int]:
     """A figure as PNG with few colours at twice the screen's resolution, and its width on the screen."""
     out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=100 * SCALE, **how)
+    figure.savefig(
+        out,
+        format="png",
+        dpi=100 * SCALE,
+        **how,
+    )
     # nothing is transparent: without that channel the picture is the same, and smaller
     image = Image.open(out).convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
     image.info.clear()
@@ -155,7 +160,12 @@ def shown(
         return say("(empty)")
     start = text[:200]
     columns = max(8, round(width * len(start) / width_of(start)))
-    wrapped = textwrap.wrap(text, columns, max_lines=lines, placeholder=" …")
+    wrapped = textwrap.wrap(
+        text,
+        columns,
+        max_lines=lines,
+        placeholder=" …",
+    )
     return "\n".join(wrapped)
 
 
@@ -230,7 +240,12 @@ def forest(
     chart = new_chart(title, sum(heights) + 2.2 * (len(panels) - 1))
     axes = chart.subplots(len(panels), height_ratios=heights, squeeze=False)[:, 0]
     for ax, (axis, rows) in zip(axes, panels.items()):
-        _draw_panel(ax, rows, labels[axis], conditions)
+        _draw_panel(
+            ax,
+            rows,
+            labels[axis],
+            conditions,
+        )
         ax.set_xlabel(shown(str(axis), 44), loc="right")
         if zero:
             ax.axvline(
@@ -286,7 +301,12 @@ def _draw_panel(
             linewidth=2,
             solid_capstyle="butt",
         )
-        ax.plot(row.value, y, color=colour, marker=marker)
+        ax.plot(
+            row.value,
+            y,
+            color=colour,
+            marker=marker,
+        )
         if pd.isna(row.value):
             ax.annotate(
                 say("not measured"),
@@ -326,7 +346,12 @@ def distribution(
     for index, (name, column) in enumerate(columns.items()):
         colour, _ = look(index)
         values = column.dropna()
-        ax.hist(values, edges, color=colour, alpha=0.4)
+        ax.hist(
+            values,
+            edges,
+            color=colour,
+            alpha=0.4,
+        )
         mean = say("mean {mean:.3f}, n={n:,}", mean=values.mean(), n=len(values))
         line = ax.axvline(
             values.mean(),
@@ -365,7 +390,13 @@ def paired(
         low, high = min(0.0, low), max(1.0, high)
     margin = 0.06 * (high - low)
     ends = (low - margin, high + margin)
-    ax.plot(ends, ends, color=MUTED, linewidth=1, zorder=1)
+    ax.plot(
+        ends,
+        ends,
+        color=MUTED,
+        linewidth=1,
+        zorder=1,
+    )
     gain = pairs["after"] - pairs["before"]
     if better == "lower":
         gain = -gain

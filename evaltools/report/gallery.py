@@ -13,7 +13,7 @@ from ..core.check import LEVEL_WORDS
 from ..core.errors import UsageError
 from ..core.files import require_writable, write_text
 from ..core.language import say
-from .cards import Card, NotComplete, check_text, read_card, shown, title_of
+from .cards import Card, NotComplete, read_card, shown, title_of
 from .markdown import ARROWS
 from .page import page
 from .strip import Scale, scale_of, strip
@@ -149,7 +149,6 @@ def render(results: Results) -> str:
         level_kinds=KINDS,
         kinds=VERDICTS,
         shown=shown,
-        check_text=check_text,
         strip=strip,
         title_of=title_of,
         lead_title=lead_title,

@@ -138,7 +138,12 @@ def run(job: ReportJob) -> Path:
     tidy(nb)
     if failure is not None:
         (job.folder / HTML).unlink(missing_ok=True)
-        _write(job.folder, nb, {"failed": True}, {})
+        _write(
+            job.folder,
+            nb,
+            {"failed": True},
+            {},
+        )
         last_line = str(failure).strip().splitlines()[-1]
         raise WorkFailed(
             "{reason} (see {notebook})",
@@ -151,7 +156,12 @@ def run(job: ReportJob) -> Path:
     html = page.render(nb, title=job.title, beside=labels)
     contents = {name: content for name, (_, content) in paper_files.items()}
     contents[HTML] = html.encode("utf-8", "surrogatepass")
-    _write(job.folder, nb, stamp(job), contents)
+    _write(
+        job.folder,
+        nb,
+        stamp(job),
+        contents,
+    )
     return job.folder / HTML
 
 
@@ -252,7 +262,12 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
             failure = e
         except DeadKernelError as e:
             failure = e
-            papermill.execute_notebook(source, target, **settings, prepare_only=True)
+            papermill.execute_notebook(
+                source,
+                target,
+                **settings,
+                prepare_only=True,
+            )
         nb = nbformat.read(draft, as_version=4)
     return nb, failure
 

@@ -213,4 +213,9 @@ def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
         return f'<h{level} id="{name}"{attributes}>{inner}</h{level}>'
 
     pattern = r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>'
-    return re.sub(pattern, heading, html, flags=re.DOTALL), entries
+    return re.sub(
+        pattern,
+        heading,
+        html,
+        flags=re.DOTALL,
+    ), entries

@@ -56,7 +56,6 @@ class RunPlots:
     def forest(
         self,
         *metrics: str,
-        title: str = "Headline metrics",
     ) -> Any:
         """Values with their intervals, a line a metric (default: the headline); groups of metrics can be named too.
 
@@ -69,7 +68,7 @@ class RunPlots:
         run = self.run
         estimates = run.estimates_of(*(metrics or run.headline))
         xlabel = say("value with {level} interval", level=run.resampling.percent)
-        return forest(_with_axes(estimates, run, xlabel), title=title)
+        return forest(_with_axes(estimates, run, xlabel), title="Headline metrics")
 
     def paired(self, metric: str | None = None) -> Any:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).

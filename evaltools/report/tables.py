@@ -91,7 +91,12 @@ def table(df: pd.DataFrame, caption: str = "") -> HtmlTable:
             keys = [sort_key(value) for value in column.tolist()]
         columns.append(zip(texts[place], keys, [is_numeric] * len(shown)))
     rows = list(zip(*columns))
-    html = macros().table(list(zip(heads, numeric)), rows, len(df), caption)
+    html = macros().table(
+        list(zip(heads, numeric)),
+        rows,
+        len(df),
+        caption,
+    )
     text = text_table(shown.head(TEXT_ROWS), caption)
     return HtmlTable(html, text)
 
