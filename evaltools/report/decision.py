@@ -18,29 +18,21 @@ from scipy.special import ndtri
 
 from ..core.errors import InputError, Problems, UsageError
 from ..core.files import refuse_input, write_text
-from ..core.language import Message, say
-from ..core.metric import metric_title
+from ..core.language import Message, listed, say
 from ..core.records import fitted
 from ..core.text_files import require_file
 from ..stats.compare import compare
 from ..stats.differences import least_gain
 from ..stats.intervals import MIN_UNITS
 from ..stats.multiplicity import look_levels
-from .estimate_tables import interval
-from .markdown import number
-from .sentences import p_equation
+from .sentences import verdict_parts, whole_sentence
 from .study import Study
 
-MET = (
-    "Decision met: {asked}. Difference {delta}, {level} interval {interval}, {p}, tested at {alpha} after {n} of "
-    "{planned} samples."
-)
-NOT_MET = (
-    "Decision not met: it is not shown that {asked}. Difference {delta}, {level} interval {interval}, {p}, tested at "
-    "{alpha} after {n} of {planned} samples."
-)
-DEPARTURES = "Departures from what was declared: {listed}."
-NO_DEPARTURE = "Nothing departs from what was declared."
+OUTCOMES = {
+    True: "Decision met (margin {margin}): {sentence} Tested at {alpha} after {n} of {planned} samples.",
+    False: "Decision not met (margin {margin}): {sentence} Tested at {alpha} after {n} of {planned} samples.",
+}
+"""Whether a decision is met -> what is said of it."""
 
 
 class Decision(BaseModel):
@@ -81,7 +73,10 @@ HEAD = """\
 """
 
 
-def write_decision(path: Path, decision: Decision) -> None:
+def write_decision(
+    path: Path,
+    decision: Decision,
+) -> None:
     """Write a decision as TOML, which a person reads. UsageError for a file that is there: it may have been agreed on."""
     if path.exists():
         raise UsageError("{file} is there already; a decision is not replaced", file=path)
@@ -168,19 +163,14 @@ class Outcome:
     """What a study says to a decision: whether it is met, in words, and what departs from what was declared."""
 
     met: bool
-    text: Message
-    departures: list[Message]
-
-    @property
-    def sentences(self) -> list[str]:
-        """All of it in the language in force."""
-        if not self.departures:
-            return [say(self.text), say(NO_DEPARTURE)]
-        departures = "; ".join(map(say, self.departures))
-        return [say(self.text), say(DEPARTURES, listed=departures)]
+    text: str
+    departures: list[str]
 
 
-def judge(decision: Decision, study: Study) -> Outcome:
+def judge(
+    decision: Decision,
+    study: Study,
+) -> Outcome:
     """Test what a decision declares on a study of two conditions, at the level of this look.
 
     Met: the difference is shown to be an improvement (with a margin: the harmful end of the interval stays within it),
@@ -197,22 +187,34 @@ def judge(decision: Decision, study: Study) -> Outcome:
     candidate = study.candidate()
     rows = study.comparisons[candidate].table.set_index("metric")
     level = _level_of_look(decision, int(rows.loc[metric, "n_units"]))
+    resampling = study.resampling.model_copy(update={"confidence": 1 - level})
     compared = compare(
         study.frames(study.baseline),
         study.frames(candidate),
         study.metrics,
         study.suite.unit,
-        study.resampling.model_copy(update={"confidence": 1 - level}),
+        resampling,
         [metric],
         primary=metric,
         names=(study.baseline, candidate),
     )
     row = compared.table.set_index("metric", drop=False).loc[metric]
     met = _is_met(decision, row)
-    return Outcome(met, _said(decision, row, level, met), _departures(decision, study, row))
+    text = say(
+        OUTCOMES[met],
+        margin=f"{decision.margin:g}",
+        sentence=whole_sentence(*verdict_parts(row, resampling)),
+        alpha=f"{level:.3g}",
+        n=int(row["n_units"]),
+        planned=decision.n,
+    )
+    return Outcome(met, text, _departures(decision, study, row))
 
 
-def _is_met(decision: Decision, row: pd.Series) -> bool:
+def _is_met(
+    decision: Decision,
+    row: pd.Series,
+) -> bool:
     """Whether a row shows what is declared, also if all values that one side lacks were the worst."""
     harmful_end = "ci_high" if decision.direction == "lower" else "ci_low"
     gain = least_gain(row, row[harmful_end], decision.direction)
@@ -232,70 +234,33 @@ def _level_of_look(
     return look_levels([*fractions, now], decision.level)[-1]
 
 
-def _said(
-    decision: Decision,
-    row: pd.Series,
-    level: float,
-    met: bool,
-) -> Message:
-    """Whether a decision is met, and by which numbers."""
-    template = "{candidate} is better than {baseline} on “{title}”"
-    if decision.margin:
-        template = "{candidate} is not worse than {baseline} on “{title}” by more than {margin}"
-    asked = Message(
-        template,
-        {
-            "candidate": row["candidate"],
-            "baseline": row["baseline"],
-            "title": metric_title(row["metric"], row["title"]),
-            "margin": f"{decision.margin:g}",
-        },
-    )
-    template = MET if met else NOT_MET
-    return Message(
-        template,
-        {
-            "asked": asked,
-            "delta": number(row["delta"], signed=True),
-            "level": f"{100 * (1 - level):.4g}%",
-            "interval": interval(row, signed=True) or "-",
-            "p": p_equation(row["p_value"]),
-            "alpha": f"{level:.3g}",
-            "n": int(row["n_units"]),
-            "planned": decision.n,
-        },
-    )
-
-
 def _departures(
     decision: Decision,
     study: Study,
     row: pd.Series,
-) -> list[Message]:
+) -> list[str]:
     """What is not as it was declared, a sentence each."""
-    n = int(row["n_units"])
-    lacking = int(row["missing_baseline"] + row["missing_candidate"])
     departures = []
+    n = int(row["n_units"])
     if n not in decision.looks:
         text = "{n} samples, where looks at {looks} were declared"
-        departures.append(Message(text, {"n": n, "looks": tuple(decision.looks)}))
+        departures.append(say(text, n=n, looks=listed(decision.looks)))
     for condition, runs in study.conditions.items():
         if len(runs) != decision.seeds:
             text = "{seeds} seeds of {condition}, where {declared} were declared"
-            values = {"seeds": len(runs), "condition": condition, "declared": decision.seeds}
-            departures.append(Message(text, values))
+            values = {"condition": condition, "declared": decision.seeds}
+            departures.append(say(text, seeds=len(runs), **values))
     if row["better"] != decision.direction:
         text = "the metric is better when {better}, where {declared} was declared"
-        departures.append(Message(text, {"better": row["better"], "declared": decision.direction}))
+        departures.append(say(text, better=row["better"], declared=decision.direction))
+    lacking = int(row["missing_baseline"] + row["missing_candidate"])
     if lacking:
         text = "{n} values stand on one side only and count as the worst that they could be"
-        departures.append(Message(text, {"n": lacking}))
+        departures.append(say(text, n=lacking))
     for run in study.results:
-        text = ""
-        if datetime.fromisoformat(run.manifest.started) < decision.written:
-            text = "{run} was scored before the decision was written"
         if run.manifest.inputs[0].sha256 in decision.pilot:
-            text = "{run} is a run of the pilot"
-        if text:
-            departures.append(Message(text, {"run": run.name}))
+            departures.append(say("{run} is a run of the pilot", run=run.name))
+        elif datetime.fromisoformat(run.manifest.started) < decision.written:
+            text = "{run} was scored before the decision was written"
+            departures.append(say(text, run=run.name))
     return departures

@@ -117,7 +117,10 @@ def _decimals(estimate: Mapping[Any, Any]) -> int:
     return 0 if is_whole or abs(value) >= LARGE else 3
 
 
-def row_decimals(e: Any, resampling: Resampling) -> int:
+def row_decimals(
+    e: Any,
+    resampling: Resampling,
+) -> int:
     """Decimals to print for an interval: none for numbers from LARGE on, else what its bounds support."""
     value = e.get("value")
     if not is_null(value) and abs(value) >= LARGE:

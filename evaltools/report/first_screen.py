@@ -65,7 +65,7 @@ def run_screen(run: Run) -> HtmlTable:
 def study_screen(study: Study) -> HtmlTable:
     """The first screen of several runs: of one candidate every difference, of several the primary one, else values."""
     n_conditions = len(study.conditions)
-    size = say("{conditions} conditions, {n} runs", conditions=n_conditions, n=len(study.results))
+    size = say("conditions: {conditions}, runs: {n}", conditions=n_conditions, n=len(study.results))
     pieces = []
     carrying: dict[str, int] = {}
     for name in study.candidates:

@@ -16,7 +16,7 @@ from ..core.metric import metric_title
 from . import study_sentences, study_tables
 from .estimate_tables import interval, shown_estimate
 from .markdown import number, struck, text_table, titled
-from .sentences import NO_VERDICT, UNDECIDED, p_text, verdict_text
+from .sentences import NO_VERDICT, UNDECIDED, Row, p_text, verdict_text
 from .strip import Group, Scale, by_scale, scale_of, strip
 from .tables import VERDICTS, HtmlTable, no_rows, stack, table, words
 from .templates import macros
@@ -44,14 +44,23 @@ def strip_table(
     rows: list[Any] = []
     for group in groups:
         rows += group.rows
-    html = macros().strips(heads, groups, caption, len(rows), LEAST_ROWS)
+    html = macros().strips(
+        heads,
+        groups,
+        caption,
+        len(rows),
+        LEAST_ROWS,
+    )
     columns = {key: head for key, head in heads.items() if key != "strip"}
     texts = pd.DataFrame(rows, columns=list(columns), dtype=object)
     texts = texts.set_axis(list(columns.values()), axis="columns")
     return HtmlTable(html, text_table(texts, caption), frame)
 
 
-def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
+def headline(
+    shown: Run | Study,
+    estimates: pd.DataFrame,
+) -> HtmlTable:
     """Estimates with their strips, the primary metric first; those that a check blocks are struck, below the others."""
     is_blocked = estimates["metric"].isin(shown.blocked)
     usable = estimates[~is_blocked].to_dict("records")
@@ -59,7 +68,14 @@ def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
     groups = by_scale(usable, shown.metrics)
     blocked = estimates[is_blocked & estimates["value"].notna()].to_dict("records")
     if blocked:
-        groups.append(Group(None, blocked, say(LEVEL_WORDS["blocking"]), dim=True))
+        groups.append(
+            Group(
+                None,
+                blocked,
+                say(LEVEL_WORDS["blocking"]),
+                dim=True,
+            )
+        )
     shown_groups = []
     for group in groups:
         rows = [_metric_row(shown, row, group.scale) for row in group.rows]
@@ -77,7 +93,7 @@ def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
 
 def _metric_row(
     shown: Run | Study,
-    estimate: Mapping[Any, Any],
+    estimate: Row,
     scale: Scale | None,
 ) -> dict[str, Any]:
     """A row of the headline as text; without a scale it is blocked: struck, and without a strip."""
@@ -101,7 +117,10 @@ TABLES = ("comparison", "all metrics", "ranks")
 """The tables of a study."""
 
 
-def study_table(study: Study, which: str) -> HtmlTable:
+def study_table(
+    study: Study,
+    which: str,
+) -> HtmlTable:
     """One of TABLES. UsageError for another."""
     if which not in TABLES:
         raise UsageError("no table {name}; there are {names}", name=repr(which), names=TABLES)
@@ -120,7 +139,13 @@ def study_table(study: Study, which: str) -> HtmlTable:
         "Differences to {baseline}, over what both sides have",
         baseline=study.baseline,
     )
-    return _differences(study, rows, groups, say("metric"), caption)
+    return _differences(
+        study,
+        rows,
+        groups,
+        say("metric"),
+        caption,
+    )
 
 
 def primary_differences(study: Study) -> HtmlTable:
@@ -135,7 +160,13 @@ def primary_differences(study: Study) -> HtmlTable:
         title=titled(study.metric(study.primary).shown_title, ""),
         baseline=study.baseline,
     )
-    return _differences(study, rows, groups, say("condition"), caption)
+    return _differences(
+        study,
+        rows,
+        groups,
+        say("condition"),
+        caption,
+    )
 
 
 def _differences(
@@ -158,7 +189,12 @@ def _differences(
         "n": "n",
         "verdict": say("verdict"),
     }
-    return strip_table(groups, heads, rows, caption)
+    return strip_table(
+        groups,
+        heads,
+        rows,
+        caption,
+    )
 
 
 def _groups(
@@ -179,14 +215,21 @@ def _groups(
                 if is_undecided == dim:
                     members.append(_difference_row(study, row, group.scale))
             if members:
-                groups.append(replace(group, rows=members, label=heading, dim=dim))
+                groups.append(
+                    replace(
+                        group,
+                        rows=members,
+                        label=heading,
+                        dim=dim,
+                    )
+                )
                 heading = ""  # stands above the first of them only
     return groups
 
 
 def _difference_row(
     study: Study,
-    row: Mapping[Any, Any],
+    row: Row,
     scale: Scale | None,
 ) -> dict[str, Any]:
     """A row of the comparison as text; a metric that a check blocks is struck, and has no verdict."""
@@ -221,7 +264,10 @@ def _difference_row(
     return shown
 
 
-def verdict_strip(study: Study, row: Mapping[Any, Any]) -> HtmlTable:
+def verdict_strip(
+    study: Study,
+    row: Row,
+) -> HtmlTable:
     """The difference on the primary metric large, with what the data would miss in grey and who is better where."""
     reach = row["mde"] if row["verdict"] == "tied" else None
     scale = scale_of([row["delta"], row["ci_low"], row["ci_high"], reach], signed=True)
@@ -235,5 +281,10 @@ def verdict_strip(study: Study, row: Mapping[Any, Any]) -> HtmlTable:
         f"{say('{condition} better', condition=right)} {end}",
     ]
     text = f"{number(row['delta'], signed=True)} {interval(row, signed=True)}".strip()
-    drawn = strip({**row, "value": row["delta"]}, scale, text, miss=reach)
+    drawn = strip(
+        {**row, "value": row["delta"]},
+        scale,
+        text,
+        miss=reach,
+    )
     return HtmlTable(macros().verdict_strip(drawn, ends))

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from pydantic import Field, create_model
+
 from ..core.errors import UsageError
 from ..core.files import bytes_hash
+from ..core.jsonl_suite import jsonl_suite
+from ..core.metric import Metric
 from ..core.names import LONGEST_NAME, safe_name
 from ..core.suite import Suite
 from ..stats.declared import require_declared
-from .compare_values import compare_values, is_values
+from .evaluate import evaluate
 from .run import Run
 from .run_groups import Conditions, as_inputs, group, read_inputs
 from .study import Study
@@ -58,7 +65,12 @@ def make_study(
     if not runs:
         raise UsageError("no runs given")
     _require_comparable(runs)
-    require_declared(runs[0].metrics, primary, margin or {}, runs[0].resampling.confidence)
+    require_declared(
+        runs[0].metrics,
+        primary,
+        margin or {},
+        runs[0].resampling.confidence,
+    )
     baseline = baseline or next(iter(conditions))
     if baseline not in conditions:
         raise UsageError(
@@ -78,7 +90,10 @@ def make_study(
     return study
 
 
-def default_name(baseline: str, candidates: Sequence[str]) -> str:
+def default_name(
+    baseline: str,
+    candidates: Sequence[str],
+) -> str:
     """The name of a study that was given none; of long names of conditions the beginnings and a hash of them all."""
     if not candidates:
         return f"{baseline}_aggregated"
@@ -126,13 +141,31 @@ def study(
     inputs = as_inputs(runs)
     if name is not None and len(inputs) == 1:
         settings["name"] = name
-    results, folders = read_inputs(inputs, suite, out, out=out, **settings)
+    results, folders = read_inputs(
+        inputs,
+        suite,
+        out,
+        out=out,
+        **settings,
+    )
     conditions, seeded = group(results)
     if name is None and len(results) == 1 and not seeded:
         name = results[0].name
-    made = make_study(conditions, name=name, baseline=baseline, primary=primary, margin=margin)
+    made = make_study(
+        conditions,
+        name=name,
+        baseline=baseline,
+        primary=primary,
+        margin=margin,
+    )
     if out is not None and (seeded or len(results) > 1):
-        save_study(made, Path(out), started, folders, list(conditions))
+        save_study(
+            made,
+            Path(out),
+            started,
+            folders,
+            list(conditions),
+        )
     return made
 
 
@@ -148,11 +181,17 @@ def ranked_study(
     UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
     """
     started = datetime.now(UTC)
-    results, folders = read_inputs(as_inputs(runs), suite, out, only=metric, **settings)
-    conditions, _ = group(results)
+    results, folders = read_inputs(as_inputs(runs), suite, out, **settings)
+    conditions, _ = group([run.only(metric) for run in results])
     made = make_study(conditions, primary=metric)
     made.rank()  # says what is wrong before anything is written
-    save_study(made, out, started, folders, [made.baseline])
+    save_study(
+        made,
+        out,
+        started,
+        folders,
+        [made.baseline],
+    )
     return made
 
 
@@ -187,12 +226,23 @@ def compare(
     >>> round(float(cmp["value"]["delta"]), 4), cmp["value"]["verdict"]
     (0.0625, 'better')
     """
-    if is_values(baseline) != is_values(candidate):
+    if _is_values(baseline) != _is_values(candidate):
         raise UsageError("a list of numbers compares with a list of numbers only")
-    if is_values(baseline):
-        a, b = compare_values(baseline, candidate, bounds, better, settings)
+    if _is_values(baseline):
+        a, b = _values_as_runs(
+            baseline,
+            candidate,
+            bounds,
+            better,
+            settings,
+        )
         sides = {a.name: {"": a}, b.name: {"": b}}
-        return make_study(sides, name="comparison", baseline=a.name, margin=margin)
+        return make_study(
+            sides,
+            name="comparison",
+            baseline=a.name,
+            margin=margin,
+        )
     name_a, runs_a = _side(baseline, suite, settings)
     name_b, runs_b = _side(candidate, suite, settings)
     if name_a == name_b:
@@ -202,7 +252,13 @@ def compare(
         runs_a = {"": next(iter(runs_a.values()))}
         runs_b = {"": next(iter(runs_b.values()))}
     sides = {name_a: runs_a, name_b: runs_b}
-    return make_study(sides, baseline=name_a, name="comparison", primary=primary, margin=margin)
+    return make_study(
+        sides,
+        baseline=name_a,
+        name="comparison",
+        primary=primary,
+        margin=margin,
+    )
 
 
 def _side(
@@ -221,3 +277,61 @@ def _side(
             names=tuple(conditions),
         )
     return next(iter(conditions.items()))
+
+
+# --- two lists of numbers
+
+
+def _is_values(side: Any) -> bool:
+    """Whether a side of a comparison is a Series, an array or a list of numbers."""
+    if isinstance(side, list | tuple):
+        return all(value is None or isinstance(value, Real) for value in side)
+    return isinstance(side, pd.Series | np.ndarray)
+
+
+def _values_as_runs(
+    baseline: Any,
+    candidate: Any,
+    bounds: tuple[float, float] | None,
+    better: Any,
+    settings: Mapping[str, Any],
+) -> list[Run]:
+    """The two sides as runs with the one metric "value". Series pair by their index, all else by position.
+
+    `settings`: those of `evaluate`. A null takes no part.
+
+    UsageError for lists of different lengths; InputError for a list that is empty, a
+    doubled index, what is no number, and a value outside of `bounds`.
+    """
+    by_index = isinstance(baseline, pd.Series) and isinstance(candidate, pd.Series)
+    if not by_index and len(baseline) != len(candidate):
+        raise UsageError(
+            "lists of different lengths pair by no position: {baseline} and {candidate} numbers",
+            baseline=len(baseline),
+            candidate=len(candidate),
+        )
+    sides = {}
+    for name, side in (("baseline", baseline), ("candidate", candidate)):
+        values = pd.Series(side if by_index else list(side))
+        sides[name] = pd.DataFrame({"id": values.index.astype(str), "value": values.tolist()})
+    numbers = pd.concat(sides.values())["value"].dropna()
+    metric = Metric(
+        name="value",
+        title="value",
+        numerator="value",
+        denominator="n",
+        better=better,
+        bounds=bounds,
+        proportion=bounds is None and bool(numbers.isin([0, 1]).all()),
+    )
+    low, high = bounds or (None, None)
+    suite = jsonl_suite(
+        "values",
+        title="Values",
+        record=create_model("Value", id=str, value=(float | None, Field(None, ge=low, le=high))),
+        unit="id",
+        columns=lambda record: {"n": None if record.value is None else 1, "value": record.value},
+        metrics=[metric],
+        headline=["value"],
+    )
+    return [evaluate(suite, frame, name=name, **settings) for name, frame in sides.items()]

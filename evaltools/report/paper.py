@@ -20,7 +20,7 @@ from . import study_tables as views
 from .estimate_tables import interval, shown_estimate
 from .fonts import ANSWERED
 from .markdown import Strong, latex_table, markdown_table, number
-from .provenance import count_methods, frames_of_study
+from .provenance import BOOTSTRAPS, count_methods, frames_of_study
 from .sentences import p_text
 
 if TYPE_CHECKING:
@@ -68,13 +68,14 @@ def table(study: Study) -> pd.DataFrame:
     compared = views.comparison(study, names).to_dict("records")
     by_place = {(row["candidate"], row["metric"]): row for row in compared}
     level = f"{study.resampling.percent} interval"
+    value = "Mean" if study.seeded else "Value"
     rows = []
     for estimate in estimates.to_dict("records"):
         texts = shown_estimate(estimate, study.resampling)
         row = {
             "Metric": f"{texts['title']}\u00a0{texts['arrow']}".rstrip(),
             "Condition": estimate["condition"],
-            "Mean" if study.seeded else "Value": texts["value"],
+            value: texts["value"],
             level: texts["interval"],
             "Difference": "",
             f"Its {level}": "",
@@ -86,10 +87,9 @@ def table(study: Study) -> pd.DataFrame:
         if difference is not None:
             row["Difference"] = number(difference["delta"], signed=True)
             row[f"Its {level}"] = interval(difference, signed=True)
-            is_adjusted = pd.notna(difference["p_adjusted"])
-            row["p"] = p_text(difference["p_adjusted" if is_adjusted else "p_value"])
+            row["p"] = p_text(difference["p_adjusted"]) or p_text(difference["p_value"])
             if difference["verdict"] == "better":
-                row["Mean" if study.seeded else "Value"] = Strong(texts["value"])
+                row[value] = Strong(texts["value"])
         rows.append(row)
     frame = pd.DataFrame(rows, dtype=object)
     frame["Metric"] = frame["Metric"].mask(frame["Metric"].duplicated(), "")
@@ -122,11 +122,13 @@ def methods(study: Study) -> str:
             what = f"seeds {listed(seeds)}; {what}"
         conditions.append(f"{condition} ({what})")
     n_samples = len(study.unit_names)
-    names = [METHODS.get(method, method) for method in count_methods(frames_of_study(study))]
+    used = count_methods(frames_of_study(study))
+    names = [METHODS.get(method, method) for method in used]
     sentences = [f"We scored {listed(conditions)} on {n_samples:,} samples ({study.suite.unit})."]
     if names:
-        n_resamples = study.resampling.n_resamples
-        sentences.append(f"Intervals: {listed(names)}; bootstraps draw {n_resamples:,} resamples.")
+        sentences.append(f"Intervals: {listed(names)}.")
+    if not used.keys().isdisjoint(BOOTSTRAPS):
+        sentences.append(f"Bootstraps draw {study.resampling.n_resamples:,} resamples.")
     sentences.append(study_sentences.how(study))
     if study_sentences.family(study):
         sentences.append(

@@ -143,7 +143,8 @@ class StudyPlots:
         what = say("mean over seeds") if study.seeded else say("value")
         if study.candidates:
             title = "Differences to the baseline"
-            rows = study_tables.deltas(study)
+            rows = study_tables.comparison(study)
+            rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
             what = say("candidate less baseline")
         xlabel = say("{what}, {level} interval", what=what, level=study.resampling.percent)
         claim = "new seeds and new samples" if study.seeded else "new samples, these systems"

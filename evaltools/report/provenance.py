@@ -34,10 +34,7 @@ def signature_of_run(run: Run) -> str:
 def _signature(run: Run) -> dict[str, Any]:
     """The parts of the signature of a run, by their keys."""
     resampling = run.resampling
-    parts = {
-        "suite": run.suite.name,
-        **run.options.signature(),
-    }
+    parts = {"suite": run.suite.name, **run.options.signature()}
     if "metrics" in run.policy:
         parts["metrics"] = run.policy["metrics"]
     parts["policy"] = run.policy["eval_policy_hash"]
@@ -76,15 +73,15 @@ def signature_of_study(study: Study) -> str:
 
 def _switched(shown: Run | Study) -> dict[str, str]:
     """The primary metric, where it is not the suite's own."""
-    if shown.primary == shown.usual_primary:
-        return {}
-    return {"primary": shown.primary}
+    return {} if shown.primary == shown.usual_primary else {"primary": shown.primary}
 
 
-def _with_methods(asked: str, frames: Iterable[pd.DataFrame]) -> str:
+def _with_methods(
+    asked: str,
+    frames: Iterable[pd.DataFrame],
+) -> str:
     """What was asked for, and every method in use, in alphabetical order."""
-    methods = sorted(count_methods(frames))
-    return ",".join([asked, *methods])
+    return ",".join([asked, *sorted(count_methods(frames))])
 
 
 def _as_line(parts: Mapping[str, Any]) -> str:
@@ -138,12 +135,6 @@ def provenance(run: Run) -> HtmlTable:
         rows.append((say("policy: {what}", what=key), text))
     rows.append((say("intervals"), dumps(run.resampling.model_dump())))
     rows.append((say("signature"), run.signature))
-    frame = pd.DataFrame(rows, columns=["what", "value"])
-    shown = table(frame)
-    name = say(
-        "{what} ({n:,} rows)",
-        what=say("Provenance"),
-        n=len(rows),
-    )
-    html = macros().fold(name, shown.html, False)
+    shown = table(pd.DataFrame(rows, columns=["what", "value"]))
+    html = macros().fold(say("Provenance"), shown.html, False)
     return HtmlTable(html, shown.text)

@@ -26,8 +26,8 @@ from .estimate_tables import estimates_table, plain_estimates
 from .numbers import Numbers
 from .plots import RunPlots
 from .provenance import provenance, signature_of_run
-from .run_checks import quiet_checks_of_run
 from .tables import HtmlTable, stack, where_to_look
+from .trust import quiet_checks_of_run
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,10 +110,10 @@ class Run(Numbers):
         """All that decided the numbers."""
         return self.manifest.policy
 
-    @property
+    @cached_property
     def n_units(self) -> int:
         """Number of resampling units."""
-        return self.manifest.bootstrap.n_units
+        return int(self.data[self.suite.unit].nunique(dropna=False))
 
     @property
     def signature(self) -> str:
@@ -172,7 +172,12 @@ class Run(Numbers):
         40
         """
         wanted = subset((*self.metrics, *metrics), [metric.name for metric in metrics])
-        frame = estimate(self.units, wanted, unit=self.suite.unit, resampling=self.resampling)
+        frame = estimate(
+            self.units,
+            wanted,
+            unit=self.suite.unit,
+            resampling=self.resampling,
+        )
         if len(metrics) == 1:
             return frame.iloc[0].rename(metrics[0].name)
         return frame.head(len(metrics))
@@ -190,7 +195,12 @@ class Run(Numbers):
     def unit_values(self, metric: str) -> pd.Series:
         """The metric of each unit alone, by the unit's name; nan where the unit has none."""
         name = self.metric(metric).name
-        return unit_values(self.data, self.metrics, self.suite.unit, name)
+        return unit_values(
+            self.data,
+            self.metrics,
+            self.suite.unit,
+            name,
+        )
 
     def queried(self, query: str) -> pd.DataFrame:
         """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""
@@ -239,16 +249,12 @@ class Run(Numbers):
             raise UsageError("{query}: no unit of {run} is so", query=repr(which), run=self.name)
         if data.equals(self.data):
             return self
-        n_units = int(data[self.suite.unit].nunique(dropna=False))
-        bootstrap = self.manifest.bootstrap.model_copy(update={"n_units": n_units})
-        manifest = self.manifest.model_copy(update={"bootstrap": bootstrap})
         query = which
         if self.query:
             query = f"({self.query}) and ({which})"
         from .evaluate import with_estimates
 
-        part_of_run = replace(self, data=data, manifest=manifest, query=query)
-        return with_estimates(part_of_run)
+        return with_estimates(replace(self, data=data, query=query))
 
     def _stored(self, units: pd.DataFrame) -> pd.DataFrame:
         """These rows of `units` as `data` has them; UsageError where they are none of them."""
@@ -292,7 +298,11 @@ class Run(Numbers):
             self.resampling,
         )
 
-    def diff(self, other: Run, metric: str | None = None) -> pd.DataFrame:
+    def diff(
+        self,
+        other: Run,
+        metric: str | None = None,
+    ) -> pd.DataFrame:
         """The units whose value of a metric (default: the primary one) differs between two runs.
 
         Columns: those of `stats.unit_changes` (baseline is this run, candidate the other), and the columns of text of
@@ -352,7 +362,12 @@ class Run(Numbers):
         >>> len(run.samples("has_gold and n_gold_tuples > 1", n=5).frame)
         5
         """
-        return browse(self, which, n, share)
+        return browse(
+            self,
+            which,
+            n,
+            share,
+        )
 
     def page(self) -> HtmlTable:
         """The first screen: what came out, can it be believed, where to look, and the signature."""

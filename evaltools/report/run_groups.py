@@ -46,19 +46,18 @@ def read_inputs(
     inputs: Iterable[Any],
     suite: str | Suite | None,
     top: str | Path | None = None,
-    only: str | None = None,
     **settings: Any,
 ) -> tuple[list[Run], dict[str, Path]]:
     """(the runs of all inputs, run -> folder of its result: the one that was given, else below `top`).
 
     A run is taken as it is, a results folder read, all else scored by `evaluate`: several runs, where it is an input
     that holds several and `name` picks none of them. Without `suite` it is the one that an input looks like; UsageError
-    where that is none or several. `only`: the one metric that is wanted of them.
+    where that is none or several.
     """
     runs: list[Run] = []
     folders: dict[str, Path] = {}
     for entry in inputs:
-        for run, folder in _read(entry, suite, only, **settings):
+        for run, folder in _read(entry, suite, **settings):
             runs.append(run)
             folders[run.name] = folder or Path(top or "") / "results" / run.name
     return runs, folders
@@ -67,7 +66,6 @@ def read_inputs(
 def _read(
     entry: Any,
     suite: str | Suite | None,
-    only: str | None,
     **settings: Any,
 ) -> Iterator[tuple[Run, Path | None]]:
     """The runs of one input, each with the folder of its result where that was given."""
@@ -78,8 +76,7 @@ def _read(
     if is_path(entry):
         path = resolve(entry)
         if manifest_of_run(path) is not None:
-            stored = load(path)
-            yield stored if only is None else stored.only(only), path
+            yield load(path), path
             return
         manifest = read_manifest(path)
         if manifest is not None and manifest.kind == "aggregate":
@@ -92,7 +89,6 @@ def _read(
     if suite is None:
         raise UsageError("data in memory: name its suite")
     suite = get_suite(suite) if isinstance(suite, str) else suite
-    suite = suite if only is None else suite.only(only)
     names: Sequence[str | None] = [settings.pop("name", None)]
     if names == [None] and manifest is None:
         with as_files(entry, {}) as (file, _):

@@ -91,6 +91,8 @@ def verdict_text(row: Row) -> str:
         n = int(row["n_units"])
         return say("too few: {n} pairs, {differ} differ", n=n, differ=int(row["n_differ"]))
     text = say(verdict_word(verdict))
+    if verdict == "equivalent":
+        text += f" (±{row['margin']:g})"
     if verdict in ("better", "worse", "equivalent") and not row["family"]:
         text += " " + say("(exploratory)")
     return text
@@ -116,12 +118,18 @@ OTHER_DETAILS = {
 """The numbers behind a verdict that is none; behind all others stand DETAILS."""
 
 
-def whole_sentence(finding: str, details: str) -> str:
+def whole_sentence(
+    finding: str,
+    details: str,
+) -> str:
     """A finding and the numbers behind it as one sentence; the finding alone where there are none."""
     return say("{finding}: {details}", finding=finding, details=details) if details else finding
 
 
-def verdict_parts(row: Row, resampling: Resampling) -> tuple[str, str]:
+def verdict_parts(
+    row: Row,
+    resampling: Resampling,
+) -> tuple[str, str]:
     """The finding of the row of a primary metric, which is the title of its page, and the numbers behind it."""
     verdict = row["verdict"]
     finding = say(

@@ -15,7 +15,7 @@ from ..core.estimates import public_frame
 from ..core.metric import AnyMetric
 from ..core.resampling import Resampling
 from ..core.suite import Suite
-from ..stats.breakdown import compare_parts
+from ..stats.breakdown import PART, by_parts, compare_parts
 from ..stats.compare import Comparison, compare
 from ..stats.design import Runs, Seed
 from ..stats.max_t import JointTests, joint_tests
@@ -29,9 +29,12 @@ from .numbers import Numbers, require_measured
 from .plots import StudyPlots
 from .provenance import signature_of_study
 from .run import Run
-from .run_checks import checks_of_study, quiet_checks_of_study
 from .run_groups import Conditions
 from .tables import HtmlTable, folds, no_rows, stack
+from .trust import checks_of_study, quiet_checks_of_study
+
+SCORES = ["condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds"]
+"""The columns of `Study.scores`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -257,19 +260,8 @@ class Study(Numbers):
     @property
     def scores(self) -> pd.DataFrame:
         """The headline of every condition; values are means over seeds, or those of a system's one run."""
-        columns = [
-            "condition",
-            "name",
-            "title",
-            "value",
-            "std",
-            "ci_low",
-            "ci_high",
-            "n_units",
-            "n_seeds",
-        ]
-        rows = study_tables.estimates(self)
-        return rows.rename(columns={"metric": "name"})[columns]
+        rows = study_tables.estimates(self).rename(columns={"metric": "name"})
+        return rows[SCORES]
 
     def _values(self) -> pd.Series:
         """Metric -> difference of the first candidate to the baseline; of one condition its value."""
@@ -289,11 +281,9 @@ class Study(Numbers):
     @property
     def is_ranked(self) -> bool:
         """Whether the conditions are ranked without being asked: three or more, or two and a primary metric declared."""
-        least = 2 if self.declared else 3
-        if len(self.conditions) < least:
-            return False
-        primary = self.metric(self.primary)
-        return primary.better != "none" and primary.name not in self.blocked
+        return (
+            len(self.conditions) >= (2 if self.declared else 3) and self._tested_alone is not None
+        )
 
     def rank(self, metric: str | None = None) -> pd.DataFrame:
         """The conditions from the best on, with rank intervals and tie groups that hold together (`stats.ranks`).
@@ -376,7 +366,11 @@ class Study(Numbers):
         """
         return study_tables.agreement(self)
 
-    def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
+    def changes(
+        self,
+        metric: str,
+        candidate: str | None = None,
+    ) -> pd.DataFrame:
         """The metric of every paired unit under both conditions (`stats.unit_changes`)."""
         return unit_changes(
             self.frames(self.baseline),
@@ -402,15 +396,21 @@ class Study(Numbers):
         >>> sorted(cmp.by("split")["part"])
         ['dev', 'valid']
         """
+
+        def in_parts(condition: str) -> Runs:
+            frames: dict[Seed, pd.DataFrame] = {}
+            for seed, run in self.conditions[condition].items():
+                frames[seed] = run.data.assign(**{PART: by_parts(run.units, column)})
+            return frames
+
         name = self.candidate(candidate)
-        names = [self.metric(metric).name for metric in metrics]
         return compare_parts(
-            study_tables.frames_in_parts(self, self.baseline, column),
-            study_tables.frames_in_parts(self, name, column),
+            in_parts(self.baseline),
+            in_parts(name),
             self.metrics,
             self.suite.unit,
             self.resampling,
-            names or [self.primary],
+            [self.metric(metric).name for metric in metrics] or [self.primary],
             (self.baseline, name),
         )
 
@@ -446,13 +446,10 @@ class Study(Numbers):
         ['review-023', 'review-034']
         """
         metric = metric or self.primary
-        names = self.candidates
-        if candidate:
-            names = [self.candidate(candidate)]
+        names = [self.candidate(candidate)] if candidate else self.candidates
         if not names:
             return no_rows("Differences")
-        share = share or len(names)
-        browsers = [browse_differences(self, metric, name, share) for name in names]
+        browsers = [browse_differences(self, metric, name, share or len(names)) for name in names]
         return browsers[0] if len(browsers) == 1 else stack(browsers)
 
     def each(self, show: Callable[[Any], Any]) -> Any:
@@ -479,14 +476,10 @@ class Study(Numbers):
 
     def __repr__(self) -> str:
         """What came out, as plain text."""
-        head = f"{self.name}: {self.suite.title}, {len(self.results)} runs"
-        lines = [
-            head,
-            *study_sentences.outcomes(self),
-            *check_lines(self.checks),
-            self.signature,
-        ]
-        return "\n".join(lines)
+        lines = [f"{self.name}: {self.suite.title}, {len(self.results)} runs"]
+        lines += study_sentences.outcomes(self)
+        lines += check_lines(self.checks)
+        return "\n".join([*lines, self.signature])
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what holds the suite, whose functions cannot be pickled; the runs bring it back."""

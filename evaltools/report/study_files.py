@@ -15,7 +15,7 @@ from ..core.estimates import aggregated_frame, metrics_rows
 from ..core.files import file_hashes, write_json, write_text
 from ..core.folders import require_replaceable, whole_folder
 from ..core.language import Message, language
-from ..core.manifest import SCHEMA_VERSION, Found, Input, Manifest, Member
+from ..core.manifest import SCHEMA_VERSION, Manifest, Member
 from ..core.names import safe_name
 from ..core.results import METRICS, metrics_json, read_manifest
 from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
@@ -77,12 +77,18 @@ def save_study(
             manifest.model_copy(update=last).write(folder)
 
 
-def aggregate_folder(out: Path, condition: str) -> Path:
+def aggregate_folder(
+    out: Path,
+    condition: str,
+) -> Path:
     """Where the files of a condition stand."""
     return out / "results" / f"{safe_name(condition)}_aggregated"
 
 
-def _texts(study: Study, condition: str) -> dict[str, str]:
+def _texts(
+    study: Study,
+    condition: str,
+) -> dict[str, str]:
     """File -> text of the tables of a condition; with several conditions the column `condition` comes first."""
     means = aggregated_frame(study.aggregates[condition])
     if study.candidates:
@@ -99,7 +105,10 @@ def _texts(study: Study, condition: str) -> dict[str, str]:
     return texts
 
 
-def _require_target(target: Path, study: Study) -> None:
+def _require_target(
+    target: Path,
+    study: Study,
+) -> None:
     stored = read_manifest(target)
     replaced = ("aggregate", study.suite.name)
     if stored is not None and (stored.kind, stored.suite) != replaced:
@@ -130,18 +139,13 @@ def study_manifest(
 ) -> Manifest:
     """The manifest of one condition of a study, without the folders of its runs."""
     first = study.results[0].manifest
-    runs = list(study.conditions[condition].values())
+    own = [run.manifest for run in study.conditions[condition].values()]
     members = []
     for name, of_seed in study.conditions.items():
         for seed, run in of_seed.items():
             same = run.manifest.model_dump(include={"suite", "run", "inputs", "options"})
             members.append(Member(**same, condition=name, seed=seed))
-    units = pd.concat([run.data[study.suite.unit] for run in runs])
-    inputs: list[Input] = []
-    problems: list[Found] = []
-    for run in runs:
-        inputs += run.manifest.inputs
-        problems += run.manifest.problems
+    names = pd.concat([run.data[study.suite.unit] for run in study.conditions[condition].values()])
     fields: dict[str, Any] = {name: getattr(first, name) for name in SHARED}
     if language() != "en":
         fields["lang"] = language()
@@ -150,7 +154,7 @@ def study_manifest(
         kind="aggregate",
         headline=list(study.headline),
         leading=study.primary,
-        bootstrap=first.bootstrap.model_copy(update={"n_units": int(units.nunique())}),
+        bootstrap=first.bootstrap.model_copy(update={"n_units": int(names.nunique())}),
         run=f"{condition}_aggregated",
         report=study.name,
         condition=condition,
@@ -158,12 +162,12 @@ def study_manifest(
         baseline=study.baseline,
         primary=study.declared or "",
         margin=dict(study.margin),
-        runs=[run.name for run in runs],
-        inputs=inputs,
+        runs=[manifest.run for manifest in own],
+        inputs=[entry for manifest in own for entry in manifest.inputs],
         members=members,
         signature=study.signature,
         notes=[],
-        problems=problems,
+        problems=[problem for manifest in own for problem in manifest.problems],
         started=started,
         seconds=seconds,
         **fields,

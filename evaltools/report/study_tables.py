@@ -11,8 +11,6 @@ import pandas as pd
 from ..core.errors import UsageError
 from ..core.metric import AnyMetric
 from ..stats.agreement import COLUMNS as AGREEMENT
-from ..stats.breakdown import PART, by_parts
-from ..stats.design import Runs
 from ..stats.ranks import CONTRACT, ranks
 
 if TYPE_CHECKING:
@@ -70,18 +68,6 @@ def _rows_of_run(
     return rows.set_axis(run.units.index[rows.index - first])
 
 
-def frames_in_parts(
-    study: Study,
-    condition: str,
-    column: str,
-) -> Runs:
-    """Seed -> units as stored of a condition, with the part of each row."""
-    frames: dict[object, pd.DataFrame] = {}
-    for seed, run in study.conditions[condition].items():
-        frames[seed] = run.data.assign(**{PART: by_parts(run.units, column)})
-    return frames
-
-
 def estimates(
     study: Study,
     names: Sequence[str] | None = None,
@@ -118,12 +104,6 @@ def comparison(
     return pd.concat(tables, ignore_index=True)
 
 
-def deltas(study: Study) -> pd.DataFrame:
-    """Headline differences as estimates for a forest plot: metric, title, condition, value, ci, n_units."""
-    rows = comparison(study)
-    return rows.rename(columns={"delta": "value", "candidate": "condition"})
-
-
 def agreement(study: Study) -> pd.DataFrame:
     """How far the seeds of each condition agree: condition, then the columns of `stats.agreement`."""
     frames = [pd.DataFrame(columns=["condition", *AGREEMENT])]
@@ -137,7 +117,10 @@ def agreement(study: Study) -> pd.DataFrame:
     return pd.concat(frames[1:], ignore_index=True)[["condition", *AGREEMENT]]
 
 
-def ranks_of(study: Study, metric: AnyMetric) -> pd.DataFrame:
+def ranks_of(
+    study: Study,
+    metric: AnyMetric,
+) -> pd.DataFrame:
     """The conditions of a study from the best on, on one metric (`stats.ranks`).
 
     On the primary one as the verdicts say: of a pair with the baseline no p where no difference was shown.
@@ -145,7 +128,12 @@ def ranks_of(study: Study, metric: AnyMetric) -> pd.DataFrame:
     values = estimates(study, [metric.name])[list(CONTRACT[:4])]
     if metric.name != study.primary:
         pairs = study.all_pairs(metric.name).pairs
-        return ranks(values, pairs, metric, study.resampling.level)
+        return ranks(
+            values,
+            pairs,
+            metric,
+            study.resampling.level,
+        )
     pairs = (study.joint or study.all_pairs(metric.name)).pairs
     compared = comparison(study, [metric.name]).set_index("candidate", drop=False)
     rows = []
@@ -159,4 +147,9 @@ def ranks_of(study: Study, metric: AnyMetric) -> pd.DataFrame:
                 pair["p_adjusted"] = np.nan
         rows.append(pair)
     as_compared = pd.DataFrame(rows, columns=pairs.columns)
-    return ranks(values, as_compared, metric, study.resampling.level)
+    return ranks(
+        values,
+        as_compared,
+        metric,
+        study.resampling.level,
+    )

@@ -1,4 +1,4 @@
-"""Whether a result can be believed: the one word of it, and the line that every page opens on."""
+"""Whether a result can be believed: what its checks found, the one word of it, and the line that every page opens on."""
 
 from __future__ import annotations
 
@@ -7,17 +7,102 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core.check import LEVEL_WORDS, Check, Level, QuietCheck, check_lines
-from ..core.common_checks import BUNDLED_EXAMPLE, INPUT
+from ..core.check import (
+    LEVEL_WORDS,
+    AnyCheck,
+    Check,
+    CheckKind,
+    Level,
+    QuietCheck,
+    check_lines,
+    checks_of_runs,
+    failed_checks,
+    quiet_checks,
+    reasons_of,
+    worst_first,
+)
+from ..core.common_checks import (
+    BUNDLED_EXAMPLE,
+    INPUT,
+    MISSING_SEEDS,
+    ONE_SIDED_MISSING,
+    RUN_KINDS,
+    STUDY_KINDS,
+    class_sizes,
+    constant_metrics,
+    few_units,
+    missing_seeds,
+    missing_units,
+    one_sided_missing,
+)
 from ..core.files import EXAMPLES
 from ..core.language import Message, listed, say
-from .sentences import whole_sentence
+from . import study_tables
 from .tables import HtmlTable, Kind, problems_text
 from .templates import macros
 
 if TYPE_CHECKING:
+    from ..core.suite import Suite
     from .run import Run
     from .study import Study
+
+
+def check_outcomes(run: Run) -> list[AnyCheck]:
+    """What the checks of every suite, and of the suite, yield for a run with estimates."""
+    outcomes: list[AnyCheck] = [*few_units(run.n_units, run.suite.unit)]
+    if run.suite.checks is not None:
+        outcomes += run.suite.checks(run)
+    # what these block leaves the headline, which the others look at
+    blocked = {name for check in failed_checks(outcomes) for name in check.blocks}
+    headline = run.suite.headline_names(run.options, frozenset(blocked))
+    outcomes += constant_metrics(run.estimates, headline)
+    outcomes += class_sizes(run.estimates, run.metrics)
+    return outcomes
+
+
+def _kinds(suite: Suite) -> list[CheckKind]:
+    return [*RUN_KINDS, *suite.check_kinds, *STUDY_KINDS]
+
+
+def quiet_checks_of_run(run: Run) -> list[QuietCheck]:
+    """The checks that found nothing in a run: passed, or why they do not apply."""
+    outcomes = check_outcomes(run)
+    reasons = reasons_of(outcomes)
+    for kind in STUDY_KINDS:
+        reasons[kind.code] = Message("one run only")
+    failed = [*run.checks, *failed_checks(outcomes)]
+    return quiet_checks(_kinds(run.suite), reasons, failed)
+
+
+def checks_of_study(study: Study) -> list[Check]:
+    """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first."""
+    checks = checks_of_runs([run.checks for run in study.results])
+    sizes = {run.name: run.data[study.suite.unit].nunique() for run in study.results}
+    checks += missing_units(sizes, len(study.unit_names))
+    if study.candidates:
+        checks += one_sided_missing(study_tables.comparison(study))
+    if study.seeded:
+        checks += missing_seeds({name: list(runs) for name, runs in study.conditions.items()})
+    return worst_first(checks)
+
+
+def quiet_checks_of_study(study: Study) -> list[QuietCheck]:
+    """The checks that found nothing in any run of a study, and those of units and seeds that some runs lack."""
+    reasons: dict[str, Message | None] = {}
+    for run in study.results:
+        for check in run.quiet_checks:
+            if check.reason is None or check.kind.code not in reasons:
+                reasons[check.kind.code] = check.reason
+    reasons.update(dict.fromkeys(kind.code for kind in STUDY_KINDS))
+    if not study.seeded:
+        reasons[MISSING_SEEDS.code] = Message("the runs have no seeds")
+    if not study.candidates:
+        reasons[MISSING_SEEDS.code] = Message("one condition only")
+        reasons[ONE_SIDED_MISSING.code] = Message("one condition only")
+    return quiet_checks(_kinds(study.suite), reasons, study.checks)
+
+
+# --- whether to believe it
 
 KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
 """Level of a check -> its colour."""
@@ -64,7 +149,10 @@ def trust(
     return Trust(Message("no caution"), "good")
 
 
-def trust_line(shown: Run | Study, runs: Sequence[Run]) -> HtmlTable:
+def trust_line(
+    shown: Run | Study,
+    runs: Sequence[Run],
+) -> HtmlTable:
     """Whether the numbers of a page of these runs can be believed, in a line that opens.
 
     The worst of its checks and of what was wrong with the input stands first; the checks that found nothing are folded
@@ -78,30 +166,9 @@ def trust_line(shown: Run | Study, runs: Sequence[Run]) -> HtmlTable:
         failed.append(INPUT.failed("warning", "input: {what}", {"what": listed(texts, "; ")}))
     else:
         quiet.insert(0, QuietCheck(INPUT))
-    levels = [check.level for check in failed]
-    state = trust(levels, incomplete=any(run.manifest.incomplete for run in runs))
-    rows = []
-    for check in failed:
-        lead = say(LEVEL_WORDS[check.level])
-        rows.append({"lead": lead, "text": check.text(), "help": check.help})
-    quiet.sort(key=lambda check: check.reason is not None)
-    quiet_rows = []
-    for check in quiet:
-        text = whole_sentence(say(check.kind.title), say(check.reason or ""))
-        quiet_rows.append({"state": say(check.state), "code": check.kind.code, "text": text})
-    n_passed = sum(check.reason is None for check in quiet)
-    n_notes = levels.count("info")
-    html = macros().trust(
-        say(state.words),
-        state.kind,
-        [say("notes: {n}", n=n_notes)] if n_notes else [],
-        rows,
-        "blocking" in levels,
-        say(
-            "Checks passed: {n}; not applicable: {others}", n=n_passed, others=len(quiet) - n_passed
-        ),
-        quiet_rows,
-    )
+    is_incomplete = any(run.manifest.incomplete for run in runs)
+    state = trust([check.level for check in failed], incomplete=is_incomplete)
+    html = macros().trust(say(state.words), state.kind, LEVEL_WORDS, failed, quiet)
     return HtmlTable(html, "\n".join(check_lines(failed)))
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.report.plan_sentences import ALONE
+from evaltools.report.study_sentences import ALONE
 from evaltools.stats import power, ranks, simulation
 from tests.app.calling import QUICK, call, written
 

@@ -331,14 +331,13 @@ def test_every_metric_is_named_and_described_in_every_language(name: str) -> Non
 
 MADE = [
     "core/common_checks.py",
-    "report/run_checks.py",
+    "report/trust.py",
     "suites/cr/checks.py",
     "suites/memfin/checks.py",
     "suites/memfin/score.py",
     "suites/summary/checks.py",
     "report/sentences.py",
     "report/study_sentences.py",
-    "report/plan_sentences.py",
 ]
 """Modules whose sentences are stored in English and told on a page by what they were made from."""
 

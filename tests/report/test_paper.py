@@ -125,6 +125,7 @@ def test_methods_name_what_was_done_and_nothing_else(
         and "paired sign-flip" in words
         and "p of the other headline metrics (9) adjusted by Westfall and Young's" in words
     )
+    assert "resamples" not in words
     words = paper.methods(clear)
     assert "old (n = 40), new_한국 (n = 40) on 40 samples (id)." in words
     assert (

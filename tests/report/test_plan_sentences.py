@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.report.plan_sentences import plan_notes, settle
+from evaltools.report.study_sentences import plan_notes, settle
 from evaltools.stats.power import CONTRACT
 
 PILOT = et.compare([0.1, 0.4] * 10, [0.2, 0.5] * 10)

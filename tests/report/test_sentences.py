@@ -59,8 +59,8 @@ def test_words_of_equivalence(seeds: tuple[object, ...]) -> None:
     same = rows(compared(a, b, margin={"mean": 0.5, "micro": 9.0}))
     text = verdict_sentence(same.loc["mean"])
     assert text.startswith("candidate is equivalent to baseline on “Mean” within ±0.5: ")
-    assert verdict_text(same.loc["mean"]) == "equivalent"
-    assert verdict_text(same.loc["micro"]) == "equivalent (exploratory)"
+    assert verdict_text(same.loc["mean"]) == "equivalent (±0.5)"
+    assert verdict_text(same.loc["micro"]) == "equivalent (±9) (exploratory)"
     a, b = two(seeds=seeds, shift=0.15)
     both = rows(compared(a, b, margin={"mean": 0.5})).loc["mean"]
     assert (both["verdict"], verdict_text(both)) == ("better", "better")

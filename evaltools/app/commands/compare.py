@@ -79,7 +79,9 @@ def compare(
     if csv_file is not None:
         write_text(csv_file, comparison_csv(study))
     if declared is not None:
-        for sentence in judge(declared, study).sentences:
+        outcome = judge(declared, study)
+        departures = outcome.departures or [say("Nothing departs from what was declared.")]
+        for sentence in (outcome.text, *departures):
             echo(wrapped(sentence))
         echo("")
     echo(comparison_text(study, everything=everything))

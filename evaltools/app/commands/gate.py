@@ -324,7 +324,7 @@ def check_decision(study: Study, file: Path) -> list[Checked]:
     """Whether a result meets a decision that was written before; each departure from it is a line without a verdict."""
     decision = read_decision(file)
     outcome = judge(decision, study)
-    rows = [Checked(decision.metric, outcome.met, say(outcome.text))]
+    rows = [Checked(decision.metric, outcome.met, outcome.text)]
     for departure in outcome.departures:
         text = say("departs from the decision: {departure}", departure=departure)
         rows.append(Checked(decision.metric, None, text))

@@ -14,7 +14,7 @@ from ...core.files import refuse_input, write_text
 from ...core.names import find_runs
 from ...core.progress import bar
 from ...core.terminal import echo
-from ...report import plan_sentences
+from ...report import study_sentences
 from ...report.decision import decision_of, write_decision
 from ...report.make_study import study
 from ...report.study_files import csv
@@ -115,7 +115,7 @@ def plan(
     if register is not None:
         decision = decision_of(
             pilot,
-            plan_sentences.cheapest_row(table),
+            study_sentences.cheapest_row(table),
             metric=metric,
             difference=difference,
             power=power,
@@ -125,9 +125,9 @@ def plan(
         write_decision(register, decision)
     if csv_file is not None:
         write_text(csv_file, csv(table))
-    echo(wrapped(plan_sentences.plan_title(pilot, metric, difference, power)))
+    echo(wrapped(study_sentences.plan_title(pilot, metric, difference, power)))
     echo(f"\n{columns(table, {'power': '{:.0%}'.format})}\n")
-    for note in plan_sentences.plan_notes(pilot, table):
+    for note in study_sentences.plan_notes(pilot, table):
         echo(wrapped(note))
     if register is not None:
         echo(f"\n{register}")
