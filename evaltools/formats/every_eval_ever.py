@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from .rows import Row, Score, Scored, number
+from .rows import Row, Score, Scored, mapping, number
 from .source import Records, Source
 
 SAMPLES = "_samples.jsonl"
@@ -19,12 +19,6 @@ class Input(Row):
 
     raw: str
     reference: list[str] = Field(default_factory=list)
-
-
-class Output(Row):
-    """What the model answered."""
-
-    raw: list[str] = Field(default_factory=list)
 
 
 class Evaluation(Row):
@@ -42,7 +36,7 @@ class Line(Row):
     evaluation_result_id: str | None = None
     sample_id: str
     input: Input
-    output: Output | None = None
+    output: dict[str, Any] | None = None
     evaluation: Evaluation
     error: str | None = None
     metadata: dict[str, Any] | None = None
@@ -76,23 +70,34 @@ def read(source: Source) -> Records:
     evaluation's own file beside the samples; without it they are not known. A sample with an error
     is not measured.
     """
-    results = _results(source)
+    results: list[Result] = []
+    name = source.path.name
+    if name.endswith(SAMPLES):
+        document = source.beside(name.removesuffix(SAMPLES) + ".json", Document) or Document()
+        results = document.evaluation_results
     times = Counter(result.evaluation_name for result in results)
+    result_of: dict[str | None, Result] = {}
+    for result in results:
+        if times[result.evaluation_name] == 1:
+            result_of[result.evaluation_name] = result
+    for result in results:
+        if result.evaluation_result_id:
+            result_of[result.evaluation_result_id] = result
 
     def scored(_: int, line: Line) -> Scored:
-        result = _result_of(line, results)
         metric = line.evaluation_name
+        result = result_of.get(line.evaluation_result_id) or result_of.get(metric)
         if result is not None and times[metric] > 1 and result.metric_config.metric_name:
             metric = f"{metric} {result.metric_config.metric_name}"
         score, is_correct = None, None
         if not line.error:
             score = number(line.evaluation.score, "evaluation.score")
             is_correct = float(line.evaluation.is_correct)
-        is_higher = None if result is None else not result.metric_config.lower_is_better
+        is_higher = not result.metric_config.lower_is_better if result else None
         metadata = dict(line.metadata or {})
         epoch = metadata.pop("epoch", None)  # samples that came from Inspect
         further = {
-            "output": line.output.raw if line.output else None,
+            "output": mapping(line.output).get("raw"),
             "target": line.input.reference,
             "error": line.error,
             **metadata,
@@ -110,23 +115,3 @@ def read(source: Source) -> Records:
         )
 
     return source.rows(source.json_lines(Line, id_field="sample_id"), scored)
-
-
-def _result_of(line: Line, results: list[Result]) -> Result | None:
-    """The result that a sample belongs to: by its id, else the only one of its name."""
-    same_name = []
-    for result in results:
-        if line.evaluation_result_id and result.evaluation_result_id == line.evaluation_result_id:
-            return result
-        if result.evaluation_name == line.evaluation_name:
-            same_name.append(result)
-    return same_name[0] if len(same_name) == 1 else None
-
-
-def _results(source: Source) -> list[Result]:
-    """The results in the file beside the samples; none where there is no such file."""
-    name = source.path.name
-    if not name.endswith(SAMPLES):
-        return []
-    document = source.beside(name.removesuffix(SAMPLES) + ".json", Document)
-    return document.evaluation_results if document else []

@@ -105,27 +105,22 @@ def report_md(result: Run) -> str:
     Metrics with intervals, eligibility, problems in the input, signature.
     """
     n = result.data.attrs["counters"]
-    level = result.resampling.percent
     parts = [
         f"# MemFin: {markdown(result.name)}\n",
         f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, "
         f"{n['skipped_dialogs']} skipped, {n['failed_dialogs']} failed; "
         f"{n['total_turn_pairs']} turns.\n",
+        f"Intervals ({result.resampling.percent}) resample dialogues. N/A: not measured. "
+        "Micro: over turns; macro: mean of dialogues.\n",
     ]
     if result.options.ignore_memory_keys:
         parts.append("Memory keys were ignored (memory-free baseline): M1 is not measured.\n")
-    parts.append(
-        f"Intervals ({level}) resample dialogues. N/A: not measured. "
-        "Micro: over turns; macro: mean of dialogues.\n"
-    )
     for group, rows in result.estimates.groupby("group", sort=False):
-        table = plain_estimates(rows, resampling=result.resampling, blocked=result.blocked)
+        table = plain_estimates(rows, result.resampling, result.blocked)
         for column in ("numerator", "denominator"):
-            table[column] = [f"{value:.6g}" for value in rows[column]]
+            table[column] = rows[column].map("{:.6g}".format).tolist()
         parts.append(markdown_table(table, caption=f"## {group}"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
-    problems = problems_of(result)
-    if problems:
-        parts.append(f"Problems in the input: {problems}.\n")
+    parts.append(f"Problems in the input: {problems_of(result) or 'none'}.\n")
     parts.append(f"`{result.signature}`\n")
     return "\n".join(parts)
