@@ -58,8 +58,7 @@ def groups(run: Run) -> dict[str, tuple[str, str]]:
 def in_order(units: pd.DataFrame) -> pd.DataFrame:
     """The cases, the worst state first, in it those that fail most metrics, then in the file's order."""
     worst = units["state"].map(STATES.index)
-    n_failing = fails(units).sum(axis=1)
-    order = pd.DataFrame({"worst": worst, "n": -n_failing})
+    order = pd.DataFrame({"worst": worst, "n": -fails(units).sum(axis=1)})
     return units.loc[order.sort_values(["worst", "n"], kind="stable").index]
 
 

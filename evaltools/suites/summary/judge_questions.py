@@ -103,11 +103,10 @@ def good_score(item: JudgeInput, score: float) -> float:
 
     Saying for certain is bad, and naming a follow-up is where none is due (seed 5.3, 5.4).
     """
-    no_followup_due = FOLLOWUP_TAG not in item.tags
-    yes_is_bad = item.metric == "summary_non_definitive" or (
-        item.metric == "summary_needs_followup" and no_followup_due
-    )
-    return 1 - score if yes_is_bad else score
+    yes_is_good = item.metric != "summary_non_definitive"
+    if item.metric == "summary_needs_followup":
+        yes_is_good = FOLLOWUP_TAG in item.tags
+    return score if yes_is_good else 1 - score
 
 
 def request(

@@ -143,15 +143,35 @@ def _read_xlsx(path: Path, problems: Problems) -> Cases:
             sizes = {"n": n_bytes >> 20, "most": WORKBOOK_BYTES >> 20}
             raise problems.fatal("file-too-large", template, **sizes, **place)
     try:
-        sheet = pd.read_excel(path, header=None, dtype=str, keep_default_na=False)
+        sheet = pd.read_excel(
+            path,
+            header=None,
+            dtype=str,
+            keep_default_na=False,
+            engine="openpyxl",
+            engine_kwargs={"data_only": False},
+        )
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
         template = "no Excel workbook that can be read: {reason}"
         raise problems.fatal("bad-xlsx", template, reason=str(e), **place) from e
-    for row, column in np.argwhere(sheet.map(len) >= CELL_LIMIT):
-        template = "{n} characters: Excel may have cut the text off"
-        place_of_cell = {"line": int(row) + 1, "field": sheet.iloc[0, column]}
-        problems.warn("full-cell", template, n=CELL_LIMIT, **place_of_cell, **place)
+    sheet = sheet.fillna("")  # errors of formulas
+    doubtful = (
+        ("full-cell", _fills_cell, "{n} characters: Excel may have cut the text off"),
+        ("formula", _is_formula, "a formula is read as its text, not as its result"),
+    )
+    for code, is_doubtful, template in doubtful:
+        for row, column in np.argwhere(sheet.map(is_doubtful)):
+            cell = {"line": int(row) + 1, "field": sheet.iloc[0, column]}
+            problems.warn(code, template, n=CELL_LIMIT, **cell, **place)
     return _read_table(zip(sheet.index + 1, sheet.to_numpy().tolist()), path, problems)
+
+
+def _fills_cell(text: str) -> bool:
+    return len(text) >= CELL_LIMIT
+
+
+def _is_formula(text: str) -> bool:
+    return text.startswith("=")
 
 
 def _read_table(

@@ -180,12 +180,12 @@ def test_a_damaged_row_costs_itself_alone(tmp_path: Path) -> None:
     assert [(p.code, p.line) for p in problems.errors] == [("bad-csv", 4), ("bad-row", 6)]
 
 
-def test_a_workbook_reports_full_cells(tmp_path: Path) -> None:
+def test_a_workbook_reports_formulas_and_full_cells(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
     for row in [
         ["id", "answer", "contexts"],
-        [1.0, "90일", "가" * CELL_LIMIT],
+        [1.0, "=1+1", "가" * CELL_LIMIT],
         [None, None, None],
         ["b", 90, "x"],
     ]:
@@ -193,8 +193,11 @@ def test_a_workbook_reports_full_cells(tmp_path: Path) -> None:
     book.save(tmp_path / "cases.xlsx")
     problems = Problems()
     cases = read(tmp_path / "cases.xlsx", problems)
-    assert [(place, c.id, c.answer) for place, c in cases] == [(2, "1", "90일"), (4, "b", "90")]
-    assert [(p.code, p.line, p.field) for p in problems.warnings] == [("full-cell", 2, "contexts")]
+    assert [(place, c.id, c.answer) for place, c in cases] == [(2, "1", "=1+1"), (4, "b", "90")]
+    assert [(p.code, p.line, p.field) for p in problems.warnings] == [
+        ("full-cell", 2, "contexts"),
+        ("formula", 2, "answer"),
+    ]
 
 
 @pytest.mark.parametrize(
