@@ -19,7 +19,7 @@ One condition over several seeds (`seeds`)
 
 A difference of two conditions (`differences`)
 
-- several seeds on both sides: components of the paired differences (`variance.spread_of_pair`)
+- several seeds on both sides: components of the paired differences (`variance.spread_of_delta`)
 - within limits, and few units decide: mover, of gains and losses (`score_intervals.gains_and_losses`)
 - else, 10 units that differ: bca, or bca-t without limits (`bootstrap`)
 

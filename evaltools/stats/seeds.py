@@ -322,29 +322,18 @@ def _fill_scored(
     of_units = t_quantile(n - 1, confidence)
     of_units = np.where(is_proportion, normal_quantile(confidence), of_units)
     quantile = np.where(error > 0, condition.critical, of_units)
-    low, high = t_wilson(
-        mean,
-        error**2,
-        n,
-        quantile,
-        limits,
-    )
-    no_variance = np.zeros_like(mean)
+    # that of the mean, of no event, and of nothing else
     least, most = limits
-    low_of_all, _ = t_wilson(
-        most,
-        no_variance,
+    none = np.zeros_like(mean)
+    lows, highs = t_wilson(
+        np.stack([mean, least, most]),
+        np.stack([error**2, none, none]),
         n,
-        of_units,
+        np.stack([quantile, of_units, of_units]),
         limits,
     )
-    _, high_of_none = t_wilson(
-        least,
-        no_variance,
-        n,
-        of_units,
-        limits,
-    )
+    low, low_of_all = lows[0], lows[2]
+    high, high_of_none = highs[:2]
 
     # of hardly any degrees of freedom the interval would be all that is possible
     few_df = _has_components(condition) & (condition.df < 2)
