@@ -58,9 +58,10 @@ class ReportedScore(Row):
 
 
 class LogResults(Row):
-    """The numbers of the log."""
+    """The numbers of the log, and the scorer that it leads with."""
 
     scores: list[ReportedScore] = Field(default_factory=list)
+    headline: dict[str, Any] | None = None
 
 
 class Header(Row):
@@ -108,7 +109,7 @@ class LogSample(Row):
 
 
 def read(source: Source) -> Records:
-    """A metric for every scorer, or for every key of its value.
+    """A metric for every scorer, or for every key of its value; that of the log's headline first.
 
     The epoch is the trial of a sample, the model the condition. More is better of words (C, yes),
     truth values, scores with an accuracy, and Inspect's own scorers; of other numbers the log does
@@ -195,7 +196,7 @@ def _scores(
         sample: LogSample,
     ) -> Scored | None:
         scores = []
-        for scorer, key, value in _values(sample):
+        for scorer, key, value in _values(sample, header):
             metric = f"{scorer}/{key}" if key else scorer
             field = f"scores.{metric}.value"
             if isinstance(value, list | dict):
@@ -227,10 +228,12 @@ def _scores(
         yield "samples", replace(row, scores=unmeasured)
 
 
-def _values(sample: LogSample) -> Iterator[tuple[str, str, Any]]:
-    """(scorer, key, value) of every scorer; a single value has the key ""."""
-    for scorer, result in (sample.scores or {}).items():
-        value = result.value
+def _values(sample: LogSample, header: Header) -> Iterator[tuple[str, str, Any]]:
+    """(scorer, key, value) of every scorer, that of the headline first; a single value has the key ""."""
+    headline = mapping(header.results and header.results.headline)
+    results = sample.scores or {}
+    for scorer in sorted(results, key=lambda name: name != headline.get("scorer")):
+        value = results[scorer].value
         parts = value if isinstance(value, dict) else {"": value}
         for key, part in parts.items():
             yield scorer, key, part

@@ -211,17 +211,21 @@ def test_other_exports_of_promptfoo(tmp_path: Path) -> None:
 # --- Inspect
 
 
-def test_directions_of_inspect(tmp_path: Path) -> None:
+def test_directions_and_order_of_inspect(tmp_path: Path) -> None:
     """Words and accuracies are better the higher; of another number the log does not say it."""
     reported = [{"name": "steps", "scorer": "steps", "metrics": {"mean": {"value": 3}}}]
     reported.append({"name": "solved", "scorer": "solved", "metrics": {"accuracy": {"value": 1}}})
-    results = {"scores": reported}
+    results = {"scores": reported, "headline": {"scorer": "solved", "score": "solved"}}
     samples = [sample(1, 1, "C", steps=3, solved=1.0)]
     log = {**INSPECT, "version": 3, "results": results, "samples": samples}
     converted = written(tmp_path, "inspect", put(tmp_path, "inspect", log))
-    assert directions(converted) == {"solved": True, "match": True, "steps": None}
+    assert list(directions(converted).items()) == [
+        ("solved", True),
+        ("match", True),
+        ("steps", None),
+    ]
     run = et.evaluate("table", tmp_path / "scores.jsonl")
-    assert run["steps"]["better"] == "none"
+    assert run.primary == "solved" and run["steps"]["better"] == "none"
 
 
 def test_a_list_of_scores_is_left_out_and_named(tmp_path: Path) -> None:
