@@ -70,28 +70,26 @@ def csv_rows(
     with path.open("rb") as file:
         if file.read(len(BOM)) != BOM:
             file.seek(0)
-        rows = _rows_or_damage(file, path, problems)
+        rows = _whole_rows(file, path, problems)
         line, header = next(rows, (0, []))
-        if header is None:
+        if not header and problems.errors:
             raise InputError(problems.errors)
         yield line, header
         for line, cells in rows:
-            if not cells:
-                continue
             if len(cells) == len(header):
                 yield line, cells
-            else:
+            elif cells:
                 text = "expected {n} cells, as the header has, got {got}"
                 n_cells = {"n": len(header), "got": len(cells)}
                 problems.error("bad-row", text, **n_cells, file=path, line=line)
 
 
-def _rows_or_damage(
+def _whole_rows(
     file: IO[bytes],
     path: Path,
     problems: Problems,
-) -> Iterator[tuple[int, list[str] | None]]:
-    """(line on which it ends, cells) of every row; None where a damaged one was, which is reported."""
+) -> Iterator[tuple[int, list[str]]]:
+    """(line on which it ends, cells) of every row; a damaged one is reported, and has no cells."""
     line = 0
     is_damaged = True
     while is_damaged:
@@ -109,7 +107,7 @@ def _rows_or_damage(
             pass_line(file)
             line += 1
             problems.error("bad-csv", "not CSV: {reason}", reason=str(e), file=path, line=line)
-            yield line, None
+            yield line, []
 
 
 def _texts(file: IO[bytes]) -> Iterator[str]:
