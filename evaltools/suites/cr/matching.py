@@ -82,12 +82,11 @@ class Side(NamedTuple):
 def make_side(tuples: Iterable[EvalTuple], policy: MatchPolicy) -> Side:
     """The side of these tuples, which may repeat."""
     distinct = tuple(dict.fromkeys(tuples))
-    of_tuples = [pairs(named, policy) for named in distinct]
-    by_key: dict[Key, Pairs] = {}
-    for key in KEYS:
-        of_key: dict[Any, None] = dict.fromkeys([of_tuple[key] for of_tuple in of_tuples])
-        of_key.pop(None, None)
-        by_key[key] = of_key
+    by_key: dict[Key, Pairs] = {key: {} for key in KEYS}
+    for named in distinct:
+        for key, pair in pairs(named, policy).items():
+            if pair is not None:
+                by_key[key][pair] = None
     return Side(distinct, by_key)
 
 

@@ -73,8 +73,7 @@ def unit_row(
     The tuples of a stage are in order of appearance, each normal form once. `tp_before_refpol` and the like count
     pairs before and after review, under every key.
     """
-    policy = options.match_policy
-    output, meta = output_of(card), card.meta
+    policy, meta = options.match_policy, card.meta
     text = meta.input_text or ""
     protocol = meta.protocol_mode != PREDICTIONS
     source, rows = final_rows(card)
@@ -83,16 +82,6 @@ def unit_row(
     gold = make_side([read_tuple(row, gold=True) for row in gold_rows], policy)
     stage1 = make_side([read_tuple(row) for row in stage1_rows(card) or rows], policy)
     final = make_side(predicted, policy)
-    flags = output.analysis_flags
-    reviews = flags.review_actions if flags is not None else None
-    arbiter = flags.arb_actions if flags is not None else None
-    label_stage1, label_final = labels(output)
-    reviewed = bool(reviews or arbiter)
-    delta = stage_delta(
-        stage1.tuples, final.tuples, label_stage1, label_final, policy, reviewed=reviewed
-    )
-    stored_delta = card.stage_delta.changed if card.stage_delta is not None else None
-    parse_failed = _parse_failed(card)
     return {
         "line": line,
         "text_id": text_id(card),
@@ -100,14 +89,10 @@ def unit_row(
         "split": meta.split,
         "profile": profile_of(card) or None,
         "text": text,
-        "label_stage1": label_stage1,
-        "label_final": label_final,
         "gold": _as_json(gold.tuples).decode(),
         "stage1": _as_json(stage1.tuples if protocol else ()).decode(),
         "final": _as_json(final.tuples).decode(),
         "model": meta.model,
-        "reviews": _actions(reviews),
-        "arbiter": _actions(arbiter),
         "protocol": protocol,
         "n_gold_tuples": len(gold.tuples),
         "n_pred_used": len(final.tuples) if gold.tuples else 0,
@@ -115,13 +100,10 @@ def unit_row(
         "source": source,
         **_counts(gold, stage1, final),
         **_explicit_columns(gold, final, policy),
-        **_implicit_columns(card, gold_rows, rows, parse_failed),
+        **_implicit_columns(card, gold_rows, rows),
         "f1_after_rep": _representative_f1(gold, final, ranked, options),
         **_conflict_columns(ranked, policy),
-        **delta._asdict(),
-        "stage_delta_mismatch": stored_delta not in (None, delta.changed),
-        "reviewed": bool(reviews),
-        "arbitrated": bool(arbiter),
+        **_review_columns(card, stage1, final, policy),
         **_risk_columns(card),
         **_drop_columns(card, text, options),
         "final_out_of_text": _out_of_text(final.tuples, text, policy),
@@ -129,10 +111,43 @@ def unit_row(
     }
 
 
-def _actions(actions: Iterable[ReviewAction] | None) -> str:
+def _review_columns(
+    card: Scorecard,
+    stage1: Side,
+    final: Side,
+    policy: MatchPolicy,
+) -> dict[str, Any]:
+    """What reviewers and arbiter did, and what changed. Seed cr_metrics_spec 4.1, 4.2."""
+    output = output_of(card)
+    flags = output.analysis_flags
+    reviews = (flags and flags.review_actions) or ()
+    arbiter = (flags and flags.arb_actions) or ()
+    label_stage1, label_final = labels(output)
+    delta = stage_delta(
+        stage1.tuples,
+        final.tuples,
+        label_stage1,
+        label_final,
+        policy,
+        reviewed=bool(reviews or arbiter),
+    )
+    stored = card.stage_delta and card.stage_delta.changed
+    return {
+        "label_stage1": label_stage1,
+        "label_final": label_final,
+        "reviews": _actions(reviews),
+        "arbiter": _actions(arbiter),
+        **delta._asdict(),
+        "stage_delta_mismatch": stored not in (None, delta.changed),
+        "reviewed": bool(reviews),
+        "arbitrated": bool(arbiter),
+    }
+
+
+def _actions(actions: Iterable[ReviewAction]) -> str:
     """Review actions as `units.read_actions` reads them."""
     cells = []
-    for action in actions or ():
+    for action in actions:
         targets = action.target_tuple_ids or ()
         cells.append((action.actor, action.action_type, targets, action.reason_code))
     return _as_json(cells).decode()
@@ -146,8 +161,10 @@ def _counts(
     """What is counted before and after review, under every key."""
     counts: list[int] = []
     for key in KEYS:
-        for pred in (stage1, final):
-            counts += match_pairs(gold.pairs[key], pred.pairs[key])[:3]
+        before = after = match_pairs(gold.pairs[key], final.pairs[key])
+        if stage1.pairs[key] != final.pairs[key]:  # review often changes nothing
+            before = match_pairs(gold.pairs[key], stage1.pairs[key])
+        counts += (*before[:3], *after[:3])
     return dict(zip(COUNT_COLUMNS, counts))
 
 
@@ -169,7 +186,6 @@ def _implicit_columns(
     card: Scorecard,
     gold_rows: Sequence[TupleRow],
     rows: Sequence[TupleRow],
-    parse_failed: bool,
 ) -> dict[str, Any]:
     """F1 of the predicted polarities against those of implicit gold. Seed cr_metrics_spec 3.2, 3.5.
 
@@ -181,6 +197,7 @@ def _implicit_columns(
     aspects = result_of(card).final_aspects or ()
     lacks_polarity = "" in predicted or any(not polarity_of(row) for row in aspects)
     valid = predicted & POLARITIES
+    parse_failed = _parse_failed(card)
     return {
         "has_implicit_gold": bool(implicit),
         "f1_implicit": set_f1(implicit & POLARITIES, valid),
@@ -193,9 +210,9 @@ def _parse_failed(card: Scorecard) -> bool:
     """Whether the runner could not read the model's reply, by any of the signs that it leaves. Section 3.5."""
     output = output_of(card)
     for flags in (card.flags, output.flags):
-        if flags is not None and (flags.parse_failed or flags.generate_failed):
+        if flags and (flags.parse_failed or flags.generate_failed):
             return True
-    if output.error or (card.runtime is not None and card.runtime.error):
+    if output.error or (card.runtime and card.runtime.error):
         return True
     for entry in process_trace(card):
         notes = bytes(entry.notes or b"")
@@ -243,8 +260,8 @@ def _risk_columns(card: Scorecard) -> dict[str, bool]:
             risk_id = (risk.risk_id or "").upper()
             if "NEGATION" in risk_id or "CONTRAST" in risk_id:
                 negation_contrast = True
-    judgements = card.atsa.sentiment_judgements if card.atsa is not None else None
-    unsupported = any(judgement.opinion_grounded is False for judgement in judgements or ())
+    judgements = (card.atsa and card.atsa.sentiment_judgements) or ()
+    unsupported = any(judgement.opinion_grounded is False for judgement in judgements)
     return {
         "risk_s1": in_stage1,
         "risk_s2": in_stage2,
@@ -262,17 +279,16 @@ def _drop_columns(
 
     The stored reason counts where it is one of DROP_REASONS, else the one that the term and its span give.
     """
-    debug = card.inputs.ate_debug if card.inputs is not None else None
-    filtered = debug.filtered if debug is not None else None
+    debug = card.inputs and card.inputs.ate_debug
     reasons = set()
-    for aspect in filtered or ():
+    for aspect in (debug and debug.filtered) or ():
         if aspect.action == "drop":
             reason = aspect.drop_reason
             if reason not in DROP_REASONS:
                 reason = drop_reason(text, aspect, options) or "invalid_target"
             reasons.add(reason)
     ate = card.ate or card.ate_score
-    columns = {"hallucinated": bool(reasons) or (ate is not None and bool(ate.hallucination_flag))}
+    columns = {"hallucinated": bool(reasons or (ate and ate.hallucination_flag))}
     for reason in DROP_REASONS:
         columns[f"drop_{reason}"] = reason in reasons
     return columns

@@ -14,6 +14,8 @@ from .options import CrOptions
 from .schema import Aspect, Output, Span, TupleRow
 from .tuples import EvalTuple, MatchPolicy, term_key
 
+FLAGS = ("parse_failed", "generate_failed", "fallback_used")
+
 DROP_REASONS = ("out_of_text", "span_mismatch", "invalid_target")
 
 
@@ -116,9 +118,8 @@ def scorecard(
     """
     inputs = raw.get("inputs") or {}
     flags = raw.get("flags") or {}
-    stage1_ate = output.stage1_ate
-    aspects = stage1_ate.aspects if stage1_ate is not None else None
-    filtered = build_filtered_aspects(output.meta.input_text or "", aspects or (), options)
+    aspects = (output.stage1_ate and output.stage1_ate.aspects) or ()
+    filtered = build_filtered_aspects(output.meta.input_text or "", aspects, options)
     return {
         "run_id": output.meta.run_id,
         "profile": output.meta.profile,
@@ -141,11 +142,7 @@ def scorecard(
         "validator": _validator_verdicts(raw),
         "moderator": raw.get("moderator") or {},
         "stage_delta": dict.fromkeys(StageDelta._fields),
-        "flags": {
-            "parse_failed": bool(flags.get("parse_failed")),
-            "generate_failed": bool(flags.get("generate_failed")),
-            "fallback_used": bool(flags.get("fallback_used")),
-        },
+        "flags": {name: bool(flags.get(name)) for name in FLAGS},
         "latency": {"total_ms": output.meta.latency_ms},
         "runtime": {
             "parsed_output": raw,
