@@ -141,13 +141,7 @@ def study(
     inputs = as_inputs(runs)
     if name is not None and len(inputs) == 1:
         settings["name"] = name
-    results, folders = read_inputs(
-        inputs,
-        suite,
-        out,
-        out=out,
-        **settings,
-    )
+    results, folders = read_inputs(inputs, suite, out, out=out, **settings)
     conditions, seeded = group(results)
     if name is None and len(results) == 1 and not seeded:
         name = results[0].name
@@ -159,13 +153,7 @@ def study(
         margin=margin,
     )
     if out is not None and (seeded or len(results) > 1):
-        save_study(
-            made,
-            Path(out),
-            started,
-            folders,
-            list(conditions),
-        )
+        save_study(made, Path(out), started, folders, list(conditions))
     return made
 
 
@@ -229,20 +217,9 @@ def compare(
     if _is_values(baseline) != _is_values(candidate):
         raise UsageError("a list of numbers compares with a list of numbers only")
     if _is_values(baseline):
-        a, b = _values_as_runs(
-            baseline,
-            candidate,
-            bounds,
-            better,
-            settings,
-        )
+        a, b = _values_as_runs(baseline, candidate, bounds, better, settings)
         sides = {a.name: {"": a}, b.name: {"": b}}
-        return make_study(
-            sides,
-            name="comparison",
-            baseline=a.name,
-            margin=margin,
-        )
+        return make_study(sides, name="comparison", baseline=a.name, margin=margin)
     name_a, runs_a = _side(baseline, suite, settings)
     name_b, runs_b = _side(candidate, suite, settings)
     if name_a == name_b:
