@@ -133,7 +133,14 @@ def provenance(run: Run) -> HtmlTable:
     for key, value in run.policy.items():
         text = value if isinstance(value, str) else dumps(value)
         rows.append((say("policy: {what}", what=key), text))
-    rows.append((say("intervals"), dumps(run.resampling.model_dump())))
+    intervals = say(
+        "{method}, {n:,} resamples, {level}, seed {seed}",
+        method=run.resampling.method,
+        n=run.resampling.n_resamples,
+        level=run.resampling.percent,
+        seed=run.resampling.seed,
+    )
+    rows.append((say("intervals"), intervals))
     rows.append((say("signature"), run.signature))
     shown = table(pd.DataFrame(rows, columns=["what", "value"]))
     html = macros().fold(say("Provenance"), shown.html, False)
