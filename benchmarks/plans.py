@@ -4,7 +4,9 @@
 
 A cell is normal on a latent scale, effect + sample + own + seed + residual, with variances 0.35 (sample, shared by
 the conditions), 0.15 (own: sample by condition), the seed variance (a condition's seeds are its own) and 0.5, and is
-turned into one of a few values (KINDS). `--only fresh`: plans on cells on which no constant was chosen.
+turned into one of a few values (KINDS). `--only fresh`: plans on cells on which no constant was chosen. `--only rows`:
+samples of several trials (the residual is that of a trial), and clusters of several samples (half of it is the
+sample's, and shared by the conditions), planned with other numbers of them than the pilot has.
 """
 
 from __future__ import annotations
@@ -59,15 +61,20 @@ def cells(
     seed_variance: float,
     effects: Sequence[float],
     studies: int = 1,
+    rows: int = 1,
+    of_cluster: bool = False,
 ) -> np.ndarray:
-    """(studies, conditions, seeds, samples); effects are on the latent scale, in standard deviations of a cell."""
-    shape = (studies, len(effects), seeds, n)
+    """(studies, conditions, seeds, samples, rows); effects are on the latent scale, in standard deviations of a cell."""
+    shape = (studies, len(effects), seeds, n, rows)
     variance = SHARED + OWN + RESIDUAL + seed_variance
-    z = np.array(effects)[:, None, None] * np.sqrt(variance)
-    z = z + rng.normal(0, np.sqrt(SHARED), (studies, 1, 1, n))
-    z = z + rng.normal(0, np.sqrt(OWN), (studies, len(effects), 1, n))
-    z = z + rng.normal(0, np.sqrt(RESIDUAL), shape)
-    z = z + rng.normal(0, np.sqrt(seed_variance), (*shape[:3], 1))
+    of_row = RESIDUAL / 2 if of_cluster else 0.0
+    z = np.array(effects)[:, None, None, None] * np.sqrt(variance)
+    z = z + rng.normal(0, np.sqrt(SHARED), (studies, 1, 1, n, 1))
+    z = z + rng.normal(0, np.sqrt(OWN), (studies, len(effects), 1, n, 1))
+    z = z + rng.normal(0, np.sqrt(RESIDUAL - of_row), shape)
+    z = z + rng.normal(0, np.sqrt(seed_variance), (*shape[:3], 1, 1))
+    if of_row:
+        z = z + rng.normal(0, np.sqrt(of_row), (studies, 1, 1, n, rows))
     cuts_of_kind = cuts(kind) * np.sqrt(variance)
     return np.array(KINDS[kind][0])[np.searchsorted(cuts_of_kind, z)]
 
@@ -79,15 +86,19 @@ def simulate(
     seeds: int,
     seed_variance: float,
     effects: Sequence[float],
+    rows: int = 1,
+    of_cluster: bool = False,
 ) -> Study:
     """Conditions c0, c1, ... -> seed -> units."""
-    y = cells(rng, kind, n, seeds, seed_variance, effects)[0]
-    ids = pd.DataFrame({"id": np.arange(n), "n": 1})
+    y = cells(rng, kind, n, seeds, seed_variance, effects, rows=rows, of_cluster=of_cluster)[0]
+    ids = pd.DataFrame({"id": np.repeat(np.arange(n), rows), "n": 1})
+    if rows > 1:
+        ids["item" if of_cluster else "trial"] = np.tile(np.arange(rows), n)
     study: Study = {}
     for c in range(len(effects)):
         of_seed = {}
         for s in range(seeds):
-            of_seed[str(s)] = ids.assign(y=y[c, s])
+            of_seed[str(s)] = ids.assign(y=y[c, s].ravel())
         study[f"c{c}"] = of_seed
     return study
 
@@ -168,7 +179,7 @@ SIZES = np.unique(np.round(30 * 1.35 ** np.arange(16)).astype(int))
 
 def realised(cell: PlanCell, studies: int) -> np.ndarray:
     """The true power of studies of SIZES samples, whose candidate is better by the effect of the cell."""
-    table = [replace(METRIC, name=f"m{j}", numerator=f"y{j}") for j in range(50)]
+    table = [replace(cell.metric, name=f"m{j}", numerator=f"y{j}") for j in range(50)]
     compiled = compile_table(table)
     columns = [compiled.columns.index(f"y{j}") for j in range(50)]
     powers = []
@@ -186,8 +197,10 @@ def realised(cell: PlanCell, studies: int) -> np.ndarray:
                 cell.seed_variance,
                 (0.0, cell.effect),
                 studies=50,
+                rows=cell.planned_rows,
+                of_cluster=cell.of_cluster,
             )
-            sums[..., columns] = np.moveaxis(drawn, 0, -1)
+            sums[..., columns] = np.moveaxis(drawn.mean(axis=-1), 0, -1)
             sides = [Cells(compiled, side, np.ones(shape[:2], dtype=bool)) for side in sums]
             found += int((decide(Paired(sides[0], sides[1], True), RESAMPLING) > 0).sum())
         powers.append(found / (studies // 50 * 50))
@@ -199,7 +212,10 @@ def realised(cell: PlanCell, studies: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PlanCell:
-    """Pilots of `pilot` samples under `pilot_seeds`, and a study of `seeds` that is planned from each."""
+    """Pilots of `pilot` samples under `pilot_seeds`, and a study of `seeds` that is planned from each.
+
+    Each sample has `rows` trials in the pilot and `planned_rows` in the study; or is a cluster of so many samples.
+    """
 
     kind: str
     pilot: int
@@ -207,6 +223,15 @@ class PlanCell:
     seeds: int
     seed_variance: float
     effect: float
+    rows: int = 1
+    planned_rows: int = 1
+    of_cluster: bool = False
+    proportion: bool = False
+
+    @property
+    def metric(self) -> Metric:
+        """The metric that is planned for."""
+        return replace(METRIC, proportion=self.proportion)
 
 
 TUNED = [
@@ -225,6 +250,20 @@ FRESH = [
 ]  # fmt: skip
 """Cells on which nothing of the plans was chosen."""
 
+ROWS = [
+    PlanCell("grades", 60, 1, 1, 0.0, 0.25, rows=3, planned_rows=1),
+    PlanCell("grades", 60, 1, 1, 0.0, 0.25, rows=3, planned_rows=3),
+    PlanCell("grades", 60, 1, 1, 0.0, 0.25, rows=3, planned_rows=10),
+    PlanCell("rate .3", 60, 1, 1, 0.0, 0.25, rows=4, planned_rows=1, proportion=True),
+    PlanCell("rate .3", 60, 1, 1, 0.0, 0.25, rows=2, planned_rows=8, proportion=True),
+    PlanCell("grades", 60, 3, 3, 0.0, 0.25, rows=3, planned_rows=1),
+    PlanCell("mean", 40, 1, 1, 0.0, 0.25, rows=5, planned_rows=1, of_cluster=True),
+    PlanCell("mean", 40, 1, 1, 0.0, 0.25, rows=5, planned_rows=15, of_cluster=True),
+    PlanCell("rate .85", 40, 1, 1, 0.0, 0.25, rows=4, planned_rows=12, of_cluster=True,
+             proportion=True),
+]  # fmt: skip
+"""Trials of a sample and samples of a cluster; nothing of the plans was chosen on these."""
+
 
 def plan_once(cell: PlanCell, key: int) -> np.ndarray:
     """(samples, samples_low, samples_high) of the plan of one pilot; nan where it cannot be planned."""
@@ -238,16 +277,22 @@ def plan_once(cell: PlanCell, key: int) -> np.ndarray:
         cell.pilot_seeds,
         cell.seed_variance,
         effects,
+        cell.rows,
+        cell.of_cluster,
     )
+    sizes = {}
+    if cell.rows > 1:
+        sizes = {"cluster_size" if cell.of_cluster else "trials": [cell.planned_rows]}
     try:
         planned = plan(
             list(study.values()),
-            [METRIC],
+            [cell.metric],
             "id",
             "m",
             difference,
             seeds=[cell.seeds],
             resampling=RESAMPLING,
+            **sizes,
         )
     except UsageError:
         return np.full(3, np.nan)
@@ -268,7 +313,8 @@ def plan_line(cell: PlanCell, pilots: int) -> str:
     difference = truth(cell.kind, cell.effect) - truth(cell.kind, 0.0)
     spread = np.quantile(samples[planned], [0.1, 0.5, 0.9]) if planned.any() else [np.nan] * 3
     texts = [
-        cell.kind, f"{cell.pilot} x {cell.pilot_seeds}", f"{cell.seed_variance:g}", str(cell.seeds),
+        cell.kind + (", clusters" if cell.of_cluster else ""), f"{cell.pilot} x {cell.pilot_seeds}",
+        f"{cell.rows} / {cell.planned_rows}", f"{cell.seed_variance:g}", str(cell.seeds),
         f"{difference:.3f}", f"{needed:.0f}", f"{planned.sum()} of {pilots}",
         f"{spread[1]:.0f} ({spread[0]:.0f} to {spread[2]:.0f})",
         f"{power.mean():.1%} ± {power.std() / np.sqrt(len(power)):.1%}",
@@ -279,7 +325,7 @@ def plan_line(cell: PlanCell, pilots: int) -> str:
 
 def plan_table(cells: Sequence[PlanCell], pilots: int, jobs: int) -> None:
     head = [
-        "data", "pilot", "seed variance",
+        "data", "pilot", "rows: pilot / planned", "seed variance",
         "seeds planned", "difference", "truly needed", "pilots with a plan",
         "samples planned: median (10 to 90%)", "their true power, mean", "range holds the truth (below / above)",
     ]  # fmt: skip
@@ -296,7 +342,7 @@ def main() -> None:
     )
     parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", choices=["ranks", "plans", "fresh"])
+    parser.add_argument("--only", choices=["ranks", "plans", "fresh", "rows"])
     given = parser.parse_args()
     if given.only in (None, "ranks"):
         rank_table(given.datasets, given.jobs)
@@ -304,6 +350,8 @@ def main() -> None:
         plan_table(TUNED, given.datasets // 10, given.jobs)
     if given.only in (None, "fresh"):
         plan_table(FRESH, given.datasets // 10, given.jobs)
+    if given.only in (None, "rows"):
+        plan_table(ROWS, given.datasets // 10, given.jobs)
 
 
 if __name__ == "__main__":

@@ -310,10 +310,11 @@ class Study(Numbers):
         """How many samples under each number of seeds show a difference in a metric, these runs being the pilot.
 
         difference: how much better the candidate truly is, in the metric's own unit.
-        settings: power (0 to 1, default 0.8), seeds (numbers of seeds to plan for, default (1, 3, 5)).
+        settings: power (0 to 1, default 0.8), seeds (numbers of seeds to plan for, default (1, 3, 5)), trials and
+            cluster_size (default: as many as these runs have).
 
         Columns: seeds, samples (null: no number is enough), power, samples_low and samples_high (what the pilot
-        leaves open), calls. UsageError for three conditions and more, an unknown metric, and one that has no
+        leaves open), calls, ... UsageError for three conditions and more, an unknown metric, and one that has no
         direction or that a check blocks.
 
         >>> import evaltools as et

@@ -245,8 +245,8 @@ ALONE = (
 )
 
 COLUMNS = (
-    "samples: units ({unit}), each of as many rows as these runs have. calls: "
-    "seeds x samples, for one condition. samples_low to samples_high: what these runs leave open (in "
+    "samples: units ({unit}), each of as many rows as these runs have or trials or cluster_size says. calls: "
+    "seeds x samples x rows, for one condition. samples_low to samples_high: what these runs leave open (in "
     "simulations more than 80% of such ranges held the truth); no samples_high: they do not rule out that no "
     "number is enough. One seed speaks for these systems, not for their other seeds."
 )

@@ -7,15 +7,16 @@ Statistics 9 (1981), exponential tilting.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
-from ..core.metric_matrix import compile_table
+from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
 from .arrays import ROUNDING, Array, divide
 from .design import Runs, grid, in_order, pair
@@ -98,6 +99,21 @@ class Pilot:
             largest=f"{largest:.3g}",
         )
 
+    def varying(self, components: Components) -> Pilot:
+        """The same pilot with other variances of samples and of the rest; a cell of 0 stays 0."""
+        old = self.components
+        now = components.sample + components.residual / self.seeds
+        before = old.sample + old.residual / self.seeds
+        of_rest = 1.0
+        if old.residual:
+            of_rest = np.sqrt(components.residual / old.residual)
+        means = self.cells.mean(axis=0)
+        cells = np.sqrt(now / before) * means + of_rest * (self.cells - means)
+        centre = self.cells.mean(axis=1, keepdims=True)
+        off_centre = cells.mean(axis=1, keepdims=True)
+        cells = moved_cells(cells, centre - off_centre)
+        return replace(self, cells=cells, components=components)
+
     def weights(
         self,
         difference: float,
@@ -146,16 +162,8 @@ def pilot(
             "{metric} can be neither better nor worse: there is no difference in it to plan for",
             metric=metric,
         )
-    sides = []
-    for runs in _sides([measured_runs(runs, compiled.metrics, unit) for runs in conditions]):
-        sides.append(grid(runs, unit))
-    pairing = pair(*sides)
-    paired = Paired(
-        cell_sums(pairing.baseline, compiled),
-        cell_sums(pairing.candidate, compiled),
-        by_seed=True,
-    )
-    cells = _differences(paired)
+    measured = [measured_runs(runs, compiled.metrics, unit) for runs in conditions]
+    paired, _, cells = paired_cells(measured, compiled, unit)
     _require_differences(cells, metric, unit)
     if planned.better == "lower":
         cells = -cells
@@ -198,19 +206,31 @@ def _sides(conditions: Sequence[Runs]) -> tuple[Runs, Runs]:
     return dict(enumerate(one[:n_seeds])), dict(enumerate(other[:n_seeds]))
 
 
-def _differences(paired: Paired) -> Array:
-    """(seeds, units): candidate less baseline of each cell, for the seeds and units that are measured.
+def paired_cells(
+    conditions: Sequence[Runs],
+    compiled: Compiled,
+    unit: str,
+) -> tuple[Paired, pd.Index, Array]:
+    """(the two sides, the units that pair, candidate less baseline of each cell (seeds, units)).
 
-    A cell that is lacking stands at the mean of its unit.
+    Sides pair as `pilot` says. Cells are those of the first metric, of seeds and units in which it
+    is measured; one that is lacking stands at the mean of its unit.
     """
-    differences = paired.cell_differences[:, :, 0]
+    one, other = _sides(conditions)
+    pairing = pair(grid(one, unit), grid(other, unit))
+    paired = Paired(
+        cell_sums(pairing.baseline, compiled),
+        cell_sums(pairing.candidate, compiled),
+        by_seed=True,
+    )
     present = paired.baseline.present
     n_units = present.sum(axis=1, keepdims=True)
-    cells = np.where(present, differences * n_units, np.nan)
+    cells = np.where(present, paired.cell_differences[:, :, 0] * n_units, np.nan)
     cells = cells[paired.in_a[:, 0]]
-    cells = cells[:, ~np.isnan(cells).all(axis=0)]
-    of_units = np.nanmean(cells, axis=0)
-    return np.where(np.isnan(cells), of_units, cells)
+    counted = ~np.isnan(cells).all(axis=0)
+    cells = cells[:, counted]
+    cells = np.where(np.isnan(cells), np.nanmean(cells, axis=0), cells)
+    return paired, pairing.baseline.units[counted], cells
 
 
 def _require_differences(

@@ -19,7 +19,8 @@ import pandas as pd
 from scipy.special import fdtrc, nctdtr, ndtr, ndtri
 
 from ..core.errors import UsageError
-from ..core.metric import MetricTable
+from ..core.metric import MetricTable, subset
+from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
 from .arrays import LARGE, Array, least
 from .design import Runs
@@ -27,8 +28,12 @@ from .intervals import MIN_UNITS
 from .pilot import Pilot, pilot
 from .simulation import simulated_power
 from .variance import Components
+from .within_units import CLUSTER_SIZE, TRIALS, WithinUnits, within_units
 
-CONTRACT = ("seeds", "samples", "power", "samples_low", "samples_high", "calls")
+CONTRACT = (
+    "seeds", "samples", "power", "samples_low", "samples_high", "calls", "rows_per_sample",
+    "trials", "cluster_size",
+)  # fmt: skip
 """The columns of a plan, in order."""
 
 MOST = 100_000
@@ -78,23 +83,25 @@ def plan(
     *,
     power: float = 0.8,
     seeds: Sequence[int] = (1, 3, 5),
+    trials: Sequence[int] | None = None,
+    cluster_size: Sequence[int] | None = None,
     resampling: Resampling | None = None,
     done: Callable[..., None] = lambda name="": None,
 ) -> pd.DataFrame:
     """How many samples find a difference: CONTRACT, a row a number of seeds.
 
     `conditions`: one or two, each seed -> units frame. `difference`: how much better the candidate
-    truly is, in units of the metric. `done(name)` is called after each row.
+    truly is, in units of the metric. `trials`, `cluster_size`: numbers of trials of a sample, or of
+    samples in a cluster, to plan for. `done(name)` is called after each row.
 
     - `samples`: the least number under every seed, the same for both conditions, for which `power` of the simulated
       studies find it, as the primary metric at the level of `resampling`. Null where no number up to MOST does, or
       where a pilot of one seed says nothing of more.
     - `power`: that of these samples, or of MOST, with the pilot's own variance: above the power wanted, as a pilot errs.
     - `samples_low`, `samples_high`: what the pilot leaves open, in LIKELY of the cases; null: no bound.
-    - `calls` = seeds * samples, for one condition.
+    - `calls` = seeds * samples * rows_per_sample (trials, turns, samples of a cluster), for one condition.
 
-    Studies of more than LARGE samples have the normal approximation (`approximate`). Raises
-    UsageError as `pilot` and `Pilot.require` do, and for settings out of range.
+    More than LARGE samples have the normal approximation. UsageError as `pilot`, for settings out of range too.
 
     >>> from evaltools.core.metric import Metric
     >>> rng = np.random.default_rng(0)
@@ -107,43 +114,95 @@ def plan(
     """
     resampling = resampling or Resampling()
     goal = Goal(difference, power, resampling.confidence)
-    _require_settings(goal, seeds)
+    _require_settings(goal, seeds, trials, cluster_size)
     given = pilot(conditions, table, unit, metric, resampling)
     given.require(difference, unit)
     others = likely(given, resampling.seed)
     known = _with_known_seeds(given)
+    planned: list[_Size] = [({}, _rows_per_sample(conditions, unit), known, others)]
+    for kind, numbers in ((TRIALS, trials), (CLUSTER_SIZE, cluster_size)):
+        if numbers is not None:
+            here = within_units(conditions, compile_table(subset(table, [metric])), unit, kind)
+            planned = _at_sizes(planned[0], here, kind, numbers, resampling.seed)
     rows = []
-    for number in dict.fromkeys(seeds):
-        row: dict[str, float] = {}
-        if known.seeds > 1 or number == 1:
-            row = _row(
-                known,
-                others,
-                goal,
-                number,
-                resampling,
-            )
-        rows.append({"seeds": number, **row})
-        done(f"{number} seeds")
-    planned = pd.DataFrame(rows, columns=list(CONTRACT), dtype=float)
-    planned["calls"] = planned["seeds"] * planned["samples"]
-    whole = [column for column in CONTRACT if column != "power"]
-    return planned.astype(dict.fromkeys(whole, "Int64"))
+    for columns, rows_per_sample, of_size, others in planned:
+        of_size.require(difference, unit)
+        for number in dict.fromkeys(seeds):
+            row = {**columns, "rows_per_sample": rows_per_sample, "seeds": number}
+            if known.seeds > 1 or number == 1:
+                row |= _row(of_size, others, goal, number, resampling)
+            rows.append(row)
+            done(f"{number} seeds")
+    return _with_calls(pd.DataFrame(rows, columns=list(CONTRACT), dtype=float))
 
 
-def _require_settings(goal: Goal, seeds: Sequence[int]) -> None:
+def _with_calls(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a plan with their calls, and whole numbers as such."""
+    calls = table["seeds"] * table["samples"] * table["rows_per_sample"]
+    whole = [column for column in CONTRACT if column not in ("power", "rows_per_sample")]
+    return table.assign(calls=np.ceil(calls)).astype(dict.fromkeys(whole, "Int64"))
+
+
+_Size = tuple[dict[str, float], float, Pilot, Components]
+"""TRIALS or CLUSTER_SIZE where one is asked for; rows of a sample; the pilot and the sets of
+components that are as likely, as they would be then."""
+
+
+def _at_sizes(
+    as_it_is: _Size,
+    here: WithinUnits,
+    kind: str,
+    numbers: Sequence[int],
+    seed: int,
+) -> list[_Size]:
+    """What is planned for, at each number of rows in the groups of a kind."""
+    _, rows_per_sample, pilot, others = as_it_is
+    chance = here.df / np.random.default_rng([seed, 1]).chisquare(here.df, PILOTS)
+    likely_here = replace(here, sample=here.sample * chance, residual=here.residual * chance)
+    sizes = []
+    for number in dict.fromkeys(numbers):
+        size: _Size = (
+            {kind: number},
+            rows_per_sample * number / here.size,
+            pilot.varying(here.planned(pilot.components, number)),
+            likely_here.planned(others, number),
+        )
+        sizes.append(size)
+    return sizes
+
+
+def _rows_per_sample(
+    conditions: Sequence[Runs],
+    unit: str,
+) -> float:
+    """Rows of a unit, on average over all runs."""
+    frames = [frame for runs in conditions for frame in runs.values()]
+    n_units = sum(frame[unit].nunique() for frame in frames)
+    return sum(len(frame) for frame in frames) / n_units
+
+
+def _require_settings(
+    goal: Goal,
+    seeds: Sequence[int],
+    trials: Sequence[int] | None,
+    cluster_size: Sequence[int] | None,
+) -> None:
     """UsageError for settings out of range."""
+    if trials is not None and cluster_size is not None:
+        raise UsageError("trials, cluster_size: one of them can be planned for, not both")
+    asked = [numbers for numbers in (seeds, trials, cluster_size) if numbers is not None]
     is_difference = 0 < goal.difference < np.inf
     is_power = 1 - goal.confidence < goal.power < 1
-    if is_difference and is_power and seeds and min(seeds) >= 1:
+    are_numbers = all(numbers and min(numbers) >= 1 for numbers in asked)
+    if is_difference and is_power and are_numbers:
         return
     raise UsageError(
         "a plan needs a difference above 0, a power between {least:.2g} and 1, and numbers of seeds "
-        "from 1 on; got {difference}, {power}, {seeds}",
+        "(and trials, or samples of a cluster) from 1 on; got {difference}, {power}, {numbers}",
         least=1 - goal.confidence,
         difference=f"{goal.difference:g}",
         power=f"{goal.power:g}",
-        seeds=str(list(seeds)),
+        numbers=str(list(map(list, asked))),
     )
 
 

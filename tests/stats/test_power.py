@@ -34,6 +34,7 @@ from evaltools.stats.power import (
 from evaltools.stats.seed_variance import take
 from evaltools.stats.simulation import simulated_power
 from evaltools.stats.variance import Components, Spread
+from evaltools.stats.within_units import CLUSTER_SIZE, TRIALS, within_units
 
 F1 = Metric(
     name="f1", numerator="y", denominator="n", better="higher", title="F1", bounds=(0.0, 1.0)
@@ -333,8 +334,8 @@ def test_what_cannot_be_planned(
     [
         ({"power": 0.04}, "a power between 0.05 and 1.* got 0.05, 0.04"),
         ({"power": 1.0}, "a power between 0.05 and 1.* got 0.05, 1,"),
-        ({"seeds": []}, "numbers of seeds from 1 on"),
-        ({"seeds": [0]}, "numbers of seeds from 1 on"),
+        ({"seeds": []}, "numbers of seeds .and trials.* from 1 on"),
+        ({"seeds": [0]}, "numbers of seeds .and trials.* from 1 on"),
     ],
 )
 def test_settings_out_of_range(how: dict[str, Any], said: str) -> None:
@@ -423,3 +424,117 @@ def test_seeds_that_differ_more_than_what_is_looked_for() -> None:
 def test_simulated_power_of_no_difference_is_the_level() -> None:
     p = pilot(two(n=60, seeds=1), [F1], "id", "f1", R)
     assert simulated_power(p, 1e-9, 60, 1, R) == pytest.approx(0.025, abs=0.02)
+
+
+# --- trials of a sample, samples of a cluster
+
+
+def repeated(n: int, m: int, within: float, key: int = 0, column: str = "trial") -> list[Runs]:
+    """Two conditions; differences vary by .02 between units and by 2 * within^2 between the rows of a unit."""
+    rng = np.random.default_rng([n, m, key])
+    ease = rng.normal(0.5, 0.3, n)
+    conditions = []
+    for bonus in (0.0, 0.1):
+        of_unit = ease + bonus + rng.normal(0, 0.1, n)
+        y = of_unit[:, None] + rng.normal(0, within, (n, m))
+        names = np.repeat([f"s{i:03d}" for i in range(n)], m)
+        rows = pd.DataFrame({"id": names, column: np.tile(range(m), n), "y": y.ravel(), "n": 1})
+        conditions.append({"": rows})
+    return conditions
+
+
+def test_what_trials_bring_by_hand() -> None:
+    """Differences of two trials of 20 samples: +.5 and +.1 or -.1 and -.5 in turn, which are .3 -.3 and +-.2.
+
+    A trial varies about its sample by .2^2 * 2 / 1 = .08, a sample's mean by .3^2 * 20/19 = .0947, of which .08 / 2
+    comes from its trials. So of one trial .0547 + .08 is left, of four .0547 + .02.
+    """
+    up = np.array([[0.5, 0.1], [-0.1, -0.5]] * 10)
+    runs: list[Runs] = []
+    for y in (np.full_like(up, 0.5), 0.5 + up):
+        names = np.repeat(range(20), 2)
+        runs.append({"": pd.DataFrame({"id": names, "trial": [0, 1] * 20, "y": y.ravel(), "n": 1})})
+    here = within_units(runs, compile_table([F1]), "id", TRIALS)
+    assert (here.sample, here.residual) == pytest.approx((0.08, 0.0))
+    assert (here.df, here.rows, here.size) == (20.0, 2.0, 2.0)
+    p = pilot(runs, [F1], "id", "f1", R)
+    assert p.components.sample == pytest.approx(0.09 * 20 / 19)
+    between = 0.09 * 20 / 19 - 0.04
+    one, four = (here.planned(p.components, size) for size in (1, 4))
+    assert one.sample == pytest.approx(between + 0.08)
+    assert four.sample == pytest.approx(between + 0.02)
+    # the units of the pilot vary as the planned ones do, about the same mean
+    varying = p.varying(one)
+    assert varying.cells.var() * 20 / 19 == pytest.approx(between + 0.08)
+    assert varying.cells.mean() == pytest.approx(p.cells.mean())
+
+
+def test_trials_under_several_seeds_add_to_what_is_another_one_under_each() -> None:
+    """Trials are drawn anew under each seed: their variance, 2 * .4^2, is all of the interaction's kind."""
+    seeds = [repeated(200, 3, 0.4, key) for key in (1, 2, 3)]
+    runs = [{str(k): side[c][""] for k, side in enumerate(seeds)} for c in (0, 1)]
+    here = within_units(runs, compile_table([F1]), "id", TRIALS)
+    assert here.residual == pytest.approx(0.32, rel=0.1)
+    assert here.sample == pytest.approx(0.0, abs=0.03)
+
+
+def test_the_samples_of_a_cluster_may_have_trials() -> None:
+    """Clusters of 2 samples of 3 trials: sizes are those of the level that is asked for."""
+    runs = repeated(15, 6, 0.2)
+    for side in runs:
+        side[""]["item"] = side[""]["trial"] // 3
+    of_trials = within_units(runs, compile_table([F1]), "id", TRIALS)
+    of_clusters = within_units(runs, compile_table([F1]), "id", CLUSTER_SIZE)
+    assert (of_trials.df, of_trials.rows, of_trials.size) == (60.0, 6.0, 3.0)
+    assert (of_clusters.df, of_clusters.rows, of_clusters.size) == (15.0, 2.0, 2.0)
+
+
+@pytest.mark.usefixtures("few_studies")
+def test_more_trials_need_fewer_samples_as_far_as_samples_let_them() -> None:
+    """Normal: (1.96 + .84)^2 times the variance of a sample's difference over .1^2, and a little for the pilot's doubt."""
+    runs = repeated(120, 4, 0.4)
+    p = pilot(runs, [F1], "id", "f1", R)
+    here = within_units(runs, compile_table([F1]), "id", TRIALS)
+    found = plan(runs, [F1], "id", "f1", 0.1, seeds=[1], trials=[1, 4, 10])
+    assert found["trials"].tolist() == [1, 4, 10]
+    assert found["cluster_size"].isna().all()
+    assert found["rows_per_sample"].tolist() == [1.0, 4.0, 10.0]
+    assert (found["calls"] == found["samples"] * found["trials"]).all()
+    samples = found["samples"].astype(float)
+    variances = np.array([here.planned(p.components, m).sample for m in (1, 4, 10)])
+    assert (samples / (2.8**2 * variances / 0.01)).between(0.95, 1.3).all()
+    as_here = plan(runs, [F1], "id", "f1", 0.1, seeds=[1])
+    assert as_here["trials"].isna().all() and as_here["rows_per_sample"][0] == 4.0
+    assert samples[1] == pytest.approx(float(as_here["samples"][0]), rel=0.05)
+
+
+@pytest.mark.usefixtures("few_studies")
+def test_larger_clusters_need_fewer_clusters() -> None:
+    runs = repeated(60, 5, 0.4, column="item")
+    found = plan(runs, [F1], "id", "f1", 0.1, seeds=[1], cluster_size=[2, 5, 20])
+    assert found["cluster_size"].tolist() == [2, 5, 20]
+    assert found["samples"].is_monotonic_decreasing
+    assert found["calls"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"trials": [3]}, "give a pilot with two trials or more of 10 samples .column trial."),
+        ({"cluster_size": [3]}, "give a pilot with two samples or more in 10 clusters"),
+        ({"trials": [3], "cluster_size": [3]}, "one of them can be planned for, not both"),
+        ({"trials": [0]}, "numbers of seeds .and trials.* from 1 on"),
+        ({"cluster_size": []}, "numbers of seeds .and trials.* from 1 on"),
+    ],
+)
+def test_sizes_that_cannot_be_planned(sizes: dict[str, list[int]], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        plan(repeated(30, 1, 0.2), [F1], "id", "f1", 0.05, **sizes)
+
+
+def test_one_trial_of_each_sample_says_nothing_of_more() -> None:
+    few = repeated(30, 2, 0.2)
+    for side in few:
+        side[""] = side[""].query("trial == 0 or id < 's005'")
+    with pytest.raises(UsageError, match="hardly draw a sample twice"):
+        plan(few, [F1], "id", "f1", 0.05, trials=[1, 3])

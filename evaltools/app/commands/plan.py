@@ -18,6 +18,7 @@ from ...report import study_sentences
 from ...report.decision import decision_of, write_decision
 from ...report.make_study import study
 from ...report.study_files import csv
+from ...stats.within_units import SIZES
 from ..groups import RunsCommand
 from ..options import study_options, suite_file_option, suite_option, whole_numbers
 from ..text import columns, wrapped
@@ -53,6 +54,18 @@ from ..text import columns, wrapped
     callback=whole_numbers,
     help="Numbers of seeds to plan for.",
 )
+@click.option(
+    "--trials",
+    metavar="N,...",
+    callback=whole_numbers,
+    help="Numbers of trials of a sample to plan for; by default as many as the runs have.",
+)
+@click.option(
+    "--cluster-size",
+    metavar="N,...",
+    callback=whole_numbers,
+    help="Numbers of samples in a cluster to plan for; by default as many as the runs have.",
+)
 @click.option("--csv", "csv_file", type=PATH, help="Write the plan there as well.")
 @click.option(
     "--register",
@@ -84,6 +97,8 @@ def plan(
     difference: float,
     power: float,
     seeds: Sequence[int],
+    trials: Sequence[int] | None,
+    cluster_size: Sequence[int] | None,
     csv_file: Path | None,
     register: Path | None,
     margin: float,
@@ -104,12 +119,15 @@ def plan(
     if csv_file is not None:
         refuse_input(csv_file, paths)
     pilot = study(paths, **settings)
-    with bar(len(set(seeds)), "planning", quiet, "seeds") as step:
+    n_rows = len(set(seeds)) * len(set(trials or cluster_size or [1]))
+    with bar(n_rows, "planning", quiet, "seeds") as step:
         table = pilot.plan(
             metric,
             difference + margin,  # what the test must find
             power=power,
             seeds=seeds,
+            trials=trials,
+            cluster_size=cluster_size,
             done=step,
         )
     if register is not None:
@@ -125,8 +143,10 @@ def plan(
         write_decision(register, decision)
     if csv_file is not None:
         write_text(csv_file, csv(table))
+    not_asked = [kind for kind in SIZES if table[kind].isna().all()]
+    shown = table.drop(columns=["rows_per_sample", *not_asked])
     echo(wrapped(study_sentences.plan_title(pilot, metric, difference, power)))
-    echo(f"\n{columns(table, {'power': '{:.0%}'.format})}\n")
+    echo(f"\n{columns(shown, {'power': '{:.0%}'.format})}\n")
     for note in study_sentences.plan_notes(pilot, table):
         echo(wrapped(note))
     if register is not None:
