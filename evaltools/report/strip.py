@@ -169,7 +169,7 @@ def _beyond(value: float) -> float:
     >>> _beyond(0.506), _beyond(230)
     (0.6, 300.0)
     """
-    if value <= 0:
+    if value < 1e-300:  # nothing, or no number with all its digits
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
     first_digit = math.ceil(value / power - 1e-9)
