@@ -83,11 +83,16 @@ class CompiledRules:
                 phrases=weak,
                 needs=(),
             )
-        self.followup = _phrase_set(rules.followup, let_offs, phrases)
+        followup = rules.followup
+        self.followup = _phrase_set(followup, let_offs, phrases)
         self.followup_signs = replace(
             self.followup,
-            phrases=phrases(rules.followup.signs),
+            phrases=phrases(followup.signs),
             let_offs=(),
+        )
+        self.followup_sure = replace(
+            self.followup,
+            phrases=phrases(followup.sure or followup.phrases),
         )
         self.definitive = []
         for named in rules.definitive:

@@ -19,9 +19,6 @@ _ABOUT_AFTER = re.compile(r"\s?(?:정도|가량|내외|안팎|남짓|쯤|or so)"
 
 _FIGURE = re.compile(r"[0-9][0-9,]*(?:\.(?P<decimals>[0-9]+))?")
 
-SAME_COUNTS = ({"item", "sort"}, {"time", "stage"})
-"""Units that count the same: 12개 기종 and 12종, 5회부터 and 다섯 번째부터."""
-
 DAYS_OF_MONTH = 30
 DAYS_OF_YEAR = 365
 """A day more or less is another figure: 1개월 is not 31일."""
@@ -43,15 +40,11 @@ def restated(
 ) -> tuple[Statement | None, str]:
     """The first figure of the sources that a value restates, and what a person must settle of it, if anything.
 
-    A count may be told in a unit that counts the same. about: the value is told as an approximation,
-    and may be rounded: 3천만원 is told to ten millions, so that 29,870,000원 rounds to it; 60% to one
-    per cent. Else one step leads to it: what is left of a
-    whole (80% cover from 20% co-payment), and months told in days or days in months.
+    about: the value is told as an approximation, and may be rounded: 3천만원 is told to ten millions, so that
+    29,870,000원 rounds to it; 60% to one per cent. Else one step leads to it: what is left of a whole (80% cover
+    from 20% co-payment), and months told in days or days in months.
     """
     known = [source for source in sources if source.entity.kind == told.kind]
-    for source in known:
-        if {source.entity.base, told.base} in SAME_COUNTS and source.entity.value == told.value:
-            return source, ""
     if about:
         for source in known:
             if _rounds_to(told, source.entity):

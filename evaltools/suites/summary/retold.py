@@ -1,12 +1,11 @@
 """Risk tags that a summary tells in words too weak to cover them alone, where a source says what they mean.
 
-    sources --wordings of the tag and its signs------------------> clauses that carry the tag
-    summary --signs of the tag-----------------------------------> clauses --alike?--> covered
-    summary --all clauses--------------------------------> most of such a part of a source? --> covered
+    sources --wordings of the tag, and its signs--> clauses that carry the tag
+    summary --clauses--alike?--------------------> covered
 
 A sign is a class of grammar or of plain words: a conditional ending, a negation, a period that is over. It stands
-in many sentences; it covers a tag only in a clause that tells again what such a clause of the sources says.
-Without a sign it covers a tag where it restates most of what a source says in a wording of the tag.
+in many sentences, so that a clause with it must be like one of the sources that carries the tag; a clause without it
+must be more so.
 """
 
 from __future__ import annotations
@@ -18,29 +17,28 @@ from typing import Any
 
 from .compiled import CompiledPhrases, CompiledRules
 from .entities import ReadText
-from .statements import CLAUSE_END, STOP, syllable_pairs
+from .statements import STOP, syllable_pairs
 from .text import normalise
 from .wording import Matches, find_matches
 
 Place = dict[str, Any]
 """Evidence: `text`, and where it stands: `at` in the summary, `context` and `context_at` in a source."""
 
-AS_A_RULE = "a source says it as a rule"
 STATED_RATE = "a source states the rate"
 
 _RATE = re.compile("[0-9]|전액")
 
-BOUNDS = {"이상", "이하", "초과", "미만", "이내"}
-"""Words of a figure's bound: they say nothing of what a clause is about."""
-
 ALIKE = 1 / 3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
 
-RESTATED = 1 / 2
-"""Share of the words and figures of a part of a source that a clause has, if it says the same in other words."""
+RESTATED = 0.4
+"""The same of two clauses together, where the summary's has no word of the tag."""
 
-FEWEST_SHARED = 5
-"""Words and figures that such a clause has in common with the source at least."""
+FEWEST_SHARED = 4
+"""Words and figures that two such clauses have in common at least."""
+
+BOUNDS = {"이상", "이하", "초과", "미만", "이내"}
+"""Words of a figure's bound: they say nothing of what a clause is about."""
 
 MOST_CLAUSES = 200
 """Clauses of a text that are compared."""
@@ -48,7 +46,7 @@ MOST_CLAUSES = 200
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause of a text, or the part of one between commas.
+    """A clause of a text.
 
     place: its first wording of a tag, as evidence; where none was looked for or found, the clause itself.
     words: the pairs of syllables and the figures in it.
@@ -58,30 +56,16 @@ class Clause:
     worded: bool
     words: frozenset[str]
 
-    @property
-    def figures(self) -> frozenset[str]:
-        return frozenset(word for word in self.words if ":" in word)
-
-    def likeness(self, other: Clause) -> float:
-        """The share of the words and figures of the shorter clause that stand in both: 0..1."""
-        shorter = min(len(self.words), len(other.words))
-        if shorter == 0:
-            return 0.0
-        return len(self.words & other.words) / shorter
-
-    def source(self, clauses: Sequence[Clause], least: float) -> Clause | None:
-        """The most alike of the clauses of the sources, if it is at least so much alike."""
-        closest = max(clauses, key=self.likeness, default=None)
-        if closest and self.likeness(closest) >= least:
-            return closest
-        return None
-
-    def restates(self, source: Clause) -> bool:
-        """Whether most of what a part of a source says stands in this clause, or two figures that are all of its."""
-        shared = self.words & source.words
-        if len(source.figures) > 1 and source.figures <= shared:
+    def tells(self, source: Clause) -> bool:
+        """Whether it says what a clause of a source says: its figures, two or more, or enough of its words."""
+        figures = {word for word in source.words if ":" in word}
+        if len(figures) > 1 and figures <= self.words:
             return True
-        return len(shared) >= max(FEWEST_SHARED, RESTATED * len(source.words))
+        shared = len(self.words & source.words)
+        sizes = len(self.words), len(source.words)
+        if self.worded:
+            return shared > 0 and shared >= ALIKE * min(sizes)
+        return shared >= FEWEST_SHARED and 2 * shared >= RESTATED * sum(sizes)
 
 
 def told(
@@ -92,67 +76,19 @@ def told(
     rules: CompiledRules,
 ) -> tuple[Matches, Place]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
-    matches = _told_in_phrases_or_signs(named, signs, summary, sources, rules)
+    matches = find_matches(named, summary, rules)
     if matches.standing:
         return matches, {}
-    parts = _carriers(named, sources, rules, STOP) or _carriers(signs, sources, rules, STOP)
-    for clause in _clauses(summary):
-        source = next(filter(clause.restates, parts), None)
+    strong = _carriers(named, sources, rules)
+    weak = _carriers(signs, sources, rules)
+    found = find_matches(signs, summary, rules).standing
+    for clause in _clauses(summary, found)[:MOST_CLAUSES]:
+        carrying = [*strong, *weak] if clause.worded else strong or weak
+        source = next(filter(clause.tells, carrying), None)
         if source:
             matches.standing.append({**source.place, **clause.place})
-    naming = _carriers(named, sources, rules)
-    left_out = naming and not matches.standing
-    return matches, naming[0].place if left_out else {}
-
-
-def _told_in_phrases_or_signs(
-    named: CompiledPhrases,
-    signs: CompiledPhrases,
-    summary: ReadText,
-    sources: Sequence[ReadText],
-    rules: CompiledRules,
-) -> Matches:
-    """The phrases of a summary; where none stands, its signs in clauses that tell a clause of the sources again."""
-    matches = find_matches(named, summary, rules)
-    if matches.standing:
-        return matches
-    carrying = _carriers(named, sources, rules) + _carriers(signs, sources, rules)
-    for clause in _clauses_with(signs, summary, rules):
-        source = clause.source(carrying, ALIKE)
-        if source:
-            matches.standing.append({**source.place, **clause.place})
-    return matches
-
-
-def open_tasks(
-    summary: ReadText,
-    sources: Sequence[ReadText],
-    rules: CompiledRules,
-    due: bool,
-) -> Matches:
-    """The follow-ups that a summary names.
-
-    due: one is expected, and is told in weak words, too, as a risk is. Else a clause that tells again what a
-    source says without anything that makes an act pending is a rule of the product (승인서가 있어야 보상), and none.
-    """
-    named, signs = rules.followup, rules.followup_signs
-    if due:
-        return _told_in_phrases_or_signs(named, signs, summary, sources, rules)
-    matches = find_matches(named, summary, rules)
-    if not matches.standing:
-        return matches
-    told_as_rules = []
-    for source in sources:
-        pending = find_matches(signs, source, rules).standing
-        for clause in _clauses(source, CLAUSE_END, pending):
-            if not clause.worded:
-                told_as_rules.append(clause)
-    for clause in _clauses_with(named, summary, rules):
-        if clause.source(told_as_rules[:MOST_CLAUSES], RESTATED):
-            matches.standing.remove(clause.place)
-            by = clause.place["text"]
-            matches.let_off.append({**clause.place, "let_off": AS_A_RULE, "by": by})
-    return matches
+    left_out = strong and not matches.standing
+    return matches, strong[0].place if left_out else {}
 
 
 def weakly_said(
@@ -164,13 +100,10 @@ def weakly_said(
     places = {}
     for entity in summary.entities:
         tag = rules.tag_of_concept.get(entity.value)
-        if tag not in rules.tags or entity.key in places:
-            continue
-        for named in (rules.tags[tag], rules.signs[tag]):
-            carrying = _carriers(named, sources, rules)
+        if tag in rules.tags and entity.key not in places:
+            carrying = _carriers(rules.signs[tag], sources, rules)
             if carrying:
                 places[entity.key] = carrying[0].place
-                break
     return places
 
 
@@ -188,9 +121,9 @@ def promises(
     if not rules.fold:
         return matches
     stated = _carriers(named, sources, rules)
-    for clause in _clauses_with(named, summary, rules):
+    for clause in _clauses(summary, matches.standing):
         text = clause.place["text"]
-        if _RATE.search(text) and clause.source(stated, ALIKE):
+        if clause.worded and _RATE.search(text) and any(map(clause.tells, stated)):
             matches.standing.remove(clause.place)
             matches.let_off.append({**clause.place, "let_off": STATED_RATE, "by": text})
     return matches
@@ -200,47 +133,27 @@ def _carriers(
     named: CompiledPhrases,
     sources: Sequence[ReadText],
     rules: CompiledRules,
-    ends: re.Pattern[str] = CLAUSE_END,
 ) -> list[Clause]:
     """The clauses of the sources in which any of the phrases stands, with the place in its context."""
     carrying = []
     for number, source in enumerate(sources):
-        for clause in _clauses_with(named, source, rules, ends):
-            place = {
-                "text": clause.place["text"],
-                "context": number,
-                "context_at": clause.place["at"],
-            }
-            carrying.append(replace(clause, place=place))
-    return carrying
+        matches = find_matches(named, source, rules).standing
+        for clause in _clauses(source, matches) if matches else ():
+            if clause.worded:
+                text, at = clause.place["text"], clause.place["at"]
+                place = {"text": text, "context": number, "context_at": at}
+                carrying.append(replace(clause, place=place))
+    return carrying[:MOST_CLAUSES]
 
 
-def _clauses_with(
-    named: CompiledPhrases,
-    read: ReadText,
-    rules: CompiledRules,
-    ends: re.Pattern[str] = CLAUSE_END,
-) -> list[Clause]:
-    """The clauses of a text in which any of the phrases stands."""
-    matches = find_matches(named, read, rules).standing
-    if not matches:
-        return []
-    worded = [clause for clause in _clauses(read, ends, matches) if clause.worded]
-    return worded[:MOST_CLAUSES]
-
-
-def _clauses(
-    read: ReadText,
-    ends: re.Pattern[str] = CLAUSE_END,
-    matches: Sequence[Place] = (),
-) -> list[Clause]:
+def _clauses(read: ReadText, matches: Sequence[Place]) -> list[Clause]:
     """The clauses of a text, each with the first of the matches that begin in it."""
     figures = [entity for entity in read.entities if entity.base]
     clauses = []
     start = 0
     next_figure = 0
     next_match = 0
-    for end in [*(match.end() for match in ends.finditer(read.raw)), len(read.raw)]:
+    for end in [*(match.end() for match in STOP.finditer(read.raw)), len(read.raw)]:
         text = read.raw[start:end]
         words = set(syllable_pairs(normalise(text).norm) - BOUNDS)
         while next_figure < len(figures) and figures[next_figure].start < end:

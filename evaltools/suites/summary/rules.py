@@ -82,6 +82,7 @@ class PhraseSet(_Strict):
     `not_within`: words that a match may not touch (단서 is no proviso in 진단서).
     `needs`: of a tag, what must stand in a match or near it (limit: a figure; 한도 alone only names it).
     `signs`: of a tag, words too weak to cover it alone: they do in a clause that tells one of the sources again.
+    `sure`: of the follow-up, the wordings that count where none is due; without any, all of them do.
     `let_off`: names of let-offs.
     `aliases`: of a tag, names under which cases may give it.
     """
@@ -89,6 +90,7 @@ class PhraseSet(_Strict):
     phrases: SomePhrases
     needs: Phrases = ()
     signs: Phrases = ()
+    sure: Phrases = ()
     not_within: Phrases = ()
     let_off: tuple[str, ...] = ()
     aliases: Phrases = ()

@@ -19,13 +19,13 @@ from typing import Any
 
 from .compiled import CompiledRules
 from .entities import Entity, ReadText, by_key, extractor
-from .retold import open_tasks, promises, told, weakly_said
+from .retold import promises, told, weakly_said
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .schema import split_tags
 from .support import Support, entity_json, support
 from .text import normalise
 from .unread import bare_figures, unread_figures
-from .wording import Matches
+from .wording import Matches, find_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def score_case(
     summary = _read(compiled, answer or "")
     sources = [_read(compiled, context) for context in contexts]
     blank = not summary.text.norm.strip()
-    unread = unread_figures(summary, contexts)
+    unread = unread_figures(summary, sources)
     weakly = weakly_said(summary, sources, compiled)
     held = support(summary, sources, weakly, relations=compiled.fold)
 
@@ -146,7 +146,11 @@ def score_case(
         if tag in compiled.tags:
             named, signs = compiled.tags[tag], compiled.signs[tag]
             of_tags[tag], due[tag] = told(named, signs, summary, sources, compiled)
-    followup = open_tasks(summary, sources, compiled, FOLLOWUP_TAG in (tags or ()))
+    if FOLLOWUP_TAG in (tags or ()):
+        named, signs = compiled.followup, compiled.followup_signs
+        followup, _ = told(named, signs, summary, sources, compiled)
+    else:
+        followup = find_matches(compiled.followup_sure, summary, compiled)
     definitive = [promises(named, summary, sources, compiled) for named in compiled.definitive]
 
     scores = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -111,13 +110,6 @@ _ENDING = re.compile(
 )
 """Endings of verbs and particles: what a word is about stands before them."""
 
-_TURN = re.compile(
-    r"(?:(?P<customer>고객|가입자|계약자|민원인|customer|client|caller)|상담사|상담원|상담|직원|설계사|agent)"
-    r"(?: ?님)?\s?[\]:\uff1a]",
-    re.IGNORECASE,
-)
-"""Where somebody begins to speak, in a conversation that says who."""
-
 _RECKONED = re.compile(
     r"[x×*=+→]\s?$|[0-9][0-9,.]*\s?[가-힣%]{0,4}(?:에서|보다)\s?[가-힣]{0,2}\s?$"
 )
@@ -155,7 +147,6 @@ class Statement:
     entity: the value; of kind "payment" the clause. number: of the text that states it. sides: what
     the words around say of it (LOW, UP, PAID, ...). words: pairs of syllables around it, and values
     that are conditions of it. is_reckoned: it is a step of a reckoning, and of no single item.
-    by_customer: in a conversation, the customer says it.
     """
 
     entity: Entity
@@ -163,7 +154,6 @@ class Statement:
     sides: frozenset[str]
     words: frozenset[str]
     is_reckoned: bool = False
-    by_customer: bool = False
 
     @property
     def place(self) -> dict[str, Any]:
@@ -181,15 +171,12 @@ def statements(read: ReadText, number: int = 0) -> list[Statement]:
     [['high']]
     """
     result = []
-    turns = list(_TURN.finditer(read.raw))
     for entities in (read.entities, read.figures):
         last_end: dict[str, int] = {}
         for index, entity in enumerate(entities):
             first = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
             last_end[entity.kind] = entity.end
-            turn = bisect_right(turns, entity.start, key=lambda match: match.start())
-            by_customer = turn > 0 and bool(turns[turn - 1]["customer"])
-            result.append(_statement(read.raw, entities, index, first, number, by_customer))
+            result.append(_statement(read.raw, entities, index, first, number))
     return result
 
 
@@ -199,7 +186,6 @@ def _statement(
     index: int,
     first: int,
     number: int,
-    by_customer: bool,
 ) -> Statement:
     """What is said of one of the values of a text; what stands before `first` is said of another one."""
     entity = entities[index]
@@ -212,7 +198,7 @@ def _statement(
     words |= _words_behind(after, following - entity.end)
     words |= _conditions(entities, index, entity.start - len(line))
     is_reckoned = bool(_RECKONED.search(before) or _RECKONED_WITH.match(after))
-    return Statement(entity, number, _sides(before, after), words, is_reckoned, by_customer)
+    return Statement(entity, number, _sides(before, after), words, is_reckoned)
 
 
 def claims(read: ReadText, number: int = 0) -> list[Statement]:

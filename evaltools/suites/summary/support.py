@@ -43,7 +43,7 @@ MOST_SOURCES = 600
 """Values of the sources that each value of a summary is held against; all others are compared by value only."""
 
 PREFERRED = 0.2
-"""By so much less alike counts a passage that does not say the same, or that a customer says."""
+"""By so much less alike counts a passage that does not say the same."""
 
 ABOUT_WITHIN = 12
 """Characters around a figure in which a word calls it an approximation."""
@@ -51,14 +51,9 @@ ABOUT_WITHIN = 12
 ALIKE = 0.5
 """Share of the words of a statement that stand around one of a source about the same thing."""
 
-POSSIBLY_ALIKE = 0.3
-"""The same of a clause that may be about the same thing: what it says the opposite of is looked at."""
-
-OTHER_ITEM = 1 / 3
-"""A value is called misplaced where words of its item, of this weight, stand around another value of the sources alone."""
-
-SWAPPED = 1 / 2
-"""The same of two values together that a summary may have swapped."""
+MISPLACED = 1.5
+"""Weight of the words of a value's item that stand around another value of the sources alone, if it is of another item.
+Of two values that a summary states both, and may have swapped: of both together."""
 
 MOST_COUNTED = 10
 """Up to so many things of a text a summary may count itself."""
@@ -142,7 +137,7 @@ class Sources:
         """The same value around which most of the same words stand; of equal ones the first.
 
         One that says the same of it, as a bound or that it is paid, is preferred: bounds come in pairs
-        (3만원 이하, 3만원 초과). So is what the agent says to what the customer asks.
+        (3만원 이하, 3만원 초과).
         """
         same = self._same.get(statement.entity.key, [])[:MOST_SOURCES]
         if statement.entity.kind == CLAIM:
@@ -154,8 +149,7 @@ class Sources:
             same = [source for source in same if not source.entity.support_only]
 
         def rank(source: Statement) -> float:
-            preferred = _confirms(statement, source) - source.by_customer
-            return self.alike(statement, source) + PREFERRED * preferred
+            return self.alike(statement, source) + PREFERRED * _confirms(statement, source)
 
         return max(same, key=rank, default=None)
 
@@ -178,8 +172,7 @@ class Sources:
             return "", False
         is_claim = statement.entity.kind == CLAIM
         alike = self.alike(statement, nearest, unknown=int(is_claim))
-        least = POSSIBLY_ALIKE if why == OPPOSITE_PAYMENT else ALIKE
-        if is_claim and alike < least:
+        if is_claim and alike < ALIKE:
             return "", False
         return why, len(opposite) == 1 and alike >= ALIKE
 
@@ -215,9 +208,9 @@ class Sources:
             excess = of_other - of_own
             if key in told:
                 back = min(self._excess(other, statement.entity.key) for other in told[key])
-                is_misplaced = excess > 0 and back >= 0 and excess + back >= SWAPPED
+                is_misplaced = excess > 0 and back >= 0 and excess + back >= MISPLACED
             else:
-                is_misplaced = of_own == 0 and of_other >= OTHER_ITEM
+                is_misplaced = of_own == 0 and of_other >= MISPLACED
             if is_misplaced and excess > best_excess:
                 best = candidate
                 best_excess = excess

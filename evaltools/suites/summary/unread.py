@@ -21,10 +21,7 @@ _FIGURE = re.compile(
 PARTICLES = "으로|로|은|는|이|을|를|의|과|와|에|만|이며|이고|고|이에요|예요|이세요|이시고|입니다"
 """What may stand behind a figure and is no part of it."""
 
-_IN_KOREAN = {"kg": "킬로|키로", "km": "킬로|키로", "cm": "센티|센치", "mm": "밀리", "l": "리터"}
-"""Units in Latin letters -> the same as speech has them."""
-
-_LATIN = re.compile("[a-zA-Z]+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ONLY_PARTICLE = re.compile(rf"(?:{PARTICLES})?")
 
 _SPOKEN = re.compile(
@@ -51,36 +48,19 @@ def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
             yield Entity("figure", "", str(value), match[1], start, end)
 
 
-def unread_figures(summary: ReadText, contexts: Sequence[str]) -> tuple[str, ...]:
-    """The figures of a summary that are read as no value and stand in no context as they are written."""
+def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> tuple[str, ...]:
+    """The figures of a summary that are read as no value, and of which a number stands in no source."""
+    known = {figure.value for source in sources for figure in source.figures}
+    for source in sources:
+        known.update(_numbers(source.text.norm))
     unread = []
     for figure in summary.figures:
         is_spoken = not figure.text[0].isdigit()
-        if not is_spoken and not _stands_as_written(summary.raw, figure, contexts):
+        is_no_date = figure.base.startswith(("년", "월", "일"))  # 2월 30일
+        if not is_spoken and (is_no_date or not known.issuperset(_numbers(figure.value))):
             unread.append(figure.text)
     return tuple(unread)
 
 
-def _stands_as_written(
-    answer: str,
-    figure: Entity,
-    contexts: Sequence[str],
-) -> bool:
-    """Whether a context has the digits of a figure with the letter before or behind them."""
-    digits = re.escape(figure.value)
-    word = figure.text.removeprefix(figure.value)
-    before = answer[max(figure.start - 1, 0) : figure.start]
-    forms = []
-    if before.isalpha():
-        forms.append(rf"{before}{digits}(?![0-9])")
-    is_one_sign = len(figure.value) == 1
-    if word and (figure.base or is_one_sign):
-        forms.append(rf"(?<![0-9]){digits}\s?{word.strip()[0]}")
-    latin = _LATIN.match(word)
-    spoken = _IN_KOREAN.get(latin[0].lower()) if latin else None
-    if spoken:
-        forms.append(rf"(?<![0-9.]){digits}\s?(?:{spoken})")
-    if not forms:
-        forms.append(rf"(?<![0-9]){digits}(?![0-9])")
-    pattern = re.compile("|".join(forms))
-    return any(pattern.search(context) for context in contexts)
+def _numbers(text: str) -> list[str]:
+    return [number.replace(",", "") for number in _NUMBER.findall(text)]

@@ -59,7 +59,7 @@ def test_what_follows_by_one_step_is_looked_at_and_not_wrong(
         ("F51 제외, 20만원", "불면증(F51) 제외, 20만원", []),
     ],
 )
-def test_a_figure_that_is_no_value_is_compared_as_it_is_written(
+def test_a_figure_that_is_no_value_is_compared_by_its_number(
     summary: str, source: str, unread: list[str]
 ) -> None:
     assert score(summary, [source])["summary_accuracy"].evidence.get("unread", []) == unread
