@@ -29,6 +29,8 @@ _LAZY = {
     "compare": "report.make_study",
     "Study": "report.study",
     "estimate": "stats.intervals",
+    "trials": "report.trials",
+    "pass_at_k": "report.trials",
     "parameters": "report.display",
     "notebook": "report.display",
     "Resampling": "core.resampling",

@@ -167,6 +167,14 @@ def test_a_json_file_that_is_none(tmp_path: Path, raw: bytes, code: str, line: i
     ]
 
 
+def test_a_doubled_key_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a": {"b": 1, "b": 2}}')
+    assert read_json(tmp_path / "a.json", Problems()) == {"a": {"b": 2}}
+    with pytest.raises(InputError) as e:
+        read_json(tmp_path / "a.json", Problems(), unique_keys=True)
+    assert e.value.problems[0].field == "b"
+
+
 @pytest.mark.parametrize("value", ["NaN", "Infinity", DIGITS[:4000], "true", '"1"', "[1]"])
 def test_a_gate_takes_finite_numbers_only(tmp_path: Path, value: str) -> None:
     path = tmp_path / "metrics.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,20 @@ from .records import T, fitted
 from .text_files import read_utf8
 
 
-def read_json(path: Path, problems: Problems) -> Any:
+def read_json(
+    path: Path,
+    problems: Problems,
+    *,
+    unique_keys: bool = False,
+) -> Any:
     """The JSON value of a whole file.
 
     Raises InputError, with the line where there is one, for a file that cannot be read, is not UTF-8, is no
-    JSON, or nests too deeply (more than 200 levels).
+    JSON, nests too deeply (more than 200 levels), or names a key twice in one object (`unique_keys`).
     """
     text = read_utf8(path, problems)
     try:
-        return from_json(text)
+        value = from_json(text)
     except ValueError as error:
         # the place stands at the end of what is said
         reason, _, place = str(error).partition(" at line ")
@@ -28,6 +34,25 @@ def read_json(path: Path, problems: Problems) -> Any:
         raise problems.fatal(
             "bad-json", "not JSON: {reason}", reason=reason, file=path, line=line
         ) from None
+    if unique_keys:
+        _require_unique_keys(text, path, problems)
+    return value
+
+
+def _require_unique_keys(text: str, path: Path, problems: Problems) -> None:
+    """InputError at the first object that names a key twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in fields:
+                raise problems.fatal(
+                    "bad-json", "doubled key: it stands twice in one object", file=path, field=key
+                )
+            fields[key] = value
+        return fields
+
+    json.loads(text, object_pairs_hook=unique)
 
 
 def read_model(path: Path, model: type[T]) -> T:

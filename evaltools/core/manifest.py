@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     PlainSerializer,
     PlainValidator,
@@ -122,7 +123,13 @@ class Manifest(Member):
     members: list[Member] = []
     signature: str = ""
     notes: list[StoredMessage] = []
-    files: dict[str, str] = {}
+    # results of the first edition list names without hashes
+    files: Annotated[
+        dict[str, str],
+        BeforeValidator(
+            lambda files: dict.fromkeys(files, "") if isinstance(files, list) else files
+        ),
+    ] = {}
 
     @property
     def incomplete(self) -> bool:

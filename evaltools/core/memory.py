@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from .errors import InputError, UsageError
+from .errors import InputError, Problem, UsageError
 from .estimates import plain_value
 from .files import write_jsonl
 from .language import Message
@@ -67,8 +67,7 @@ def as_files(
         try:
             yield run, {**options, **paths}
         except InputError as error:
-            shown = [replace(p, file=shown_path(Path(p.file))) for p in error.problems]
-            raise InputError(shown) from None
+            raise _of_memory(error, folder) from None
         except UsageError as error:
             message = error.args[0]
             if isinstance(message, Message):
@@ -118,3 +117,18 @@ def write_records(
     except (TypeError, ValueError) as e:
         raise UsageError("the data cannot be written as JSON: {error}", error=str(e)) from e
     return path
+
+
+def _of_memory(error: InputError, folder: Path) -> InputError:
+    """Problems of data in memory, named as such; each kind once, with the fields that there are."""
+    problems: dict[Any, Problem] = {}
+    for problem in error.problems:
+        path = Path(problem.file)
+        message = problem.message
+        if path.parent == folder and problem.code == "bad-field":
+            values = {"what": message, "fields": tuple(pd.read_json(path, lines=True, dtype=False))}
+            message = Message("{what}; the records have {fields}", values)
+        kind = (problem.code, problem.field, problem.file)
+        shown = replace(problem, file=shown_path(path), message=message)
+        problems.setdefault(kind, shown)
+    return InputError(problems.values())

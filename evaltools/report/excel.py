@@ -31,6 +31,11 @@ GOOD, BAD, LOOK, GREY = "#D5E8D4", "#F8CECC", "#FFF2CC", "#E8E8E8"
 COLOURS = {"pass": GOOD, "ok": GOOD, "look": LOOK, "fail": BAD}
 """The colour of a word of a verdict; all others are grey."""
 
+PAGE_WIDTH = 220
+"""Characters across a page that are still readable."""
+
+A4 = 9
+
 BOLD = {"bold": True}
 HEADER = {
     "bold": True,
@@ -47,7 +52,7 @@ class Sheet:
     head: (name, value) lines above the table. scores: column -> threshold, for the colours of its cells; an empty one
     has none.
     verdicts: a column with words to be coloured by COLOURS, in the language in force. Its head and first column stay
-    in place.
+    in place, and stand on every printed page.
     """
 
     name: str
@@ -76,16 +81,7 @@ def write_workbook(path: Path, sheets: Sequence[Sheet]) -> None:
     }
     with atomic(path, "wb") as f:
         book = xlsxwriter.Workbook(f, options)
-        book.set_properties(
-            {
-                "created": datetime(
-                    2000,
-                    1,
-                    1,
-                    tzinfo=UTC,
-                )
-            }
-        )
+        book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
         for sheet in sheets:
             _write_sheet(book, sheet)
         book.close()
@@ -107,8 +103,11 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
         page.write(row, 1, _held(str(value)))
     formats: dict[Any, Any] = {}
     heads = book.add_format(HEADER)
+    total_width = 0
     for index, (name, column) in enumerate(sheet.frame.items()):
-        page.set_column(index, index, _width(column, str(name)))
+        width = _width(column, str(name))
+        total_width += width
+        page.set_column(index, index, width)
         page.write(
             header,
             index,
@@ -133,6 +132,13 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
         last,
         len(sheet.frame.columns) - 1,
     )
+    # landscape on A4, as many pages wide as it takes, head and first column on each, numbered
+    page.set_landscape()
+    page.set_paper(A4)
+    page.fit_to_pages(1 + total_width // PAGE_WIDTH, 0)
+    page.repeat_rows(header)
+    page.repeat_columns(0)
+    page.set_footer("&L&A&R&P / &N")
 
 
 def _look(value: Any, column: Any, sheet: Sheet) -> dict[str, Any]:

@@ -186,6 +186,7 @@ def test_files_of_aggregates(reports: list[Path]) -> None:
         folder = reports[0] / "outputs/results" / f"{condition}_aggregated"
         assert {
             "aggregated_mean_std.csv",
+            "aggregated_mean_std.md",
             "comparison.csv",
             "manifest.json",
         } <= written(folder)

@@ -74,6 +74,7 @@ def test_files_of_a_run_and_of_its_study(made: Path) -> None:
         assert written(results / name) == {"manifest.json", "metrics.json", "units.parquet"}
     files = {
         "aggregated_mean_std.csv",
+        "aggregated_mean_std.md",
         "comparison.csv",
         "manifest.json",
         "metrics.json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -129,6 +130,17 @@ def test_a_result_that_is_a_file_or_a_link(here: Path) -> None:
         result.unlink()
     assert contents(here / "far") == {"mine": b"mine"}
     score(here)
+
+
+def test_the_result_of_the_first_version_is_replaced(here: Path) -> None:
+    """Its manifest lists the names of its files, without hashes."""
+    score(here)
+    path = here / "out/results/run/manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**manifest, "files": list(manifest["files"])}), encoding="utf-8")
+    et.load(here / "out/results/run")
+    score(here)
+    assert "units.parquet" in et.load(here / "out/results/run").manifest.files
 
 
 # --- leftovers

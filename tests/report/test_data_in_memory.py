@@ -126,21 +126,22 @@ def test_a_result_of_data_in_memory_is_kept_and_read_again(tmp_path: Path) -> No
     [
         (
             SCORES.drop(columns="id"),
-            "data:1: id: Field required",
+            "data:1: id: Field required; the records have metric, value, topic",
         ),
         (
             [{"id": "a", "metric": "m", "value": 1}, {"metric": "m", "values": 1}],
-            "data:2: id: Field required",
+            "data:2: id: Field required; the records have id, metric, value, values",
         ),
         ([], "data: the file is empty"),
         (SCORES.head(0), "data: the file is empty"),
     ],
     ids=["no id", "mixed", "empty list", "empty frame"],
 )
-def test_data_that_cannot_be_used_are_named(data: Any, message: str) -> None:
+def test_data_that_cannot_be_used_are_named_with_what_is_there(data: Any, message: str) -> None:
     with pytest.raises(et.InputError) as error:
         et.evaluate("table", data)
     assert message in str(error.value)
+    assert len(str(error.value).splitlines()) <= 3, "each kind of problem once"
     assert "/tmp" not in str(error.value)
 
 

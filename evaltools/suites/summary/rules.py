@@ -386,7 +386,7 @@ def read_rules(path: Path, problems: Problems) -> Rules:
     file = str(path)
     if not path.is_file():
         raise problems.fatal("missing-file", "no such file", file=file)
-    content = read_json(path, problems)
+    content = read_json(path, problems, unique_keys=True)
     if not isinstance(content, dict):
         raise problems.fatal("not-an-object", "a rule file is one JSON object", file=file)
     content = _with_inherited(content, path, problems)
