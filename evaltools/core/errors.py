@@ -175,17 +175,23 @@ class Problems:
     counts: Counter[Kind] = field(default_factory=Counter)
 
     def add(self, problem: Problem) -> None:
-        self.counts[problem.kind] += 1
-        if self.counts[problem.kind] <= KEPT_PER_CODE:
+        if self._is_kept(*problem.kind):
             self.kept.append(problem)
+
+    def _is_kept(self, *kind: Any) -> bool:
+        """Count a problem of a kind; whether it is among those that are kept."""
+        self.counts[kind] += 1
+        return self.counts[kind] <= KEPT_PER_CODE
 
     def error(self, code: str, template: str | Message, /, **values: Any) -> None:
         """Note an error: a sentence whose places the values fill. `file`, `line`, `field` and `id` say where it is."""
-        self.add(_problem("error", code, template, **values))
+        if self._is_kept("error", code):
+            self.kept.append(_problem("error", code, template, **values))
 
     def warn(self, code: str, template: str | Message, /, **values: Any) -> None:
         """Note what can be used all the same; the parameters are those of `error`."""
-        self.add(_problem("warning", code, template, **values))
+        if self._is_kept("warning", code):
+            self.kept.append(_problem("warning", code, template, **values))
 
     def fatal(self, code: str, template: str | Message, /, **values: Any) -> InputError:
         """The exception to raise for an input that no policy can save; it carries what came before."""

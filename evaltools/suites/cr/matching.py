@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from .schema import TupleRow
@@ -222,18 +221,16 @@ Ranked = Sequence[tuple[Rank, EvalTuple]]
 """The tuples of a sample with their ranks."""
 
 
-def by_aspect(ranked: Ranked, aspects: Iterable[str]) -> dict[str, list[tuple[Rank, EvalTuple]]]:
-    """The tuples of each aspect; `aspects` are those of the tuples, in the same order."""
-    groups: dict[str, list[tuple[Rank, EvalTuple]]] = {}
-    for aspect, member in zip(aspects, ranked):
-        groups.setdefault(aspect, []).append(member)
-    return groups
-
-
 def representatives(ranked: Ranked, aspects: Iterable[str]) -> list[EvalTuple]:
-    """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4."""
-    groups = by_aspect(ranked, aspects).values()
-    return [max(group, key=itemgetter(0))[1] for group in groups]
+    """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4.
+
+    `aspects` are those of the tuples, in the same order.
+    """
+    best: dict[str, tuple[Rank, EvalTuple]] = {}
+    for aspect, member in zip(aspects, ranked):
+        if aspect not in best or member[0] > best[aspect][0]:
+            best[aspect] = member
+    return [named for _, named in best.values()]
 
 
 def conflicts(ranked: Ranked, aspects: Iterable[str]) -> tuple[bool, bool]:
@@ -241,12 +238,10 @@ def conflicts(ranked: Ranked, aspects: Iterable[str]) -> tuple[bool, bool]:
 
     Tuples without an aspect are left out.
     """
-    raw = unsettled = False
-    if len({named.polarity for _, named in ranked}) < 2:  # most samples
-        return raw, unsettled
-    for aspect, group in by_aspect(ranked, aspects).items():
-        if aspect and len({named.polarity for _, named in group}) > 1:
-            best = max(group, key=itemgetter(0))[0]
-            raw = True
-            unsettled |= len({named.polarity for rank, named in group if rank == best}) > 1
-    return raw, unsettled
+    polarities: dict[str, dict[str, Rank]] = {}
+    for aspect, (rank, named) in zip(aspects, ranked):
+        best = polarities.setdefault(aspect, {})
+        best[named.polarity] = max(rank, best.get(named.polarity, rank))
+    polarities.pop("", None)
+    contested = [sorted(best.values()) for best in polarities.values() if len(best) > 1]
+    return bool(contested), any(ranks[-1] == ranks[-2] for ranks in contested)

@@ -5,6 +5,7 @@ Sources: seed cr_metrics_spec sections 1-4, seed cr_hallucination_rate; decision
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -59,6 +60,9 @@ COUNT_COLUMNS = [
 ]
 """True positives, false positives and false negatives before and after review, under every key."""
 
+PARSE_FAILED = re.compile(rb"_parse(?<=atsa_parse|json_parse)")
+"""Found by what its ends have in common: notes are long, and two searches of them would be most of scoring."""
+
 _as_json = json.Encoder().encode
 
 
@@ -103,7 +107,7 @@ def unit_row(
         **_implicit_columns(card, gold_rows, rows),
         "f1_after_rep": _representative_f1(gold, final, ranked, options),
         **_conflict_columns(ranked, policy),
-        **_review_columns(card, stage1, final, policy),
+        **_review_columns(card, stage1, final),
         **_risk_columns(card),
         **_drop_columns(card, text, options),
         "final_out_of_text": _out_of_text(final.tuples, text, policy),
@@ -115,7 +119,6 @@ def _review_columns(
     card: Scorecard,
     stage1: Side,
     final: Side,
-    policy: MatchPolicy,
 ) -> dict[str, Any]:
     """What reviewers and arbiter did, and what changed. Seed cr_metrics_spec 4.1, 4.2."""
     output = output_of(card)
@@ -124,11 +127,10 @@ def _review_columns(
     arbiter = (flags and flags.arb_actions) or ()
     label_stage1, label_final = labels(output)
     delta = stage_delta(
-        stage1.tuples,
-        final.tuples,
+        stage1.pairs["otepol"],
+        final.pairs["otepol"],
         label_stage1,
         label_final,
-        policy,
         reviewed=bool(reviews or arbiter),
     )
     stored = card.stage_delta and card.stage_delta.changed
@@ -192,17 +194,21 @@ def _implicit_columns(
     Counted are the valid polarities (positive, negative, neutral) of implicit gold and of all final tuples. Invalid
     means: no valid polarity is predicted, the reply could not be read, or some final tuple lacks its polarity.
     """
-    implicit = {polarity_of(row) for row in gold_rows if not read_tuple(row, gold=True).term}
-    predicted = {polarity_of(row) for row in rows if implicit}
-    aspects = result_of(card).final_aspects or ()
-    lacks_polarity = "" in predicted or any(not polarity_of(row) for row in aspects)
-    valid = predicted & POLARITIES
     parse_failed = _parse_failed(card)
+    implicit = {polarity_of(row) for row in gold_rows if not read_tuple(row, gold=True).term}
+    invalid = False
+    valid: set[str] = set()
+    if implicit:
+        aspects = result_of(card).final_aspects or ()
+        predicted = {polarity_of(row) for row in rows}
+        valid = predicted & POLARITIES
+        lacks_polarity = "" in predicted or not all(map(polarity_of, aspects))
+        invalid = parse_failed or lacks_polarity or not valid
     return {
         "has_implicit_gold": bool(implicit),
         "f1_implicit": set_f1(implicit & POLARITIES, valid),
         "parse_failed": parse_failed,
-        "implicit_invalid": bool(implicit) and (parse_failed or lacks_polarity or not valid),
+        "implicit_invalid": invalid,
     }
 
 
@@ -214,12 +220,7 @@ def _parse_failed(card: Scorecard) -> bool:
             return True
     if output.error or (card.runtime and card.runtime.error):
         return True
-    for entry in process_trace(card):
-        notes = bytes(entry.notes or b"")
-        # from the end: `in` takes twice as long, and this is what takes most of scoring
-        if notes.rfind(b"atsa_parse") >= 0 or notes.rfind(b"json_parse") >= 0:
-            return True
-    return False
+    return any(PARSE_FAILED.search(entry.notes or b"") for entry in process_trace(card))
 
 
 def _representative_f1(
@@ -241,9 +242,11 @@ def _representative_f1(
 
 def _conflict_columns(ranked: Ranked, policy: MatchPolicy) -> dict[str, bool]:
     """Whether some term, or some ref, carries two polarities. Seed cr_metrics_spec 3.4, D7."""
+    names = ("conflict_raw", "conflict", "conflict_raw_refpol", "conflict_refpol")
+    if len({named.polarity for _, named in ranked}) < 2:  # most samples
+        return dict.fromkeys(names, False)
     by_term = conflicts(ranked, [term_key(named.term, policy) for _, named in ranked])
     by_ref = conflicts(ranked, [named.ref for _, named in ranked])
-    names = ("conflict_raw", "conflict", "conflict_raw_refpol", "conflict_refpol")
     return dict(zip(names, (*by_term, *by_ref)))
 
 

@@ -15,6 +15,7 @@ from unicodedata import is_normalized
 
 import msgspec
 import pandas as pd
+import pyarrow as pa
 from pydantic import ValidationError
 
 from ...core.errors import InputError, Problems
@@ -115,7 +116,7 @@ def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Probl
     part = run.part(start)
     if part is not None:
         part.write_bytes(b"".join(scorecards))
-    return pd.DataFrame(rows), problems, progress.lines
+    return pa.Table.from_pylist(rows).to_pandas(), problems, progress.lines
 
 
 def _output_and_line(line: bytes) -> tuple[Output, bytes] | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ... import __version__
 from .options import CrOptions
 from .schema import Aspect, Output, Span, TupleRow
-from .tuples import EvalTuple, MatchPolicy, term_key
+from .tuples import Pair
 
 FLAGS = ("parse_failed", "generate_failed", "fallback_used")
 
@@ -72,21 +72,21 @@ class StageDelta(NamedTuple):
 
 
 def stage_delta(
-    stage1: Iterable[EvalTuple],
-    final: Iterable[EvalTuple],
+    stage1: Iterable[Pair],
+    final: Iterable[Pair],
     stage1_label: str | None,
     final_label: str | None,
-    policy: MatchPolicy,
     *,
     reviewed: bool,
 ) -> StageDelta:
     """Whether review changed a sample: its (term, polarity) pairs differ, or both labels exist and differ.
 
+    `stage1` and `final` are the pairs of a sample by term; an implicit tuple is one whatever its ref.
     change_type is guided_by_review (changed, and a reviewer or the arbiter acted), unguided (changed without) or
     none. The scorecard and the metrics share this function. Seed cr_metrics_spec 4.1.
     """
-    before = {(term_key(named.term, policy), named.polarity) for named in stage1}
-    after = {(term_key(named.term, policy), named.polarity) for named in final}
+    before = {pair[:2] for pair in stage1}
+    after = {pair[:2] for pair in final}
     pairs_changed = before != after
     label_changed = bool(stage1_label and final_label) and stage1_label != final_label
     changed = pairs_changed or label_changed

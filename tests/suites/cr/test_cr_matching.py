@@ -201,7 +201,8 @@ def test_a_prediction_equal_to_explicit_gold_is_right(gold, policy, key) -> None
 
 @given(sample, sample, policies)
 def test_a_change_is_one_of_the_plain_sets_of_term_pairs(stage1, final, policy) -> None:
-    delta = stage_delta(stage1, final, None, None, policy, reviewed=False)
+    by_term = [make_side(side, policy).pairs["otepol"] for side in (stage1, final)]
+    delta = stage_delta(*by_term, None, None, reviewed=False)
     before, after = ({(term_key(x.term, policy), x.polarity) for x in s} for s in (stage1, final))
     assert delta.changed == delta.pairs_changed == (before != after)
     assert (delta.n_s1_pairs, delta.n_final_pairs) == (len(before), len(after))
