@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .schema import TupleRow
-from .tuples import KEYS, EvalTuple, Key, MatchPolicy, Pair, match_policy, pairs, read_tuple
+from .tuples import (
+    KEYS,
+    EvalTuple,
+    Key,
+    MatchPolicy,
+    Pair,
+    match_policy,
+    pairs,
+    read_tuple,
+)
 
 Rank = tuple[bool, float, bool]
 """How well a tuple represents its aspect: larger is better."""
@@ -27,7 +36,9 @@ def f1_score(
     >>> f1_score(tp=2, fp=1, fn=3)
     0.5
     """
-    return 2 * tp / (2 * tp + fp + fn) if tp else 0.0
+    if tp == 0:
+        return 0.0
+    return 2 * tp / (2 * tp + fp + fn)
 
 
 def set_f1(gold: Set[Any], pred: Set[Any]) -> float:
@@ -36,8 +47,12 @@ def set_f1(gold: Set[Any], pred: Set[Any]) -> float:
     >>> set_f1({"a", "b"}, {"b"})
     0.6666666666666666
     """
+    if not gold:
+        return math.nan
     tp = len(gold & pred)
-    return f1_score(tp, len(pred) - tp, len(gold) - tp) if gold else math.nan
+    fp = len(pred) - tp
+    fn = len(gold) - tp
+    return f1_score(tp, fp, fn)
 
 
 Pairs = dict[Pair, None]
@@ -92,7 +107,9 @@ def make_side(tuples: Iterable[EvalTuple], policy: MatchPolicy) -> Side:
 def explicit(side: Side, policy: MatchPolicy) -> Side:
     """The tuples of a side that have a term."""
     with_term = [named for named in side.tuples if named.term]
-    return side if len(with_term) == len(side.tuples) else make_side(with_term, policy)
+    if len(with_term) == len(side.tuples):
+        return side
+    return make_side(with_term, policy)
 
 
 def match_pairs(gold: Pairs, pred: Pairs) -> Match:
@@ -101,21 +118,35 @@ def match_pairs(gold: Pairs, pred: Pairs) -> Match:
     Equal pairs match first. Then each implicit gold pair that is left takes one predicted pair of its polarity that
     is left, one without a term if there is one. So the gold as prediction matches wholly (D26).
     """
-    matched_gold = gold.keys() & pred.keys()
-    matched_pred = matched_gold
-    implicit = [pair for pair in gold if not pair[0] and pair not in matched_gold]
-    if implicit:
-        matched_pred = set(matched_gold)
-        free: dict[str, list[Pair]] = {}
-        for pair in sorted(pred, key=lambda pair: pair[0] == ""):
-            if pair not in matched_pred:
-                free.setdefault(pair[1], []).append(pair)
-        for pair in implicit:
-            if free.get(pair[1]):
+    equal = gold.keys() & pred.keys()
+    matched_gold = matched_pred = equal
+    implicit = [pair for pair in gold if not pair[0]]
+    missing = [pair for pair in implicit if pair not in equal]
+    if missing:
+        matched_gold, matched_pred = equal.copy(), equal.copy()
+        free = _free_by_polarity(pred, equal)
+        for pair in missing:
+            candidates = free.get(pair[1])
+            if candidates:
                 matched_gold.add(pair)
-                matched_pred.add(free[pair[1]].pop())
+                matched_pred.add(candidates.pop())
     tp = len(matched_gold)
-    return Match(tp, len(pred) - tp, len(gold) - tp, gold, pred, matched_gold, matched_pred)
+    fp = len(pred) - tp
+    fn = len(gold) - tp
+    return Match(tp, fp, fn, gold, pred, matched_gold, matched_pred)
+
+
+def _free_by_polarity(
+    pred: Pairs,
+    matched: set[Pair],
+) -> dict[str, list[Pair]]:
+    """The predicted pairs that are not matched, by polarity; those without a term stand last."""
+    free: dict[str, list[Pair]] = {}
+    for pair in sorted(pred, key=lambda pair: pair[0] == ""):
+        if pair not in matched:
+            polarity = pair[1]
+            free.setdefault(polarity, []).append(pair)
+    return free
 
 
 def sample_f1(
@@ -125,8 +156,12 @@ def sample_f1(
     policy: MatchPolicy,
 ) -> float:
     """F1 of one sample under a key; nan for an empty gold and, by the policy, for gold without a pair (D26)."""
-    takes_part = gold.tuples and (gold.pairs[key] or policy.pairless == "zero")
-    return match_pairs(gold.pairs[key], pred.pairs[key]).f1 if takes_part else math.nan
+    wanted = gold.pairs[key]
+    if not gold.tuples:
+        return math.nan
+    if not wanted and policy.pairless == "out":
+        return math.nan
+    return match_pairs(wanted, pred.pairs[key]).f1
 
 
 @dataclass(frozen=True)
@@ -184,9 +219,11 @@ def tuple_f1(
     if key not in KEYS:
         raise ValueError(f"no key {key!r}; expected one of {', '.join(KEYS)}")
     policy = match_policy(match)
-    of_gold = make_side([_read(value, gold=True) for value in gold], policy)
-    of_pred = make_side([_read(value) for value in pred], policy)
-    found = match_pairs(of_gold.pairs[key], of_pred.pairs[key])
+    gold_tuples = [_read(value, gold=True) for value in gold]
+    pred_tuples = [_read(value) for value in pred]
+    of_gold = make_side(gold_tuples, policy).pairs[key]
+    of_pred = make_side(pred_tuples, policy).pairs[key]
+    found = match_pairs(of_gold, of_pred)
     tp, fp, fn = found[:3]
     if tp + fn == 0 and policy.pairless == "out":
         return TupleF1(math.nan, math.nan, math.nan, tp, fp, fn)
@@ -221,7 +258,10 @@ Ranked = Sequence[tuple[Rank, EvalTuple]]
 """The tuples of a sample with their ranks."""
 
 
-def representatives(ranked: Ranked, aspects: Iterable[str]) -> list[EvalTuple]:
+def representatives(
+    ranked: Ranked,
+    aspects: Iterable[str],
+) -> list[EvalTuple]:
     """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4.
 
     `aspects` are those of the tuples, in the same order.
@@ -233,7 +273,10 @@ def representatives(ranked: Ranked, aspects: Iterable[str]) -> list[EvalTuple]:
     return [named for _, named in best.values()]
 
 
-def conflicts(ranked: Ranked, aspects: Iterable[str]) -> tuple[bool, bool]:
+def conflicts(
+    ranked: Ranked,
+    aspects: Iterable[str],
+) -> tuple[bool, bool]:
     """Whether some aspect carries two polarities; whether it still does among its highest-ranking tuples. [M] 3.4, D7.
 
     Tuples without an aspect are left out.
@@ -241,7 +284,13 @@ def conflicts(ranked: Ranked, aspects: Iterable[str]) -> tuple[bool, bool]:
     polarities: dict[str, dict[str, Rank]] = {}
     for aspect, (rank, named) in zip(aspects, ranked):
         best = polarities.setdefault(aspect, {})
-        best[named.polarity] = max(rank, best.get(named.polarity, rank))
+        before = best.get(named.polarity, rank)
+        best[named.polarity] = max(rank, before)
     polarities.pop("", None)
-    contested = [sorted(best.values()) for best in polarities.values() if len(best) > 1]
-    return bool(contested), any(ranks[-1] == ranks[-2] for ranks in contested)
+    raw = unsettled = False
+    for best in polarities.values():
+        if len(best) > 1:
+            raw = True
+            first, second = sorted(best.values(), reverse=True)[:2]
+            unsettled |= first == second
+    return raw, unsettled

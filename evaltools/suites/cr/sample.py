@@ -39,7 +39,6 @@ from .sources import (
 from .tuples import (
     KEYS,
     POLARITIES,
-    EvalTuple,
     MatchPolicy,
     collapse,
     polarity_of,
@@ -110,7 +109,7 @@ def unit_row(
         **_review_columns(card, stage1, final),
         **_risk_columns(card),
         **_drop_columns(card, text, options),
-        "final_out_of_text": _out_of_text(final.tuples, text, policy),
+        "final_out_of_text": _out_of_text(final, text, policy),
         "latency_ms": NAN if meta.latency_ms is None else meta.latency_ms,
     }
 
@@ -299,10 +298,10 @@ def _drop_columns(
 
 
 def _out_of_text(
-    final: Iterable[EvalTuple],
+    final: Side,
     text: str,
     policy: MatchPolicy,
 ) -> bool:
     """Whether some predicted term is nowhere in the text. D10."""
     compared_text = term_key(collapse(text), policy)
-    return any(term_key(named.term, policy) not in compared_text for named in final)
+    return any(pair[0] not in compared_text for pair in final.pairs["otepol"])
