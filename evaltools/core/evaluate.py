@@ -139,8 +139,6 @@ def make_task(
         inputs=[],
         policy=make_policy(suite, opts),
         options=recorded,
-        given=list(suite.given),
-        wrote=list(suite.wrote),
         bootstrap=Bootstrap(**resampling.model_dump(), unit=suite.unit),
         versions=versions(),
         git_commit=git_commit(),

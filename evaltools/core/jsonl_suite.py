@@ -62,10 +62,8 @@ def jsonl_suite(
             suite=repr(name),
             names=tuple(unknown),
         )
-    texts = [field for field, info in record.model_fields.items() if info.annotation is str]
-    wrote = tuple(field for field in texts if field != unit)
     file = _RecordsFile(record, unit, columns, with_options=options is not SuiteOptions)
-    fields = {"input": "FILE", "wrote": wrote, **fields}
+    fields = {"input": "FILE", **fields}
     return Suite(
         name=name,
         title=title,

@@ -103,8 +103,6 @@ class Manifest(Member):
     metrics: list[dict[str, Any]] = []
     breakdowns: list[dict[str, Any]] = []
     answered_by: dict[str, int] = {}
-    given: list[str] = []
-    wrote: list[str] = []
     lang: str = "en"
     policy: dict[str, Any]
     bootstrap: Bootstrap

@@ -138,8 +138,6 @@ class Suite:
     - `breakdowns`: by which columns the generic notebook splits the units, and which metrics it shows in each part.
     - `agreement(runs, resampling)`: how far the seeds (seed -> units) of a condition agree, as
       `stats.agreement.seed_agreement` has it.
-    - `given`, `wrote`: the columns of texts that systems were given, and that they wrote. People search in both; runs
-      of other samples are told apart by what was given.
 
     For the package itself
 
@@ -190,8 +188,6 @@ class Suite:
         ]
         | None
     ) = None
-    given: tuple[str, ...] = ()
-    wrote: tuple[str, ...] = ()
     runner: tuple[str, ...] = ()
     file: Path | None = None
     metrics_file: Path | None = None

@@ -62,7 +62,6 @@ SUITE = Suite(
     metrics=metrics,
     headline=headline,
     primary=primary,
-    given=("text",),
     checks=checks,
     check_kinds=KINDS,
     artifacts=artifacts,

@@ -98,7 +98,5 @@ SUITE = Suite(
     together=True,
     paper=PAPER,
     views="evaltools.suites.memfin.cards",
-    given=("user_text",),
-    wrote=("reply",),
     decode=dict.fromkeys(JSON, json.loads),
 )

@@ -132,7 +132,5 @@ SUITE = Suite(
     artifacts=write_artifacts,
     notebook="summary.ipynb",
     views="evaltools.suites.summary.cards",
-    given=("contexts",),
-    wrote=("answer",),
     decode=dict.fromkeys(JSON_COLUMNS, json.loads),
 )
