@@ -225,7 +225,7 @@ def test_numbers_of_thousands_of_digits_in_a_dialogue(tmp_path: Path) -> None:
     )
     units = evaltools.evaluate("memfin", path, resampling=QUICK).units
     assert units["contradicted_constraints"][0] == ["最大回撤<10%"]
-    assert [k["resolver"] for k in units["resolved_keys"][0]] == ["no_target"] * 2
+    assert [k["resolver"] for k in units["resolved_keys"][0]] == ["not_a_key"] * 2
 
 
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**30])

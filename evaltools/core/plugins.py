@@ -280,7 +280,7 @@ def refuse_parent(path: Path, is_run: Callable[[Path], bool]) -> None:
     runs = [run for run in inside if is_run(run)]
     if runs:
         raise UsageError(
-            "{path} is a folder of {n} runs, not a run; name them: {first} ... (or {path}/*)",
+            "{path} is a folder of runs ({n}), not a run; name them: {first} ... (or {path}/*)",
             path=path,
             n=len(runs),
             first=runs[0],

@@ -265,9 +265,9 @@ def test_scorecards_and_their_scores(here: Path) -> None:
 
 def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
     path = here / "cases.jsonl"
-    path.write_text('{"id": "1", "answer": 3}\n{broken\n', encoding="utf-8")
+    path.write_text('{"id": "c", "answer": 3}\n{broken\n', encoding="utf-8")
     done = call("check", "summary", path, status=3)
-    assert f"{path}:1: answer:" in done.output and f"{path}:2:" in done.output
+    assert f"{path}:1: c: answer:" in done.output and f"{path}:2:" in done.output
     assert "2 errors" in done.stdout
     assert "0 errors" in call("check", "summary", example("summary/cases.jsonl")).stdout
     assert "0 errors" in call("check", "cr", example(f"cr/{RUN}")).stdout
@@ -314,7 +314,11 @@ def test_compare(here: Path) -> None:
         (["score", "cr", *SEEDS, "--name", "x"], 2, "--name goes with one run only"),
         (["score", "cr", SEEDS[0], "--name", "../../x"], 2, "cannot be the name of a run"),
         (["report", "cr", SEEDS[0], SEEDS[0]], 2, "would both be named"),
-        (["report", "seeds", "example:summary"], 2, "is a folder of 1 run, not a run; name it:"),
+        (
+            ["report", "seeds", "example:summary"],
+            2,
+            "is a folder of runs (1), not a run; name them:",
+        ),
         (
             ["report", "seeds", "--suite", "cr", "example:summary/cases.jsonl"],
             2,

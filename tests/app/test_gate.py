@@ -312,7 +312,7 @@ def test_a_margin_needs_a_baseline_and_a_baseline_its_results(
 def test_a_folder_of_results_names_them(results: Path) -> None:
     for folder in (results, results.parent):
         done = call("gate", folder, "--min", "a=1", status=2)
-        assert "results is a folder of 15 runs, not a run; name them" in done.output
+        assert "results is a folder of runs (15), not a run; name them" in done.output
 
 
 # --- files for a CI job

@@ -218,7 +218,7 @@ def test_a_folder_of_runs_says_what_to_type(here: Path, command: tuple[str, ...]
         command = ("compare", f"runs/{ONE}")
     done = call(*command, "runs", status=2)
     assert (
-        f"runs is a folder of 2 runs, not a run; name them: runs/{ONE} ... (or runs/*)"
+        f"runs is a folder of runs (2), not a run; name them: runs/{ONE} ... (or runs/*)"
         in done.stderr
     )
     assert [p.name for p in here.iterdir()] == ["runs"]

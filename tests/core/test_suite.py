@@ -42,7 +42,7 @@ def test_an_input_of_another_suite_is_said_to_be_that(suite: str, given: str) ->
 def test_a_folder_of_runs_says_so(suite: str, folder: str, n: int) -> None:
     with pytest.raises(
         et.UsageError,
-        match=rf"is a folder of {n} runs, not a run; name them: .*{folder}/.* \(or .*{folder}/\*\)",
+        match=rf"is a folder of runs \({n}\), not a run; name them: .*{folder}/.* \(or .*{folder}/\*\)",
     ):
         et.evaluate(suite, example(INPUTS["cr"]).parents[1] / folder)
 

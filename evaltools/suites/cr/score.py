@@ -35,6 +35,8 @@ from .sources import final_rows, gold_rows, profile_of, text_id
 from .tuples import KNOWN, polarity_of, ref_of, term_of
 from .units import units_frame
 
+NO_PROFILE = "no row has the profile {profile}"
+
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
 
@@ -194,10 +196,11 @@ def score(
             frames.append(frame)
         lines += n_lines
     problems.raise_if_failed()
+    if not frames and options.profile:
+        profiles = ", ".join(options.profile)
+        raise problems.fatal("no-rows", NO_PROFILE, profile=repr(profiles), file=run.path)
     if not frames:
-        message = "no line of the file can be used"
-        profiles = ",".join(options.profile)
-        raise problems.fatal("no-rows", message, file=run.path, id=profiles)
+        raise problems.fatal("no-rows", "no line of the file can be used", file=run.path)
     rows = pd.concat(frames, ignore_index=True)
     rows = _first_of_each_id(rows, run.path, problems)
     if run.folder is not None:
@@ -205,8 +208,7 @@ def score(
         _join_parts(parts, set(rows.index), run.folder / FILES["scorecards"])
     units = units_frame(rows.reset_index(drop=True), options.match_policy, override)
     for profile in set(options.profile).difference(units["profile"]):
-        message = "no row has the profile {profile}"
-        problems.warn("unknown-profile", message, profile=repr(profile), file=run.path)
+        problems.warn("unknown-profile", NO_PROFILE, profile=repr(profile), file=run.path)
     if not options.profile:  # else there may well be gold for the rows that are left out
         known = set(units["text_id"])
         for uid in gold:

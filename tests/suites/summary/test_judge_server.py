@@ -313,7 +313,7 @@ def test_each_side_of_a_comparison_has_the_budget(tmp_path: Path, budget: int, a
         rows = [
             {
                 "id": f"{i}",
-                "answer": f"요약 {name}{i} 무조건 지급 10만원 20만원",
+                "answer": f"요약 {name}{50 + i} 무조건 지급 10만원 20만원",
                 "contexts": ["10만원 20만원"],
             }
             for i in range(n)
