@@ -30,6 +30,7 @@ CLAIM = "payment"
 """Kind of what a clause says without a value; all of them are compared with each other."""
 
 PRESENT, ABSENT = "present", "absent"
+NEGATIVE, LOSS = "negative", "loss"
 
 OPPOSITE = {LOW: HIGH, UP: DOWN, PAID: DENIED, PRESENT: ABSENT}
 OPPOSITE |= {other: one for one, other in OPPOSITE.items()}
@@ -62,9 +63,18 @@ _LAPSES = re.compile(
 _AHEAD = {
     LOW: re.compile(r"(?:최소|최저|적어도|하한)\s?(?:는|은|:)?\s?$"),
     HIGH: re.compile(r"(?:최대|최고|최장|상한)\s?(?:는|은|:)?\s?$"),
-    DOWN: re.compile(r"(?:^|[\s(\[:,])[-−△▲–]$"),
+    DOWN: re.compile(r"(?:^|[\s(\[:,])[-−△▲–]$|마이너스\s?$"),
+    NEGATIVE: re.compile(r"[가-힣):]\s?[-−△▲]$|마이너스\s?$"),
     UP: re.compile(r"(?:^|[\s(\[:,])\+$"),
 }
+
+_LOSS = re.compile(
+    "손실|손해|마이너스|적자|원금 ?미달|[-−△▲]$|감소|하락|인하|할인|낮|줄|떨어|빠[지졌짐]|깎|내[리렸려]"
+)
+"""A sum told as lost, or less than before, with its sign or without."""
+
+LOSS_BEFORE, LOSS_BEHIND = 20, 12
+"""Characters around a value in which such a word stands."""
 
 _PAY = "(?:지급|보상|보장|환급|지원)"
 _DENIED = re.compile(
@@ -85,7 +95,8 @@ _ABSENT = re.compile(
 """An item is told as not there: 면책기간 없음, 자기부담 0%."""
 
 _CONDITION = re.compile(
-    r"(?:되어|하여|받아|돼|해)도\s|[가-힣]{0,4}지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))"
+    r"공제(?:금|액)?[^.;\n]{0,14}(?:제외|빼|뺀)"
+    r"|(?:되어|하여|받아|돼|해)도\s|[가-힣]{0,4}지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))"
 )
 """It says when something holds, not that it is paid: 면제되어도 보험료는 내야 함, 치료받지 않은 경우 보장."""
 
@@ -123,6 +134,8 @@ _FIGURE = re.compile(r"[0-9]")
 CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
 _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'’\"”0-9]*['’\"”]")
 """A remark or a name within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
+
+_BRACKET = re.compile(r"\([^()]*\)")
 
 _NEXT_OF_LIST = re.compile(r"[,·/()+]|(?<=원)과\s")
 """In a list of values what is said at its end is said of all: A 300만원, B 3천만원을 1회 지급."""
@@ -275,6 +288,8 @@ def _norm(text: str) -> str:
 def _sides(before: str, after: str) -> frozenset[str]:
     sides = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
     sides |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
+    if _LOSS.search(before[-LOSS_BEFORE:]) or _LOSS.search(after[:LOSS_BEHIND]):
+        sides.add(LOSS)
     sides.add(DENIED if _LAPSES.match(after) else _payment_behind(after))
     return frozenset(sides - {""})
 
@@ -282,7 +297,8 @@ def _sides(before: str, after: str) -> frozenset[str]:
 def _payment_behind(after: str) -> str:
     """Whether a value is paid, or not: PAID, DENIED or ""; in a list of values it is said at the end."""
     is_own = True
-    clause = CLAUSE_END.split(_ASIDE.sub("", after), maxsplit=1)[0]
+    told = _ASIDE.sub("", _BRACKET.sub("", after))
+    clause = CLAUSE_END.split(told, maxsplit=1)[0]
     for part in _NEXT_OF_LIST.split(clause):
         is_next_item = has_figure(part) and not _TOPIC.search(part)
         if not is_own and not is_next_item:

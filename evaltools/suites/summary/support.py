@@ -26,7 +26,9 @@ from .statements import (
     DENIED,
     DOWN,
     HIGH,
+    LOSS,
     LOW,
+    NEGATIVE,
     OPPOSITE,
     PAID,
     PRESENT,
@@ -38,6 +40,7 @@ from .statements import (
     rarity,
     statements,
 )
+from .unread import month_and_day
 
 MOST_SOURCES = 600
 """Values of the sources that each value of a summary is held against; all others are compared by value only."""
@@ -130,6 +133,15 @@ class Sources:
                 places.setdefault(figure.text.removesuffix("차"), statement)
         return places
 
+    @cached_property
+    def days(self) -> dict[str, Statement]:
+        """Dates as a month and a day with a slash (3/6), which alone may be a fraction: the first place of each."""
+        places: dict[str, Statement] = {}
+        for statement in self.known:
+            if statement.entity.kind == "date":
+                places.setdefault(month_and_day(statement.entity, "/"), statement)
+        return places
+
     def alike(self, statement: Statement, source: Statement, unknown: int = 1) -> float:
         return likeness(statement.words, source, self.weights, unknown)
 
@@ -157,7 +169,10 @@ class Sources:
         """Why a source says the opposite of a value ("" where it does not), and whether that is sure.
 
         Two opposites make a right sentence again: within 2 months it is paid, after 2 months it is not.
+        A sum of which the sources only say that it is lost (-10.2%) is told as lost too.
         """
+        if not statement.sides & {DOWN, LOSS} and self._is_negative(statement.entity.key):
+            return CHANGE, True
         opposite = _opposite_sides(statement, nearest)
         if not opposite:
             return "", False
@@ -175,6 +190,9 @@ class Sources:
         if is_claim and alike < ALIKE:
             return "", False
         return why, len(opposite) == 1 and alike >= ALIKE
+
+    def _is_negative(self, key: str) -> bool:
+        return all(NEGATIVE in source.sides for source in self._same[key])
 
     def instead(self, statement: Statement) -> Statement | None:
         """The sources' own value of the kind at the item of a value that none of them states."""
@@ -331,8 +349,9 @@ def _is_own_count(entity: Entity, values: Sources) -> bool:
 def _bare_place(entity: Entity, values: Sources) -> Statement | None:
     """Where a source has a figure without its unit, or a day of a known year; None where none does."""
     if entity.kind == "date":
-        month_and_day = entity.value[-5:].lstrip("0").replace("-0", "-").replace("-", ".")
-        return values.bare.get(month_and_day)
+        return values.bare.get(month_and_day(entity, "."))
+    if entity.kind == "age":
+        return values.bare.get(entity.value)
     if entity.kind not in SUMS:
         return values.bare.get(entity.text)
     readings = [entity.value]
@@ -341,7 +360,7 @@ def _bare_place(entity: Entity, values: Sources) -> Statement | None:
     for reading in readings:
         if reading in values.bare:
             return values.bare[reading]
-    return None
+    return values.days.get(entity.text)
 
 
 def _digits(figure: str) -> str:
@@ -358,7 +377,7 @@ def _confirms(statement: Statement, source: Statement) -> bool:
 def _opposite_sides(one: Statement, other: Statement) -> list[str]:
     """The sides of the one of which the other has the opposite."""
     others = other.sides
-    opposite = [side for side in one.sides if OPPOSITE[side] in others and side not in others]
+    opposite = [side for side in one.sides if OPPOSITE.get(side) in others and side not in others]
     return sorted(opposite)
 
 

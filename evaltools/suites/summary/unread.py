@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from .entities import Entity, ReadText
-from .numerals import hangul_value
+from .numerals import NATIVE, hangul_value
+from .text import any_of
 
 _FIGURE = re.compile(
     r"(?P<mark>(?m:^)(?:[^\S\n]|[(\[])*\d{1,2}[.)\]](?!\d))|(?P<digits>\d(?:[\d,.:/-]*\d)?천?)"
@@ -18,8 +19,14 @@ _FIGURE = re.compile(
 )
 """A figure with the word at its end; `mark`: the number of an item of a list, which is none."""
 
-PARTICLES = "으로|로|은|는|이|을|를|의|과|와|에|만|이며|이고|고|이에요|예요|이세요|이시고|입니다"
+PARTICLES = (
+    "으로|로|은|는|이|을|를|의|과|와|에|만|이면|이라|이라고|까지|정도|"
+    "이며|이고|고|이에요|예요|이세요|이시고|입니다"
+)
 """What may stand behind a figure and is no part of it."""
+
+FEWEST_YEARS = 20
+"""The first age that is told by its numeral alone; smaller ones count things."""
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ONLY_PARTICLE = re.compile(rf"(?:{PARTICLES})?")
@@ -29,6 +36,13 @@ _SPOKEN = re.compile(
     rf"(?:{PARTICLES}|이(?:고요|네요|요|었고|었어요|었는데)?|인데요?)?(?![가-힣])"
 )
 """Tens, hundreds and thousands in Hangul without a unit: 사백오십 들었어요."""
+
+
+_AGE = re.compile(
+    rf"(?<![가-힣])({any_of(word for word, value in NATIVE.items() if value >= FEWEST_YEARS)})"
+    r"(?:이?에요|예요|이세요|이고요?|입니다|인데요?|이요|요|이라)(?![가-힣])"
+)
+"""A numeral in words that ends a sentence without a unit, as an age does: 스물여섯이에요."""
 
 
 def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
@@ -46,12 +60,15 @@ def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
         value = hangul_value(match[1])
         if start not in inside and value is not None:
             yield Entity("figure", "", str(value), match[1], start, end)
+    for match in _AGE.finditer(raw):
+        yield Entity("figure", "", str(NATIVE[match[1]]), match[1], *match.span(1))
 
 
 def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> tuple[str, ...]:
     """The figures of a summary that are read as no value, and of which a number stands in no source."""
     known = {figure.value for source in sources for figure in source.figures}
     for source in sources:
+        known.update(month_and_day(day, ".") for day in source.entities if day.kind == "date")
         known.update(_numbers(source.text.norm))
     unread = []
     for figure in summary.figures:
@@ -60,6 +77,11 @@ def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> tuple[str,
         if not is_spoken and (is_no_date or not known.issuperset(_numbers(figure.value))):
             unread.append(figure.text)
     return tuple(unread)
+
+
+def month_and_day(date: Entity, sign: str) -> str:
+    """A date without its year, as figures write it: 2.11 of 2026-02-11."""
+    return date.value[-5:].lstrip("0").replace("-0", "-").replace("-", sign)
 
 
 def _numbers(text: str) -> list[str]:
