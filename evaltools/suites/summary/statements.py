@@ -83,7 +83,7 @@ _DENIED = re.compile(
     r"|제외(?:되|된|됨|됩|하|한|함|합|[\s.,;)]|$)"
     rf"|{_PAY}(?:하|되|해 ?드리)지 ?(?:는|도)? ?(?:않|못|아니)|{_PAY}(?:할|될|받을) 수 없"
     rf"|(?:받|나오|나가|드리)지 ?(?:는|도)? ?(?:않|못)|(?<![가-힣])(?:안|못) (?:나[오와옵온올가갑간갈]|받|드[리려립])"
-    rf"|{_PAY} ?대상(?:이|은)? 아|{_PAY}에서 ?[빠빼뺍뺀]"
+    rf"|(?:{_PAY} ?|[은는도] )대상(?:이|은|도)? 아[니닌님닙]|{_PAY}에서 ?[빠빼뺍뺀]"
 )
 _PAID = re.compile(
     rf"{_PAY}(?:이|가|도)? ?(?:하|되|함|됨|합|됩|한다|된다|해|받|돼|\s?(?:가능|대상|>|[.,;\n]|$))"
@@ -124,7 +124,7 @@ _ENDING = re.compile(
 _RECKONED = re.compile(
     r"[x×*=+→]\s?$|[0-9][0-9,.]*\s?[가-힣%]{0,4}(?:에서|보다)\s?[가-힣]{0,2}\s?$"
 )
-_RECKONED_WITH = re.compile(r"\s?[x×*=+→]|(?:에서|보다)\s?[가-힣]{0,2}\s?[0-9]")
+_RECKONED_WITH = re.compile(r"\s?[x×*=+→]|(?:에서|보다|\s중(?:에서)?)\s?[가-힣]{0,2}\s?[0-9]")
 """Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원, 10회에서 8회로."""
 
 _HEAD = re.compile(r"([^:.\n■○●▶※-]+):(?!\d)[^:.\n■○●▶※]*$")
@@ -136,6 +136,13 @@ _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'’\"”0-9]*['’\"”]")
 """A remark or a name within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
 
 _BRACKET = re.compile(r"\([^()]*\)")
+
+_REFUSED = re.compile(
+    r"(?:.*(?:않아|없어|아니어서|이라|라서)\s)?(?P<items>[^|:]{2,20}?)(?:[은는도]\s|\s?(?=제외|부지급|면책|미지급))"
+)
+"""What a clause refuses, behind the reason for it: 피부이식을 하지 않아 수술비는 지급하지 않음."""
+
+_ITEMS = re.compile(r"(?:이나|[나와과,·/]|및)\s|[·/]")
 
 _NEXT_OF_LIST = re.compile(r"[,·/()+]|(?<=원)과\s")
 """In a list of values what is said at its end is said of all: A 300만원, B 3천만원을 1회 지급."""
@@ -249,6 +256,22 @@ def _claimed(clause: str) -> frozenset[str]:
     elif has_figure(clause):
         sides.add(PRESENT)
     return frozenset(sides)
+
+
+def refused_items(claim: Statement) -> list[frozenset[str]]:
+    """The words of each item of which a clause says that it is not paid; none where it says when, or has a figure.
+
+    >>> read = ReadText("현금이나 유가증권은 보상하지 않음", normalise("현금이나 유가증권은 보상하지 않음"), [])
+    >>> [sorted(words) for claim in claims(read) for words in refused_items(claim)]
+    [['현금'], ['가증', '유가', '증권']]
+    """
+    text = claim.entity.text
+    told = _REFUSED.search(text)
+    if DENIED not in claim.sides or not told or _TOPIC.search(text[told.end() :]):
+        return []
+    refused = CLAIM_WORDS.sub(" ", told["items"])
+    items = [] if has_figure(refused) else _ITEMS.split(refused)
+    return [words for words in map(syllable_pairs, items) if words]
 
 
 def has_figure(text: str) -> bool:

@@ -38,6 +38,7 @@ from .statements import (
     has_figure,
     likeness,
     rarity,
+    refused_items,
     statements,
 )
 from .unread import month_and_day
@@ -120,6 +121,7 @@ class Sources:
         self.compared = values[:MOST_SOURCES]
         self.weights = rarity(self.compared)
         self._same = by_key([*self.known, *claimed])
+        self.refused = [(words, claim) for claim in claimed for words in refused_items(claim)]
 
     @cached_property
     def bare(self) -> dict[str, Statement]:
@@ -193,6 +195,15 @@ class Sources:
 
     def _is_negative(self, key: str) -> bool:
         return all(NEGATIVE in source.sides for source in self._same[key])
+
+    def refusal(self, statement: Statement) -> Statement | None:
+        """The clause of a source that refuses the item of a sum that is told as paid."""
+        if statement.entity.kind != "amount" or PAID not in statement.sides:
+            return None
+        for words, claim in self.refused:
+            if words <= statement.words:
+                return claim
+        return None
 
     def instead(self, statement: Statement) -> Statement | None:
         """The sources' own value of the kind at the item of a value that none of them states."""
@@ -305,8 +316,12 @@ def support(
         if is_value and key not in result.unsupported:
             result.supported.setdefault(key, shown)
         other = known.misplaced(statement, told) if relations and not why else None
-        if other:
+        if relations and not why and not other:
+            other = known.refusal(statement)
+            why = OPPOSITE_PAYMENT if other else ""
+        elif other:
             why = ITEM
+        if other:
             shown = {**shown, **other.place}
         if why:
             result.look.append({**shown, "why": why})

@@ -38,8 +38,17 @@ _SPOKEN = re.compile(
 """Tens, hundreds and thousands in Hangul without a unit: 사백오십 들었어요."""
 
 
+_STANDING_ALONE = {"한": "하나", "두": "둘", "세": "셋", "네": "넷"}
+"""Numerals before a noun -> without one."""
+
+_AGES = {
+    word[:-1] + _STANDING_ALONE.get(word[-1], word[-1]): value
+    for word, value in NATIVE.items()
+    if value >= FEWEST_YEARS
+}
+
 _AGE = re.compile(
-    rf"(?<![가-힣])({any_of(word for word, value in NATIVE.items() if value >= FEWEST_YEARS)})"
+    rf"(?<![가-힣])({any_of(_AGES)})"
     r"(?:이?에요|예요|이세요|이고요?|입니다|인데요?|이요|요|이라)(?![가-힣])"
 )
 """A numeral in words that ends a sentence without a unit, as an age does: 스물여섯이에요."""
@@ -61,7 +70,7 @@ def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
         if start not in inside and value is not None:
             yield Entity("figure", "", str(value), match[1], start, end)
     for match in _AGE.finditer(raw):
-        yield Entity("figure", "", str(NATIVE[match[1]]), match[1], *match.span(1))
+        yield Entity("figure", "", str(_AGES[match[1]]), match[1], *match.span(1))
 
 
 def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> tuple[str, ...]:
@@ -74,7 +83,9 @@ def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> tuple[str,
     for figure in summary.figures:
         is_spoken = not figure.text[0].isdigit()
         is_no_date = figure.base.startswith(("년", "월", "일"))  # 2월 30일
-        if not is_spoken and (is_no_date or not known.issuperset(_numbers(figure.value))):
+        is_said = any(figure.text in source.raw for source in sources)
+        numbers = _numbers(figure.value)
+        if not is_spoken and not (is_said if is_no_date else known.issuperset(numbers)):
             unread.append(figure.text)
     return tuple(unread)
 

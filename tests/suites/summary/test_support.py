@@ -453,3 +453,50 @@ def test_a_figure_whose_item_stands_around_another_one_alone_is_looked_at(
     start, end = point["context_at"]
     assert point["why"] == "the source says it of another item"
     assert BENEFITS[start:end] == of_the_item
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        (
+            "입원비 84,000원(공제 20,000원 제외) 지급",
+            "입원비 104,000원 중 공제 20,000원 제외 84,000원 지급",
+        ),
+        ("노트북 30만원은 보상 안 됨", "노트북 30만 원도 없어졌다고 함. 노트북은 대상이 아니에요."),
+        ("32세 운전자, 보험료 9만원", "고객: 저는 서른둘이에요. 보험료 9만원이죠."),
+        ("고객 90만원 요구", "고객: 그럼 90이면 할게요."),
+        ("4.18 파손, 4만원 5/2 송금", "4월 18일 파손. 4만원은 2026-05-02 송금."),
+        ("펀드 손실 7.4%", "펀드 수익률은 마이너스 7.4퍼센트입니다."),
+    ],
+)
+def test_the_same_in_other_words_is_not_stopped(summary: str, source: str) -> None:
+    assert state(summary, source) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("펀드 수익률 7.4%", "펀드 수익률은 마이너스 7.4퍼센트입니다."),
+        ("적립금 수익률은 3.1%로 안내", "적립금 수익률 -3.1%"),
+    ],
+)
+def test_a_lost_sign_is_contradicted(summary: str, source: str) -> None:
+    assert evidence(summary, source)["contradicted"]
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        (
+            "노트북 30만원도 보상 대상",
+            "노트북 30만 원도 없어졌어요. 노트북이나 태블릿은 대상이 아니에요.",
+        ),
+        (
+            "진단비 10만원, 봉합수술비 20만원 지급",
+            "진단비 10만원, 봉합수술비 20만원. 봉합하지 않아 봉합수술비는 지급하지 않음.",
+        ),
+        ("파손 10만원(액정 균열도 10만원 지급)", "파손 | 10만원 | 액정 균열 제외"),
+    ],
+)
+def test_a_refused_item_that_is_told_as_paid_is_looked_at(summary: str, source: str) -> None:
+    assert OPPOSITE_PAYMENT in whys(summary, source)
