@@ -30,7 +30,9 @@ def is_about(before: str, after: str) -> bool:
     >>> is_about("보험료 약 ", "입니다"), is_about("", "원 내외"), is_about("", " 정도 소요")
     (True, False, True)
     """
-    return bool(_ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(after))
+    said_before = _ABOUT_BEFORE.search(before)
+    said_after = _ABOUT_AFTER.match(after)
+    return bool(said_before or said_after)
 
 
 def restated(
@@ -59,7 +61,8 @@ def _rounds_to(told: Entity, source: Entity) -> bool:
     step = _precision(told)
     if source.base != told.base or not step:
         return False
-    return abs(Decimal(source.value) - Decimal(told.value)) <= step / 2
+    difference = Decimal(source.value) - Decimal(told.value)
+    return abs(difference) <= step / 2
 
 
 def _precision(told: Entity) -> Decimal:
@@ -72,18 +75,22 @@ def _precision(told: Entity) -> Decimal:
     if told.kind != "amount" and figure and value:
         written = Decimal(figure[0].replace(",", ""))
         step = value / written if written else Decimal(0)
-        return step.scaleb(-len(figure["decimals"] or ""))
+        decimals = figure["decimals"] or ""
+        return step.scaleb(-len(decimals))
     digits = told.value.rstrip("0") if "." not in told.value else told.value
-    return Decimal(10) ** (len(told.value) - len(digits))
+    zeros = len(told.value) - len(digits)
+    return Decimal(10) ** zeros
 
 
 def _is_one_step(told: Entity, source: Entity) -> bool:
     if told.kind == "percent":
-        return Decimal(told.value) + Decimal(source.value) == 100
+        whole = Decimal(told.value) + Decimal(source.value)
+        return whole == 100
     if told.kind == "duration" and {told.base, source.base} == {"month", "day"}:
         months, days = told, source
         if told.base == "day":
             months, days = source, told
         of_year = months.value == "12" and days.value == str(DAYS_OF_YEAR)
-        return of_year or Decimal(days.value) == DAYS_OF_MONTH * Decimal(months.value)
+        days_of_months = DAYS_OF_MONTH * Decimal(months.value)
+        return of_year or Decimal(days.value) == days_of_months
     return False

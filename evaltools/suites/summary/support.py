@@ -121,7 +121,10 @@ class Sources:
         self.compared = values[:MOST_SOURCES]
         self.weights = rarity(self.compared)
         self._same = by_key([*self.known, *claimed])
-        self.refused = [(words, claim) for claim in claimed for words in refused_items(claim)]
+        self.refused: list[tuple[frozenset[str], Statement]] = []
+        for claim in claimed:
+            for words in refused_items(claim):
+                self.refused.append((words, claim))
 
     @cached_property
     def bare(self) -> dict[str, Statement]:
@@ -194,7 +197,8 @@ class Sources:
         return why, len(opposite) == 1 and alike >= ALIKE
 
     def _is_negative(self, key: str) -> bool:
-        return all(NEGATIVE in source.sides for source in self._same[key])
+        places = self._same[key]
+        return all(NEGATIVE in place.sides for place in places)
 
     def refusal(self, statement: Statement) -> Statement | None:
         """The clause of a source that refuses the item of a sum that is told as paid."""
@@ -258,11 +262,14 @@ class Sources:
         for own in self._same[statement.entity.key]:
             around_other = statement.words & (other.words - own.words)
             around_own = statement.words & (own.words - other.words)
-            pairs.append((self._weight(around_other), self._weight(around_own)))
+            of_other = self._weight(around_other)
+            of_own = self._weight(around_own)
+            pairs.append((of_other, of_own))
         return min(pairs, key=lambda pair: pair[0] - pair[1])
 
     def _weight(self, words: frozenset[str]) -> float:
-        return math.fsum(self.weights.get(word, 0) for word in words)
+        weights = [self.weights.get(word, 0) for word in words]
+        return math.fsum(weights)
 
 
 def by_key(all_statements: Iterable[Statement]) -> Mapping[str, list[Statement]]:
@@ -358,7 +365,8 @@ def _is_own_count(entity: Entity, values: Sources) -> bool:
     """Whether a summary counts what the sources list (다섯 가지, 두 번): a small count of what none of them counts."""
     if entity.kind != "count" or Decimal(entity.value) > MOST_COUNTED:
         return False
-    return all(source.entity.base != entity.base for source in values.known)
+    counted = {source.entity.base for source in values.known}
+    return entity.base not in counted
 
 
 def _bare_place(entity: Entity, values: Sources) -> Statement | None:
@@ -392,7 +400,10 @@ def _confirms(statement: Statement, source: Statement) -> bool:
 def _opposite_sides(one: Statement, other: Statement) -> list[str]:
     """The sides of the one of which the other has the opposite."""
     others = other.sides
-    opposite = [side for side in one.sides if OPPOSITE.get(side) in others and side not in others]
+    opposite = []
+    for side in one.sides - others:
+        if OPPOSITE.get(side) in others:
+            opposite.append(side)
     return sorted(opposite)
 
 

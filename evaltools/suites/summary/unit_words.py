@@ -50,9 +50,12 @@ class UnitWords:
                 self.won = unit
             if unit.kind == "percent":
                 self.percent = unit
-        unit_pattern = f"(?P<unit>{_alternatives(rules.units)})"
-        self.hangul = f"(?:{_alternatives(rules.units, hangul_only=True)})"
-        self.prefix = any_of(map(re.escape, self.of_prefix)) or "(?!)"
+        all_words = _alternatives(rules.units)
+        hangul_words = _alternatives(rules.units, hangul_only=True)
+        signs = map(re.escape, self.of_prefix)
+        unit_pattern = f"(?P<unit>{all_words})"
+        self.hangul = f"(?:{hangul_words})"
+        self.prefix = any_of(signs) or "(?!)"
         self.after = rf"(?:{rules.particle_words}|{AROUND['after']})"
         self._behind_figure = re.compile(rf"여?(?:\s{{0,2}}|\s?\)\s?){unit_pattern}")
         self._behind_english = re.compile(rf"[\s-]?(?:\([0-9]{{1,4}}\)\s?)?{unit_pattern}")
@@ -70,19 +73,22 @@ class UnitWords:
 
     def ends_at(self, text: str, end: int) -> bool:
         """Whether no word goes on here, but for a particle."""
-        return self._ends.match(text, end) is not None
+        match = self._ends.match(text, end)
+        return match is not None
 
     def _named(self, match: re.Match[str] | None) -> NamedUnit | None:
         if match is None:
             return None
         word = match["unit"]
-        unit = self.of_word[_spaced(word)]
+        spaced = _spaced(word)
+        unit = self.of_word[spaced]
         return NamedUnit(unit, word, match.end())
 
 
 def _spaced(word: str) -> str:
     """A unit word however it is joined: "business-day" is "business day"."""
-    return re.sub(r"[\s-]+", " ", word.lower())
+    lower = word.lower()
+    return re.sub(r"[\s-]+", " ", lower)
 
 
 def _alternatives(units: Iterable[Unit], hangul_only: bool = False) -> str:
@@ -108,9 +114,11 @@ def _word_pattern(word: str, not_before: Iterable[str]) -> str:
     parts = [re.escape(part) for part in word.split()]
     pattern = r"[\s-]".join(parts)
     last = word[-1]
-    if last.isascii() and last.isalpha():
+    is_latin = last.isascii() and last.isalpha()
+    if is_latin:
         pattern += "(?![a-z])"
-    forbidden = "|".join(map(re.escape, not_before))
+    longer_words = map(re.escape, not_before)
+    forbidden = "|".join(longer_words)
     if forbidden:
         pattern += f"(?!{_POLITE_END}(?:{forbidden}))"
     return pattern

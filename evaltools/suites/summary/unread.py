@@ -62,7 +62,9 @@ def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
     for match in _FIGURE.finditer(raw):
         start, end = match.span()
         if start not in inside and not match["mark"]:
-            base = "" if _ONLY_PARTICLE.fullmatch(match["word"]) else match["word"].strip()
+            word = match["word"]
+            is_bare = _ONLY_PARTICLE.fullmatch(word)
+            base = "" if is_bare else word.strip()
             yield Entity("figure", base, match["digits"], match[0], start, end)
     for match in _SPOKEN.finditer(raw):
         start, end = match.span(1)
@@ -70,14 +72,17 @@ def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
         if start not in inside and value is not None:
             yield Entity("figure", "", str(value), match[1], start, end)
     for match in _AGE.finditer(raw):
-        yield Entity("figure", "", str(_AGES[match[1]]), match[1], *match.span(1))
+        start, end = match.span(1)
+        value = _AGES[match[1]]
+        yield Entity("figure", "", str(value), match[1], start, end)
 
 
 def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> tuple[str, ...]:
     """The figures of a summary that are read as no value, and of which a number stands in no source."""
     known = {figure.value for source in sources for figure in source.figures}
     for source in sources:
-        known.update(month_and_day(day, ".") for day in source.entities if day.kind == "date")
+        dates = [entity for entity in source.entities if entity.kind == "date"]
+        known.update(month_and_day(date, ".") for date in dates)
         known.update(_numbers(source.text.norm))
     unread = []
     for figure in summary.figures:
