@@ -120,12 +120,11 @@ def match_pairs(gold: Pairs, pred: Pairs) -> Match:
     """
     equal = gold.keys() & pred.keys()
     matched_gold = matched_pred = equal
-    implicit = [pair for pair in gold if not pair[0]]
-    missing = [pair for pair in implicit if pair not in equal]
-    if missing:
+    implicit = [pair for pair in gold if not pair[0] and pair not in equal]
+    if implicit:
         matched_gold, matched_pred = equal.copy(), equal.copy()
         free = _free_by_polarity(pred, equal)
-        for pair in missing:
+        for pair in implicit:
             candidates = free.get(pair[1])
             if candidates:
                 matched_gold.add(pair)

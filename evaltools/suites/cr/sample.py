@@ -99,7 +99,7 @@ def unit_row(
         "protocol": protocol,
         "n_gold_tuples": len(gold.tuples),
         "n_pred_used": len(final.tuples) if gold.tuples else 0,
-        "n_invalid_ref": sum(not named.ref for named in final.tuples) if gold.tuples else 0,
+        "n_invalid_ref": [ref for ref, _, _ in final.tuples].count("") if gold.tuples else 0,
         "source": source,
         **_counts(gold, stage1, final),
         **_explicit_columns(gold, final, policy),
