@@ -63,12 +63,14 @@ def write_artifacts(run: Run, folder: Path) -> None:
     scores = scores_frame(run.data, rules.thresholds)
     with atomic(folder / "summary_scores.csv") as file:
         scores.to_csv(file, index=False, lineterminator="\n")
-    limits = {say(TITLES[metric]): threshold for metric, threshold in rules.thresholds.items()}
-    sheets = [
-        overview(run),
-        Sheet(say("Cases"), cases_frame(run), scores=limits, verdicts=say("verdict")),
-        Sheet(say("Rules in force"), rules_frame(rules)),
-    ]
+    limits = {}
+    for metric, threshold in rules.thresholds.items():
+        title = say(TITLES[metric])
+        limits[title] = threshold
+    cases = cases_frame(run)
+    cases_sheet = Sheet(say("Cases"), cases, scores=limits, verdicts=say("verdict"))
+    rules_sheet = Sheet(say("Rules in force"), rules_frame(rules))
+    sheets = [overview(run), cases_sheet, rules_sheet]
     write_workbook(folder / "summary_scores.xlsx", sheets)
 
 
@@ -92,13 +94,15 @@ def scores_frame(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.Dat
     )
     scores["threshold"] = scores["metric"].map(thresholds)
     in_order_of_cases = scores.sort_index(kind="stable")
-    return in_order_of_cases[list(SCORES)].reset_index(drop=True)
+    columns = in_order_of_cases[list(SCORES)]
+    return columns.reset_index(drop=True)
 
 
 def cases_frame(run: Run) -> pd.DataFrame:
     """All cases, the worst first, in words: for each metric the score, and what it rests on."""
     rows = []
-    for case in in_order(run.units).to_dict("records"):
+    cases = in_order(run.units)
+    for case in cases.to_dict("records"):
         row = {
             say("case"): case["case_id"],
             say("verdict"): say(case["state"]),
@@ -109,22 +113,28 @@ def cases_frame(run: Run) -> pd.DataFrame:
             say("expected tags"): listed(map(say, case["tags"])),
         }
         for metric, title in TITLES.items():
-            row[say(title)] = case[f"{metric}_if_measured"]
-            row[say("{metric}: why", metric=say(title))] = why(case, metric)
+            name = say(title)
+            reason = say("{metric}: why", metric=name)
+            row[name] = case[f"{metric}_if_measured"]
+            row[reason] = why(case, metric)
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def overview(run: Run) -> Sheet:
     """What the workbook is, and the verdicts."""
-    lines = [(say("What"), ": ".join(finding(run))), (say("Run"), run.name)]
+    what = ": ".join(finding(run))
+    lines = [(say("What"), what), (say("Run"), run.name)]
     for check in run.checks:
-        lines.append((say(LEVEL_WORDS[check.level]), check.text()))
+        level = LEVEL_WORDS[check.level]
+        lines.append((say(level), check.text()))
     corrected = run.estimates[run.estimates["group"] == "corrected"]
     shown = plain_estimates(corrected, resampling=run.resampling)
     for title, row in zip(corrected["title"], shown.to_dict("records")):
-        lines.append((say(title), f"{row['value']} {row['interval']}, n = {row['n']}"))
-    lines.append((say("Rules"), rules_in_force(run.options).identity))
+        estimate = f"{row['value']} {row['interval']}, n = {row['n']}"
+        lines.append((say(title), estimate))
+    rules = rules_in_force(run.options)
+    lines.append((say("Rules"), rules.identity))
     lines.append((say("Signature"), run.signature))
     rows = metric_verdicts(run)[list(VERDICTS)]
     rows["title"] = rows["title"].map(say)
@@ -137,21 +147,29 @@ def rules_frame(rules: Rules) -> pd.DataFrame:
     """The rules in force, a row a phrase, or all words of a unit or concept: section, name, content."""
     sections: list[tuple[str, str, Sequence[str]]] = [("rules", "", [rules.identity])]
     for metric, least in rules.thresholds.items():
-        sections.append(("threshold", say(TITLES[metric]), [f"{least:g}"]))
+        title = say(TITLES[metric])
+        sections.append(("threshold", title, [f"{least:g}"]))
     for tag, named in rules.tags.items():
-        sections.append(("risk item", say(tag), named.phrases))
-        sections.append(("needed beside it", say(tag), named.needs))
-        sections.append(("sign, where a source says it too", say(tag), named.signs))
+        name = say(tag)
+        sections.append(("risk item", name, named.phrases))
+        sections.append(("needed beside it", name, named.needs))
+        sections.append(("sign, where a source says it too", name, named.signs))
     sections.append(("follow-up", "", rules.followup.phrases))
     for named in rules.definitive:
         sections.append(("definitive phrases", "", named.phrases))
     for let_off in rules.let_offs.values():
-        sections.append(("let off", say(let_off.reason), [*let_off.before, *let_off.after]))
+        around = [*let_off.before, *let_off.after]
+        sections.append(("let off", say(let_off.reason), around))
     for name, words in rules.words.items():
         sections.append(("words of a name", f"{{{name}}}", words))
     for unit in rules.units:
-        sections.append(("unit", say(unit.kind), [" · ".join(unit.words)]))
+        listed_words = " · ".join(unit.words)
+        sections.append(("unit", say(unit.kind), [listed_words]))
     for concept in rules.concepts:
-        sections.append((concept.kind, concept.name, [" · ".join(concept.words)]))
-    rows = [(say(section), name, text) for section, name, texts in sections for text in texts]
-    return pd.DataFrame(rows, columns=[say(head) for head in ("section", "name", "content")])
+        listed_words = " · ".join(concept.words)
+        sections.append((concept.kind, concept.name, [listed_words]))
+    rows = []
+    for section, name, texts in sections:
+        rows += [(say(section), name, text) for text in texts]
+    columns = [say(head) for head in ("section", "name", "content")]
+    return pd.DataFrame(rows, columns=columns)

@@ -58,13 +58,19 @@ def groups(run: Run) -> dict[str, tuple[str, str]]:
 def in_order(units: pd.DataFrame) -> pd.DataFrame:
     """The cases, the worst state first, in it those that fail most metrics, then in the file's order."""
     worst = units["state"].map(STATES.index)
-    order = pd.DataFrame({"worst": worst, "n": -fails(units).sum(axis=1)})
-    return units.loc[order.sort_values(["worst", "n"], kind="stable").index]
+    n_failed = fails(units).sum(axis=1)
+    order = pd.DataFrame({"worst": worst, "n": -n_failed})
+    order = order.sort_values(["worst", "n"], kind="stable")
+    return units.loc[order.index]
 
 
 def failed(case: Case) -> str:
     """The metrics that a case fails, in words; "" for none."""
-    return listed(say(TERMS[metric]) for metric in JUDGED if case[f"{metric}_state"] == "fail")
+    terms = []
+    for metric in JUDGED:
+        if case[f"{metric}_state"] == "fail":
+            terms.append(say(TERMS[metric]))
+    return listed(terms)
 
 
 def card_ids(run: Run, units: pd.DataFrame) -> pd.Series:
@@ -93,8 +99,10 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
 def _tags(case: Case) -> list[Tag]:
     """The state of a case with what it fails, and the tags that it was given."""
     state = case["state"]
-    word = ": ".join(filter(None, [say(state), failed(case)]))
-    return [Tag(word, MARKS[state]), *(Tag(say(tag)) for tag in case["tags"])]
+    parts = [say(state), failed(case)]
+    word = ": ".join(filter(None, parts))
+    given = [Tag(say(tag)) for tag in case["tags"]]
+    return [Tag(word, MARKS[state]), *given]
 
 
 def _row(
@@ -103,10 +111,13 @@ def _row(
     threshold: float,
 ) -> Row:
     """The score of a case and what it rests on; what was not measured says so, without a score."""
-    mark = MARKS[case[f"{metric}_state"]]
-    found = Line(f"{case[metric]:.2f}", mark, why(case, metric))
+    state = case[f"{metric}_state"]
+    mark = MARKS[state]
+    score = f"{case[metric]:.2f}"
     if not case[f"{metric}_measured"]:
-        found = Line("", mark if mark != "good" else "", found.note)
+        score = ""
+        mark = "" if mark == "good" else mark
+    found = Line(score, mark, why(case, metric))
     cells = {"threshold": [Line(f"≥ {threshold:g}")], "found": [found]}
     return Row(say(TERMS[metric]), cells)
 
@@ -122,12 +133,17 @@ def _places(case: Case) -> list[Place]:
         for entity in accuracy.get(key, []):
             marks.append((kind, entity, stated(entity, case)))
     if case["summary_non_definitive_state"] != "ok":
-        for phrase in case["summary_non_definitive_evidence"].get("definitive", []):
-            marks.append(("bad", phrase, say("Definitive phrases")))
+        tip = say("Definitive phrases")
+        promises = case["summary_non_definitive_evidence"]
+        for phrase in promises.get("definitive", []):
+            marks.append(("bad", phrase, tip))
     marks.sort(key=lambda mark: mark[1]["at"])
-    for tag, due in case["summary_risk_coverage_evidence"].get("due", {}).items():
-        marks.append(("missing", due, f"{say('missing')}: {say(tag)}"))
-    starts = [0, *accumulate(len(context) + 1 for context in case["contexts"])]
+    risks = case["summary_risk_coverage_evidence"]
+    for tag, due in risks.get("due", {}).items():
+        tip = f"{say('missing')}: {say(tag)}"
+        marks.append(("missing", due, tip))
+    lengths = [len(context) + 1 for context in case["contexts"]]
+    starts = [0, *accumulate(lengths)]
     places: list[Place] = []
     for number, (kind, entity, tip) in enumerate(marks, 1):
         if "at" in entity:
@@ -170,10 +186,13 @@ def first_screen(run: Run) -> HtmlTable:
     )
     pieces = [table(frame)]
     if len(cases) > WORST:
-        pieces.append(words(say("and {n} more below", n=len(cases) - WORST)))
+        more = say("and {n} more below", n=len(cases) - WORST)
+        pieces.append(words(more))
     return stack(pieces)
 
 
 def _link(case_id: str) -> Markup:
     """A link to the card of a case."""
-    return Markup('<a href="#{}">{}</a>').format(anchor("sample", case_id), marked(case_id))
+    link = Markup('<a href="#{}">{}</a>')
+    target = anchor("sample", case_id)
+    return link.format(target, marked(case_id))

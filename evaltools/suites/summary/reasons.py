@@ -23,8 +23,9 @@ def why(case: Case, metric: str) -> str:
 
     Where a judge decided, its score and reason come first, then what the rules saw (D38).
     """
-    parts = against(case, metric) + in_favour(case, metric)
-    if case[f"{metric}_decided_by"] != "rule":
+    parts = against(case, metric)
+    parts += in_favour(case, metric)
+    if not _by_rule(case, metric):
         parts.insert(0, judged(case, metric))
     return listed(parts, "; ")
 
@@ -33,10 +34,19 @@ def in_short(case: Case) -> str:
     """Why a case is in its state, in a line: what fails, or what a person must settle; "" for ok."""
     parts = []
     for metric in JUDGED:
-        if case[f"{metric}_state"] == case["state"] != "ok":
-            by_rule = case[f"{metric}_decided_by"] == "rule"
-            parts += against(case, metric) if by_rule else [judged(case, metric)]
+        state = case[f"{metric}_state"]
+        if state == "ok" or state != case["state"]:
+            continue
+        if _by_rule(case, metric):
+            parts += against(case, metric)
+        else:
+            parts.append(judged(case, metric))
     return listed(parts, "; ")
+
+
+def _by_rule(case: Case, metric: str) -> bool:
+    decided_by = case[f"{metric}_decided_by"]
+    return bool(decided_by == "rule")
 
 
 def judged(case: Case, metric: str) -> str:
@@ -53,7 +63,9 @@ def judged(case: Case, metric: str) -> str:
     )
     denied = [point for point in judge["points"] if not point["holds"]]
     if denied:
-        said += "; " + say("it does not hold: {texts}", texts=_quoted(denied))
+        texts = _quoted(denied)
+        objection = say("it does not hold: {texts}", texts=texts)
+        said = f"{said}; {objection}"
     return said
 
 
@@ -67,8 +79,11 @@ def against(case: Case, metric: str) -> list[str]:
             template = "not measured (counts as {score:.2f}): {reason}"
             reason = say(template, score=case[metric], reason=reason)
         parts.append(reason)
-    for point in (*evidence.get("contradicted", []), *evidence.get("look", [])):
-        parts.append(f"{say(point['why'])}: {stated(point, case)}")
+    contradicted = evidence.get("contradicted", [])
+    look = evidence.get("look", [])
+    for point in [*contradicted, *look]:
+        why = say(point["why"])
+        parts.append(f"{why}: {stated(point, case)}")
     parts += _entities("unsupported", case, evidence)
     parts += _entities("lost", case, evidence)
     parts += _kind("missing", _missing(case, evidence))
@@ -86,13 +101,16 @@ def against(case: Case, metric: str) -> list[str]:
 def in_favour(case: Case, metric: str) -> list[str]:
     """What else a score rests on."""
     evidence = case[f"{metric}_evidence"]
-    parts = _entities("supported", case, evidence) + _entities("kept", case, evidence)
+    parts = _entities("supported", case, evidence)
+    parts += _entities("kept", case, evidence)
     covered = []
     for tag, phrases in evidence.get("covered", {}).items():
-        covered.append(say("{tag} by {texts}", tag=say(tag), texts=_quoted(phrases)))
+        texts = _quoted(phrases)
+        covered.append(say("{tag} by {texts}", tag=say(tag), texts=texts))
     parts += _kind("covered", covered)
     if evidence.get("phrases"):
-        parts.append(say("found: {texts}", texts=_quoted(evidence["phrases"])))
+        texts = _quoted(evidence["phrases"])
+        parts.append(say("found: {texts}", texts=texts))
     for phrase in evidence.get("let_off", []):
         template = "“{text}” let off: {why} (“{by}”)"
         why = say(phrase["let_off"])
@@ -103,10 +121,13 @@ def in_favour(case: Case, metric: str) -> list[str]:
 def stated(entity: Evidence, case: Case) -> str:
     """A value or clause in its sentence, with the passage of the source that is nearest to it."""
     text = entity["text"]
-    source = source_sentence(entity, case["contexts"]) if "context" in entity else ""
+    source = ""
+    if "context" in entity:
+        source = source_sentence(entity, case["contexts"])
     if not entity["at"]:  # it stands in the contexts only
         return say("“{text}” in “{said}”", text=text, said=source)
-    told = say("“{text}” in “{said}”", text=text, said=around(case["answer"], entity["at"]))
+    said = around(case["answer"], entity["at"])
+    told = say("“{text}” in “{said}”", text=text, said=said)
     if not source:
         return told
     if "why" in entity or "instead" in entity:
@@ -118,17 +139,20 @@ def source_sentence(place: Evidence | None, contexts: Sequence[str]) -> str:
     """The sentence around a place of the contexts; "" without one."""
     if not place:
         return ""
-    return around(contexts[place["context"]], place["context_at"])
+    context = contexts[place["context"]]
+    return around(context, place["context_at"])
 
 
 def _missing(case: Case, evidence: Evidence) -> list[str]:
     """The missing tags, each with what takes it back and the passage that names it."""
+    due = evidence.get("due", {})
     missing = []
     for tag, let_off in evidence.get("missing", {}).items():
         text = say(tag)
         if let_off:
-            text = say("{tag} (taken back: {texts})", tag=text, texts=_quoted(let_off))
-        source = source_sentence(evidence.get("due", {}).get(tag), case["contexts"])
+            texts = _quoted(let_off)
+            text = say("{tag} (taken back: {texts})", tag=text, texts=texts)
+        source = source_sentence(due.get(tag), case["contexts"])
         if source:
             text = say("{tag}, from “{source}”", tag=text, source=source)
         missing.append(text)
@@ -142,20 +166,28 @@ def _wrong_followup(evidence: Evidence) -> list[str]:
     if is_due and not named:
         return [say("a follow-up is due, and none is named")]
     if named and not is_due:
-        return [say("a follow-up is named where none is due: {texts}", texts=_quoted(named))]
+        texts = _quoted(named)
+        return [say("a follow-up is named where none is due: {texts}", texts=texts)]
     return []
 
 
 def _entities(kind: str, case: Case, evidence: Evidence) -> list[str]:
     """The entities of a kind; what a source says the opposite of was told with that."""
-    entities = [entity for entity in evidence.get(kind, []) if "why" not in entity]
-    return _kind(kind, [stated(entity, case) for entity in entities])
+    texts = []
+    for entity in evidence.get(kind, []):
+        if "why" not in entity:
+            texts.append(stated(entity, case))
+    return _kind(kind, texts)
 
 
 def _kind(kind: str, texts: Sequence[str]) -> list[str]:
     """One part that lists the texts under their kind; none without texts."""
-    return [f"{say(kind)}: {listed(texts)}"] if texts else []
+    if not texts:
+        return []
+    name = say(kind)
+    return [f"{name}: {listed(texts)}"]
 
 
 def _quoted(phrases: Iterable[Evidence]) -> str:
-    return listed(f"“{phrase['text']}”" for phrase in phrases)
+    texts = [phrase["text"] for phrase in phrases]
+    return listed(f"“{text}”" for text in texts)
