@@ -108,7 +108,7 @@ def different_units(
     sides = []
     for side in (run, other):
         units = side.units.drop_duplicates(unit).set_index(unit)
-        sides.append(units.select_dtypes(exclude="number"))
+        sides.append(units.select_dtypes(exclude=["number", "bool"]))
     mine, theirs = (side.reindex(differences[unit]) for side in sides)
     for column in mine.columns.intersection(theirs.columns):
         differences[column] = mine[column].tolist()

@@ -68,20 +68,21 @@ def table(study: Study) -> pd.DataFrame:
     compared = views.comparison(study, names).to_dict("records")
     by_place = {(row["candidate"], row["metric"]): row for row in compared}
     level = f"{study.resampling.percent} interval"
-    value = "Mean" if study.seeded else "Value"
+    over_seeds = _over_seeds(study)
+    value = "Mean" if over_seeds else "Value"
     rows = []
     for estimate in estimates.to_dict("records"):
         texts = shown_estimate(estimate, study.resampling)
         row = {
             "Metric": f"{texts['title']}\u00a0{texts['arrow']}".rstrip(),
-            "Condition": estimate["condition"],
+            "Condition": estimate["condition"] if study.candidates else "",
             value: texts["value"],
             level: texts["interval"],
             "Difference": "",
             f"Its {level}": "",
             "p": "",
             "n": texts["n"],
-            "Seeds": texts["n_seeds"] if study.seeded else "",
+            "Seeds": texts["n_seeds"] if over_seeds else "",
         }
         difference = by_place.get((estimate["condition"], estimate["metric"]))
         if difference is not None:
@@ -96,6 +97,11 @@ def table(study: Study) -> pd.DataFrame:
     return frame.loc[:, frame.ne("").any()]
 
 
+def _over_seeds(study: Study) -> bool:
+    """Whether a condition has several seeds, so that its values are means over them."""
+    return any(len(runs) > 1 for runs in study.conditions.values())
+
+
 def note(study: Study) -> str:
     """What stands below the table: its signs, and the signature."""
     sentences = ["↑ higher is better, ↓ lower is better. N/A: not measured."]
@@ -108,7 +114,7 @@ def note(study: Study) -> str:
 
 def caption(study: Study) -> str:
     """The title of the table."""
-    what = "means over seeds" if study.seeded else "values"
+    what = "means over seeds" if _over_seeds(study) else "values"
     return f"{study.suite.title}: {what} of {listed(study.conditions)}"
 
 

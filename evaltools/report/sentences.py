@@ -112,8 +112,8 @@ DETAILS = "{x} against {y}, a difference of {delta}, {level} interval {bounds}, 
 
 OTHER_DETAILS = {
     "not measured": "it is not measured on both sides.",
-    "too few": "{x} against {y}, a difference of {delta}; {n} paired units, of which {differ} differ, are too few for "
-    "a verdict.",
+    "too few": "{x} against {y}, a difference of {delta}, {level} interval {bounds}; {n} paired units, of which {differ} "
+    "differ, are too few for a verdict.",
 }
 """The numbers behind a verdict that is none; behind all others stand DETAILS."""
 
@@ -145,7 +145,7 @@ def verdict_parts(
         y=number(row["value_baseline"]),
         delta=number(row["delta"], signed=True),
         level=resampling.percent,
-        bounds=interval(row, signed=True),
+        bounds=interval(row, signed=True) or "–",
         p=_tested_p(row),
         n=int(row["n_units"]),
         differ=int(row["n_differ"]),

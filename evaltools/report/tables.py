@@ -107,7 +107,10 @@ def where_to_look(groups: Mapping[str, int]) -> HtmlTable:
     for label, n in groups.items():
         if n:
             links.append((f"{n:,}", _within(say(label)), anchor("group", label)))
-    return HtmlTable(macros().look(links)) if links else stack([])
+    if not links:
+        return stack([])
+    text = " · ".join(f"{n} {label}" for n, label, _ in links)
+    return HtmlTable(macros().look(links), f"{say('Where to look:')} {text}")
 
 
 def _within(label: str) -> str:
