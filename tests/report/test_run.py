@@ -140,7 +140,9 @@ def test_units_that_differ_between_two_runs(run: et.Run, other: et.Run) -> None:
     row = found.iloc[0]
     assert row["change"] == pytest.approx(theirs[row["text_id"]] - mine[row["text_id"]])
     assert {"final", "final (other)"} <= set(found.columns)
-    assert not {"tp_refpol", "fix_refpol"} & set(found.columns), "what is counted stands in `change`"
+    assert not {"tp_refpol", "fix_refpol"} & set(found.columns), (
+        "what is counted stands in `change`"
+    )
     assert run.diff(run).empty
     with pytest.raises(et.UsageError, match="did you mean"):
         run.diff(other, "fix_rate_refpl")
