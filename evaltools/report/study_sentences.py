@@ -141,12 +141,13 @@ def _among_several(study: Study) -> str:
 
 
 def settling(study: Study) -> list[str]:
-    """What would settle the primary metric of every candidate that is not shown to differ."""
+    """What would settle the primary metric of every candidate that is not shown to differ; each named among several."""
+    is_one = len(study.candidates) == 1
     sentences = []
     for candidate, row in primary_rows(study).items():
         text = settle(row, study.resampling)
         if text:
-            sentences.append(f"{candidate}: {text}")
+            sentences.append(text if is_one else f"{candidate}: {text}")
     return sentences
 
 

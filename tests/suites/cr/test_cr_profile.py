@@ -82,7 +82,7 @@ def test_problems_of_rows_that_are_left_out_are_not_shown(tmp_path: Path) -> Non
 
 def test_a_profile_that_no_row_has_is_named(tmp_path: Path) -> None:
     run = folder(tmp_path / "r", ROWS)
-    with pytest.raises(InputError, match="odl: no line of the file can be used"):
+    with pytest.raises(InputError, match="no row has the profile 'odl'"):
         evaluate("cr", run, profile=["odl"])
     some = evaluate("cr", run, profile=["old", "odl"])
     assert [problem.code for problem in some.manifest.problems] == ["unknown-profile"]
