@@ -120,15 +120,23 @@ def write_records(
 
 
 def _of_memory(error: InputError, folder: Path) -> InputError:
-    """Problems of data in memory, named as such; each kind once, with the fields that there are."""
-    problems: dict[Any, Problem] = {}
+    """Problems of data in memory, named as such; each kind once, with the fields that there are.
+
+    Those of files of the user's stay as they are.
+    """
+    problems: list[Problem] = []
+    kinds = set()
     for problem in error.problems:
         path = Path(problem.file)
-        message = problem.message
-        if path.parent == folder and problem.code == "bad-field":
-            values = {"what": message, "fields": tuple(pd.read_json(path, lines=True, dtype=False))}
-            message = Message("{what}; the records have {fields}", values)
         kind = (problem.code, problem.field, problem.file)
-        shown = replace(problem, file=shown_path(path), message=message)
-        problems.setdefault(kind, shown)
-    return InputError(problems.values())
+        if path.parent != folder:
+            problems.append(problem)
+        elif kind not in kinds:
+            kinds.add(kind)
+            message = problem.message
+            if problem.code == "bad-field":
+                fields = tuple(pd.read_json(path, lines=True, dtype=False))
+                values = {"what": message, "fields": fields}
+                message = Message("{what}; the records have {fields}", values)
+            problems.append(replace(problem, file=shown_path(path), message=message))
+    return InputError(problems)

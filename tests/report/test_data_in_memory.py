@@ -219,3 +219,12 @@ def test_arrays_of_events_and_nullable_series_are_numbers() -> None:
 def test_numbers_that_cannot_be_compared(a: Any, b: Any, bounds: Any, message: str) -> None:
     with pytest.raises((et.InputError, et.UsageError), match=message):
         et.compare(a, b, bounds=bounds)
+
+
+def test_problems_of_a_file_beside_data_in_memory_are_all_told(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"uid": "a", "gold_tuples": 3}\n{"uid": "b", "gold_tuples": 3}\n')
+    row = {"meta": {"text_id": "a", "input_text": "x"}, "final_result": {"final_tuples": []}}
+    with pytest.raises(et.InputError) as error:
+        et.evaluate("cr", [row], gold=str(gold))
+    assert [(p.file, p.line) for p in error.value.problems] == [(str(gold), 1), (str(gold), 2)]
