@@ -6,9 +6,13 @@ every CSV of estimates is made here, so that their column names are decided in o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
+
+Row = Mapping[Any, Any]
+"""A row of estimates, or of a comparison."""
 
 COLUMNS = (
     "metric",

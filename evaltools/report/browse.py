@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.language import say
 from ..stats.unit_changes import differing, unit_changes
 from .markdown import text_of, titled
-from .samples import MOST, Layout, Line, Place, Row, SampleView, Tag, of_suite, samples
+from .samples import MOST, Layout, Line, Row, SampleView, Tag, of_suite, samples
 from .tables import HtmlTable, no_rows, table
 
 if TYPE_CHECKING:
@@ -26,31 +26,22 @@ PAGE = 3
 """Cards of units that differ that are shown at a time."""
 
 
-def _view(shown: Run | Study) -> SampleView | None:
-    view: SampleView | None = of_suite("sample_view", shown)
-    return view
-
-
 # --- one run
 
 
 def named_groups(run: Run) -> Mapping[str, tuple[str, str]]:
     """Group of units -> (query, caption); {} for a suite without views."""
-    view = _view(run)
+    view: SampleView | None = of_suite("sample_view", run)
     return view.groups(run) if view else {}
 
 
-def group_sizes(run: Run) -> dict[str, int]:
-    """Label of a group -> how many units it has; {} for a suite without views."""
-    return {label: len(index) for label, index in _members(run).items()}
-
-
-def _members(run: Run) -> dict[str, pd.Index]:
-    members = {}
+def groups_of_run(run: Run) -> dict[str, pd.Index]:
+    """Label of a group -> the rows of its units; {} for a suite without views."""
+    groups = {}
     for query, caption in named_groups(run).values():
         label = caption.partition(":")[0]
-        members[label] = run.queried(query).index
-    return members
+        groups[label] = run.queried(query).index
+    return groups
 
 
 def browse(
@@ -60,11 +51,11 @@ def browse(
     share: int,
 ) -> HtmlTable:
     """A browser of all groups, of one of them, or of what a query finds; `Run.samples` says more."""
-    view = _view(run)
+    view: SampleView | None = of_suite("sample_view", run)
     groups: dict[str, pd.Index] = {}
     if which is None and view:
         caption = "Samples"
-        groups = _members(run)
+        groups = groups_of_run(run)
         in_groups = set[object]().union(*groups.values())
         units = run.units[run.units.index.isin(in_groups)]
         if units.empty:
@@ -108,8 +99,9 @@ def different_units(
     sides = []
     for side in (run, other):
         units = side.units.drop_duplicates(unit).set_index(unit)
-        sides.append(units.select_dtypes(exclude=["number", "bool"]))
-    mine, theirs = (side.reindex(differences[unit]) for side in sides)
+        texts = units.select_dtypes(exclude=["number", "bool"])
+        sides.append(texts.reindex(differences[unit]))
+    mine, theirs = sides
     for column in mine.columns.intersection(theirs.columns):
         differences[column] = mine[column].tolist()
         if not mine[column].astype(str).equals(theirs[column].astype(str)):
@@ -136,12 +128,12 @@ def browse_differences(
     title = titled(about.shown_title, about.better)
     caption = f"{title}, {study.baseline} → {candidate}"
     units = differing(study.changes(metric, candidate))
-    view = _view(study)
     if units.empty:
         return no_rows(say("{metric}: samples that differ", metric=caption))
+    view: SampleView | None = of_suite("sample_view", study)
     if view is None:
         return replace(table(units, caption=caption), frame=units)
-    changed = _changed_cards(study, metric, candidate)
+    changed = _changed_cards(study, units, candidate)
     carried = changed.head(MOST)
     cards = _compared_cards(
         study,
@@ -161,14 +153,14 @@ def browse_differences(
     return replace(shown, frame=units)
 
 
-def change_sizes(
+def groups_of_change(
     study: Study,
     metric: str,
     candidate: str,
-) -> dict[str, int]:
-    """Label of each group of `browse_differences` -> how many cards it has there (units, without cards)."""
-    groups = _by_change(_changed_cards(study, metric, candidate), candidate)
-    return {label: len(members) for label, members in groups.items()}
+) -> dict[str, pd.Index]:
+    """Label of each group of `browse_differences` -> the ids of its cards (rows of units, without cards)."""
+    units = differing(study.changes(metric, candidate))
+    return _by_change(_changed_cards(study, units, candidate), candidate)
 
 
 def _by_change(changed: pd.DataFrame, candidate: str) -> dict[str, pd.Index]:
@@ -183,30 +175,37 @@ def _by_change(changed: pd.DataFrame, candidate: str) -> dict[str, pd.Index]:
     return groups
 
 
-def _runs(study: Study, candidate: str) -> Iterator[tuple[str, Run]]:
-    """Condition and run: those of the seeds that both sides have, all where there are none."""
+def _card_ids(
+    study: Study,
+    changed: pd.DataFrame,
+    candidate: str,
+) -> Iterator[tuple[str, Run, pd.Series]]:
+    """Condition, run and the ids of its cards of the units that differ.
+
+    Runs are those of the seeds that both sides have, all where there are none.
+    """
+    view: SampleView = of_suite("sample_view", study)
+    unit = study.suite.unit
     names = (study.baseline, candidate)
     common = set.intersection(*(set(study.conditions[name]) for name in names))
     for name in names:
         for seed, run in study.conditions[name].items():
             if seed in common or not common:
-                yield name, run
+                units = run.units
+                yield name, run, view.ids(run, units[units[unit].isin(changed[unit])])
 
 
 def _changed_cards(
     study: Study,
-    metric: str,
+    changed: pd.DataFrame,
     candidate: str,
 ) -> pd.DataFrame:
     """What differs (`stats.unit_changes`), a row a card, by its id, where the suite has cards."""
-    changed = differing(study.changes(metric, candidate))
-    view = _view(study)
-    if view is None:
+    if of_suite("sample_view", study) is None:
         return changed
     unit = study.suite.unit
     cards = []
-    for _, run in _runs(study, candidate):
-        ids = view.ids(run, run.units[run.units[unit].isin(changed[unit])])
+    for _, run, ids in _card_ids(study, changed, candidate):
         cards.append(run.units.loc[ids.index, [unit]].assign(card=ids))
     each_once = pd.concat(cards).drop_duplicates("card")
     return changed.merge(each_once, on=unit).set_index("card")
@@ -219,18 +218,20 @@ def _compared_cards(
     candidate: str,
 ) -> pd.DataFrame:
     """The cards of units that differ, with a column for each condition in their rows."""
-    unit = study.suite.unit
     parts = []
-    for condition, run in _runs(study, candidate):
-        ids = view.ids(run, run.units[run.units[unit].isin(changed[unit])])
+    for condition, run, ids in _card_ids(study, changed, candidate):
         cards = view.cards(run, run.units.loc[ids.index])
         parts.append(cards.assign(id=ids, condition=condition))
     of_all_runs = pd.concat(parts)
     compared = of_all_runs.drop_duplicates("id").set_index("id").loc[changed.index]
     rows = {id: _joined_rows(view, of_id) for id, of_id in of_all_runs.groupby("id")}
-    compared["rows"] = [rows[id] for id in compared.index]
+    compared["rows"] = pd.Series(rows)
     if "places" in compared:
-        compared["places"] = [_common_places(places) for places in compared["places"]]
+        # terms stand in a text that is common to all runs: without the marks of one
+        compared["places"] = [
+            [(*place[:3], "", 0, "") for place in places if not place[4]]
+            for places in compared["places"]
+        ]
     return compared
 
 
@@ -243,9 +244,7 @@ def _compared_layout(
     layout = view.layout
     columns = {name: layout.columns[name] for name in view.given}
     columns |= {name: name for name in (study.baseline, candidate)}
-    texts = dict(layout.texts)
-    for column in view.compared:
-        del texts[column]
+    texts = {name: text for name, text in layout.texts.items() if name not in view.compared}
     return replace(
         layout,
         texts=texts,
@@ -291,15 +290,6 @@ def _rows_of_card(card: Mapping[Any, Any], view: SampleView) -> list[Row]:
         if any(row.cells.get(name) for name in columns):
             rows.append(row)
     return rows
-
-
-def _common_places(places: Sequence[Place]) -> list[Place]:
-    """Where the terms stand in a text, which is common to all runs: without the marks of one."""
-    common: list[Place] = []
-    for place in places:
-        if not place[4]:
-            common.append((*place[:3], "", 0, ""))
-    return common
 
 
 def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Tag]]:

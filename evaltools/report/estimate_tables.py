@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
 
-from ..core.estimates import is_null
+from ..core.estimates import Row, is_null
 from ..core.language import say
 from ..core.metric import AnyMetric, metric_title
 from ..core.resampling import Resampling
@@ -71,7 +71,7 @@ def plain_estimates(
 
 
 def shown_estimate(
-    estimate: Mapping[Any, Any],
+    estimate: Row,
     resampling: Resampling,
     blocked: bool = False,
 ) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _ratio(*sums: Any) -> str:
     return " / ".join(f"{value:,.2f}".removesuffix(".00") for value in sums)
 
 
-def _decimals(estimate: Mapping[Any, Any]) -> int:
+def _decimals(estimate: Row) -> int:
     """Decimals to print for a value: none for a count, and for numbers from LARGE on."""
     value: Any = estimate["value"]
     if is_null(value):
@@ -118,26 +118,26 @@ def _decimals(estimate: Mapping[Any, Any]) -> int:
 
 
 def row_decimals(
-    e: Any,
+    row: Row,
     resampling: Resampling,
 ) -> int:
     """Decimals to print for an interval: none for numbers from LARGE on, else what its bounds support."""
-    value = e.get("value")
+    value: Any = row.get("value")
     if not is_null(value) and abs(value) >= LARGE:
         return 0
-    if is_null(e.get("ci_low")):
+    if is_null(row.get("ci_low")):
         return 3
-    return min(3, monte_carlo_digits(e["ci_high"] - e["ci_low"], resampling))
+    return min(3, monte_carlo_digits(row["ci_high"] - row["ci_low"], resampling))
 
 
 def interval(
-    e: Any,
+    row: Row,
     decimals: int = 3,
     *,
     signed: bool = False,
 ) -> str:
     """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval."""
-    ends = [e.get("ci_low"), e.get("ci_high")]
+    ends: list[Any] = [row.get("ci_low"), row.get("ci_high")]
     if any(map(is_null, ends)):
         return ""
     low, high = (number(float(end), decimals, signed=signed) for end in ends)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import TYPE_CHECKING
 
 from ..core.language import say
 from . import study_sentences, study_tables
-from .browse import change_sizes, group_sizes
+from .browse import groups_of_change, groups_of_run
 from .headline import headline, primary_differences, verdict_strip
 from .markdown import number
-from .provenance import frames_of_study, intervals_in_use
+from .provenance import intervals_in_use
 from .samples import of_suite
 from .strip import SMALL_N
 from .tables import HtmlTable, signature_block, stack, where_to_look, words
 from .templates import macros
-from .trust import bundled, trust_line
+from .trust import is_bundled, trust_line
 
 if TYPE_CHECKING:
     from .run import Run
@@ -48,16 +48,14 @@ def run_screen(run: Run) -> HtmlTable:
         about.append(say("Hollow: fewer than {n} units.", n=SMALL_N))
     return _screen(
         run,
-        [run],
         run.name,
         of_suite("finding", run) or study_sentences.run_finding(run),
-        stack([]),
-        group_sizes(run),
+        [],
+        groups_of_run(run),
         [
             of_suite("first_screen", run) or stack([]),
             headline(run, estimates),
             words(" ".join(about)),
-            words(intervals_in_use([run.estimates])),
         ],
     )
 
@@ -67,9 +65,9 @@ def study_screen(study: Study) -> HtmlTable:
     n_conditions = len(study.conditions)
     size = say("conditions: {conditions}, runs: {n}", conditions=n_conditions, n=len(study.results))
     pieces = []
-    carrying: dict[str, int] = {}
+    carrying: dict[str, Sized] = {}
     for name in study.candidates:
-        carrying.update(change_sizes(study, study.primary, name))
+        carrying |= groups_of_change(study, study.primary, name)
     if not study.candidates:
         numbers = headline(study, study_tables.estimates(study))
     elif len(study.candidates) > 1:
@@ -83,42 +81,37 @@ def study_screen(study: Study) -> HtmlTable:
         pieces.append(words("\n\n".join(study_sentences.settling(study))))
     return _screen(
         study,
-        study.results,
         size,
         study_sentences.finding(study),
-        stack(pieces),
+        pieces,
         carrying,
-        [
-            numbers,
-            words(study_sentences.how(study)),
-            words(intervals_in_use(frames_of_study(study))),
-        ],
+        [numbers, words(study_sentences.how(study))],
     )
 
 
 def _screen(
     shown: Run | Study,
-    runs: Sequence[Run],
     what: str,
     finding: study_sentences.Parts,
-    verdict: HtmlTable,
-    groups: Mapping[str, int],
+    verdict: Sequence[HtmlTable],
+    groups: Mapping[str, Sized],
     numbers: Sequence[HtmlTable],
 ) -> HtmlTable:
     """The pieces that every first screen has, in their order; `what` is shown, and `groups` of units lead on."""
     kind = [say(shown.suite.title), what]
-    if bundled(runs):
+    if is_bundled(shown):
         kind.append(say("bundled example"))
-    counts = [run.n_units for run in runs]
+    counts = [run.n_units for run in shown.results]
     ends = dict.fromkeys([number(min(counts)), number(max(counts))])
     return stack(
         [
             title(kind, f"n = {'–'.join(ends)} ({shown.suite.unit})", *finding),
             words("\n\n".join(study_sentences.switched(shown))),
-            verdict,
-            trust_line(shown, runs),
+            *verdict,
+            trust_line(shown),
             where_to_look(groups),
             *numbers,
+            words(intervals_in_use(shown)),
             signature_block(shown.signature),
         ]
     )

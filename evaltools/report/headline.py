@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..core.check import LEVEL_WORDS
 from ..core.errors import UsageError
-from ..core.estimates import is_null
+from ..core.estimates import Row, is_null
 from ..core.language import say
 from ..core.metric import metric_title
 from . import study_sentences, study_tables
 from .estimate_tables import interval, shown_estimate
 from .markdown import number, struck, text_table, titled
-from .sentences import NO_VERDICT, UNDECIDED, Row, p_text, verdict_text
+from .sentences import NO_VERDICT, UNDECIDED, p_text, verdict_text
 from .strip import Group, Scale, by_scale, scale_of, strip
 from .tables import VERDICTS, HtmlTable, no_rows, stack, table, words
 from .templates import macros
@@ -68,18 +67,10 @@ def headline(
     groups = by_scale(usable, shown.metrics)
     blocked = estimates[is_blocked & estimates["value"].notna()].to_dict("records")
     if blocked:
-        groups.append(
-            Group(
-                None,
-                blocked,
-                say(LEVEL_WORDS["blocking"]),
-                dim=True,
-            )
-        )
-    shown_groups = []
+        label = say(LEVEL_WORDS["blocking"])
+        groups.append(Group(None, blocked, label, dim=True))
     for group in groups:
-        rows = [_metric_row(shown, row, group.scale) for row in group.rows]
-        shown_groups.append(replace(group, rows=rows))
+        group.rows = [_metric_row(shown, row, group.scale) for row in group.rows]
     level = say("{level} interval", level=shown.resampling.percent)
     heads = {
         "title": say("metric"),
@@ -88,7 +79,7 @@ def headline(
         "interval": level,
         "ratio": say("of"),
     }
-    return strip_table(shown_groups, heads, estimates)
+    return strip_table(groups, heads, estimates)
 
 
 def _metric_row(
@@ -143,7 +134,7 @@ def study_table(
         study,
         rows,
         groups,
-        say("metric"),
+        "metric",
         caption,
     )
 
@@ -151,20 +142,16 @@ def study_table(
 def primary_differences(study: Study) -> HtmlTable:
     """The difference of every candidate on the primary metric, a row a candidate; an empty piece for none."""
     rows = study_tables.comparison(study, [study.primary])
-    groups = []
-    for group in _groups(study, rows, ""):
-        named = [{**row, "title": row["name"], "primary": False} for row in group.rows]
-        groups.append(replace(group, rows=named))
     caption = say(
         "“{title}” against {baseline}",
-        title=titled(study.metric(study.primary).shown_title, ""),
+        title=study.title(study.primary),
         baseline=study.baseline,
     )
     return _differences(
         study,
         rows,
-        groups,
-        say("condition"),
+        _groups(study, rows, about="condition"),
+        "condition",
         caption,
     )
 
@@ -176,10 +163,10 @@ def _differences(
     about: str,
     caption: str,
 ) -> HtmlTable:
-    """A table of differences; `about` is the head of what a row is about."""
+    """A table of differences; `about` is what a row is about: "metric" or "condition"."""
     level = say("{level} interval", level=study.resampling.percent)
     heads = {
-        "title": about,
+        "title": say(about),
         "baseline": study.baseline,
         "candidate": study.candidates[0] if len(study.candidates) == 1 else say("candidate"),
         "strip": level,
@@ -200,7 +187,8 @@ def _differences(
 def _groups(
     study: Study,
     rows: pd.DataFrame,
-    label: str,
+    label: str = "",
+    about: str = "metric",
 ) -> list[Group]:
     """Rows of a comparison: the primary metric and what has a verdict, then the rest in grey."""
     records = rows.assign(value=rows["delta"]).to_dict("records")
@@ -213,16 +201,9 @@ def _groups(
             for row in group.rows:
                 is_undecided = not row["primary"] and row["verdict"] in UNDECIDED
                 if is_undecided == dim:
-                    members.append(_difference_row(study, row, group.scale))
+                    members.append(_difference_row(study, row, group.scale, about))
             if members:
-                groups.append(
-                    replace(
-                        group,
-                        rows=members,
-                        label=heading,
-                        dim=dim,
-                    )
-                )
+                groups.append(Group(group.scale, members, heading, dim))
                 heading = ""  # stands above the first of them only
     return groups
 
@@ -231,9 +212,13 @@ def _difference_row(
     study: Study,
     row: Row,
     scale: Scale | None,
+    about: str,
 ) -> dict[str, Any]:
     """A row of the comparison as text; a metric that a check blocks is struck, and has no verdict."""
     name = row["metric"]
+    title = row["candidate"]
+    if about == "metric":
+        title = titled(metric_title(name, row["title"]), row["better"])
     difference = number(row["delta"], signed=True)
     bounds = interval(row, signed=True)
     p = p_text(row["p_adjusted"])
@@ -241,10 +226,9 @@ def _difference_row(
         p = f"{p_text(row['p_value'])} {say('raw')}"
     shown = {
         "id": "",
-        "name": row["candidate"],
-        "title": titled(metric_title(name, row["title"]), row["better"]),
+        "title": title,
         "about": say(study.metric(name).description),
-        "primary": bool(row["primary"]),
+        "primary": about == "metric" and bool(row["primary"]),
         "n": number(int(row["n_units"])),
         "baseline": number(row["value_baseline"]),
         "candidate": number(row["value_candidate"]),

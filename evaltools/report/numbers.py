@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..core.check import Check, QuietCheck, check_states
-from ..core.errors import UsageError
+from ..core.language import say
 from ..core.metric import AnyMetric, MetricTable
 from ..core.names import nearest
 from ..core.suite import Suite
@@ -53,6 +53,10 @@ class Numbers(Shown):
     def metric(self, name: str) -> AnyMetric:
         """The metric of that name in the table. UsageError names the nearest for an unknown name."""
         return self.suite.metric(name, self.options)
+
+    def title(self, name: str) -> str:
+        """The title of a metric in the language in force."""
+        return say(self.metric(name).shown_title)
 
     @property
     def doubts(self) -> list[Check]:
@@ -110,23 +114,3 @@ class Numbers(Shown):
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
-
-
-def require_measured(
-    metric: str,
-    condition: str,
-    runs: Iterable[Numbers],
-) -> None:
-    """UsageError that names the nearest metric where no run of a condition measures this one."""
-    measured: dict[str, None] = {}
-    for run in runs:
-        for name, value in run.to_dict().items():
-            if value is not None:
-                measured[name] = None
-    if metric not in measured:
-        raise UsageError(
-            "{metric} is not measured in {condition}; {nearest}",
-            metric=metric,
-            condition=condition,
-            nearest=nearest(metric, list(measured)),
-        )

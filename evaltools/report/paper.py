@@ -20,7 +20,7 @@ from . import study_tables as views
 from .estimate_tables import interval, shown_estimate
 from .fonts import ANSWERED
 from .markdown import Strong, latex_table, markdown_table, number
-from .provenance import BOOTSTRAPS, count_methods, frames_of_study
+from .provenance import BOOTSTRAPS, count_methods
 from .sentences import p_text
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def methods(study: Study) -> str:
             what = f"seeds {listed(seeds)}; {what}"
         conditions.append(f"{condition} ({what})")
     n_samples = len(study.unit_names)
-    used = count_methods(frames_of_study(study))
+    used = count_methods(study)
     names = [METHODS.get(method, method) for method in used]
     sentences = [f"We scored {listed(conditions)} on {n_samples:,} samples ({study.suite.unit})."]
     if names:

@@ -1,25 +1,23 @@
 """The figures of a run and of a study: `run.plot`, `study.plot`. Each method returns a matplotlib figure.
 
-matplotlib is loaded where a figure is drawn.
+This module loads matplotlib.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from ..core.errors import UsageError
 from ..core.language import say
 from ..core.metric import Difference
-from . import study_tables
+from . import figures, study_tables
 from .markdown import titled
+from .run import Run
 from .strip import axis_of
-
-if TYPE_CHECKING:
-    from .run import Run
-    from .study import Study
+from .study import Study
 
 
 def _with_axes(
@@ -53,24 +51,19 @@ class RunPlots:
     def __dir__(self) -> list[str]:
         return ["forest", "spread", "paired"] if self._differences() else ["forest", "spread"]
 
-    def forest(
-        self,
-        *metrics: str,
-    ) -> Any:
+    def forest(self, *metrics: str) -> Figure:
         """Values with their intervals, a line a metric (default: the headline); groups of metrics can be named too.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.forest("fix_rate_refpol").axes[0]
         """
-        from .figures import forest
-
         run = self.run
         estimates = run.estimates_of(*(metrics or run.headline))
         xlabel = say("value with {level} interval", level=run.resampling.percent)
-        return forest(_with_axes(estimates, run, xlabel), title="Headline metrics")
+        return figures.forest(_with_axes(estimates, run, xlabel), title="Headline metrics")
 
-    def paired(self, metric: str | None = None) -> Any:
+    def paired(self, metric: str | None = None) -> Figure:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
 
         UsageError for a metric that is no difference.
@@ -79,8 +72,6 @@ class RunPlots:
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.paired("delta_f1_refpol").axes[0]
         """
-        from .figures import paired
-
         run = self.run
         difference = run.metric(metric or next(iter(self._differences()), run.primary))
         if not isinstance(difference, Difference):
@@ -90,7 +81,7 @@ class RunPlots:
             )
         before, after = difference.subtrahend, difference.minuend
         values = {"before": run.unit_values(before), "after": run.unit_values(after)}
-        return paired(
+        return figures.paired(
             pd.DataFrame(values),
             title=say("Each unit before and after"),
             xlabel=_title(run, before),
@@ -103,21 +94,17 @@ class RunPlots:
         run = self.run
         return [name for name in run.headline if isinstance(run.metric(name), Difference)]
 
-    def spread(self, *metrics: str) -> Any:
+    def spread(self, *metrics: str) -> Figure:
         """How the values of single units are spread, a histogram a metric (default: the primary one).
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.spread("tuple_f1_s1_refpol", "tuple_f1_s2_refpol").axes[0]
         """
-        from .figures import distribution
-
         run = self.run
         names = metrics or (run.primary,)
-        values = {}
-        for name in names:
-            values[_title(run, name)] = run.unit_values(name)
-        return distribution(
+        values = {_title(run, name): run.unit_values(name) for name in names}
+        return figures.distribution(
             pd.DataFrame(values),
             title=say("Values of single units"),
             xlabel=say("value of a unit"),
@@ -133,10 +120,8 @@ class StudyPlots:
     def __dir__(self) -> list[str]:
         return ["forest", "paired"] if self.study.candidates else ["forest"]
 
-    def forest(self) -> Any:
+    def forest(self) -> Figure:
         """The differences of the headline metrics to the baseline, with their intervals; of one condition its values."""
-        from .figures import forest
-
         study = self.study
         title = "Headline metrics"
         rows = study_tables.estimates(study)
@@ -148,7 +133,7 @@ class StudyPlots:
             what = say("candidate less baseline")
         xlabel = say("{what}, {level} interval", what=what, level=study.resampling.percent)
         claim = "new seeds and new samples" if study.seeded else "new samples, these systems"
-        return forest(
+        return figures.forest(
             _with_axes(rows, study, xlabel),
             title=title,
             zero=bool(study.candidates),
@@ -159,20 +144,18 @@ class StudyPlots:
         self,
         metric: str | None = None,
         candidate: str | None = None,
-    ) -> Any:
+    ) -> Figure:
         """Each unit's value under the baseline against that under a candidate, by default the first.
 
         `metric`: by default the primary one.
         """
-        from .figures import paired
-
         study = self.study
         metric = metric or study.primary
         name = study.candidate(candidate)
         over = say(", mean over seeds") if study.seeded else ""
         changes = study.changes(metric, name)
         sides = {"baseline": "before", "candidate": "after"}
-        return paired(
+        return figures.paired(
             changes.rename(columns=sides),
             title=say(
                 "{metric} of each sample: {candidate} against {baseline}",

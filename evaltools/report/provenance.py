@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -46,7 +46,7 @@ def _signature(run: Run) -> dict[str, Any]:
         **parts,
         "n": run.n_units,
         "unit": run.suite.unit,
-        "ci": _with_methods(asked, [run.estimates]),
+        "ci": _with_methods(asked, run),
         "resamples": resampling.n_resamples,
         "seed": resampling.seed,
         "version": __version__,
@@ -58,17 +58,12 @@ def signature_of_study(study: Study) -> str:
     parts = _signature(study.results[0])
     for key in ("n", "ci", "primary"):
         parts.pop(key, None)
+    parts.update(_switched(study))
     seeds = {seed for of_seed in study.conditions.values() for seed in of_seed}
-    return _as_line(
-        {
-            **parts,
-            **study.options.signature(),
-            **_switched(study),
-            "n": len(study.unit_names),
-            "seeds": ",".join(sorted(seeds, key=natural)),
-            "ci": _with_methods(study.resampling.percent, frames_of_study(study)),
-        }
-    )
+    parts["n"] = len(study.unit_names)
+    parts["seeds"] = ",".join(sorted(seeds, key=natural))
+    parts["ci"] = _with_methods(study.resampling.percent, study)
+    return _as_line(parts)
 
 
 def _switched(shown: Run | Study) -> dict[str, str]:
@@ -76,12 +71,9 @@ def _switched(shown: Run | Study) -> dict[str, str]:
     return {} if shown.primary == shown.usual_primary else {"primary": shown.primary}
 
 
-def _with_methods(
-    asked: str,
-    frames: Iterable[pd.DataFrame],
-) -> str:
+def _with_methods(asked: str, shown: Run | Study) -> str:
     """What was asked for, and every method in use, in alphabetical order."""
-    return ",".join([asked, *sorted(count_methods(frames))])
+    return ",".join([asked, *sorted(count_methods(shown))])
 
 
 def _as_line(parts: Mapping[str, Any]) -> str:
@@ -91,29 +83,23 @@ def _as_line(parts: Mapping[str, Any]) -> str:
 # --- methods of intervals
 
 
-def count_methods(frames: Iterable[pd.DataFrame]) -> dict[str, int]:
-    """Method -> number of intervals in these estimates or comparisons, the commonest first."""
+def count_methods(shown: Run | Study) -> dict[str, int]:
+    """Method -> number of intervals in the estimates and comparisons, the commonest first."""
     counts: Counter[str] = Counter()
-    for frame in frames:
+    for frame in shown.with_intervals:
         methods = frame.loc[frame["ci_low"].notna(), "ci_method"]
         counts.update(methods)
     return dict(counts.most_common())
 
 
-def frames_of_study(study: Study) -> list[pd.DataFrame]:
-    """The estimates of its conditions, and the rows of its comparisons."""
-    comparisons = [comparison.table for comparison in study.comparisons.values()]
-    return [*study.aggregates.values(), *comparisons]
-
-
-def intervals_in_use(frames: Iterable[pd.DataFrame]) -> str:
+def intervals_in_use(shown: Run | Study) -> str:
     """The line that says how many intervals are bootstraps, and their methods; "" without intervals."""
-    counts = count_methods(frames)
+    counts = count_methods(shown)
     if not counts:
         return ""
     return say(
         "Bootstrap intervals: {n} of {total} ({methods}).",
-        n=sum(n for name, n in counts.items() if name in BOOTSTRAPS),
+        n=sum(counts.get(name, 0) for name in BOOTSTRAPS),
         total=sum(counts.values()),
         methods=listed(f"{name} {n}" for name, n in counts.items()),
     )
@@ -124,24 +110,22 @@ def intervals_in_use(frames: Iterable[pd.DataFrame]) -> str:
 
 def provenance(run: Run) -> HtmlTable:
     """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""
-    rows: list[tuple[str, str]] = []
+    rows = {}
     for entry in run.manifest.inputs:
         file = entry.path.rsplit("/", 1)[-1]
         size = say("{n:,} bytes", n=entry.bytes)
-        text = f"{file} · {size} · sha256 {entry.sha256}"
-        rows.append((say("input: {what}", what=entry.role), text))
+        role = say("input: {what}", what=entry.role)
+        rows[role] = f"{file} · {size} · sha256 {entry.sha256}"
     for key, value in run.policy.items():
-        text = value if isinstance(value, str) else dumps(value)
-        rows.append((say("policy: {what}", what=key), text))
-    intervals = say(
+        rows[say("policy: {what}", what=key)] = value if isinstance(value, str) else dumps(value)
+    rows[say("intervals")] = say(
         "{method}, {n:,} resamples, {level}, seed {seed}",
         method=run.resampling.method,
         n=run.resampling.n_resamples,
         level=run.resampling.percent,
         seed=run.resampling.seed,
     )
-    rows.append((say("intervals"), intervals))
-    rows.append((say("signature"), run.signature))
-    shown = table(pd.DataFrame(rows, columns=["what", "value"]))
+    rows[say("signature")] = run.signature
+    shown = table(pd.DataFrame(rows.items(), columns=["what", "value"]))
     html = macros().fold(say("Provenance"), shown.html, False)
     return HtmlTable(html, shown.text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
@@ -21,13 +21,15 @@ from ..stats.breakdown import breakdown, by_parts
 from ..stats.claims import NEW_DRAWS, THIS_SYSTEM, has_trials
 from ..stats.intervals import estimate
 from ..stats.unit_changes import unit_values
-from .browse import browse, different_units, group_sizes, named_groups
+from .browse import browse, different_units, groups_of_run, named_groups
 from .estimate_tables import estimates_table, plain_estimates
 from .numbers import Numbers
-from .plots import RunPlots
 from .provenance import provenance, signature_of_run
 from .tables import HtmlTable, stack, where_to_look
 from .trust import quiet_checks_of_run
+
+if TYPE_CHECKING:
+    from .plots import RunPlots
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +65,16 @@ class Run(Numbers):
     def name(self) -> str:
         """The name of the run."""
         return self.manifest.run
+
+    @property
+    def results(self) -> list[Run]:
+        """The run itself, where a study has all its runs."""
+        return [self]
+
+    @property
+    def with_intervals(self) -> list[pd.DataFrame]:
+        """The frames whose intervals a page shows."""
+        return [self.estimates]
 
     @property
     def resampling(self) -> Resampling:
@@ -315,6 +327,8 @@ class Run(Numbers):
     @property
     def plot(self) -> RunPlots:
         """The figures: forest(*metrics), paired(), spread(*metrics)."""
+        from .plots import RunPlots  # loads matplotlib
+
         return RunPlots(self)
 
     @property
@@ -383,7 +397,7 @@ class Run(Numbers):
             f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})",
             *check_lines(self.checks),
             rows.to_string(index=False),
-            where_to_look(group_sizes(self)).text,
+            where_to_look(groups_of_run(self)).text,
             self.signature,
         ]
         return "\n".join(line for line in lines if line)

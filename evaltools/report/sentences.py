@@ -7,12 +7,10 @@ templates are the keys of the translations in `lang/`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
+from ..core.estimates import Row
 from ..core.language import Message, say
 from ..core.metric import metric_title
 from ..core.resampling import Resampling
@@ -20,9 +18,6 @@ from ..stats.calibration import Drawn
 from ..stats.compare import ROUGH
 from .estimate_tables import interval
 from .markdown import number
-
-Row = Mapping[Any, Any]
-"""A row of `stats.compare.Comparison.table`."""
 
 
 def p_text(p: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..core.estimates import is_null
+from ..core.estimates import Row, is_null
 from ..core.language import say
 from ..core.metric import AnyMetric, Difference, Mean, MetricTable
 from .templates import macros
@@ -68,7 +68,7 @@ def scale_of(numbers: Iterable[Any], *, signed: bool = False) -> Scale:
 
 
 def strip(
-    estimate: Mapping[Any, Any],
+    estimate: Row,
     scale: Scale | None,
     text: str,
     *,
@@ -101,13 +101,13 @@ CHANGE = "change"
 """The axis of changes of metrics that have limits."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Group:
     """Rows of a table that share an axis."""
 
     scale: Scale | None
     """None for rows without strips."""
-    rows: Sequence[Mapping[Any, Any]]
+    rows: Sequence[Row]
     label: str = ""
     """What stands above them."""
     dim: bool = False
@@ -115,7 +115,7 @@ class Group:
 
 
 def by_scale(
-    rows: Iterable[Mapping[Any, Any]],
+    rows: Iterable[Row],
     metrics: MetricTable,
     *,
     differences: bool = False,
@@ -127,7 +127,7 @@ def by_scale(
     differences of the metrics.
     """
     by_name = {metric.name: metric for metric in metrics}
-    of_axes: dict[Any, list[Mapping[Any, Any]]] = {}
+    of_axes: dict[Any, list[Row]] = {}
     for row in rows:
         axis = axis_of(row["metric"], by_name)
         if differences and isinstance(axis, tuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -13,6 +13,7 @@ from ..core.check import Check, QuietCheck, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.metric import AnyMetric
+from ..core.names import nearest
 from ..core.resampling import Resampling
 from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
@@ -25,13 +26,15 @@ from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .browse import browse_differences
 from .headline import study_table
-from .numbers import Numbers, require_measured
-from .plots import StudyPlots
+from .numbers import Numbers
 from .provenance import signature_of_study
 from .run import Run
 from .run_groups import Conditions
 from .tables import HtmlTable, folds, no_rows, stack
 from .trust import checks_of_study, quiet_checks_of_study
+
+if TYPE_CHECKING:
+    from .plots import StudyPlots
 
 SCORES = ["condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds"]
 """The columns of `Study.scores`."""
@@ -222,6 +225,12 @@ class Study(Numbers):
             )
         return comparisons
 
+    @property
+    def with_intervals(self) -> list[pd.DataFrame]:
+        """The frames whose intervals a page shows: the estimates of its conditions, and its comparisons."""
+        tables = [compared.table for compared in self.comparisons.values()]
+        return [*self.aggregates.values(), *tables]
+
     # --- checks and signature
 
     @cached_property
@@ -330,7 +339,15 @@ class Study(Numbers):
                 names=tuple(conditions),
             )
         for condition in conditions:
-            require_measured(directed.name, condition, self.conditions[condition].values())
+            estimates = pd.concat(run.estimates for run in self.conditions[condition].values())
+            measured = estimates["metric"][estimates["value"].notna()].unique().tolist()
+            if directed.name not in measured:
+                raise UsageError(
+                    "{metric} is not measured in {condition}; {nearest}",
+                    metric=directed.name,
+                    condition=condition,
+                    nearest=nearest(directed.name, measured),
+                )
         return plan(
             [self.frames(condition) for condition in conditions],
             self.metrics,
@@ -420,6 +437,8 @@ class Study(Numbers):
     @property
     def plot(self) -> StudyPlots:
         """The figures: forest (differences), scores, paired (a metric unit by unit)."""
+        from .plots import StudyPlots  # loads matplotlib
+
         return StudyPlots(self)
 
     def table(self, which: str = "comparison") -> HtmlTable:

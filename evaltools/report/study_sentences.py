@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ..core.estimates import Row
 from ..core.language import listed, say
 from ..core.metric import metric_title
 from ..core.resampling import Resampling
@@ -17,7 +18,7 @@ from ..stats.differences import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
 from ..stats.seed_variance import ALIKE
 from .estimate_tables import shown_estimate
-from .sentences import Row, mde_text, verdict_parts, whole_sentence
+from .sentences import mde_text, verdict_parts, whole_sentence
 from .study_tables import comparison
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def switched(shown: Run | Study) -> list[str]:
         return []
     sentence = say(
         "“{usual}” cannot be measured here: “{primary}” leads in its place.",
-        usual=say(shown.metric(usual).shown_title),
-        primary=say(shown.metric(shown.primary).shown_title) if shown.primary else "–",
+        usual=shown.title(usual),
+        primary=shown.title(shown.primary) if shown.primary else "–",
     )
     return [sentence]
 
@@ -134,7 +135,7 @@ def _among_several(study: Study) -> str:
         "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse",
         n=len(study.candidates),
         baseline=study.baseline,
-        title=say(study.metric(study.primary).shown_title),
+        title=study.title(study.primary),
         better=verdicts.count("better"),
         worse=verdicts.count("worse"),
     )
@@ -193,7 +194,7 @@ def family(study: Study) -> list[str]:
             "“{title}” is tested over all pairs of the {n} conditions together (studentised max-T of shared sign flips, "
             "step-down)"
         )
-    title = say(study.metric(study.primary).shown_title)
+    title = study.title(study.primary)
     others = tested[~tested["primary"]].groupby("candidate").size()
     text_of_others = (
         "{primary}, p of the other headline metrics ({n}) adjusted by Westfall and Young's step-down min-P; all else is "
@@ -227,8 +228,8 @@ def ranking(study: Study) -> list[str]:
     template = "The best of {n} conditions on “{title}” is one of these: {first}."
     if len(first) == 1:
         template = "{first} is the best of {n} conditions on “{title}”."
-    title = study.metric(study.primary).shown_title
-    lead = say(template, n=len(measured), first=listed(first), title=say(title))
+    title = study.title(study.primary)
+    lead = say(template, n=len(measured), first=listed(first), title=title)
     return [lead, say(RANK_NOTE, level=study.resampling.confidence)]
 
 
@@ -294,7 +295,7 @@ def plan_title(
         candidate=study.candidates[0] if study.candidates else say("another condition"),
         baseline=study.baseline,
         difference=f"{difference:g}",
-        metric=say(study.metric(metric).shown_title),
+        metric=study.title(metric),
         power=f"{power:.0%}",
         level=f"{study.resampling.level:.2g}",
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from ..core.errors import UsageError
@@ -106,15 +105,16 @@ def comparison(
 
 def agreement(study: Study) -> pd.DataFrame:
     """How far the seeds of each condition agree: condition, then the columns of `stats.agreement`."""
-    frames = [pd.DataFrame(columns=["condition", *AGREEMENT])]
+    columns = ["condition", *AGREEMENT]
+    frames = []
     for condition, of_seed in study.conditions.items():
         if study.suite.agreement is not None and len(of_seed) > 1:
             units = {seed: run.units for seed, run in of_seed.items()}
             frame = study.suite.agreement(units, study.resampling)
             frames.append(frame.assign(condition=condition))
-    if len(frames) == 1:
-        return frames[0]
-    return pd.concat(frames[1:], ignore_index=True)[["condition", *AGREEMENT]]
+    if not frames:
+        return pd.DataFrame(columns=columns)
+    return pd.concat(frames, ignore_index=True)[columns]
 
 
 def ranks_of(
@@ -125,31 +125,18 @@ def ranks_of(
 
     On the primary one as the verdicts say: of a pair with the baseline no p where no difference was shown.
     """
-    values = estimates(study, [metric.name])[list(CONTRACT[:4])]
-    if metric.name != study.primary:
-        pairs = study.all_pairs(metric.name).pairs
-        return ranks(
-            values,
-            pairs,
-            metric,
-            study.resampling.level,
-        )
-    pairs = (study.joint or study.all_pairs(metric.name)).pairs
-    compared = comparison(study, [metric.name]).set_index("candidate", drop=False)
-    rows = []
-    for pair in pairs.to_dict("records"):
-        names = {pair["baseline"], pair["candidate"]}
-        if study.baseline in names:
-            row = compared.loc[(names - {study.baseline}).pop()]
-            for column in ("baseline", "candidate", "delta", "p_adjusted"):
-                pair[column] = row[column]
-            if row["verdict"] not in ("better", "worse"):
-                pair["p_adjusted"] = np.nan
-        rows.append(pair)
-    as_compared = pd.DataFrame(rows, columns=pairs.columns)
+    is_primary = metric.name == study.primary
+    tests = (study.joint if is_primary else None) or study.all_pairs(metric.name)
+    pairs = tests.pairs
+    if is_primary:
+        compared = comparison(study, [metric.name])
+        is_shown = compared["verdict"].isin(["better", "worse"])
+        compared["p_adjusted"] = compared["p_adjusted"].where(is_shown)
+        has_baseline = pairs[["baseline", "candidate"]].eq(study.baseline).any(axis="columns")
+        pairs = pd.concat([pairs[~has_baseline], compared], join="inner", ignore_index=True)
     return ranks(
-        values,
-        as_compared,
+        estimates(study, [metric.name])[list(CONTRACT[:4])],
+        pairs,
         metric,
         study.resampling.level,
     )

@@ -6,14 +6,14 @@ invisible and bidirectional characters spelled out and long fields folded. Nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.language import Message, listed, say
+from ..core.language import Message, say
 from .markdown import sort_key, text_columns, text_table
 from .templates import in_cell, macros
 from .text import anchor, visible
@@ -54,7 +54,7 @@ class Shown:
         return data, NOTHING if piece.is_nothing else {}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(repr=False)
 class HtmlTable(Shown):
     """A piece of a page. Its text is that of its HTML, unless another one is given."""
 
@@ -66,9 +66,8 @@ class HtmlTable(Shown):
     """Whether it says only that there is nothing to show."""
 
     def __post_init__(self) -> None:
-        html = Markup(self.html)
-        object.__setattr__(self, "html", html)
-        object.__setattr__(self, "text", self.text or html.striptags())
+        self.html = Markup(self.html)
+        self.text = self.text or self.html.striptags()
 
     def page(self) -> HtmlTable:
         return self
@@ -101,21 +100,19 @@ def table(df: pd.DataFrame, caption: str = "") -> HtmlTable:
     return HtmlTable(html, text)
 
 
-def where_to_look(groups: Mapping[str, int]) -> HtmlTable:
-    """Links to the groups of samples of the page: label -> how many; empty where there are none."""
+def where_to_look(groups: Mapping[str, Sized]) -> HtmlTable:
+    """Links to the groups of samples of the page: label -> its samples; empty where there are none."""
     links = []
-    for label, n in groups.items():
-        if n:
-            links.append((f"{n:,}", _within(say(label)), anchor("group", label)))
+    for label, members in groups.items():
+        said = say(label)
+        if said[1:2].islower():  # a name keeps its capitals
+            said = said[:1].lower() + said[1:]
+        if len(members):
+            links.append((f"{len(members):,}", said, anchor("group", label)))
     if not links:
         return stack([])
     text = " · ".join(f"{n} {label}" for n, label, _ in links)
     return HtmlTable(macros().look(links), f"{say('Where to look:')} {text}")
-
-
-def _within(label: str) -> str:
-    """A label as it stands within a sentence: a name keeps its capitals."""
-    return label[:1].lower() + label[1:] if label[1:2].islower() else label
 
 
 VERDICTS = {
@@ -137,20 +134,6 @@ def verdict_line(
     """A verdict on a single metric (`Suite.verdicts`) as terminal and gate say it."""
     line = f"{say(verdict)}: {say(title)}"
     return f"{line}, {say(reason)}" if reason else line
-
-
-def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:
-    """One line of the manifest's problem counts: "3 x bad-json (error), 1 x unknown-uid (warning)"; "" for none."""
-    texts = []
-    for problem in problems:
-        text = say(
-            "{n} x {code} ({severity})",
-            n=problem["count"],
-            code=problem["code"],
-            severity=say(problem["severity"]),
-        )
-        texts.append(text)
-    return listed(texts)
 
 
 def signature_block(text: str) -> HtmlTable:

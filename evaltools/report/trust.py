@@ -38,7 +38,7 @@ from ..core.common_checks import (
 from ..core.files import EXAMPLES
 from ..core.language import Message, listed, say
 from . import study_tables
-from .tables import HtmlTable, Kind, problems_text
+from .tables import HtmlTable, Kind
 from .templates import macros
 
 if TYPE_CHECKING:
@@ -149,52 +149,50 @@ def trust(
     return Trust(Message("no caution"), "good")
 
 
-def trust_line(
-    shown: Run | Study,
-    runs: Sequence[Run],
-) -> HtmlTable:
-    """Whether the numbers of a page of these runs can be believed, in a line that opens.
+def trust_line(shown: Run | Study) -> HtmlTable:
+    """Whether the numbers of a page can be believed, in a line that opens.
 
     The worst of its checks and of what was wrong with the input stands first; the checks that found nothing are folded
     below. It stands open where something cannot be measured.
     """
-    failed = [*shown.checks, *bundled(runs)]
+    failed = list(shown.checks)
+    if is_bundled(shown):
+        failed.append(BUNDLED_EXAMPLE.failed("info", "these are the numbers of a bundled example"))
     quiet = list(shown.quiet_checks)
-    problems = [(run.name, problems_of(run)) for run in runs]
-    texts = [f"{name}: {text}" for name, text in problems if text]
+    problems = {run.name: problems_of(run) for run in shown.results}
+    texts = [f"{name}: {text}" for name, text in problems.items() if text]
     if texts:
         failed.append(INPUT.failed("warning", "input: {what}", {"what": listed(texts, "; ")}))
     else:
         quiet.insert(0, QuietCheck(INPUT))
-    is_incomplete = any(run.manifest.incomplete for run in runs)
+    is_incomplete = any(run.manifest.incomplete for run in shown.results)
     state = trust([check.level for check in failed], incomplete=is_incomplete)
     html = macros().trust(say(state.words), state.kind, LEVEL_WORDS, failed, quiet)
     return HtmlTable(html, "\n".join(check_lines(failed)))
 
 
-def bundled(runs: Sequence[Run]) -> list[Check]:
-    """That numbers are of the bundled example, which nobody may take for their own."""
-    is_of_example = []
-    for run in runs:
-        for entry in run.manifest.inputs:
-            path = Path(entry.path)
-            is_of_example.append(path.is_relative_to(EXAMPLES))
-    if not is_of_example or not all(is_of_example):
-        return []
-    return [BUNDLED_EXAMPLE.failed("info", "these are the numbers of a bundled example")]
+def is_bundled(shown: Run | Study) -> bool:
+    """Whether numbers are of the bundled example, which nobody may take for their own."""
+    inputs = [Path(entry.path) for run in shown.results for entry in run.manifest.inputs]
+    return bool(inputs) and all(path.is_relative_to(EXAMPLES) for path in inputs)
 
 
 def problems_of(run: Run) -> str:
-    """What was wrong with the input of a run, in a line; "" where nothing was.
+    """What was wrong with the input of a run: "3 x bad-json (error), 1 x unknown-uid (warning)"; "" where nothing was.
 
     What a check of the run says in words, under the same code, is left to it.
     """
     told = {check.code for check in run.checks}
-    problems = []
+    texts = []
     for problem in run.manifest.problems:
         if problem.code not in told:
-            problems.append(problem.model_dump())
-    text = problems_text(problems)
+            text = say(
+                "{n} x {code} ({severity})",
+                n=problem.count,
+                code=problem.code,
+                severity=say(problem.severity),
+            )
+            texts.append(text)
     if run.manifest.incomplete:
-        return say("this run is not complete: {problems}", problems=text)
-    return text
+        return say("this run is not complete: {problems}", problems=listed(texts))
+    return listed(texts)

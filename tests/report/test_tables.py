@@ -411,11 +411,10 @@ def test_long_tables_scroll_in_a_box_of_their_own(rows: int, tall: bool) -> None
 
 
 def test_pieces_stack_and_bring_their_style_in_a_notebook() -> None:
-    problems = [{"severity": "warning", "code": "unknown-uid", "count": 3}]
     found = tables.stack(
         [
             title(["Conflict Review", "run <1>"], "n = 1,040 (text_id)", "F1 0.8"),
-            tables.notice(tables.problems_text(problems), "warning"),
+            tables.notice("3 x unknown-uid (warning)", "warning"),
             tables.signature_block("suite:cr|n:40"),
         ]
     )
