@@ -41,10 +41,6 @@ class Numbers(Shown):
         """The checks that found nothing: each passed, or says why it does not apply."""
         raise NotImplementedError
 
-    def _values(self) -> pd.Series:
-        """Metric -> value."""
-        raise NotImplementedError
-
     @cached_property
     def metrics(self) -> MetricTable:
         """The metric table."""
@@ -85,32 +81,34 @@ class Numbers(Shown):
         >>> round(run.to_dict()["tuple_f1_s2_refpol"], 4)
         0.8783
         """
-        values: dict[str, float | None] = {}
-        for name, value in self._values().items():
-            values[str(name)] = None if pd.isna(value) else float(value)
-        return values
+        rows = self._rows()
+        values = rows["delta" if "delta" in rows else "value"]
+        return {name: None if pd.isna(value) else float(value) for name, value in values.items()}
 
-    def row(self, metric: str) -> pd.Series:
-        """The first row of `frame` on a metric. KeyError that names the nearest for an unknown name."""
+    def _rows(self) -> pd.DataFrame:
+        """The first row of `frame` on each metric, by its name."""
         frame = self.frame
-        names = frame["metric" if "metric" in frame else "name"]
-        rows = frame[names == metric]
-        if rows.empty:
+        key = "metric" if "metric" in frame else "name"
+        return frame.drop_duplicates(key).set_index(key, drop=False)
+
+    def __getitem__(self, metric: str) -> pd.Series:
+        """The first row of `frame` on a metric. KeyError that names the nearest for an unknown name."""
+        if metric not in self:
             raise KeyError(
                 f"no metric {metric!r} in {self.suite.name}; {nearest(metric, list(self))}"
             )
-        return rows.iloc[0].rename(metric)
+        return self._rows().loc[metric]
 
     def __iter__(self) -> Iterator[str]:
         """The names of the metrics."""
-        return iter(self._values().index)
+        return iter(self._rows().index)
 
     def __len__(self) -> int:
         """Number of metrics."""
-        return len(self._values())
+        return len(self._rows())
 
     def __contains__(self, metric: object) -> bool:
-        return metric in self._values().index
+        return metric in self._rows().index
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)

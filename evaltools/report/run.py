@@ -134,7 +134,7 @@ class Run(Numbers):
 
     def __getitem__(self, metric: str) -> pd.Series:
         """One estimate as a Series, with its claim. KeyError that names the nearest for an unknown name."""
-        row = self.row(metric)
+        row = super().__getitem__(metric)
         row["claim"] = self.claim
         return row
 
@@ -142,9 +142,6 @@ class Run(Numbers):
     def claim(self) -> str:
         """What the intervals speak for (`stats.claims`)."""
         return NEW_DRAWS if has_trials([self.data], self.suite.unit) else THIS_SYSTEM
-
-    def _values(self) -> pd.Series:
-        return self.estimates.set_index("metric")["value"]
 
     def value(self, metric: str) -> float:
         """The value of one metric; nan is not measured."""
@@ -297,16 +294,12 @@ class Run(Numbers):
         >>> list(run.by("intent", "summary_accuracy").columns[:4])
         ['part', 'n', 'name', 'title']
         """
-        parts = by_parts(self.units, column)
-        names = [self.metric(name).name for name in metrics]
-        added = self.units.columns.difference(self.data.columns, sort=False)
-        units = pd.concat([self.data, self.units[added]], axis="columns")
         return breakdown(
-            units,
+            self.units,
             self.metrics,
             self.suite.unit,
-            parts,
-            names or self.headline,
+            by_parts(self.units, column),
+            [self.metric(name).name for name in metrics] or self.headline,
             self.resampling,
         )
 

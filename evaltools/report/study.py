@@ -272,20 +272,12 @@ class Study(Numbers):
         rows = study_tables.estimates(self).rename(columns={"metric": "name"})
         return rows[SCORES]
 
-    def _values(self) -> pd.Series:
-        """Metric -> difference of the first candidate to the baseline; of one condition its value."""
-        key, column = "name", "value"
-        if self.candidates:
-            key, column = "metric", "delta"
-        rows = self.frame.drop_duplicates(key)
-        return rows.set_index(key)[column]
-
     def __getitem__(self, metric: str) -> pd.Series:
         """One difference as a Series: delta, ci_low, ci_high, p_value, verdict, ...; of one condition, one score.
 
         Of several candidates that of the first. KeyError that names the nearest for an unknown name.
         """
-        return self.row(metric)
+        return super().__getitem__(metric)
 
     @property
     def is_ranked(self) -> bool:
