@@ -46,8 +46,8 @@ from evaltools.core.files import EXAMPLES, dumps
 from evaltools.core.plugins import get_suite
 from evaltools.core.results import metrics_json
 from evaltools.core.workers import Workers
-from evaltools.report.cards import NotComplete, read_card
 from evaltools.report.evaluate import evaluate
+from evaltools.report.gallery import NotComplete, read_card
 from evaltools.stats.intervals import Resampling, estimate
 from evaltools.suites.cr.read import read_override
 from evaltools.suites.memfin.lexicon import BUNDLED as LEXICON

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..core.language import say
-from ..stats.unit_changes import differing, unit_changes
+from ..stats.unit_changes import differing
 from .markdown import text_of, titled
 from .samples import MOST, Layout, Line, Row, SampleView, Tag, of_suite, samples
 from .tables import HtmlTable, no_rows, table
@@ -79,34 +79,6 @@ def browse(
             share=share,
         )
     return replace(shown, frame=units)
-
-
-def different_units(
-    run: Run,
-    other: Run,
-    metric: str,
-) -> pd.DataFrame:
-    """The units whose value of a metric differs between two runs; `Run.diff` says more."""
-    unit = run.suite.unit
-    changes = unit_changes(
-        {"": run.data},
-        {"": other.data},
-        run.metrics,
-        unit,
-        run.metric(metric).name,
-    )
-    differences = differing(changes)
-    sides = []
-    for side in (run, other):
-        units = side.units.drop_duplicates(unit).set_index(unit)
-        texts = units.select_dtypes(exclude=["number", "bool"])
-        sides.append(texts.reindex(differences[unit]))
-    mine, theirs = sides
-    for column in mine.columns.intersection(theirs.columns):
-        differences[column] = mine[column].tolist()
-        if not mine[column].astype(str).equals(theirs[column].astype(str)):
-            differences[f"{column} (other)"] = theirs[column].tolist()
-    return differences
 
 
 # --- two conditions

@@ -39,10 +39,12 @@ def notebook(lang: str = "en") -> HtmlTable | None:
     from IPython.core.getipython import get_ipython
 
     speak(lang)
-    shell = get_ipython()
+    shell: Any = get_ipython()
     if shell is None:
         return None
-    _show_frames(shell)
+    show_frames = shell.display_formatter.mimebundle_formatter
+    for kind in (pd.DataFrame, pd.Series):
+        show_frames.for_type(kind, lambda frame: frame_table(frame)._repr_mimebundle_())
     _show_figures(shell)
     return parameters()
 
@@ -84,22 +86,13 @@ def parameters() -> HtmlTable | None:
     from IPython.core.getipython import get_ipython
 
     shell = get_ipython()
-    unknown = unknown_parameters(shell.user_ns["In"]) if shell is not None else []
+    if shell is None:
+        return None
+    unknown = unknown_parameters(shell.user_ns["In"])
     if not unknown:
         return None
     message = "Parameters that this notebook does not know, and which changed nothing: {names}"
     return notice(say(message, names=listed(unknown)), "error")
-
-
-def _show_frames(shell: Any) -> None:
-    """Show DataFrames and Series as tables of the report."""
-    formatters = shell.display_formatter.formatters
-    for kind in (pd.DataFrame, pd.Series):
-        formatters["text/html"].for_type(kind, lambda frame: frame_table(frame)._repr_html_())
-        formatters["text/plain"].for_type(
-            kind,
-            lambda frame, printer, cycle: printer.text(frame_table(frame).text),
-        )
 
 
 def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:

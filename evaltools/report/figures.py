@@ -78,10 +78,7 @@ CHANGES = {
 def export(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
     """A figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
     text = "".join(t.get_text() for t in figure.findobj(Text))
-    metadata = {
-        "Title": figure.get_suptitle(),
-        **dict.fromkeys(MADE_BY[form]),
-    }
+    metadata = {"Title": figure.get_suptitle(), **dict.fromkeys(MADE_BY[form])}
     style = dict(figure_style())
     style["svg.fonttype"] = "none"
     # the glyphs of the shipped face are of PostScript's kind, which a Type 42 font cannot hold
@@ -91,34 +88,29 @@ def export(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
         figure.savefig(out, format=form, metadata=metadata)
     if form == "pdf":
         return out.getvalue()
-    return _with_glyphs(out.getvalue().decode(), text).encode()
-
-
-def _with_glyphs(svg: str, text: str) -> str:
-    """An SVG with the Korean and Chinese glyphs of its text inside."""
+    svg = out.getvalue().decode()
     # a browser loads a font that stands behind another too late for some of the text
     names = [f"'{name}'" for name in families()]
     glyphs_first = ", ".join([*reversed(names), "sans-serif"])
     svg = svg.replace(", ".join(names), glyphs_first)
-    style = '<style type="text/css">'
-    return svg.replace(style, style + webfont_css(text), 1)
+    start = '<style type="text/css">'
+    return svg.replace(start, start + webfont_css(text), 1).encode()
 
 
 def png(figure: Figure, **how: Any) -> tuple[bytes, int]:
     """A figure as PNG with few colours at twice the screen's resolution, and its width on the screen."""
-    out = io.BytesIO()
+    drawn, small = io.BytesIO(), io.BytesIO()
     figure.savefig(
-        out,
+        drawn,
         format="png",
         dpi=100 * SCALE,
         **how,
     )
     # nothing is transparent: without that channel the picture is the same, and smaller
-    image = Image.open(out).convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
+    image = Image.open(drawn).convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
     image.info.clear()
-    out = io.BytesIO()
-    image.save(out, "PNG", optimize=True)
-    return out.getvalue(), round(image.width / SCALE)
+    image.save(small, "PNG", optimize=True)
+    return small.getvalue(), round(image.width / SCALE)
 
 
 @cache

@@ -26,9 +26,8 @@ from .study import Study
 from .study_files import save_study
 
 
-def _require_comparable(runs: Sequence[Run]) -> None:
+def _require_comparable(first: Run, runs: Sequence[Run]) -> None:
     """UsageError for runs of several suites, and for runs that were scored under different policies."""
-    first = runs[0]
     for run in runs:
         if run.suite.name != first.suite.name:
             raise UsageError(
@@ -61,15 +60,15 @@ def make_study(
     UsageError for a baseline that is none of the conditions, for runs scored under different policies, and for a
     primary metric or margin that cannot be tested.
     """
-    runs = [run for of_seed in conditions.values() for run in of_seed.values()]
-    if not runs:
+    if not conditions:
         raise UsageError("no runs given")
-    _require_comparable(runs)
+    first, *others = (run for of_seed in conditions.values() for run in of_seed.values())
+    _require_comparable(first, others)
     require_declared(
-        runs[0].metrics,
+        first.metrics,
         primary,
         margin or {},
-        runs[0].resampling.confidence,
+        first.resampling.confidence,
     )
     baseline = baseline or next(iter(conditions))
     if baseline not in conditions:
@@ -217,21 +216,18 @@ def compare(
     if _is_values(baseline) != _is_values(candidate):
         raise UsageError("a list of numbers compares with a list of numbers only")
     if _is_values(baseline):
-        a, b = _values_as_runs(baseline, candidate, bounds, better, settings)
-        sides = {a.name: {"": a}, b.name: {"": b}}
-        return make_study(sides, name="comparison", baseline=a.name, margin=margin)
-    name_a, runs_a = _side(baseline, suite, settings)
-    name_b, runs_b = _side(candidate, suite, settings)
-    if name_a == name_b:
-        name_a, name_b = f"{name_a} (A)", f"{name_b} (B)"
-    if len(runs_a) == len(runs_b) == 1:
+        sides = _values_as_runs(baseline, candidate, bounds, better, settings)
+    else:
+        name_a, runs_a = _side(baseline, suite, settings)
+        name_b, runs_b = _side(candidate, suite, settings)
+        if name_a == name_b:
+            name_a, name_b = f"{name_a} (A)", f"{name_b} (B)"
+        sides = {name_a: runs_a, name_b: runs_b}
+    if all(len(runs) == 1 for runs in sides.values()):
         # one run each: they pair by sample, whatever their seeds are called
-        runs_a = {"": next(iter(runs_a.values()))}
-        runs_b = {"": next(iter(runs_b.values()))}
-    sides = {name_a: runs_a, name_b: runs_b}
+        sides = {name: {"": run} for name, runs in sides.items() for run in runs.values()}
     return make_study(
         sides,
-        baseline=name_a,
         name="comparison",
         primary=primary,
         margin=margin,
@@ -272,7 +268,7 @@ def _values_as_runs(
     bounds: tuple[float, float] | None,
     better: Any,
     settings: Mapping[str, Any],
-) -> list[Run]:
+) -> Conditions:
     """The two sides as runs with the one metric "value". Series pair by their index, all else by position.
 
     `settings`: those of `evaluate`. A null takes no part.
@@ -311,4 +307,7 @@ def _values_as_runs(
         metrics=[metric],
         headline=["value"],
     )
-    return [evaluate(suite, frame, name=name, **settings) for name, frame in sides.items()]
+    conditions = {}
+    for name, frame in sides.items():
+        conditions[name] = {"": evaluate(suite, frame, name=name, **settings)}
+    return conditions

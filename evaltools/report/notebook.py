@@ -138,41 +138,31 @@ def run(job: ReportJob) -> Path:
     tidy(nb)
     if failure is not None:
         (job.folder / HTML).unlink(missing_ok=True)
-        _write(
-            job.folder,
-            nb,
-            {"failed": True},
-            {},
-        )
+        _write(job.folder, nb, {"failed": True}, {})
         last_line = str(failure).strip().splitlines()[-1]
         raise WorkFailed(
             "{reason} (see {notebook})",
             reason=last_line,
             notebook=job.folder / NOTEBOOK,
         ) from failure
-    _require_unchanged(job)
-    paper_files = _paper_files(job)
-    labels = {name: label for name, (label, _) in paper_files.items()}
-    html = page.render(nb, title=job.title, beside=labels)
-    contents = {name: content for name, (_, content) in paper_files.items()}
-    contents[HTML] = html.encode("utf-8", "surrogatepass")
-    _write(
-        job.folder,
-        nb,
-        stamp(job),
-        contents,
-    )
-    return job.folder / HTML
-
-
-def _require_unchanged(job: ReportJob) -> None:
-    """WorkFailed where a result is no longer the one that this report is to be of: its notebook may have read either."""
+    # the notebook may have read a result or the one that replaced it
     for folder, digest in job.results.items():
         if result_hash(Path(folder)) != digest:
             raise WorkFailed(
                 "{folder} was replaced while its report was made: make the report again",
                 folder=folder,
             )
+    paper_files = {}
+    if isinstance(job.paper, Study):
+        paper_files = paper.files(job.paper)
+    elif job.paper is not None:
+        paper_files = paper.files(study([job.paper], name=job.name))
+    labels = {name: label for name, (label, _) in paper_files.items()}
+    html = page.render(nb, title=job.title, beside=labels)
+    contents = {name: content for name, (_, content) in paper_files.items()}
+    contents[HTML] = html.encode("utf-8", "surrogatepass")
+    _write(job.folder, nb, stamp(job), contents)
+    return job.folder / HTML
 
 
 def _write(
@@ -214,15 +204,6 @@ def _keep_edited(folder: Path, is_edited: bool) -> None:
         kept = folder / next(name for name in numbers if not (folder / name).exists())
         notebook.rename(kept)
         echo(f"{notebook} was edited: kept as {kept}", err=True)
-
-
-def _paper_files(job: ReportJob) -> dict[str, tuple[str, bytes]]:
-    """File -> (label, content) of the files for a paper."""
-    if job.paper is None:
-        return {}
-    if isinstance(job.paper, Study):
-        return paper.files(job.paper)
-    return paper.files(study([job.paper], name=job.name))
 
 
 def execute(job: ReportJob) -> tuple[Any, Exception | None]:

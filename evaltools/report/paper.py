@@ -44,27 +44,23 @@ METHODS = {
 PATTERNS = signature(compare).parameters["n_permutations"].default
 
 
-def metrics_of_table(study: Study) -> list[str]:
-    """The metrics of the table: the measured ones of those that the suite names for papers; else the headline."""
-    if not study.suite.paper:
-        return list(study.headline)
-    names = list(dict.fromkeys([study.primary, *study.suite.paper]))
-    rows = views.estimates(study, names)
-    measured = set(rows.loc[rows["value"].notna(), "metric"])
-    return [name for name in names if name in measured]
-
-
 def table(study: Study) -> pd.DataFrame:
     """The metrics of a paper as text, a row a metric and condition; a column that is empty in this study is not there.
 
+    Metrics: the measured ones of those that the suite names for papers; else the headline.
     Columns: Metric, Condition, Value (over seeds: Mean), its interval, Difference to the baseline, its interval, p
     (adjusted where it is), n and Seeds. A candidate's value is `Strong` where its verdict is better.
     """
-    names = metrics_of_table(study)
+    names = list(study.headline)
+    if study.suite.paper:
+        names = list(dict.fromkeys([study.primary, *study.suite.paper]))
     estimates = views.estimates(study, names)
     estimates = estimates.sort_values(
         "metric", key=lambda column: column.map(names.index), kind="stable"
     )
+    if study.suite.paper:
+        is_measured = estimates["value"].notna().groupby(estimates["metric"]).transform("any")
+        estimates = estimates[is_measured]
     compared = views.comparison(study, names).to_dict("records")
     by_place = {(row["candidate"], row["metric"]): row for row in compared}
     level = f"{study.resampling.percent} interval"
@@ -149,11 +145,6 @@ def methods(study: Study) -> str:
     return " ".join(filter(None, sentences))
 
 
-def results(study: Study) -> str:
-    """What came out: the verdicts as every page words them; of conditions that are not compared their values."""
-    return " ".join(study_sentences.outcomes(study))
-
-
 def limits(study: Study) -> str:
     """The checks that did not pass, which belong beside the numbers; "" where all did."""
     messages = [check.message for check in study.doubts]
@@ -165,7 +156,8 @@ def limits(study: Study) -> str:
 @speaking("en")
 def paragraph(study: Study) -> str:
     """Methods and results in words, ready to be adapted; paragraphs are split at empty lines."""
-    parts = [methods(study), results(study), limits(study)]
+    # what came out stands as every page words it
+    parts = [methods(study), " ".join(study_sentences.outcomes(study)), limits(study)]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -25,59 +25,43 @@ BOOTSTRAPS = ("bca", "bca-t", "percentile", "abc")
 
 # --- signatures (after sacreBLEU)
 
+HEAD = ("metrics", "policy")
+OF_RUN = (*HEAD, "primary", "where", "n", "unit", "ci", "resamples", "seed", "version")
+OF_STUDY = (*HEAD, "where", "unit", "resamples", "seed", "version", "primary", "n", "seeds", "ci")
+"""The parts of a signature behind the suite and its options, in order."""
 
-def signature_of_run(run: Run) -> str:
-    """One line that says how the numbers of a run were made."""
-    return _as_line(_signature(run))
 
+def signature(
+    shown: Run | Study,
+    order: Sequence[str],
+    n: int,
+    asked: str,
+    seeds: Iterable[str] = (),
+) -> str:
+    """One line that says how the numbers of a run, or of a study by its first run, were made.
 
-def _signature(run: Run) -> dict[str, Any]:
-    """The parts of the signature of a run, by their keys."""
-    resampling = run.resampling
-    parts = {"suite": run.suite.name, **run.options.signature()}
-    if "metrics" in run.policy:
-        parts["metrics"] = run.policy["metrics"]
-    parts["policy"] = run.policy["eval_policy_hash"]
-    parts.update(_switched(run))
-    if run.query:
-        parts["where"] = run.query
-    asked = f"{resampling.method}{100 * resampling.confidence:g}"
-    return {
-        **parts,
-        "n": run.n_units,
+    `order`: OF_RUN or OF_STUDY. `n`: units. `asked`: the intervals that were asked for; beside it stands every method
+    in use.
+    """
+    run = shown.results[0]
+    parts = {
+        "metrics": run.policy.get("metrics"),
+        "policy": run.policy["eval_policy_hash"],
+        "primary": None if shown.primary == shown.usual_primary else shown.primary,
+        "where": run.query or None,
+        "n": n,
         "unit": run.suite.unit,
-        "ci": _with_methods(asked, run),
-        "resamples": resampling.n_resamples,
-        "seed": resampling.seed,
+        "ci": ",".join([asked, *sorted(count_methods(shown))]),
+        "resamples": run.resampling.n_resamples,
+        "seed": run.resampling.seed,
+        "seeds": ",".join(sorted(seeds, key=natural)),
         "version": __version__,
     }
-
-
-def signature_of_study(study: Study) -> str:
-    """The signature of the first run, with the samples, seeds and methods of all of them."""
-    parts = _signature(study.results[0])
-    for key in ("n", "ci", "primary"):
-        parts.pop(key, None)
-    parts.update(_switched(study))
-    seeds = {seed for of_seed in study.conditions.values() for seed in of_seed}
-    parts["n"] = len(study.unit_names)
-    parts["seeds"] = ",".join(sorted(seeds, key=natural))
-    parts["ci"] = _with_methods(study.resampling.percent, study)
-    return _as_line(parts)
-
-
-def _switched(shown: Run | Study) -> dict[str, str]:
-    """The primary metric, where it is not the suite's own."""
-    return {} if shown.primary == shown.usual_primary else {"primary": shown.primary}
-
-
-def _with_methods(asked: str, shown: Run | Study) -> str:
-    """What was asked for, and every method in use, in alphabetical order."""
-    return ",".join([asked, *sorted(count_methods(shown))])
-
-
-def _as_line(parts: Mapping[str, Any]) -> str:
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    said = {"suite": run.suite.name, **run.options.signature()}
+    for key in order:
+        if parts[key] is not None:
+            said[key] = parts[key]
+    return "|".join(f"{key}:{value}" for key, value in said.items())
 
 
 # --- methods of intervals

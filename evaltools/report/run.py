@@ -20,11 +20,11 @@ from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
 from ..stats.claims import NEW_DRAWS, THIS_SYSTEM, has_trials
 from ..stats.intervals import estimate
-from ..stats.unit_changes import unit_values
-from .browse import browse, different_units, groups_of_run, named_groups
+from ..stats.unit_changes import differing, unit_changes, unit_values
+from .browse import browse, groups_of_run, named_groups
 from .estimate_tables import estimates_table, plain_estimates
 from .numbers import Numbers
-from .provenance import provenance, signature_of_run
+from .provenance import OF_RUN, provenance, signature
 from .tables import HtmlTable, stack, where_to_look
 from .trust import quiet_checks_of_run
 
@@ -130,7 +130,8 @@ class Run(Numbers):
     @property
     def signature(self) -> str:
         """One line that says how a number was made, to be pasted into a paper (after sacreBLEU)."""
-        return signature_of_run(self)
+        asked = f"{self.resampling.method}{100 * self.resampling.confidence:g}"
+        return signature(self, OF_RUN, self.n_units, asked)
 
     def __getitem__(self, metric: str) -> pd.Series:
         """One estimate as a Series, with its claim. KeyError that names the nearest for an unknown name."""
@@ -313,7 +314,26 @@ class Run(Numbers):
         Columns: those of `stats.unit_changes` (baseline is this run, candidate the other), and the columns of text of
         both sides that differ, as NAME and NAME (other). The largest influence first.
         """
-        return different_units(self, other, metric or self.primary)
+        unit = self.suite.unit
+        changes = unit_changes(
+            {"": self.data},
+            {"": other.data},
+            self.metrics,
+            unit,
+            self.metric(metric or self.primary).name,
+        )
+        differences = differing(changes)
+        sides = []
+        for side in (self, other):
+            units = side.units.drop_duplicates(unit).set_index(unit)
+            texts = units.select_dtypes(exclude=["number", "bool"])
+            sides.append(texts.reindex(differences[unit]))
+        mine, theirs = sides
+        for column in mine.columns.intersection(theirs.columns):
+            differences[column] = mine[column].tolist()
+            if not mine[column].astype(str).equals(theirs[column].astype(str)):
+                differences[f"{column} (other)"] = theirs[column].tolist()
+        return differences
 
     # --- what it shows
 

@@ -27,7 +27,7 @@ from . import paper, study_sentences, study_tables
 from .browse import browse_differences
 from .headline import study_table
 from .numbers import Numbers
-from .provenance import signature_of_study
+from .provenance import OF_STUDY, signature
 from .run import Run
 from .run_groups import Conditions
 from .tables import HtmlTable, folds, no_rows, stack
@@ -251,7 +251,9 @@ class Study(Numbers):
     @cached_property
     def signature(self) -> str:
         """The signature of the first run, with the samples and seeds of all of them."""
-        return signature_of_study(self)
+        seeds = {seed for of_seed in self.conditions.values() for seed in of_seed}
+        asked = self.resampling.percent
+        return signature(self, OF_STUDY, len(self.unit_names), asked, seeds)
 
     # --- numbers
 

@@ -22,8 +22,7 @@ from evaltools.core.errors import UsageError
 from evaltools.core.language import Message, speaking
 from evaltools.core.resampling import Resampling
 from evaltools.core.results import StoredMetric
-from evaltools.report.cards import Card, title_of
-from evaltools.report.gallery import build, collect, render, sections
+from evaltools.report.gallery import Card, build, collect, render, sections, title_of
 from evaltools.report.text import script_json
 
 from .gallery_results import (
@@ -69,7 +68,7 @@ def out(results: Path, tmp_path: Path) -> Path:
 
 
 def card(out: Path, name: str) -> Card:
-    return next(card for card in collect(out).cards if card.name == name)
+    return next(card for card in collect(out)[0] if card.name == name)
 
 
 def numbers(estimate: StoredMetric) -> list[float | None]:
@@ -83,7 +82,7 @@ def test_an_empty_folder_makes_a_page(tmp_path: Path) -> None:
 
 def test_every_word_of_trust_is_drawn_with_the_embedded_font(out: Path) -> None:
     with speaking("ko"):
-        page = render(collect(out))
+        page = render(*collect(out))
     font = base64.b64decode(re.search(r"font/woff;base64,([^)]*)\)", page)[1])
     drawn = set(TTFont(io.BytesIO(font)).getBestCmap())
     words = "".join(re.findall(r'<span class="et-(?:tag|chip)[^>]*>(.*?)</span>', page, re.DOTALL))
@@ -149,7 +148,7 @@ def test_only_the_headline_is_shown_in_its_order_and_null_stays_null(tmp_path: P
 
 
 def test_links_name_only_files_that_are_there(out: Path) -> None:
-    found = {card.name: dict(card.links) for card in collect(out).cards}
+    found = {card.name: dict(card.links) for card in collect(out)[0]}
     assert (
         found["with_memory__seed1_proposed"]["Report"]
         == "reports/with_memory__seed1_proposed/metric_report.html"
@@ -181,7 +180,7 @@ def test_results_of_the_first_edition_are_listed_without_a_headline(out: Path) -
         first_edition(out, name)
     assert card(out, "old").estimates == []
     why = "no metrics.json: the run is being written, or was stopped"
-    assert collect(out).incomplete == (("no_memory_aggregated", why),)
+    assert collect(out)[1] == [("no_memory_aggregated", why)]
     assert "no headline metrics" in build(out).read_text(encoding="utf-8")
 
 
@@ -219,9 +218,9 @@ def test_results_of_the_first_edition_are_listed_without_a_headline(out: Path) -
 def test_a_spoilt_folder_is_listed_with_the_reason(out: Path, spoil: Any, reason: str) -> None:
     spoil(out / "results" / "cases")
     found = collect(out)
-    assert [name for name, _ in found.incomplete] == ["cases"]
-    assert reason in found.incomplete[0][1]
-    assert len(found.cards) == 8
+    assert [name for name, _ in found[1]] == ["cases"]
+    assert reason in found[1][0][1]
+    assert len(found[0]) == 8
     build(out)
 
 
@@ -275,11 +274,11 @@ def test_whatever_stands_in_a_manifest_the_others_are_shown(
     try:
         edit(manifest, key, value)
         found = collect(results)
-        render(found)
+        render(*found)
     finally:
         manifest.write_bytes(before)
-    assert len(found.cards) + len(found.incomplete) == 9
-    assert len(found.cards) >= 8
+    assert len(found[0]) + len(found[1]) == 9
+    assert len(found[0]) >= 8
 
 
 @pytest.mark.parametrize("content", [b"metric,mean\nx,high", b"\xff\xfe,\x00", b""])
@@ -287,7 +286,7 @@ def test_an_aggregate_with_a_spoilt_comparison_is_listed_with_the_reason(
     out: Path, content: bytes
 ) -> None:
     (out / "results" / "with_memory_aggregated" / "comparison.csv").write_bytes(content)
-    [(name, reason)] = collect(out).incomplete
+    [(name, reason)] = collect(out)[1]
     assert name == "with_memory_aggregated" and "comparison.csv is not as expected" in reason
 
 
@@ -320,10 +319,10 @@ def test_the_same_files_give_the_same_bytes(out: Path, tmp_path: Path) -> None:
 def test_hostile_names_are_links_that_lead_to_their_files(out: Path) -> None:
     copies(out, "with_memory__seed1_proposed", HOSTILE_NAMES)
     found = collect(out)
-    assert len(found.cards) == 9 + len(HOSTILE_NAMES)
-    ids = [card.id for card in found.cards]
+    assert len(found[0]) == 9 + len(HOSTILE_NAMES)
+    ids = [card.id for card in found[0]]
     assert len(set(ids)) == len(ids)
-    for each in found.cards:
+    for each in found[0]:
         assert "\u202e" not in each.name
         for _, href in each.links:
             assert re.fullmatch(r"[\w.~/%-]+", href) and (out / unquote(href)).is_file()
@@ -377,10 +376,10 @@ def test_what_evaluate_and_a_study_write_has_cards_with_titles_and_intervals(
     systems = [f"example:memfin/{name}" for name in NAMES]
     evaltools.study(systems, baseline="plain_llm", out=tmp_path, resampling=QUICK)
     found = collect(tmp_path)
-    assert found.incomplete == ()
-    runs = [each for each in found.cards if not each.is_aggregate]
+    assert found[1] == []
+    runs = [each for each in found[0] if not each.is_aggregate]
     assert [each.name for each in runs] == ["cases", *NAMES]
-    for each in found.cards:
+    for each in found[0]:
         assert each.manifest.suite_title and each.manifest.bootstrap.n_units > 0
         assert any(row.ci_low is not None for row in each.estimates)
         assert "few-units" in {check.code for check in each.checks}
@@ -445,7 +444,7 @@ def test_an_aggregate_stands_above_its_runs_that_are_there(
     given = {"kind": "aggregate", "condition": "a", "runs": ["a__seed1_x"], "suite": "cr"}
     result(tmp_path, "a__seed1_x", rows(REVIEW, 0.8, 40), "text_id", 40, [FEW], suite="cr")
     result(tmp_path, "a_aggregated", rows(REVIEW, 0.8, 40), "text_id", 40, [FEW], **given | other)
-    cards = collect(tmp_path).cards
+    cards = collect(tmp_path)[0]
     [section] = sections(cards)
     below = {card.name: [run.name for run in runs] for card, runs in section.lines}
     is_above = "a__seed1_x" in (given | other)["runs"]

@@ -150,10 +150,10 @@ def test_no_test_is_named_where_too_few_samples_pair() -> None:
 
 
 def test_results_are_the_verdicts(clear: Study, bare: Study) -> None:
-    said = paper.results(clear)
+    said = paper.paragraph(clear).split("\n\n")[1]
     assert said.startswith("new_한국 is better than old on “Accuracy”")
     assert "not measured" not in said and "Westfall" not in said
-    assert paper.results(bare) == ""
+    assert paper.paragraph(bare).split("\n\n") == [paper.methods(bare), paper.limits(bare)]
 
 
 def test_checks_stand_beside_the_numbers_they_are_about(clear: Study, bare: Study) -> None:

@@ -83,7 +83,7 @@ def test_frames_show_the_names_of_metrics_as_they_stand(lang: str, runs: list[Ru
 
 def test_the_gallery_shows_the_name_of_a_metric_as_it_stands(lang: str, tmp_path: Path) -> None:
     et.evaluate("table", records(0), name="a", out=tmp_path)
-    (section,) = gallery.sections(gallery.collect(tmp_path).cards)
+    (section,) = gallery.sections(gallery.collect(tmp_path)[0])
     assert section.metric == "value ↑"
     assert [
         gallery.title_of(each.name, each.title) for each in section.lines[0][0].estimates

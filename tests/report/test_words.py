@@ -59,7 +59,7 @@ def verdicts_everywhere(tmp: Path) -> str:
     """The verdicts of one file of summaries: Python, terminal, gallery, gate."""
     said = call("score", "summary", SUMMARY, "-o", tmp, *QUICK).stdout
     run = et.load(tmp / "results" / "cases")
-    (card,) = collect(tmp).cards
+    (card,) = collect(tmp)[0]
     judged = [f"{v.title}, {v.verdict}, {v.said}" for v in card.metrics.verdicts]
     gate = call("gate", tmp / "results" / "cases", status=1).stdout
     return "\n".join([run.verdicts.to_string(), said, *judged, gate])
@@ -193,7 +193,7 @@ def test_one_metric_is_said_in_the_same_words_and_digits_everywhere(tmp_path: Pa
     said = call("score", "cr", REVIEW, "-o", tmp_path, *QUICK).stdout
     run = et.load(tmp_path / "results" / "with_memory__seed1_proposed")
     cards, table = run.page().text, run.table().text
-    results = collect(tmp_path).cards
+    results = collect(tmp_path)[0]
     for estimate in results[0].estimates:
         row = results[0].texts(estimate)
         [line] = [line for line in said.splitlines() if line.endswith(f" {row['metric']}")]
