@@ -13,11 +13,10 @@ from ..core.metric import metric_title
 from ..core.plugins import load_suite_file
 from ..core.results import result_hash
 from ..core.workers import Workers
-from ..report.estimate_tables import plain_estimates
 from ..report.evaluate import evaluate, load
 from ..report.markdown import titled
 from ..report.run import Run
-from ..report.tables import verdict_line
+from ..report.tables import plain_estimates, verdict_line
 from .text import columns
 
 

@@ -26,12 +26,11 @@ from ..core.metric import metric_title
 from ..core.names import RUN_NAME
 from ..core.records import describe
 from ..core.results import StoredMetric, StoredMetrics, spoilt_files
-from .estimate_tables import shown_estimate
 from .markdown import ARROWS
 from .page import page
 from .sentences import verdict_word
 from .strip import Scale, scale_of, strip
-from .tables import VERDICTS
+from .tables import VERDICTS, shown_estimate
 from .text import anchor, visible
 from .trust import KINDS, Trust, trust
 

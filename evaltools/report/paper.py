@@ -17,11 +17,11 @@ from ..stats.compare import compare
 from . import markdown as plain
 from . import study_sentences
 from . import study_tables as views
-from .estimate_tables import interval, shown_estimate
 from .fonts import ANSWERED
 from .markdown import Strong, latex_table, markdown_table, number
 from .provenance import BOOTSTRAPS, count_methods
 from .sentences import p_text
+from .tables import interval, shown_estimate
 
 if TYPE_CHECKING:
     from .study import Study

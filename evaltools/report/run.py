@@ -22,10 +22,10 @@ from ..stats.claims import NEW_DRAWS, THIS_SYSTEM, has_trials
 from ..stats.intervals import estimate
 from ..stats.unit_changes import differing, unit_changes, unit_values
 from .browse import browse, groups_of_run, named_groups
-from .estimate_tables import estimates_table, plain_estimates
+from .first_screen import run_screen
 from .numbers import Numbers
 from .provenance import OF_RUN, provenance, signature
-from .tables import HtmlTable, stack, where_to_look
+from .tables import HtmlTable, estimates_table, plain_estimates, stack, where_to_look
 from .trust import quiet_checks_of_run
 
 if TYPE_CHECKING:
@@ -398,8 +398,6 @@ class Run(Numbers):
 
     def page(self) -> HtmlTable:
         """The first screen: what came out, can it be believed, where to look, and the signature."""
-        from .first_screen import run_screen
-
         return run_screen(self)
 
     def __repr__(self) -> str:

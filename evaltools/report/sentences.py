@@ -16,8 +16,8 @@ from ..core.metric import metric_title
 from ..core.resampling import Resampling
 from ..stats.calibration import Drawn
 from ..stats.compare import ROUGH
-from .estimate_tables import interval
 from .markdown import number
+from .tables import interval
 
 
 def p_text(p: float) -> str:

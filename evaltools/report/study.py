@@ -25,7 +25,7 @@ from ..stats.seeds import aggregate
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .browse import browse_differences
-from .headline import study_table
+from .first_screen import study_screen, study_table
 from .numbers import Numbers
 from .provenance import OF_STUDY, signature
 from .run import Run
@@ -484,8 +484,6 @@ class Study(Numbers):
         """What was compared, the verdicts in words, what a reader must know, and the signature."""
         if not self.seeded and len(self.results) == 1:
             return self.results[0].page()
-        from .first_screen import study_screen
-
         return study_screen(self)
 
     def __repr__(self) -> str:

@@ -17,9 +17,9 @@ from ..stats.detectable import POWER, larger_studies
 from ..stats.differences import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
 from ..stats.seed_variance import ALIKE
-from .estimate_tables import shown_estimate
 from .sentences import mde_text, verdict_parts, whole_sentence
 from .study_tables import comparison
+from .tables import shown_estimate
 
 if TYPE_CHECKING:
     from .run import Run

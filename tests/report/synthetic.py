@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from evaltools.core.estimates import complete
 from evaltools.core.resampling import Resampling
-from evaltools.report import estimate_tables, figures, tables
+from evaltools.report import figures, tables
 from evaltools.report.display import figure_png
 from evaltools.report.figures import forest
 from evaltools.report.samples import Layout, Line, Row, Tag, samples
@@ -144,7 +144,7 @@ def notebook() -> Any:
         ),
         shown(forest(e, title="Headline metrics 제품 전체#일반"), "forest(estimates)"),
         shown(
-            estimate_tables.estimates_table(complete(e), metrics=[], resampling=Resampling()),
+            tables.estimates_table(complete(e), metrics=[], resampling=Resampling()),
             "estimates_table(estimates)",
         ),
         new_markdown_cell("### By category"),

@@ -15,7 +15,7 @@ from evaltools.core.check import Check
 from evaltools.core.language import speaking
 from evaltools.core.metric import Difference, Metric
 from evaltools.report import study_sentences
-from evaltools.report.headline import primary_differences
+from evaltools.report.first_screen import primary_differences
 from evaltools.report.strip import Scale, by_scale
 from evaltools.report.study_sentences import switched
 

@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 import evaltools as et
 from evaltools.core.estimates import complete, from_public
-from evaltools.report import estimate_tables, tables, text
 from evaltools.report import markdown as plain
+from evaltools.report import tables, text
 from evaltools.report.first_screen import title
 from evaltools.report.samples import Line, Row, Tag
 from evaltools.stats.intervals import Resampling
@@ -256,7 +256,7 @@ def estimates_table(
     frame: pd.DataFrame, metrics: Any = (), resampling: Any = RESAMPLING, **options: Any
 ) -> tables.HtmlTable:
     """The table of estimates, what the frame lacks being empty."""
-    return estimate_tables.estimates_table(
+    return tables.estimates_table(
         complete(frame), metrics=metrics, resampling=resampling, **options
     )
 
@@ -350,25 +350,18 @@ def test_aliases_are_left_out() -> None:
 
 def test_intervals_as_text() -> None:
     row = {"ci_low": -0.0101, "ci_high": 0.0749}
-    assert (
-        estimate_tables.interval(row) == "[−0.010, 0.075]"
-        and estimate_tables.interval(row, 2) == "[−0.01, 0.07]"
-    )
-    assert estimate_tables.interval(row, 2, signed=True) == "[−0.01, +0.07]"
-    assert estimate_tables.interval({"ci_low": 1100, "ci_high": 2e6}, 0) == "[1,100, 2,000,000]"
-    assert (
-        estimate_tables.interval({"ci_low": 0.1, "ci_high": None})
-        == estimate_tables.interval({})
-        == ""
-    )
+    assert tables.interval(row) == "[−0.010, 0.075]" and tables.interval(row, 2) == "[−0.01, 0.07]"
+    assert tables.interval(row, 2, signed=True) == "[−0.01, +0.07]"
+    assert tables.interval({"ci_low": 1100, "ci_high": 2e6}, 0) == "[1,100, 2,000,000]"
+    assert tables.interval({"ci_low": 0.1, "ci_high": None}) == tables.interval({}) == ""
 
 
 def test_digits_follow_the_number_of_resamples() -> None:
     row = estimates().iloc[0]
     # the error of a bound falls with the square root of the number of resamples
-    assert estimate_tables.row_decimals(row, resampling=Resampling(n_resamples=100)) == 1
-    assert estimate_tables.row_decimals(row, resampling=Resampling(n_resamples=10_000)) == 2
-    assert estimate_tables.row_decimals(row, resampling=Resampling(n_resamples=1_000_000)) == 3
+    assert tables.row_decimals(row, resampling=Resampling(n_resamples=100)) == 1
+    assert tables.row_decimals(row, resampling=Resampling(n_resamples=10_000)) == 2
+    assert tables.row_decimals(row, resampling=Resampling(n_resamples=1_000_000)) == 3
 
 
 def test_counts_and_large_numbers_print_whole() -> None:
@@ -388,7 +381,7 @@ def test_counts_and_large_numbers_print_whole() -> None:
         "numerator": 9.0,
         "denominator": 2.0,
     }
-    frame = estimate_tables.plain_estimates(complete(pd.DataFrame([count, latency])), RESAMPLING)
+    frame = tables.plain_estimates(complete(pd.DataFrame([count, latency])), RESAMPLING)
     assert list(frame["value"]) == ["12", "1,235"]
     assert list(frame["interval"]) == ["", "[1,100, 1,301]"]
 

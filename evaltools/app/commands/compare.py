@@ -19,12 +19,12 @@ from ...core.names import find_runs
 from ...core.terminal import echo
 from ...report import study_sentences
 from ...report.decision import judge, read_decision
-from ...report.estimate_tables import interval
 from ...report.make_study import compare as compare_runs
 from ...report.markdown import number
 from ...report.sentences import mde_text, p_text, verdict_text
 from ...report.study import Study
 from ...report.study_files import comparison_csv
+from ...report.tables import interval
 from ...stats.detectable import POWER
 from ..groups import RunsCommand
 from ..options import (

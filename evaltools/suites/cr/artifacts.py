@@ -40,7 +40,7 @@ def structural_metrics(run: Run) -> dict[str, Any]:
 
 def structural_table(run: Run, row: dict[str, Any]) -> pd.DataFrame:
     """All of structural_metrics.csv, a row each: id, then as people read it: metric, value, interval, n, method."""
-    from ...report.estimate_tables import plain_estimates
+    from ...report.tables import plain_estimates
 
     shown = plain_estimates(
         run.estimates,

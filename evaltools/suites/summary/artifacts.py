@@ -15,8 +15,8 @@ import pandas as pd
 from ...core.check import LEVEL_WORDS
 from ...core.files import atomic
 from ...core.language import listed, say
-from ...report.estimate_tables import plain_estimates
 from ...report.excel import Sheet, write_workbook
+from ...report.tables import plain_estimates
 from .cards import failed, in_order
 from .metric_table import TITLES
 from .options import rules_in_force
