@@ -189,8 +189,8 @@ def judge(
     level = _level_of_look(decision, int(rows.loc[metric, "n_units"]))
     resampling = study.resampling.model_copy(update={"confidence": 1 - level})
     compared = compare(
-        study.frames(study.baseline),
-        study.frames(candidate),
+        study.frames[study.baseline],
+        study.frames[candidate],
         study.metrics,
         study.suite.unit,
         resampling,

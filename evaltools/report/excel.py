@@ -102,18 +102,13 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
         )
         page.write(row, 1, _held(str(value)))
     formats: dict[Any, Any] = {}
-    heads = book.add_format(HEADER)
+    heads = [_held(str(name)) for name in sheet.frame]
+    page.write_row(header, 0, heads, book.add_format(HEADER))
     total_width = 0
     for index, (name, column) in enumerate(sheet.frame.items()):
         width = _width(column, str(name))
         total_width += width
         page.set_column(index, index, width)
-        page.write(
-            header,
-            index,
-            _held(str(name)),
-            heads,
-        )
         for row, value in enumerate(column.tolist(), header + 1):
             look = _look(value, name, sheet)
             key = tuple(look.items())

@@ -58,12 +58,6 @@ def start_kernel(arguments: list[str], **options: Any) -> None:
     IPKernelApp.launch_instance([*arguments, *own], **options)
 
 
-def kernel_environment(environment: dict[str, str], folder: Path) -> dict[str, str]:
-    """The environment of a kernel: a profile of its own below `folder`, no startup file."""
-    own = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1"}
-    return {**environment, **own, "PYTHONSTARTUP": ""}
-
-
 def connection(folder: Path) -> Any:
     """Settings of a manager whose kernel is reached by files in `folder`.
 
@@ -188,8 +182,13 @@ def kernel_manager() -> Any:
             return KernelSpec(argv=COMMAND, display_name="Python 3", language="python")
 
         async def _async_launch_kernel(self, kernel_cmd: list[str], **how: Any) -> None:
-            environment = how.pop("env", None) or dict(os.environ)
-            environment = kernel_environment(environment, Path(self.connection_file).parent)
+            folder = Path(self.connection_file).parent
+            environment = {
+                **(how.pop("env", None) or os.environ),
+                "IPYTHONDIR": str(folder / "ipython"),  # a profile of its own
+                "PYTHONSAFEPATH": "1",
+                "PYTHONSTARTUP": "",
+            }
             provisioner: Any = self.provisioner
             if kernels_are_forked():
                 forked = ForkedKernel(kernel_cmd[4:], environment)

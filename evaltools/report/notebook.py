@@ -6,8 +6,7 @@ import json
 import logging
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -222,8 +221,9 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
         "progress_bar": False,
     }
     failure: Exception | None = None
-    with scratch() as folder:
-        draft = folder / NOTEBOOK
+    # a private folder outside of the results
+    with tempfile.TemporaryDirectory(prefix="evaltools-", ignore_cleanup_errors=True) as folder:
+        draft = Path(folder) / NOTEBOOK
         # papermill fills in parameters where a path has braces
         target = str(draft).replace("{", "{{").replace("}", "}}")
         try:
@@ -236,7 +236,7 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
                 autosave_cell_every=0,
                 coalesce_streams=True,  # one print may come in two messages
                 shutdown_kernel="immediate",
-                config=connection(folder),
+                config=connection(draft.parent),
                 kernel_manager_class=kernel_manager(),
             )
         except papermill.PapermillException as e:
@@ -249,6 +249,8 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
                 **settings,
                 prepare_only=True,
             )
+        finally:
+            end_kernels()  # which are still alive, as after an interrupt
         nb = nbformat.read(draft, as_version=4)
     return nb, failure
 
@@ -262,16 +264,6 @@ def _translated(notebook: str | Path) -> Any:
         if cell.cell_type == "markdown":
             cell.source = say(cell.source)
     return nb
-
-
-@contextmanager
-def scratch() -> Iterator[Path]:
-    """A private folder outside of the results; kernels that are still alive at its end are ended."""
-    with tempfile.TemporaryDirectory(prefix="evaltools-", ignore_cleanup_errors=True) as folder:
-        try:
-            yield Path(folder)
-        finally:
-            end_kernels()
 
 
 def tidy(nb: Any) -> None:

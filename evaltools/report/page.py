@@ -30,8 +30,8 @@ FINDING = "et-finding"
 
 STYLES = ("report/fragments.css", "report/page.css")
 
-FONTS, DATA = Markup("\x00fonts\x00"), Markup("\x00data\x00")
-"""What stands for these in a page until its glyphs are known."""
+FONTS = Markup("\x00fonts\x00")
+"""What stands for the fonts of a page until its glyphs are known."""
 
 
 def render(
@@ -72,13 +72,11 @@ def page(
     scripts: Iterable[str],
     *,
     glyphs: str = "",
-    data: str = "",
     **content: Any,
 ) -> str:
     """A page that loads nothing: its styles, its scripts and the Korean and Chinese glyphs it uses stand in it.
 
-    `glyphs`: characters that its scripts will show. `data`: JSON for them whose glyphs are left to the reader's own
-    fonts.
+    `glyphs`: characters that its scripts will show.
     """
     sources = [Markup(asset(name)) for name in scripts]
     spoken = SPOKEN.findall("".join([asset(template), *sources]))
@@ -93,11 +91,10 @@ def page(
             policy=policy(sources),
             css=Markup("\n".join([FONTS, *map(asset, styles)])),
             scripts=sources,
-            data=DATA,
         )
     )
     fonts = webfont_css(html + glyphs + "".join(words.values()))
-    return html.replace(FONTS, fonts, 1).replace(DATA, data, 1)
+    return html.replace(FONTS, fonts, 1)
 
 
 @cache

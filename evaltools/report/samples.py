@@ -14,10 +14,11 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from ..core.files import dumps
 from ..core.language import say
 from .tables import HtmlTable
 from .templates import macros
-from .text import anchor, script_json
+from .text import anchor
 
 CLIP = 4_000
 """Characters of one text that a card holds."""
@@ -156,14 +157,14 @@ def samples(
         if of_group:
             numbers.append(of_group)
             buttons.append((label, anchor("group", label), len(of_group)))
-    data = script_json({"page": layout.page, "groups": numbers})
+    data = dumps({"page": layout.page, "groups": numbers})
     html = macros().samples(
         pieces,
         total,
         caption,
         layout.legend,
         buttons,
-        Markup(data),
+        Markup(data),  # numbers only
     )
     return HtmlTable(html, f"{caption} ({total:,})")
 

@@ -131,9 +131,13 @@ class Study(Numbers):
             )
         return name or self.candidates[0]
 
-    def frames(self, condition: str) -> Runs:
-        """Seed -> units of one condition, as stored."""
-        return {seed: run.data for seed, run in self.conditions[condition].items()}
+    @property
+    def frames(self) -> dict[str, Runs]:
+        """Condition -> seed -> units, as stored."""
+        frames: dict[str, Runs] = {}
+        for condition, of_seed in self.conditions.items():
+            frames[condition] = {seed: run.data for seed, run in of_seed.items()}
+        return frames
 
     @cached_property
     def blocked(self) -> frozenset[str]:
@@ -166,11 +170,6 @@ class Study(Numbers):
 
     # --- means over seeds, and comparisons
 
-    @property
-    def _all_frames(self) -> dict[str, Runs]:
-        """Condition -> seed -> units."""
-        return {condition: self.frames(condition) for condition in self.conditions}
-
     @cached_property
     def aggregates(self) -> dict[str, pd.DataFrame]:
         """Condition -> its estimates over the seeds, in the form of `core.estimates`."""
@@ -182,7 +181,7 @@ class Study(Numbers):
                     if run.resampling == self.resampling:
                         known[condition][seed] = run.estimates
         return aggregate(
-            self._all_frames,
+            self.frames,
             self.metrics,
             self.suite.unit,
             self.resampling,
@@ -199,7 +198,7 @@ class Study(Numbers):
     def all_pairs(self, metric: str) -> JointTests:
         """Every pair of conditions tested on one metric."""
         return joint_tests(
-            self._all_frames,
+            self.frames,
             self.metrics,
             self.suite.unit,
             metric,
@@ -212,8 +211,8 @@ class Study(Numbers):
         comparisons = {}
         for candidate in self.candidates:
             comparisons[candidate] = compare(
-                self.frames(self.baseline),
-                self.frames(candidate),
+                self.frames[self.baseline],
+                self.frames[candidate],
                 self.metrics,
                 self.suite.unit,
                 self.resampling,
@@ -343,7 +342,7 @@ class Study(Numbers):
                     nearest=nearest(directed.name, measured),
                 )
         return plan(
-            [self.frames(condition) for condition in conditions],
+            [self.frames[condition] for condition in conditions],
             self.metrics,
             self.suite.unit,
             directed.name,
@@ -385,8 +384,8 @@ class Study(Numbers):
     ) -> pd.DataFrame:
         """The metric of every paired unit under both conditions (`stats.unit_changes`)."""
         return unit_changes(
-            self.frames(self.baseline),
-            self.frames(self.candidate(candidate)),
+            self.frames[self.baseline],
+            self.frames[self.candidate(candidate)],
             self.metrics,
             self.suite.unit,
             self.metric(metric).name,

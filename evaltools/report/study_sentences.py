@@ -60,7 +60,16 @@ def finding(study: Study) -> Parts:
     """
     leads = _void_runs(study)
     if len(study.candidates) > 1:
-        leads.append((_among_several(study), ""))
+        verdicts = [row["verdict"] for row in primary_rows(study).values()]
+        among_several = say(
+            "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse",
+            n=len(study.candidates),
+            baseline=study.baseline,
+            title=study.title(study.primary),
+            better=verdicts.count("better"),
+            worse=verdicts.count("worse"),
+        )
+        leads.append((among_several, ""))
     leads += _verdicts(study) if study.candidates else _values(study)
     return leads[0] if leads else (study.name, "")
 
@@ -128,27 +137,14 @@ def primary_rows(study: Study) -> dict[str, Row]:
     return {row["candidate"]: row for row in rows}
 
 
-def _among_several(study: Study) -> str:
-    """How many of several candidates differ from the baseline on the primary metric."""
-    verdicts = [row["verdict"] for row in primary_rows(study).values()]
-    return say(
-        "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse",
-        n=len(study.candidates),
-        baseline=study.baseline,
-        title=study.title(study.primary),
-        better=verdicts.count("better"),
-        worse=verdicts.count("worse"),
-    )
-
-
 def settling(study: Study) -> list[str]:
     """What would settle the primary metric of every candidate that is not shown to differ; each named among several."""
-    is_one = len(study.candidates) == 1
     sentences = []
     for candidate, row in primary_rows(study).items():
         text = settle(row, study.resampling)
         if text:
-            sentences.append(text if is_one else f"{candidate}: {text}")
+            lead = f"{candidate}: " if len(study.candidates) > 1 else ""
+            sentences.append(lead + text)
     return sentences
 
 
@@ -195,7 +191,7 @@ def family(study: Study) -> list[str]:
             "step-down)"
         )
     title = study.title(study.primary)
-    others = tested[~tested["primary"]].groupby("candidate").size()
+    others = tested[~tested["primary"]]["candidate"].value_counts()
     text_of_others = (
         "{primary}, p of the other headline metrics ({n}) adjusted by Westfall and Young's step-down min-P; all else is "
         "exploratory. Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."

@@ -10,7 +10,6 @@ from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
-from ..core.files import dumps
 from ..core.language import say
 
 LONG = 600
@@ -90,19 +89,6 @@ def anchor(prefix: str, name: Any) -> str:
     if slug != text:
         slug += "-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
     return f"{prefix}-{slug}"
-
-
-def script_json(value: Any) -> str:
-    """JSON that no text in it can end or escape from inside a <script type="application/json">.
-
-    >>> script_json(["</script>"])
-    '["\\\\u003c/script\\\\u003e"]'
-    """
-    return re.sub(
-        "[<>&\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
-        lambda m: f"\\u{ord(m[0]):04x}",
-        dumps(value),
-    )
 
 
 def width_of(text: str) -> int:

@@ -23,7 +23,7 @@ from evaltools.core.language import Message, speaking
 from evaltools.core.resampling import Resampling
 from evaltools.core.results import StoredMetric
 from evaltools.report.gallery import Card, build, collect, render, sections, title_of
-from evaltools.report.text import script_json
+from evaltools.report.templates import environment
 
 from .gallery_results import (
     CONSTANT,
@@ -353,8 +353,8 @@ def test_long_texts_are_clipped(tmp_path: Path) -> None:
         st.none() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v), max_leaves=5
     )
 )
-def test_script_json_reads_back_as_it_was(value: Any) -> None:
-    text = script_json(value)
+def test_the_json_of_a_page_reads_back_as_it_was(value: Any) -> None:
+    text = environment().from_string("{{ value | tojson }}").render(value=value)
     assert json.loads(text) == value
     assert not set("<>&\u2028\u2029") & set(text)
 
