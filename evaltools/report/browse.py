@@ -46,11 +46,21 @@ def groups_of_run(run: Run) -> dict[str, pd.Index]:
 
 def browse(
     run: Run,
-    which: str | None,
-    n: int | None,
-    share: int,
+    which: str | None = None,
+    n: int | None = None,
+    share: int = 1,
 ) -> HtmlTable:
-    """A browser of all groups, of one of them, or of what a query finds; `Run.samples` says more."""
+    """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
+
+    A query is what pandas takes: "outcome_refpol == 'still'". `n`: at most so many units. `.frame` of what it
+    gives holds the units. `share`: how many browsers share the room of the page. UsageError for a query that the
+    units cannot answer.
+
+    >>> import evaltools as et
+    >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+    >>> len(run.samples("has_gold and n_gold_tuples > 1", n=5).frame)
+    5
+    """
     view: SampleView | None = of_suite("sample_view", run)
     groups: dict[str, pd.Index] = {}
     if which is None and view:

@@ -127,9 +127,9 @@ TABLES = ("comparison", "all metrics", "ranks")
 
 def study_table(
     study: Study,
-    which: str,
+    which: str = "comparison",
 ) -> HtmlTable:
-    """One of TABLES. UsageError for another."""
+    """The comparison with the baseline, or "all metrics", "ranks"; UsageError for another."""
     if which not in TABLES:
         raise UsageError("no table {name}; there are {names}", name=repr(which), names=TABLES)
     if which == "ranks":
@@ -334,6 +334,8 @@ def run_screen(run: Run) -> HtmlTable:
 
 def study_screen(study: Study) -> HtmlTable:
     """The first screen of several runs: of one candidate every difference, of several the primary one, else values."""
+    if not study.seeded and len(study.results) == 1:
+        return study.results[0].page()
     n_conditions = len(study.conditions)
     size = say("conditions: {conditions}, runs: {n}", conditions=n_conditions, n=len(study.results))
     pieces = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
-from ..core.check import Check, QuietCheck, check_lines
+from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.manifest import Manifest
@@ -94,10 +94,7 @@ class Run(Numbers):
         """The metrics that mean nothing here, as a check says."""
         return frozenset(name for check in self.checks for name in check.blocks)
 
-    @cached_property
-    def quiet_checks(self) -> list[QuietCheck]:
-        """The checks that found nothing here: each passed, or says why it does not apply."""
-        return quiet_checks_of_run(self)
+    quiet_checks = cached_property(quiet_checks_of_run)
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -372,33 +369,8 @@ class Run(Numbers):
             blocked=self.blocked,
         )
 
-    def samples(
-        self,
-        which: str | None = None,
-        n: int | None = None,
-        share: int = 1,
-    ) -> HtmlTable:
-        """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
-
-        A query is what pandas takes: "outcome_refpol == 'still'". `n`: at most so many units. `.frame` of what it
-        gives holds the units. `share`: how many browsers share the room of the page. UsageError for a query that the
-        units cannot answer.
-
-        >>> import evaltools as et
-        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
-        >>> len(run.samples("has_gold and n_gold_tuples > 1", n=5).frame)
-        5
-        """
-        return browse(
-            self,
-            which,
-            n,
-            share,
-        )
-
-    def page(self) -> HtmlTable:
-        """The first screen: what came out, can it be believed, where to look, and the signature."""
-        return run_screen(self)
+    samples = browse
+    page = run_screen
 
     def __repr__(self) -> str:
         """The headline as plain text."""
@@ -413,9 +385,7 @@ class Run(Numbers):
         ]
         return "\n".join(line for line in lines if line)
 
-    def provenance(self) -> HtmlTable:
-        """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""
-        return provenance(self)
+    provenance = provenance
 
     # --- pickle: a suite holds functions, which cannot be pickled
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..core.check import Check, QuietCheck, check_lines
+from ..core.check import check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.metric import AnyMetric
@@ -96,10 +96,7 @@ class Study(Numbers):
         """The conditions that are compared with the baseline."""
         return [condition for condition in self.conditions if condition != self.baseline]
 
-    @cached_property
-    def units(self) -> pd.DataFrame:
-        """The units of all runs, one below the other, with the columns `condition`, `seed` and `run`."""
-        return study_tables.units_of(self)
+    units = cached_property(study_tables.units_of)
 
     def where(self, part: str | pd.DataFrame) -> Study:
         """The study over some of the units of every run, with its own intervals.
@@ -232,20 +229,14 @@ class Study(Numbers):
 
     # --- checks and signature
 
-    @cached_property
-    def checks(self) -> list[Check]:
-        """What a reader must know before believing a number: the checks of the runs, and units that some lack."""
-        return checks_of_study(self)
+    checks = cached_property(checks_of_study)
 
     @cached_property
     def unit_names(self) -> frozenset[Any]:
         """The names of the units of all runs."""
         return frozenset().union(*(run.data[self.suite.unit] for run in self.results))
 
-    @cached_property
-    def quiet_checks(self) -> list[QuietCheck]:
-        """The checks that found nothing in any run: each passed, or says why it does not apply."""
-        return quiet_checks_of_study(self)
+    quiet_checks = cached_property(quiet_checks_of_study)
 
     @cached_property
     def signature(self) -> str:
@@ -287,21 +278,7 @@ class Study(Numbers):
             len(self.conditions) >= (2 if self.declared else 3) and self._tested_alone is not None
         )
 
-    def rank(self, metric: str | None = None) -> pd.DataFrame:
-        """The conditions from the best on, with rank intervals and tie groups that hold together (`stats.ranks`).
-
-        `metric`: by default the primary one. Columns: condition, value, ci_low, ci_high, rank_low, rank_high, group.
-        UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
-
-        >>> import evaltools as et
-        >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
-        >>> list(cmp.rank("fix_rate_refpol")["condition"])
-        ['with_memory', 'no_memory']
-        """
-        if len(self.conditions) == 1:
-            raise UsageError("one condition only ({name}): nothing to rank", name=self.baseline)
-        name = self.primary if metric is None else metric
-        return study_tables.ranks_of(self, self.directed(name))
+    rank = study_tables.ranks_of
 
     def plan(
         self,
@@ -369,13 +346,7 @@ class Study(Numbers):
                     )
         return directed
 
-    @cached_property
-    def agreement(self) -> pd.DataFrame:
-        """How far the seeds of each condition agree on the same samples: condition, then those of `stats.agreement`.
-
-        Empty for suites in which seeds cannot agree, and for conditions of one seed.
-        """
-        return study_tables.agreement(self)
+    agreement = cached_property(study_tables.agreement)
 
     def changes(
         self,
@@ -434,9 +405,7 @@ class Study(Numbers):
 
         return StudyPlots(self)
 
-    def table(self, which: str = "comparison") -> HtmlTable:
-        """The comparison with the baseline, or "all metrics", "ranks"; UsageError for another."""
-        return study_table(self, which)
+    table = study_table
 
     def samples(
         self,
@@ -479,11 +448,7 @@ class Study(Numbers):
         """Methods and results in words, for a paper."""
         return paper.paragraph(self)
 
-    def page(self) -> HtmlTable:
-        """What was compared, the verdicts in words, what a reader must know, and the signature."""
-        if not self.seeded and len(self.results) == 1:
-            return self.results[0].page()
-        return study_screen(self)
+    page = study_screen
 
     def __repr__(self) -> str:
         """What came out, as plain text."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.metric import AnyMetric
 from ..stats.agreement import COLUMNS as AGREEMENT
 from ..stats.ranks import CONTRACT, ranks
 
@@ -119,24 +118,35 @@ def agreement(study: Study) -> pd.DataFrame:
 
 def ranks_of(
     study: Study,
-    metric: AnyMetric,
+    metric: str | None = None,
 ) -> pd.DataFrame:
-    """The conditions of a study from the best on, on one metric (`stats.ranks`).
+    """The conditions from the best on, with rank intervals and tie groups that hold together (`stats.ranks`).
 
-    On the primary one as the verdicts say: of a pair with the baseline no p where no difference was shown.
+    `metric`: by default the primary one, on which ranks are as the verdicts say: of a pair with the baseline no p
+    where no difference was shown. Columns: condition, value, ci_low, ci_high, rank_low, rank_high, group.
+    UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
+
+    >>> import evaltools as et
+    >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
+    >>> list(cmp.rank("fix_rate_refpol")["condition"])
+    ['with_memory', 'no_memory']
     """
-    is_primary = metric.name == study.primary
-    tests = (study.joint if is_primary else None) or study.all_pairs(metric.name)
+    if len(study.conditions) == 1:
+        raise UsageError("one condition only ({name}): nothing to rank", name=study.baseline)
+    ranked = study.directed(study.primary if metric is None else metric)
+    name = ranked.name
+    is_primary = name == study.primary
+    tests = (study.joint if is_primary else None) or study.all_pairs(name)
     pairs = tests.pairs
     if is_primary:
-        compared = comparison(study, [metric.name])
+        compared = comparison(study, [name])
         is_shown = compared["verdict"].isin(["better", "worse"])
         compared["p_adjusted"] = compared["p_adjusted"].where(is_shown)
         has_baseline = pairs[["baseline", "candidate"]].eq(study.baseline).any(axis="columns")
         pairs = pd.concat([pairs[~has_baseline], compared], join="inner", ignore_index=True)
     return ranks(
-        estimates(study, [metric.name])[list(CONTRACT[:4])],
+        estimates(study, [name])[list(CONTRACT[:4])],
         pairs,
-        metric,
+        ranked,
         study.resampling.level,
     )
