@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.language import say
 from ..stats.unit_changes import differing
 from .markdown import text_of, titled
-from .samples import MOST, Layout, Line, Row, SampleView, Tag, of_suite, samples
+from .samples import MOST, Layout, Line, Row, SampleView, of_suite, samples
 from .tables import HtmlTable, no_rows, table
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ def _rows_of_card(card: Mapping[Any, Any], view: SampleView) -> list[Row]:
     return rows
 
 
-def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Tag]]:
+def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Line]]:
     """The value of each unit under both conditions; right or wrong where the metric has a better direction."""
     kinds = {"higher": ("good", "bad"), "lower": ("bad", "good")}
     rising, falling = kinds.get(better, ("", ""))
@@ -282,5 +282,5 @@ def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Tag]]:
     for before, after in zip(changed["baseline"], changed["candidate"]):
         text = f"{before:.2f} → {after:.2f}"
         kind = rising if after > before else falling
-        tags.append([Tag(text, kind)])
+        tags.append([Line(text, kind)])
     return tags

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,8 @@ def as_inputs(runs: Any) -> list[Any]:
 
     UsageError for what is none of these, and no list of them.
     """
-    if is_path(runs):
-        return list(find_runs(runs))
-    if isinstance(runs, Run) or is_data(runs):
-        return [runs]
+    if isinstance(runs, Run) or is_path(runs) or is_data(runs):
+        runs = [runs]
     if not isinstance(runs, Iterable):
         raise UsageError(
             "expected runs: paths, results or data in memory, got {kind}",
@@ -115,13 +114,12 @@ def group(runs: Sequence[Run]) -> tuple[Conditions, bool]:
     Without, every run is a condition, in the order given. UsageError for two runs of one condition and seed.
     """
     seeded = bool(runs) and all(RUN_NAME.match(run.name) for run in runs)
-    places = [condition_of(run.name) if seeded else (run.name, "", "") for run in runs]
-    named = list(zip(places, runs))
+    named = [(condition_of(run.name) if seeded else (run.name, "", ""), run) for run in runs]
     if seeded:
         named.sort(key=lambda entry: [natural(part) for part in entry[0]])
-    modes: dict[str, set[str]] = {}
-    for run_id, _, mode in places:
-        modes.setdefault(run_id, set()).add(mode)
+    modes = defaultdict(set)
+    for (run_id, _, mode), _ in named:
+        modes[run_id].add(mode)
     conditions: Conditions = {}
     for (run_id, seed, mode), run in named:
         condition = run_id if len(modes[run_id]) == 1 else f"{run_id}_{mode}"

@@ -35,7 +35,7 @@ SIGNS = {"good": "✓", "bad": "✗", "missing": "−", "look": "?"}
 
 @dataclass(frozen=True)
 class Line:
-    """One thing that a cell of a card says."""
+    """One thing that a cell of a card, or its head, says."""
 
     text: str
     mark: str = ""
@@ -57,14 +57,6 @@ class Row:
     """One of SIGNS: how the row fares."""
 
 
-@dataclass(frozen=True)
-class Tag:
-    """A word in the head of a card; `kind` is one of SIGNS, or "" for a grey one."""
-
-    text: str
-    kind: str = ""
-
-
 Place = tuple[str, int, int, str, int, str]
 """A place in a text: its column, start and end, mark, number, and tooltip.
 
@@ -76,7 +68,7 @@ Places of one number in two texts are linked; those of number 0 are marked only.
 class Layout:
     """Which columns of a frame of cards stand where on a card. A column that the frame lacks is left out.
 
-    Besides these a card shows the columns `tags` (a list of `Tag`), `rows` (of `Row`) and `places` (of `Place`).
+    Besides these a card shows the columns `tags` (a list of `Line`), `rows` (of `Row`) and `places` (of `Place`).
     """
 
     id: str = "text_id"

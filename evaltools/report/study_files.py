@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -24,7 +24,7 @@ from .markdown import markdown_table
 if TYPE_CHECKING:
     from .study import Study
 
-SHARED = ("suite", "suite_title", "metrics", "policy", "options", "versions", "git_commit")
+SHARED = {"suite", "suite_title", "metrics", "policy", "options", "versions", "git_commit"}
 """What the manifest of a study takes from that of its first run: it is the same for all of them."""
 
 
@@ -150,8 +150,8 @@ def study_manifest(
         for seed, run in of_seed.items():
             same = run.manifest.model_dump(include={"suite", "run", "inputs", "options"})
             members.append(Member(**same, condition=name, seed=seed))
-    names = pd.concat([run.data[study.suite.unit] for run in study.conditions[condition].values()])
-    fields: dict[str, Any] = {name: getattr(first, name) for name in SHARED}
+    names = pd.concat(units[study.suite.unit] for units in study.frames[condition].values())
+    fields = first.model_dump(include=SHARED)
     if language() != "en":
         fields["lang"] = language()
     return Manifest(

@@ -15,7 +15,7 @@ from evaltools.core.resampling import Resampling
 from evaltools.report import figures, tables
 from evaltools.report.display import figure_png
 from evaltools.report.figures import forest
-from evaltools.report.samples import Layout, Line, Row, Tag, samples
+from evaltools.report.samples import Layout, Line, Row, samples
 from evaltools.report.tables import HtmlTable
 
 HOSTILE = (
@@ -70,7 +70,7 @@ def sample_frame() -> pd.DataFrame:
     frame = pd.DataFrame({"text_id": [f"s{i:03d}" for i in range(len(HOSTILE))]})
     frame["text"] = list(HOSTILE)
     frame["rows"] = [sample_rows(text) for text in HOSTILE]
-    frame["tags"] = [[Tag(text, "bad"), Tag("F1 0.50")] for text in HOSTILE]
+    frame["tags"] = [[Line(text, "bad"), Line("F1 0.50")] for text in HOSTILE]
     frame["actions"] = f"flip: 거품\n{HOSTILE[2]}"
     return frame
 

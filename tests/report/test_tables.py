@@ -19,7 +19,7 @@ from evaltools.core.estimates import complete, from_public
 from evaltools.report import markdown as plain
 from evaltools.report import tables, text
 from evaltools.report.first_screen import title
-from evaltools.report.samples import Line, Row, Tag
+from evaltools.report.samples import Line, Row
 from evaltools.stats.intervals import Resampling
 from tests.report.synthetic import (
     HOSTILE,
@@ -159,7 +159,7 @@ def test_every_place_of_every_piece_shows_text_as_text(value: str) -> None:
         .drop(columns="title")
         .assign(metric=value, group=value, condition=value, ci_method=value)
     )
-    sample = {"text_id": value, "text": value, "tags": [Tag(value, "bad"), Tag(value)]}
+    sample = {"text_id": value, "text": value, "tags": [Line(value, "bad"), Line(value)]}
     sample["rows"] = [Row(value, {"after": [Line(value, "bad", value)]}, value, "bad")]
     frame = pd.DataFrame([sample | {"words": value, "lines": f"{value}\n{value}"}])
     fields = {"words": value, "lines": value}

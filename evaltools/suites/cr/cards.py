@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...core.language import listed, say
-from ...report.samples import Layout, Place, Row, SampleView, Tag
+from ...report.samples import Layout, Line, Place, Row, SampleView
 from .card_rows import FAULTS, card_rows
 from .tuples import KEYS, Key
 from .units import Action
@@ -169,12 +169,12 @@ def _tags(
     outcome: Any,
     *,
     has_gold: bool,
-) -> list[Tag]:
+) -> list[Line]:
     """What became of a sample and why, and its F1 before and after review."""
     if not has_gold:
-        return [Tag(say("no gold"))]
+        return [Line(say("no gold"))]
     if pd.isna(after):
-        return [Tag(say("not measured"))]
+        return [Line(say("not measured"))]
     word, mark = OUTCOMES.get(outcome, ("right", "good") if after == 1 else ("wrong", "bad"))
     counts = [say(FAULTS[fault], n=n) for fault, n in faults.items()]
     reason = say(word)
@@ -183,7 +183,7 @@ def _tags(
     change = f"F1 {after:.2f}"
     if not pd.isna(before):
         change = f"F1 {before:.2f} → {after:.2f}"
-    return [Tag(reason, mark), Tag(change)]
+    return [Line(reason, mark), Line(change)]
 
 
 def _places(text: str, rows: Sequence[Row]) -> list[Place]:

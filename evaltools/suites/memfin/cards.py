@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...core.estimates import is_null
 from ...core.language import listed, say
-from ...report.samples import Layout, Line, Row, SampleView, Tag
+from ...report.samples import Layout, Line, Row, SampleView
 from .measures import MEASURES
 
 if TYPE_CHECKING:
@@ -83,13 +83,13 @@ def cards(
 def _tags(
     turn: Mapping[Any, Any],
     of_turn: list[Outcome],
-) -> list[Tag]:
+) -> list[Line]:
     """The measures of which a turn falls short, and of what kind it is."""
     short = " ".join(outcome.measure for outcome in of_turn if outcome.reasons)
-    tags = [Tag(say("short of {measures}", measures=short), "bad")] if short else []
+    tags = [Line(say("short of {measures}", measures=short), "bad")] if short else []
     for name in ("scenario_type", "difficulty"):
         if not is_null(turn[name]):
-            tags.append(Tag(str(turn[name])))
+            tags.append(Line(str(turn[name])))
     return tags
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ...core.language import Message, listed, say, stored_text
-from ...report.samples import Layout, Line, Place, Row, SampleView, Tag
+from ...report.samples import Layout, Line, Place, Row, SampleView
 from ...report.tables import HtmlTable, stack, table, words
 from ...report.text import anchor, marked
 from .metric_table import TERMS
@@ -96,13 +96,13 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown, index=units.index, columns=columns)
 
 
-def _tags(case: Case) -> list[Tag]:
+def _tags(case: Case) -> list[Line]:
     """The state of a case with what it fails, and the tags that it was given."""
     state = case["state"]
     parts = [say(state), failed(case)]
     word = ": ".join(filter(None, parts))
-    given = [Tag(say(tag)) for tag in case["tags"]]
-    return [Tag(word, MARKS[state]), *given]
+    given = [Line(say(tag)) for tag in case["tags"]]
+    return [Line(word, MARKS[state]), *given]
 
 
 def _row(

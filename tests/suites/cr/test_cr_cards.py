@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import evaltools as et
-from evaltools.report.samples import Tag
+from evaltools.report.samples import Line
 from evaltools.suites.cr import cards as sample_cards
 from evaltools.suites.cr.card_rows import card_rows
 from evaltools.suites.cr.commands import COMMANDS
@@ -169,14 +169,14 @@ def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
     shown = sample_cards.cards(r, r.units.loc[ids.index], key="refpol")
     _, worse = shown.iloc[1], shown.iloc[0]
     none = shown.iloc[2]
-    assert worse["tags"] == [Tag("broken: 1 wrong polarity", "bad"), Tag("F1 1.00 → 0.00")]
+    assert worse["tags"] == [Line("broken: 1 wrong polarity", "bad"), Line("F1 1.00 → 0.00")]
     assert worse["review"] == "Review: A flip (POLARITY) → arbiter: keep."
     assert shown.iloc[1]["review"] == "No reviewer acted."
     assert cell(worse, "gold") == ["본품#품질 향:  positive"]
     assert cell(worse, "stage1") == ["본품#품질 향: good positive"]
     assert cell(worse, "final") == ["본품#품질 향: bad negative, gold positive"]
     # without gold there is nothing to mark
-    assert none["tags"] == [Tag("no gold")] and cell(none, "final") == ["본품#품질 향:  positive"]
+    assert none["tags"] == [Line("no gold")] and cell(none, "final") == ["본품#품질 향:  positive"]
 
 
 def test_terms_are_marked_where_they_stand_in_the_text(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from evaltools import Resampling, Run, evaluate, example, load
-from evaltools.report.samples import Tag
+from evaltools.report.samples import Line
 from evaltools.suites.memfin import cards as turn_cards
 from evaltools.suites.memfin.measures import eligibility
 from tests.suites.memfin.memfin_traces import dialog, turn, write
@@ -128,7 +128,7 @@ def test_failing_turns(plain: Run) -> None:
     turns = cards(plain, "failing")
     promise = turns[turns["reply"].str.startswith("放心")].iloc[0]
     assert promise["user_text"].startswith("短债基金会不会亏钱")
-    assert promise["tags"][0] == Tag("short of M1 M3 M4 M5", "bad")
+    assert promise["tags"][0] == Line("short of M1 M3 M4 M5", "bad")
     # the turn's own scores, not the dialogue's
     assert lines(promise) == {
         "M1 Context continuity": (
