@@ -49,7 +49,7 @@ def test_marks_of_the_samples_are_the_scores(options: dict[str, str], key: Key) 
         wrong = [line.text for row in rows for line in row.cells["final"] if line.mark == "bad"]
         instead = sum("extra" not in text for text in wrong)
         assert marks.count("missing") + instead == u[f"fn_{key}"], u["text_id"]
-        assert shown.loc[u["text_id"], "tags"][0].kind == ("good" if right else "bad")
+        assert shown.loc[u["text_id"], "tags"][0].mark == ("good" if right else "bad")
 
 
 POSITIVE, NEGATIVE = "positive", "negative"

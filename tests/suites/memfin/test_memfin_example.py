@@ -174,7 +174,7 @@ def test_any_turn_can_be_shown(plain: Run) -> None:
     """Also one that falls short of nothing, one without a reply, and a dialogue without turns."""
     rest = turn_cards.VIEW.cards(plain, plain.units[plain.units["turn_status"] != "ok"])
     assert len(rest) == 1 and rest.iloc[0]["rows"] == []
-    assert not any(tag.kind for tag in rest.iloc[0]["tags"])
+    assert not any(tag.mark for tag in rest.iloc[0]["tags"])
     assert len(turn_cards.VIEW.ids(plain, plain.units)) == len(plain.units)
 
 
