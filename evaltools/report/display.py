@@ -100,8 +100,9 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     if isinstance(frame, pd.Series):
         head = "value" if frame.name is None else frame.name
         frame = frame.to_frame(head)
-    if isinstance(frame.columns, pd.MultiIndex):
-        frame = frame.set_axis(_joined(frame.columns), axis="columns")
+    if isinstance(frame.columns, pd.MultiIndex):  # several lines as one: "mean value"
+        heads = [" ".join(map(say, filter(None, map(str, parts)))) for parts in frame.columns]
+        frame = frame.set_axis(heads, axis="columns")
     frame = frame.rename_axis(columns=None)
     is_counted = pd.api.types.is_integer_dtype(frame.index) and frame.index.name is None
     if not is_counted:
@@ -123,15 +124,6 @@ def _translated(frame: pd.DataFrame) -> pd.DataFrame:
         translated = [say(text) for text in words]
         frame = frame.assign(**{column: translated})
     return frame
-
-
-def _joined(columns: pd.MultiIndex) -> list[str]:
-    """Heads of several lines as one: "mean value"."""
-    heads = []
-    for parts in columns:
-        words = [say(str(part)) for part in parts if part != ""]
-        heads.append(" ".join(words))
-    return heads
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:

@@ -87,7 +87,23 @@ def headline(
         label = say(LEVEL_WORDS["blocking"])
         groups.append(Group(None, blocked, label, dim=True))
     for group in groups:
-        group.rows = [_metric_row(shown, row, group.scale) for row in group.rows]
+        rows = []
+        for estimate in group.rows:
+            metric = shown.metric(estimate["metric"])
+            # without a scale it is blocked: struck, and without a strip
+            texts = shown_estimate(estimate, shown.resampling, group.scale is None)
+            text = f"{texts['value']} {texts['interval']}".strip()
+            row = {
+                **texts,
+                "id": anchor("metric", metric.name),
+                "title": texts["titled"],
+                "about": say(metric.description),
+                "primary": metric.name == shown.primary,
+                "strip": strip(estimate, group.scale, text, n_units=estimate["n_units"]),
+                "ratio": texts["ratio"] or f"n = {texts['n']}",
+            }
+            rows.append(row)
+        group.rows = rows
     level = say("{level} interval", level=shown.resampling.percent)
     heads = {
         "title": say("metric"),
@@ -97,26 +113,6 @@ def headline(
         "ratio": say("of"),
     }
     return strip_table(groups, heads, estimates)
-
-
-def _metric_row(
-    shown: Run | Study,
-    estimate: Row,
-    scale: Scale | None,
-) -> dict[str, Any]:
-    """A row of the headline as text; without a scale it is blocked: struck, and without a strip."""
-    metric = shown.metric(estimate["metric"])
-    texts = shown_estimate(estimate, shown.resampling, scale is None)
-    text = f"{texts['value']} {texts['interval']}".strip()
-    return {
-        **texts,
-        "id": anchor("metric", metric.name),
-        "title": f"{texts['title']}\u00a0{texts['arrow']}".rstrip(),
-        "about": say(metric.description),
-        "primary": metric.name == shown.primary,
-        "strip": strip(estimate, scale, text, n_units=estimate["n_units"]),
-        "ratio": texts["ratio"] or f"n = {texts['n']}",
-    }
 
 
 # --- differences

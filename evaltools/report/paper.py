@@ -70,7 +70,7 @@ def table(study: Study) -> pd.DataFrame:
     for estimate in estimates.to_dict("records"):
         texts = shown_estimate(estimate, study.resampling)
         row = {
-            "Metric": f"{texts['title']}\u00a0{texts['arrow']}".rstrip(),
+            "Metric": texts["titled"],
             "Condition": estimate["condition"] if study.candidates else "",
             value: texts["value"],
             level: texts["interval"],

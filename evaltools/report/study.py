@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -434,11 +434,7 @@ class Study(Numbers):
         browsers = [browse_differences(self, metric, name, share or len(names)) for name in names]
         return browsers[0] if len(browsers) == 1 else stack(browsers)
 
-    def each(self, show: Callable[[Any], Any]) -> Any:
-        """What `show` makes of a run; of several runs one below the other, folded under their names but the first."""
-        if len(self.results) == 1:
-            return show(self.results[0])
-        return folds([(run.name, show(run)) for run in self.results])
+    each = folds
 
     def to_latex(self) -> str:
         """The headline as a LaTeX table: intervals, differences, bold for better, and a note (`report.paper`)."""

@@ -6,7 +6,7 @@ invisible and bidirectional characters spelled out and long fields folded. Nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from ..core.metric import AnyMetric, metric_title
 from ..core.resampling import Resampling
 from ..stats.bootstrap import monte_carlo_digits
 from ..stats.intervals import MIN_UNITS
-from .markdown import ARROWS, number, sort_key, struck, text_columns, text_of, text_table
+from .markdown import ARROWS, number, sort_key, struck, text_columns, text_of, text_table, titled
 from .templates import in_cell, macros
 from .text import anchor, visible
 
@@ -163,14 +163,19 @@ def no_rows(caption: str) -> HtmlTable:
     return HtmlTable(macros().no_rows(say(caption)), is_nothing=True)
 
 
-def folds(items: Iterable[tuple[str, Any]]) -> HtmlTable:
-    """Pieces and figures one below the other, folded under their names but the first; what is empty is left out."""
+def folds(study: Any, show: Callable[[Any], Any]) -> Any:
+    """What `show` makes of a run; of several runs one below the other, folded under their names but the first.
+
+    What is empty is left out.
+    """
+    if len(study.results) == 1:
+        return show(study.results[0])
     shown: list[HtmlTable] = []
-    for name, item in items:
-        piece = item.page()
+    for run in study.results:
+        piece = show(run).page()
         if not piece.is_nothing:
-            text = f"{visible(name)}:\n\n{piece.text}"
-            html = macros().fold(name, piece.html, not shown)
+            text = f"{visible(run.name)}:\n\n{piece.text}"
+            html = macros().fold(run.name, piece.html, not shown)
             shown.append(HtmlTable(html, text))
     return stack(shown)
 
@@ -247,6 +252,7 @@ def shown_estimate(
     if blocked:
         estimate = {**estimate, "ci_low": None, "ci_high": None}
     name = str(estimate["metric"])
+    title = metric_title(name, text_of(estimate["title"]))
     value = number(estimate["value"], _decimals(estimate))
     arrow, direction = ARROWS.get(estimate["better"], ("", ""))
     n_units: Any = estimate["n_units"]
@@ -254,7 +260,8 @@ def shown_estimate(
     return {
         "raw": estimate,
         "metric": name,
-        "title": say(metric_title(name, text_of(estimate["title"]))),
+        "title": say(title),
+        "titled": titled(title, estimate["better"]),
         "group": say(text_of(estimate.get("group"))),
         "arrow": arrow,
         "direction": say(direction),
