@@ -28,11 +28,9 @@ from ..stats.multiplicity import look_levels
 from .sentences import verdict_parts, whole_sentence
 from .study import Study
 
-OUTCOMES = {
-    True: "Decision met (margin {margin}): {sentence} Tested at {alpha} after {n} of {planned} samples.",
-    False: "Decision not met (margin {margin}): {sentence} Tested at {alpha} after {n} of {planned} samples.",
-}
-"""Whether a decision is met -> what is said of it."""
+MET = "Decision met (margin {margin}): {sentence} Tested at {alpha} after {n} of {planned} samples."
+NOT_MET = "Decision not met (margin {margin}): {sentence} Tested at {alpha} after {n} of {planned} samples."
+"""What is said of a decision."""
 
 
 class Decision(BaseModel):
@@ -185,8 +183,7 @@ def judge(
         )
     metric = study.directed(decision.metric).name
     candidate = study.candidate()
-    rows = study.comparisons[candidate].table.set_index("metric")
-    level = _level_of_look(decision, int(rows.loc[metric, "n_units"]))
+    level = _level_of_look(decision, int(study[metric]["n_units"]))
     resampling = study.resampling.model_copy(update={"confidence": 1 - level})
     compared = compare(
         study.frames[study.baseline],
@@ -199,28 +196,21 @@ def judge(
         names=(study.baseline, candidate),
     )
     row = compared.table.set_index("metric", drop=False).loc[metric]
-    met = _is_met(decision, row)
+    # met also if all values that one side lacks were the worst
+    harmful_end = "ci_high" if decision.direction == "lower" else "ci_low"
+    gain = least_gain(row, row[harmful_end], decision.direction)
+    met = gain > 0 and row["verdict"] in ("better", "worse")
+    if decision.margin:
+        met = gain >= -decision.margin
     text = say(
-        OUTCOMES[met],
+        MET if met else NOT_MET,
         margin=f"{decision.margin:g}",
         sentence=whole_sentence(*verdict_parts(row, resampling)),
         alpha=f"{level:.3g}",
         n=int(row["n_units"]),
         planned=decision.n,
     )
-    return Outcome(met, text, _departures(decision, study, row))
-
-
-def _is_met(
-    decision: Decision,
-    row: pd.Series,
-) -> bool:
-    """Whether a row shows what is declared, also if all values that one side lacks were the worst."""
-    harmful_end = "ci_high" if decision.direction == "lower" else "ci_low"
-    gain = least_gain(row, row[harmful_end], decision.direction)
-    if decision.margin:
-        return gain >= -decision.margin
-    return gain > 0 and row["verdict"] in ("better", "worse")
+    return Outcome(bool(met), text, _departures(decision, study, row))
 
 
 def _level_of_look(

@@ -179,6 +179,11 @@ def new_chart(title: str, rows: float) -> Figure:
     return chart
 
 
+def empty_chart(title: str) -> Figure:
+    """In place of a figure without data."""
+    return new_chart(say("{what}: none", what=say(title)), 1)
+
+
 def mark(colour: str, marker: str, label: str) -> Line2D:
     """An entry of the legend."""
     return Line2D(
@@ -222,7 +227,7 @@ def forest(
     draws a line at 0, for differences; `claim` goes under the last axis.
     """
     if frame.empty:
-        return new_chart(say("{what}: none", what=say(title)), 1)
+        return empty_chart(title)
     verdicts = frame.get("verdict", frame["metric"])
     frame = frame.assign(is_undecided=verdicts.isin(list(UNDECIDED)))
     conditions = list(frame["condition"].unique())
@@ -328,7 +333,7 @@ def distribution(
     """
     columns = frame.astype(float).dropna(axis="columns", how="all")
     if columns.empty:
-        return new_chart(say("{what}: none", what=say(title)), 1)
+        return empty_chart(title)
     least = min(0.0, columns.min(axis=None))
     most = max(1.0, columns.max(axis=None))
     edges = np.linspace(least, most, BINS + 1).tolist()
@@ -374,7 +379,7 @@ def paired(
     """
     pairs = frame[["before", "after"]].astype(float).dropna()
     if pairs.empty:
-        return new_chart(say("{what}: none", what=say(title)), 1)
+        return empty_chart(title)
     chart = new_chart(title, 12)
     ax = chart.subplots()
     low, high = pairs.min(axis=None), pairs.max(axis=None)

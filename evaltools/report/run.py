@@ -270,12 +270,8 @@ class Run(Numbers):
         is_known = index.is_unique and index.isin(self.data.index).all() and unit in units
         if not is_known or not units[unit].equals(self.data.loc[index, unit]):
             raise UsageError("expected rows of the units of {run}, with their index", run=self.name)
-        plain = {}
-        for column in units:
-            if column not in self.suite.decode:
-                plain[column] = units[column]
-        data = self.data.loc[index]
-        return data.assign(**plain)
+        plain = units.drop(columns=list(self.suite.decode), errors="ignore")
+        return self.data.loc[index].assign(**plain)
 
     def by(
         self,

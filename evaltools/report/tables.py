@@ -19,7 +19,7 @@ from ..core.metric import AnyMetric, metric_title
 from ..core.resampling import Resampling
 from ..stats.bootstrap import monte_carlo_digits
 from ..stats.intervals import MIN_UNITS
-from .markdown import ARROWS, number, sort_key, struck, text_columns, text_of, text_table, titled
+from .markdown import ARROWS, number, struck, text_columns, text_of, text_table, titled
 from .templates import in_cell, macros
 from .text import anchor, visible
 
@@ -87,16 +87,12 @@ def table(df: pd.DataFrame, caption: str = "") -> HtmlTable:
     caption = say(caption) if caption else ""
     shown = df.head(ROWS)
     heads, texts, numeric = text_columns(shown)
-    columns = []
-    for place, is_numeric in enumerate(numeric):
-        column = shown.iloc[:, place]
-        keys: list[Any] = [None] * len(shown)
-        if is_numeric and pd.api.types.is_numeric_dtype(column):
-            keys = [sort_key(value) for value in column.tolist()]
-        columns.append(zip(texts[place], keys, [is_numeric] * len(shown)))
-    rows = list(zip(*columns))
+    sorts = map(pd.api.types.is_numeric_dtype, shown.dtypes)
+    rows = []
+    for cells, values in zip(zip(*texts), shown.itertuples(index=False, name=None)):
+        rows.append(list(zip(cells, values)))
     html = macros().table(
-        list(zip(heads, numeric)),
+        list(zip(heads, numeric, sorts)),
         rows,
         len(df),
         caption,
