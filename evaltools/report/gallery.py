@@ -26,6 +26,7 @@ from ..core.metric import metric_title
 from ..core.names import RUN_NAME
 from ..core.records import describe
 from ..core.results import StoredMetric, StoredMetrics, spoilt_files
+from .markdown import ARROWS
 from .page import page
 from .sentences import verdict_word
 from .strip import Scale, scale_of, strip
@@ -321,7 +322,11 @@ def sections(cards: Sequence[Card]) -> list[Section]:
 
 def lead_title(card: Card) -> str:
     """The title of the metric that leads a card, with its arrow; "" where there is none."""
-    return shown(card.texts(card.leading)["titled"]) if card.leading else ""
+    leading = card.leading
+    if leading is None:
+        return ""
+    arrow, _ = ARROWS.get(leading.better, ("", ""))
+    return f"{title_of(leading.name, leading.title)} {arrow}".rstrip()
 
 
 def render(cards: Sequence[Card], incomplete: Sequence[tuple[str, str]]) -> str:
