@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pandas as pd
+from pydantic import TypeAdapter
 
 from .language import Message, say
 
@@ -81,21 +82,13 @@ class Check:
             template = content.get("said") or content["message"]
             values = content.get("values", {})
             sentence = Message.from_json({"template": template, "values": values})
-            check = cls(
-                code=str(content["code"]),
-                level=content["level"],
-                template=sentence.template,
-                values=sentence.values,
-                n=int(content.get("n", 0)),
-                of=int(content.get("of", 0)),
-                blocks=tuple(map(str, content.get("blocks", ()))),
-                help=str(content.get("help", "")),
-            )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("not a check with a code, level and message") from error
-        if check.level not in LEVELS:
-            raise ValueError(f"no level {check.level!r}")
-        return check
+        fields = {**content, "template": sentence.template, "values": sentence.values}
+        return _FIELDS.validate_python(fields)
+
+
+_FIELDS = TypeAdapter(Check)
 
 
 @dataclass(frozen=True)
@@ -157,30 +150,19 @@ def failed_checks(outcomes: Iterable[AnyCheck]) -> list[Check]:
     return [outcome for outcome in outcomes if isinstance(outcome, Check)]
 
 
-def reasons_of(outcomes: Iterable[AnyCheck]) -> dict[str, Message | None]:
-    """Code -> why the check does not apply, of those that do not."""
-    skipped = [outcome for outcome in outcomes if isinstance(outcome, QuietCheck)]
-    return {check.kind.code: check.reason for check in skipped}
+def quiet_checks(kinds: Iterable[CheckKind], outcomes: Iterable[AnyCheck]) -> list[QuietCheck]:
+    """The kinds that did not fail, in their order: those that do not apply say why, the others passed.
+
+    Of several outcomes of a kind that found nothing the last one counts.
+    """
+    outcomes = list(outcomes)
+    failed_codes = {check.code for check in failed_checks(outcomes)}
+    found = {check.kind.code: check for check in outcomes if isinstance(check, QuietCheck)}
+    silent = [kind for kind in kinds if kind.code not in failed_codes]
+    return [found.get(kind.code, QuietCheck(kind)) for kind in silent]
 
 
-def quiet_checks(
-    kinds: Iterable[CheckKind],
-    reasons: Mapping[str, Message | None],
-    failed: Iterable[Check],
-) -> list[QuietCheck]:
-    """The kinds that did not fail, in their order: those that do not apply say why, the others passed."""
-    failed_codes = {check.code for check in failed}
-    quiet = []
-    for kind in kinds:
-        if kind.code not in failed_codes:
-            quiet.append(QuietCheck(kind, reasons.get(kind.code)))
-    return quiet
-
-
-def check_states(
-    checks: Iterable[Check],
-    quiet: Iterable[QuietCheck],
-) -> pd.DataFrame:
+def check_states(checks: Iterable[Check], quiet: Iterable[QuietCheck]) -> pd.DataFrame:
     """Every check with its state, those that failed first: code, state, message.
 
     `state` is "failed", "passed" or "not applicable"; `message` what was found, what was looked for, or why it does

@@ -18,7 +18,6 @@ from ..core.check import (
     checks_of_runs,
     failed_checks,
     quiet_checks,
-    reasons_of,
     worst_first,
 )
 from ..core.common_checks import (
@@ -66,12 +65,8 @@ def _kinds(suite: Suite) -> list[CheckKind]:
 
 def quiet_checks_of_run(run: Run) -> list[QuietCheck]:
     """The checks that found nothing in a run: passed, or why they do not apply."""
-    outcomes = check_outcomes(run)
-    reasons = reasons_of(outcomes)
-    for kind in STUDY_KINDS:
-        reasons[kind.code] = Message("one run only")
-    failed = [*run.checks, *failed_checks(outcomes)]
-    return quiet_checks(_kinds(run.suite), reasons, failed)
+    of_study = [kind.not_applicable("one run only") for kind in STUDY_KINDS]
+    return quiet_checks(_kinds(run.suite), [*run.checks, *check_outcomes(run), *of_study])
 
 
 def checks_of_study(study: Study) -> list[Check]:
@@ -88,18 +83,16 @@ def checks_of_study(study: Study) -> list[Check]:
 
 def quiet_checks_of_study(study: Study) -> list[QuietCheck]:
     """The checks that found nothing in any run of a study, and those of units and seeds that some runs lack."""
-    reasons: dict[str, Message | None] = {}
-    for run in study.results:
-        for check in run.quiet_checks:
-            if check.reason is None or check.kind.code not in reasons:
-                reasons[check.kind.code] = check.reason
-    reasons.update(dict.fromkeys(kind.code for kind in STUDY_KINDS))
+    quiet = [check for run in reversed(study.results) for check in run.quiet_checks]
+    # the last one counts: a check that passed in any run, else the first reason
+    quiet.sort(key=lambda check: check.reason is None)
+    quiet += [QuietCheck(kind) for kind in STUDY_KINDS]
     if not study.seeded:
-        reasons[MISSING_SEEDS.code] = Message("the runs have no seeds")
+        quiet.append(MISSING_SEEDS.not_applicable("the runs have no seeds"))
     if not study.candidates:
-        reasons[MISSING_SEEDS.code] = Message("one condition only")
-        reasons[ONE_SIDED_MISSING.code] = Message("one condition only")
-    return quiet_checks(_kinds(study.suite), reasons, study.checks)
+        for kind in (MISSING_SEEDS, ONE_SIDED_MISSING):
+            quiet.append(kind.not_applicable("one condition only"))
+    return quiet_checks(_kinds(study.suite), [*study.checks, *quiet])
 
 
 # --- whether to believe it

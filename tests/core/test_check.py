@@ -18,7 +18,6 @@ from evaltools.core.check import (
     checks_of_runs,
     failed_checks,
     quiet_checks,
-    reasons_of,
 )
 from evaltools.core.common_checks import (
     constant_metrics,
@@ -144,7 +143,7 @@ A, B, C = (CheckKind(code, f"what {code} looks for") for code in "abc")
 
 def test_a_kind_of_which_nothing_was_found_passed_or_says_why_it_does_not_apply() -> None:
     outcomes = [A.failed("warning", "few"), B.not_applicable("no texts")]
-    quiet = quiet_checks((A, B, C), reasons_of(outcomes), failed_checks(outcomes))
+    quiet = quiet_checks((A, B, C), outcomes)
     assert [(check.kind.code, check.state) for check in quiet] == [
         ("b", "not applicable"),
         ("c", "passed"),
@@ -158,7 +157,7 @@ def test_a_kind_of_which_nothing_was_found_passed_or_says_why_it_does_not_apply(
 
 
 def test_a_check_that_stands_in_the_result_is_never_listed_as_passed() -> None:
-    assert quiet_checks((A,), {}, [A.failed("info", "stored by an earlier version")]) == []
+    assert quiet_checks((A,), [A.failed("info", "stored by an earlier version")]) == []
 
 
 def test_of_several_runs_a_check_passed_where_it_applied_to_one() -> None:
