@@ -10,7 +10,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -76,18 +76,16 @@ def _messages() -> Iterator[None]:
         sys.exit(tell(e))
 
 
+def load_command(name: str) -> click.Command | None:
+    """The command of that name; None where there is none."""
+    if name not in COMMANDS:
+        return None
+    command: click.Command = getattr(import_module(f".commands.{name}", __package__), name)
+    return command
+
+
 class MainGroup(LazyGroup):
     """All commands; ends as `_messages` says, whatever signal asks for it."""
-
-    def lazy(self) -> Mapping[str, str]:
-        return COMMANDS
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        return super().get_command(ctx, name) if name in self.list_commands(ctx) else None
-
-    def load(self, name: str) -> click.Command:
-        command: click.Command = getattr(import_module(f".commands.{name}", __package__), name)
-        return command
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         for name in ("SIGTERM", "SIGHUP"):
@@ -115,6 +113,8 @@ class MainGroup(LazyGroup):
 
 @click.group(
     cls=MainGroup,
+    load=load_command,
+    texts=lambda: COMMANDS,
     commands=added("COMMANDS"),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

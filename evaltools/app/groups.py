@@ -26,51 +26,43 @@ def added(kind: str) -> dict[str, Any]:
     return by_name
 
 
+def suite_texts() -> dict[str, str]:
+    """The name of every suite, each a command; the help says no more of them."""
+    from ..core.plugins import suite_names
+
+    return dict.fromkeys(suite_names(), "")
+
+
 class LazyGroup(click.Group):
-    """A group whose help lists its commands without loading them."""
+    """A group that has further commands, which are loaded when they are asked for.
 
-    def lazy(self) -> Mapping[str, str]:
-        """Name of a command that is loaded when it is asked for -> what the help says of it."""
-        raise NotImplementedError
+    `load(name)` gives such a command, None where there is none. `texts()`: their names -> what the help of the group
+    says of them, without loading them.
+    """
 
-    def load(self, name: str) -> click.Command:
-        """The command of such a name."""
-        raise NotImplementedError
+    def __init__(
+        self,
+        *arguments: Any,
+        load: Callable[[str], click.Command | None],
+        texts: Callable[[], Mapping[str, str]] = suite_texts,
+        **attributes: Any,
+    ) -> None:
+        super().__init__(*arguments, **attributes)
+        self.load = load
+        self.texts = texts
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*self.lazy(), *super().list_commands(ctx)]
+        return [*self.texts(), *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         return super().get_command(ctx, name) or self.load(name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = list(self.lazy().items())
-        rows += [(name, own.get_short_help_str()) for name, own in self.commands.items()]
+        rows = list(self.texts().items())
+        for name, command in self.commands.items():
+            rows.append((name, command.get_short_help_str()))
         with formatter.section("Commands"):
             formatter.write_dl(rows)
-
-
-class SuiteGroup(LazyGroup):
-    """A group with a command for every suite, which `make(suite)` makes, besides its own."""
-
-    def __init__(
-        self,
-        *arguments: Any,
-        make: Callable[[Any], click.Command],
-        **attributes: Any,
-    ) -> None:
-        super().__init__(*arguments, **attributes)
-        self.make = make
-
-    def lazy(self) -> Mapping[str, str]:
-        from ..core.plugins import suite_names
-
-        return dict.fromkeys(suite_names(), "")
-
-    def load(self, name: str) -> click.Command:
-        from ..core.plugins import get_suite
-
-        return self.make(get_suite(name))
 
 
 class RunsCommand(click.Command):
@@ -80,7 +72,12 @@ class RunsCommand(click.Command):
     those options alone by which something may be spent.
     """
 
-    def __init__(self, *arguments: Any, costly: bool = False, **attributes: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        costly: bool = False,
+        **attributes: Any,
+    ) -> None:
         super().__init__(*arguments, **attributes)
         self.costly = costly
 
@@ -92,9 +89,9 @@ class RunsCommand(click.Command):
         suite = self._suite_of(ctx, args)
         if suite is not None:
             names = suite.options.costly if self.costly else suite.options.settable()
-            taken = [param.name for param in self.params]
-            names = [name for name in names if name not in taken]
-            ctx.meta["suite_options"] = suite_options(suite.options, names)
+            own_names = [param.name for param in self.params]
+            further = [name for name in names if name not in own_names]
+            ctx.meta["suite_options"] = suite_options(suite.options, further)
         rest = super().parse_args(ctx, args)
         if "suite" in ctx.params:
             ctx.params["suite"] = suite
@@ -109,8 +106,8 @@ class RunsCommand(click.Command):
         parser = self.make_parser(ctx)
         parser.ignore_unknown_options = True  # those of the suite are not known yet
         values, _, _ = parser.parse_args(list(args))
-        suite_file = values.get("suite_file")
-        read_suite(Path(suite_file) if suite_file else None)
+        if values.get("suite_file"):
+            read_suite(Path(values["suite_file"]))
         if values.get("suite"):
             return get_suite(values["suite"])
         for text in args:  # what an option is given is seldom a run

@@ -10,7 +10,7 @@ from typing import IO
 
 from . import text_files
 from .errors import InputError, Problems
-from .jsonl import read_jsonl
+from .json_files import read_jsonl
 from .records import T, fitted
 from .text_files import BOM, not_utf8, pass_line, require_file
 

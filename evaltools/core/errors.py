@@ -63,22 +63,6 @@ class Problem:
         return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
 
 
-def _problem(
-    severity: Severity,
-    code: str,
-    template: str | Message,
-    /,
-    *,
-    file: str | Path = "",
-    line: int | None = None,
-    field: str = "",
-    id: str = "",
-    **values: Any,
-) -> Problem:
-    message = _sentence(template, values)
-    return Problem(severity, code, message, str(file), line, field, id)
-
-
 class InputError(Exception):
     """Input that cannot be used. `problems` holds every one found; the commands exit with status 3.
 
@@ -175,23 +159,34 @@ class Problems:
     counts: Counter[Kind] = field(default_factory=Counter)
 
     def add(self, problem: Problem) -> None:
-        if self._is_kept(*problem.kind):
+        """Count a problem; the first ones of its kind are kept."""
+        self.counts[problem.kind] += 1
+        if self.counts[problem.kind] <= KEPT_PER_CODE:
             self.kept.append(problem)
 
-    def _is_kept(self, *kind: Any) -> bool:
-        """Count a problem of a kind; whether it is among those that are kept."""
-        self.counts[kind] += 1
-        return self.counts[kind] <= KEPT_PER_CODE
+    def _note(
+        self,
+        severity: Severity,
+        code: str,
+        template: str | Message,
+        /,
+        *,
+        file: str | Path = "",
+        line: int | None = None,
+        field: str = "",
+        id: str = "",
+        **values: Any,
+    ) -> None:
+        message = _sentence(template, values)
+        self.add(Problem(severity, code, message, str(file), line, field, id))
 
     def error(self, code: str, template: str | Message, /, **values: Any) -> None:
         """Note an error: a sentence whose places the values fill. `file`, `line`, `field` and `id` say where it is."""
-        if self._is_kept("error", code):
-            self.kept.append(_problem("error", code, template, **values))
+        self._note("error", code, template, **values)
 
     def warn(self, code: str, template: str | Message, /, **values: Any) -> None:
         """Note what can be used all the same; the parameters are those of `error`."""
-        if self._is_kept("warning", code):
-            self.kept.append(_problem("warning", code, template, **values))
+        self._note("warning", code, template, **values)
 
     def fatal(self, code: str, template: str | Message, /, **values: Any) -> InputError:
         """The exception to raise for an input that no policy can save; it carries what came before."""

@@ -1,16 +1,22 @@
-"""JSON of a whole file."""
+"""JSON of a whole file, and typed, streaming JSON Lines."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from pydantic_core import from_json
 
+from . import text_files
 from .errors import InputError, Problems
-from .records import T, fitted
-from .text_files import read_utf8
+from .language import Message
+from .records import T, describe, fitted
+from .text_files import BOM, lines_of, not_utf8, pass_line, read_utf8
 
 
 def read_json(
@@ -62,3 +68,110 @@ def read_model(path: Path, model: type[T]) -> T:
     if record is None:
         raise InputError(problems.errors)
     return record
+
+
+@dataclass
+class Progress:
+    """How many lines a reader has passed, good or bad."""
+
+    lines: int = 0
+
+
+def read_jsonl(
+    path: Path,
+    model: type[T],
+    problems: Problems,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    progress: Progress | None = None,
+    id_field: str | None = None,
+    decode: Callable[[bytes], T | None] | None = None,
+) -> Iterator[tuple[int, T]]:
+    """Yield (line number, record) for each line that fits `model`; report the others and go on.
+
+    A byte-order mark and blank lines are passed over. `start` and `stop` are byte offsets at line
+    starts (`shards` gives them); line numbers then count from the shard's first line. `progress` is
+    kept up to date. `id_field` is the key whose text names the record in a problem. `decode` is tried
+    first (`fast_json.decoder`); the lines for which it gives None are judged by `model`.
+    """
+    validate = model.__pydantic_validator__.validate_json
+    progress = progress or Progress()
+    with path.open("rb", buffering=text_files.READ_BYTES) as f:
+        f.seek(start)
+        position = start
+        for number, line in enumerate(lines_of(f), 1):
+            if stop is not None and position >= stop:
+                break
+            position += len(line)
+            if len(line) > text_files.LINE_BYTES:
+                text = "a line of more than {size} MB; expected one JSON object a line"
+                size = text_files.LINE_BYTES >> 20
+                raise problems.fatal("line-too-long", text, size=size, file=path, line=number)
+            progress.lines = number
+            if number == 1 and start == 0:
+                line = line.removeprefix(BOM)
+            if line.isspace() or not line:
+                continue
+            record = decode(line) if decode is not None else None
+            if record is None:
+                try:
+                    record = validate(line)
+                except ValidationError as e:
+                    name = _text_of(id_field, line)
+                    _report(e, line, problems, file=path, line=number, id=name)
+                    continue
+            yield number, record
+
+
+def _report(
+    error: ValidationError,
+    raw: bytes,
+    problems: Problems,
+    **where: Any,
+) -> None:
+    """Report what is wrong with a line."""
+    for code, field, message in describe(error):
+        if code == "bad-json":
+            code, message = _damage(raw, message)
+        problems.error(code, message, field=field, **where)
+
+
+def _damage(raw: bytes, message: Message) -> tuple[str, Message]:
+    """(code, message) for a line that is no JSON: in another encoding, or the last one and cut off."""
+    code = "bad-json"
+    is_cut = not raw.endswith(b"\n")
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as e:
+        code, message = "not-utf8", not_utf8(raw, e, "line")
+        # a line that ends within a character is cut off, not wrongly encoded
+        is_cut = is_cut and e.reason == "unexpected end of data"
+    if not is_cut:
+        return code, message
+    text = "{what}; the last line has no end: is the run still being written?"
+    return "cut-off-line", Message(text, {"what": message})
+
+
+def _text_of(key: str | None, raw: bytes) -> str:
+    """The first text under a key of a line that may not be JSON; empty where there is none."""
+    if key is None:
+        return ""
+    match = re.search(rb'"%b"\s*:\s*"([^"\\]{1,200})"' % re.escape(key.encode()), raw)
+    return match[1].decode("utf-8", "replace") if match else ""
+
+
+def shards(path: Path, n: int) -> list[tuple[int, int]]:
+    """Cut a file into at most `n` byte ranges of about equal size that begin and end at line ends."""
+    size = path.stat().st_size
+    cuts = [0]
+    with path.open("rb") as f:
+        for i in range(1, n):
+            if size * i // n < cuts[-1]:  # within a line that was read to its end
+                continue
+            f.seek(size * i // n)
+            pass_line(f)
+            if f.tell() >= size:
+                break
+            cuts.append(f.tell())
+    return list(zip(cuts, [*cuts[1:], size]))

@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import BaseModel
 
 from .errors import Problems, UsageError
-from .jsonl import read_jsonl
+from .json_files import read_jsonl
 from .metric import AnyMetric
 from .records import unique_records
 from .suite import Source, Suite, SuiteOptions

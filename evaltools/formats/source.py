@@ -14,8 +14,7 @@ from pydantic_core import from_json
 
 from ..core import text_files
 from ..core.errors import InputError, Problems
-from ..core.json_files import read_json
-from ..core.jsonl import read_jsonl
+from ..core.json_files import read_json, read_jsonl
 from ..core.language import Message
 from ..core.records import fitted
 from ..core.text_files import BOM, not_utf8, require_file

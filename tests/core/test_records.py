@@ -14,7 +14,7 @@ from evaltools.core import text_files as jsonl
 from evaltools.core.csv_files import csv_rows
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import atomic, dumps, write_json, write_jsonl
-from evaltools.core.jsonl import read_jsonl, shards
+from evaltools.core.json_files import read_jsonl, shards
 
 
 class Row(BaseModel):

@@ -13,18 +13,19 @@ import click
 from ...core.commands import PATH, lang_option
 from ...core.errors import BAD_INPUT, InputError, Problems
 from ...core.evaluate import locate, make_options, run_names
-from ...core.suite import Suite
+from ...core.plugins import get_suite
 from ...core.terminal import echo
 from ...core.workers import Workers
-from ..groups import SuiteGroup, added
+from ..groups import LazyGroup, added
 from ..options import suite_file_option, suite_options
 
 CheckFile = Callable[..., None]
 """check(path, problems, **options) adds the problems of a file."""
 
 
-def check_suite(suite: Suite) -> click.Command:
+def check_suite(name: str) -> click.Command:
     """The command for inputs of a suite, found bad by the same readers that score them."""
+    suite = get_suite(name)
 
     def check_file(path: Path, problems: Problems, **values: Any) -> None:
         options = make_options(suite, values)
@@ -61,7 +62,7 @@ def _check_command(
     return command
 
 
-@click.group(cls=SuiteGroup, make=check_suite)
+@click.group(cls=LazyGroup, load=check_suite)
 @suite_file_option
 def check() -> None:
     """List every problem of input files; write nothing."""

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from ...core.names import find_runs
-from ...core.suite import Suite
+from ...core.plugins import get_suite
 from ...report.run_groups import suite_of_run
 from ..batch import Batch
-from ..groups import RunsCommand, SuiteGroup
+from ..groups import LazyGroup, RunsCommand
 from ..options import (
     batch_options,
     margin_option,
@@ -23,8 +23,9 @@ from ..options import (
 )
 
 
-def report_suite(suite: Suite) -> click.Command:
+def report_suite(name: str) -> click.Command:
     """The command for runs of a suite."""
+    suite = get_suite(name)
     options = suite_options(suite.options, suite.options.settable())
 
     @click.command(suite.name, params=options, help=f"Report runs of {suite.title}.")
@@ -39,7 +40,7 @@ def report_suite(suite: Suite) -> click.Command:
     return command
 
 
-@click.group(cls=SuiteGroup, make=report_suite)
+@click.group(cls=LazyGroup, load=report_suite)
 @suite_file_option
 def report() -> None:
     """Numbers, notebook and HTML page of runs.
@@ -61,7 +62,7 @@ def report() -> None:
 @batch_options
 def seeds(
     runs: tuple[str, ...],
-    suite: Suite | None,
+    suite: Any,
     baseline: str | None,
     primary: str | None,
     margin: dict[str, float],

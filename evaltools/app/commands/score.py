@@ -9,14 +9,15 @@ from typing import Any
 import click
 
 from ...core.commands import PATH
-from ...core.suite import Suite
+from ...core.plugins import get_suite
 from ..batch import Batch
-from ..groups import SuiteGroup
+from ..groups import LazyGroup
 from ..options import batch_options, suite_file_option, suite_options
 
 
-def score_suite(suite: Suite) -> click.Command:
+def score_suite(name: str) -> click.Command:
     """The command for runs of a suite."""
+    suite = get_suite(name)
     options = suite_options(suite.options, suite.options.settable())
 
     @click.command(suite.name, params=options, help=f"Score runs of {suite.title}.")
@@ -47,7 +48,7 @@ def score_suite(suite: Suite) -> click.Command:
     return command
 
 
-@click.group(cls=SuiteGroup, make=score_suite)
+@click.group(cls=LazyGroup, load=score_suite)
 @suite_file_option
 def score() -> None:
     """Numbers of runs, without notebook and page.

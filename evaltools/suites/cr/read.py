@@ -10,8 +10,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ...core.errors import Problems
-from ...core.json_files import read_json
-from ...core.jsonl import read_jsonl
+from ...core.json_files import read_json, read_jsonl
 from ...core.records import FirstLines
 from ...core.suite import Source
 from ...core.text_files import first_line, require_file

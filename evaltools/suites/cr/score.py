@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from ...core.errors import InputError, Problems
 from ...core.fast_json import decoder
 from ...core.files import beside, content_hash, refuse_input, state
-from ...core.jsonl import Progress, read_jsonl, shards
+from ...core.json_files import Progress, read_jsonl, shards
 from ...core.records import FirstLines
 from ...core.suite import Source
 from ...core.text_files import require_file

@@ -13,7 +13,7 @@ from pydantic_core import from_json
 
 from ...core.errors import Problems, UsageError
 from ...core.files import dumps
-from ...core.jsonl import read_jsonl
+from ...core.json_files import read_jsonl
 from ...core.records import unique_records
 from ...core.suite import Source
 from ...core.text_files import first_line, require_file

@@ -20,8 +20,7 @@ from pydantic_core import from_json
 
 from ...core.csv_files import csv_rows
 from ...core.errors import Problems
-from ...core.json_files import read_json
-from ...core.jsonl import read_jsonl
+from ...core.json_files import read_json, read_jsonl
 from ...core.records import FirstLines, fitted
 from ...core.text_files import BOM, read_utf8, require_file
 from .schema import Case

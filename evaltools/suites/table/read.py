@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ...core.csv_files import csv_rows
 from ...core.errors import Problems
-from ...core.jsonl import read_jsonl
+from ...core.json_files import read_jsonl
 from ...core.score_rows import COLUMNS
 from ...core.text_files import first_line, require_file
 from .parquet import BLOCK, parquet_blocks, parquet_schema

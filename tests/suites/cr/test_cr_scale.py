@@ -18,7 +18,7 @@ from msgspec import Raw
 from evaltools import evaluate
 from evaltools.core.errors import InputError, Problem
 from evaltools.core.fast_json import decoder
-from evaltools.core.jsonl import shards
+from evaltools.core.json_files import shards
 from evaltools.core.resampling import Resampling
 from evaltools.core.workers import Workers
 from evaltools.suites.cr import score as scoring

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator
 from ....core.csv_files import read_csv
 from ....core.errors import Problems
 from ....core.files import asset_dir
-from ....core.jsonl import read_jsonl
+from ....core.json_files import read_jsonl
 from ....core.text_files import read_utf8, require_file
 from ....formats.formats import FORMATS
 from ....formats.source import Source

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ....core.errors import Problems, UsageError
 from ....core.files import content_hash
-from ....core.jsonl import read_jsonl
+from ....core.json_files import read_jsonl
 from ....core.manifest import policy_hash
 from ....core.text_files import require_file
 from ....llm.accounting import Limits
