@@ -148,8 +148,14 @@ class Batch:
         The numbers of a single one also go to the files, in the shapes of other tools (`write_exports`). UsageError
         for several runs then, and for a file that is an input.
         """
+        found = self._find(paths, name=self.name)
         files = [file for file in (flat_file, inspect_file) if file is not None]
-        runs = self._score(self._find(paths, name=self.name, files=files))
+        if files and len(found) > 1:
+            raise UsageError("numbers of one run go into a file, here are several")
+        for file in files:
+            for one in found:
+                refuse_input(file, one.inputs)
+        runs = self._score(found)
         self._show(runs)
         for one in runs if files else ():
             write_exports(load(one.folder), flat_file=flat_file, inspect_file=inspect_file)
@@ -210,12 +216,11 @@ class Batch:
         name: str | None = None,
         seeds: bool = False,
         stored: bool = False,
-        files: Sequence[Path] = (),
     ) -> list[BatchRun]:
         """The runs at these paths; those that cannot be read have failed.
 
         `name`: of a single run, instead of its folder's or file's. With `stored` a results folder is a run too; with
-        `seeds`, for a study over seeds, names tell condition and seed. `files` are written besides, of a single run.
+        `seeds`, for a study over seeds, names tell condition and seed.
 
         UsageError where two runs would write to the same place or one to a folder or file that it may not
         replace, where a name tells no seed, or an option makes no sense.
@@ -233,7 +238,7 @@ class Batch:
                 raise UsageError(text, path=ascii(path))
             try:
                 runs = self._stored_at(path) if stored else []
-                runs = runs or self._runs_at(path, name, options, files)
+                runs = runs or self._runs_at(path, name, options)
             except InputError as e:
                 errors.append(e)
                 continue
@@ -250,7 +255,9 @@ class Batch:
                         name=repr(one.name),
                     )
         if len(by_name) > 1:
-            self._require_of_several(files)
+            for option in self.suite.options.single_run:
+                if self.options.get(option) is not None:
+                    raise UsageError("--{name} goes with one run only", name=option)
         for error in errors:
             self.fail(error.problems[0].file, error)
         return list(by_name.values())
@@ -275,26 +282,16 @@ class Batch:
         path: str,
         name: str | None,
         options: Any,
-        files: Sequence[Path],
     ) -> list[BatchRun]:
         """The runs of the input at a path, each with the folder that it may write to."""
         runs = []
         for located_as in [name] if name else run_names(self.suite, path, Problems()):
             source = locate(self.suite, path, located_as, options, Problems())
-            for file in files:
-                refuse_input(file, source.files.values())
+            inputs = tuple(source.files.values())
             folder = self.out / "results" / source.name
             require_target(folder, self.suite, source, self.fresh)
-            runs.append(BatchRun(source.name, path, folder, located_as=located_as))
+            runs.append(BatchRun(source.name, path, folder, inputs, located_as=located_as))
         return runs
-
-    def _require_of_several(self, files: Sequence[Path]) -> None:
-        """UsageError where several runs are given with a file or an option that is of one."""
-        if files:
-            raise UsageError("numbers of one run go into a file, here are several")
-        for option in self.suite.options.single_run:
-            if self.options.get(option) is not None:
-                raise UsageError("--{name} goes with one run only", name=option)
 
     def _score(self, runs: Sequence[BatchRun]) -> list[BatchRun]:
         """Those of the runs that could be scored."""

@@ -24,15 +24,16 @@ from .text import columns
 class BatchRun:
     """One run of a batch.
 
-    `name`: of its result. `path`: as it was typed. `folder`: where its result is to stand, or stands where it
-    `is_scored`. `located_as`: the name that `Suite.locate` gets: one that was given, or that of a run within an input
-    of several; None where the path names it. Once it is scored, `lines` are what the terminal says of it, and
-    `result` is a hash of its files, by which a report of it is current.
+    `name`: of its result. `path`: as it was typed; `inputs`: its files. `folder`: where its result is to stand, or
+    stands where it `is_scored`. `located_as`: the name that `Suite.locate` gets: one that was given, or that of a run
+    within an input of several; None where the path names it. Once it is scored, `lines` are what the terminal says of
+    it, and `result` is a hash of its files, by which a report of it is current.
     """
 
     name: str
     path: str
     folder: Path
+    inputs: tuple[Path, ...] = ()
     is_scored: bool = False
     located_as: str | None = None
     lines: tuple[str, ...] = ()

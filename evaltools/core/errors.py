@@ -202,11 +202,12 @@ class Problems:
         for problem in other.kept:
             if problem.line is not None:
                 problem = replace(problem, line=problem.line + line_offset)
-            if len(self._kept_of(problem.kind)) < KEPT_PER_CODE:
+            if len(self.kept_of(problem.kind)) < KEPT_PER_CODE:
                 self.kept.append(problem)
         self.counts.update(other.counts)
 
-    def _kept_of(self, kind: Kind) -> list[Problem]:
+    def kept_of(self, kind: Kind) -> list[Problem]:
+        """The problems of a kind that are kept."""
         return [problem for problem in self.kept if problem.kind == kind]
 
     @property
@@ -234,7 +235,7 @@ class Problems:
             yield problem.text(), problem.severity == "error"
         for kind, count in sorted(self.counts.items()):
             severity, code = kind
-            n_more = count - len(self._kept_of(kind))
+            n_more = count - len(self.kept_of(kind))
             if n_more:
                 more = say("{severity}: {n} more", severity=say(severity), n=n_more)
                 yield f"{more} [{code}]", False
@@ -245,17 +246,3 @@ class Problems:
             inputs=inputs,
         )
         yield total, False
-
-    def summary(self) -> list[dict[str, Any]]:
-        """For the manifest and the report: a row a code with its count and the places kept."""
-        rows: list[dict[str, Any]] = []
-        for kind, count in sorted(self.counts.items()):
-            severity, code = kind
-            row = {
-                "severity": severity,
-                "code": code,
-                "count": count,
-                "examples": list(map(str, self._kept_of(kind)[:5])),
-            }
-            rows.append(row)
-        return rows

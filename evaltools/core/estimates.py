@@ -57,11 +57,8 @@ NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
 
 def complete(estimates: pd.DataFrame, condition: str = "") -> pd.DataFrame:
     """The estimates with all of COLUMNS first; what they lack is null, or that of one run of this condition."""
-    defaults: dict[str, Any] = {"condition": condition, "n_seeds": 1}
-    missing = {}
-    for column in COLUMNS:
-        if column not in estimates:
-            missing[column] = defaults.get(column)
+    defaults = {**dict.fromkeys(COLUMNS), "condition": condition, "n_seeds": 1}
+    missing = {column: value for column, value in defaults.items() if column not in estimates}
     estimates = estimates.assign(**missing)
     others = [column for column in estimates.columns if column not in COLUMNS]
     return estimates[[*COLUMNS, *others]]

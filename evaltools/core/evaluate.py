@@ -25,9 +25,9 @@ from .language import Message, language
 from .manifest import (
     SCHEMA_VERSION,
     Bootstrap,
-    Found,
     Input,
     Manifest,
+    found_problems,
     git_commit,
     policy_hash,
     versions,
@@ -191,7 +191,7 @@ def score_task(
     told = {
         "inputs": inputs,
         "bootstrap": bootstrap,
-        "problems": [Found.model_validate(entry) for entry in problems.summary()],
+        "problems": found_problems(problems),
         "answered_by": units.attrs.get("answered_by", {}),
         "seconds": round(time.perf_counter() - clock, 3),
     }

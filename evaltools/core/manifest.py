@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from .. import __version__
+from .errors import Problems, Severity
 from .files import bytes_hash, dumps, write_json
 from .language import Message
 from .resampling import Resampling
@@ -46,10 +47,20 @@ class Input(_Part):
 class Found(_Part):
     """How often one kind of problem was found in the input, and the first places."""
 
-    severity: Literal["error", "warning"]
+    severity: Severity
     code: str
     count: int
     examples: list[str] = []
+
+
+def found_problems(problems: Problems) -> list[Found]:
+    """How often each kind of problem was found, with the first five places."""
+    found = []
+    for kind, count in sorted(problems.counts.items()):
+        severity, code = kind
+        examples = list(map(str, problems.kept_of(kind)[:5]))
+        found.append(Found(severity=severity, code=code, count=count, examples=examples))
+    return found
 
 
 class Bootstrap(Resampling):

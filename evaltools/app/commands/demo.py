@@ -31,10 +31,9 @@ def demo(
     for entry in json.loads((EXAMPLES / "demo.json").read_text(encoding="utf-8")):
         part = copy(batch)  # what becomes of its runs is noted in the same lists
         part.suite = get_suite(entry["suite"])
-        options = part.suite.options()
-        part.settings = {**batch.settings}
-        for name in options.settable():
-            part.settings[name] = getattr(options, name)
+        options = part.suite.options
+        defaults = options().model_dump(include=set(options.settable()))
+        part.settings = {**batch.settings, **defaults}
         report = part.report_seeds if entry["seeds"] else part.report
         report(entry["runs"])
     sys.exit(batch.end())
