@@ -185,13 +185,20 @@ class Batch:
             title = self.name if self.name and len(runs) == 1 else one.name
             self._plan_report(self.suite.notebook, title, [one])
 
-    def report_seeds(self, runs: Sequence[str], **declared: Any) -> None:
+    def report_seeds(
+        self,
+        runs: Sequence[str],
+        **declared: Any,
+    ) -> None:
         """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
 
         `declared`: baseline, primary and margin as `study` takes them.
         """
-        paths = [str(path) for run in runs for path in find_runs(run)]
-        scored = self._score(self._find(paths, seeds=True, stored=True))
+        paths: list[str] = []
+        for text in runs:
+            paths += map(str, find_runs(text))
+        found = self._find(paths, seeds=True, stored=True)
+        scored = self._score(found)
         if not self.status:
             scored.sort(key=lambda one: natural(one.path))
             self.done += self._report_study(self.suite.study_notebook, scored, **declared)
@@ -296,20 +303,22 @@ class Batch:
     def _score(self, runs: Sequence[BatchRun]) -> list[BatchRun]:
         """Those of the runs that could be scored."""
         remove_leftovers(self.out)
-        is_single = len(runs) == 1
-        # the shards of a single one are spread over the processes, else the runs are
-        of_run, of_runs = (self.workers, Workers()) if is_single else (Workers(), self.workers)
-        settings = {**self.settings, "out": self.out, "fresh": self.fresh}
+        self.new_folders += [one.folder for one in runs if not one.folder.exists()]
+        label = "scoring"
+        of_run, of_runs = Workers(), self.workers
+        if len(runs) == 1:  # its shards are spread over the processes, else the runs are
+            label = ""
+            of_run, of_runs = of_runs, of_run
         suite = self.suite
+        settings = {**self.settings, "out": self.out, "fresh": self.fresh}
         tasks = {}
         for one in runs:
             tasks[one.name] = (one, suite.name, suite.file, language(), of_run, settings)
-        new_folders = {one.folder for one in runs if not one.folder.exists()}
-        results = self.run_all(score_run, tasks, of_runs, "" if is_single else "scoring")
-        scored: list[BatchRun] = [results[name] for name in tasks if name in results]
-        self.new_folders += [one.folder for one in scored if one.folder in new_folders]
-        self.done += [one.name for one in scored if one.name not in self.done]
-        return scored
+        results = self.run_all(score_run, tasks, of_runs, label)
+        for name in results:
+            if name not in self.done:
+                self.done.append(name)
+        return [results[name] for name in tasks if name in results]
 
     # --- reports
 

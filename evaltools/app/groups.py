@@ -54,10 +54,18 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*self.texts(), *super().list_commands(ctx)]
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(
+        self,
+        ctx: click.Context,
+        name: str,
+    ) -> click.Command | None:
         return super().get_command(ctx, name) or self.load(name)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self,
+        ctx: click.Context,
+        formatter: click.HelpFormatter,
+    ) -> None:
         rows = list(self.texts().items())
         for name, command in self.commands.items():
             rows.append((name, command.get_short_help_str()))
@@ -85,7 +93,11 @@ class RunsCommand(click.Command):
         """Its own, and the options of the suite once that is known."""
         return [*super().get_params(ctx), *ctx.meta.get("suite_options", [])]
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(
+        self,
+        ctx: click.Context,
+        args: list[str],
+    ) -> list[str]:
         suite = self._suite_of(ctx, args)
         if suite is not None:
             names = suite.options.costly if self.costly else suite.options.settable()

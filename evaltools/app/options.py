@@ -60,7 +60,11 @@ resampling_options = together(
 )
 
 
-def jobs_option(name: str = "jobs", default: int = 1, **attributes: Any) -> Decorator:
+def jobs_option(
+    name: str = "jobs",
+    default: int = 1,
+    **attributes: Any,
+) -> Decorator:
     """-j, --jobs."""
     return click.option(
         "-j",
@@ -74,7 +78,11 @@ def jobs_option(name: str = "jobs", default: int = 1, **attributes: Any) -> Deco
     )
 
 
-def make_workers(context: click.Context, option: click.Parameter, jobs: int) -> Workers:
+def make_workers(
+    context: click.Context,
+    option: click.Parameter,
+    jobs: int,
+) -> Workers:
     """The workers that --jobs stands for."""
     from ..core.workers import Workers
 
@@ -221,7 +229,10 @@ suite_file_option = click.option(
 )
 
 
-def suite_options(model: Any, names: Sequence[str]) -> list[click.Parameter]:
+def suite_options(
+    model: Any,
+    names: Sequence[str],
+) -> list[click.Parameter]:
     """An option for each of these fields of a suite's options: its description, type and default."""
     return [_suite_option(name, model.model_fields[name]) for name in names]
 

@@ -84,9 +84,10 @@ def _number_lines(result: Run) -> list[str]:
     rows = result.estimates_of(*result.headline)
     table = plain_estimates(rows, resampling=result.resampling)
     titles = []
-    for name, title, better in zip(rows["metric"], rows["title"], rows["better"]):
-        text = titled(metric_title(name, title), better)
-        titles.append(f"  {text}".replace("\u00a0", " "))
-    table = table.assign(title=titles, n="n=" + table["n"].astype(str))
+    for row in rows.to_dict("records"):
+        title = titled(metric_title(row["metric"], row["title"]), row["better"])
+        titles.append(f"  {title}".replace("\u00a0", " "))
+    table["title"] = titles
+    table["n"] = "n=" + table["n"].astype(str)
     shown = table[["title", "value", "interval", "n", "metric"]]
     return columns(shown, header=False).splitlines()

@@ -16,11 +16,14 @@ from .language import Message, say
 
 Level = Literal["info", "warning", "blocking"]
 
-LEVELS = ("blocking", "warning", "info")
-"""The levels, the worst first."""
+LEVEL_WORDS = {
+    "blocking": "Cannot be measured",
+    "warning": "Caution",
+    "info": "Note",
+}
+"""The word that stands before a check of each level; the worst first."""
 
-LEVEL_WORDS = {"blocking": "Cannot be measured", "warning": "Caution", "info": "Note"}
-"""The word that stands before a check of each level."""
+LEVELS = tuple(LEVEL_WORDS)
 
 ALL_PASSED = "No check failed"
 
@@ -150,19 +153,29 @@ def failed_checks(outcomes: Iterable[AnyCheck]) -> list[Check]:
     return [outcome for outcome in outcomes if isinstance(outcome, Check)]
 
 
-def quiet_checks(kinds: Iterable[CheckKind], outcomes: Iterable[AnyCheck]) -> list[QuietCheck]:
+def quiet_checks(
+    kinds: Iterable[CheckKind],
+    outcomes: Iterable[AnyCheck],
+) -> list[QuietCheck]:
     """The kinds that did not fail, in their order: those that do not apply say why, the others passed.
 
     Of several outcomes of a kind that found nothing the last one counts.
     """
-    outcomes = list(outcomes)
-    failed_codes = {check.code for check in failed_checks(outcomes)}
-    found = {check.kind.code: check for check in outcomes if isinstance(check, QuietCheck)}
-    silent = [kind for kind in kinds if kind.code not in failed_codes]
+    found: dict[str, QuietCheck] = {}
+    failed = set()
+    for outcome in outcomes:
+        if isinstance(outcome, Check):
+            failed.add(outcome.code)
+        else:
+            found[outcome.kind.code] = outcome
+    silent = [kind for kind in kinds if kind.code not in failed]
     return [found.get(kind.code, QuietCheck(kind)) for kind in silent]
 
 
-def check_states(checks: Iterable[Check], quiet: Iterable[QuietCheck]) -> pd.DataFrame:
+def check_states(
+    checks: Iterable[Check],
+    quiet: Iterable[QuietCheck],
+) -> pd.DataFrame:
     """Every check with its state, those that failed first: code, state, message.
 
     `state` is "failed", "passed" or "not applicable"; `message` what was found, what was looked for, or why it does
@@ -204,7 +217,9 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
     combined = []
     for checks in by_code.values():
         lowest = min(checks, key=lambda check: (LEVELS.index(check.level), check.n))
-        blocks = dict.fromkeys(name for check in checks for name in check.blocks)
+        blocks: dict[str, None] = {}
+        for check in checks:
+            blocks.update(dict.fromkeys(check.blocks))
         check = replace(
             lowest,
             n=sum(check.n for check in checks),
@@ -212,8 +227,10 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
             blocks=tuple(blocks),
         )
         if len(runs) > 1:
-            values = {"sentence": check.sentence, "runs": len(checks), "total": len(runs)}
-            template = "{sentence} (in {runs} of {total} runs)"
-            check = replace(check, template=template, values=values)
+            check = replace(
+                check,
+                template="{sentence} (in {runs} of {total} runs)",
+                values={"sentence": check.sentence, "runs": len(checks), "total": len(runs)},
+            )
         combined.append(check)
     return worst_first(combined)

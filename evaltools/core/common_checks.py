@@ -111,7 +111,10 @@ def few_units(n: int, unit: str) -> Iterator[Check]:
         yield FEW_UNITS.failed("warning", template, {"unit": unit, "units": n}, n, n)
 
 
-def constant_metrics(estimates: pd.DataFrame, headline: Sequence[str]) -> Iterator[AnyCheck]:
+def constant_metrics(
+    estimates: pd.DataFrame,
+    headline: Sequence[str],
+) -> Iterator[AnyCheck]:
     """Metrics of the headline that no unit moves, so that they tell no two systems apart."""
     rows = estimates[estimates["metric"].isin(headline) & estimates["value"].notna()]
     rows = rows[rows["n_units"] >= MIN_CONSTANT_UNITS]
@@ -132,7 +135,10 @@ def constant_metrics(estimates: pd.DataFrame, headline: Sequence[str]) -> Iterat
     yield CONSTANT_METRIC.failed("info", template, {"metrics": metrics}, len(rows), len(headline))
 
 
-def class_sizes(estimates: pd.DataFrame, metrics: MetricTable) -> Iterator[AnyCheck]:
+def class_sizes(
+    estimates: pd.DataFrame,
+    metrics: MetricTable,
+) -> Iterator[AnyCheck]:
     """Means over classes of which some have few units: these decide the mean, which is too low on average."""
     means = [metric for metric in metrics if isinstance(metric, Mean)]
     if not means:
@@ -180,7 +186,10 @@ def duplicate_texts(
     yield DUPLICATE_TEXTS.failed("warning", template, {"texts": shared}, len(doubled), len(texts))
 
 
-def missing_units(units: Mapping[str, int], total: int) -> Iterator[Check]:
+def missing_units(
+    units: Mapping[str, int],
+    total: int,
+) -> Iterator[Check]:
     """Runs of a study that lack units which others have. `units`: run -> number of its units, of `total`."""
     lacking = {run: total - n for run, n in units.items() if n < total}
     if not lacking:
@@ -238,7 +247,9 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
         yield ONE_SIDED_MISSING.failed("warning", template, values, n, int(first["n_cells"]))
 
 
-def missing_seeds(conditions: Mapping[str, Sequence[str]]) -> Iterator[Check]:
+def missing_seeds(
+    conditions: Mapping[str, Sequence[str]],
+) -> Iterator[Check]:
     """Conditions of a study that lack seeds which others have."""
     seeds: dict[str, None] = {}
     for own in conditions.values():

@@ -180,15 +180,33 @@ class Problems:
         message = _sentence(template, values)
         self.add(Problem(severity, code, message, str(file), line, field, id))
 
-    def error(self, code: str, template: str | Message, /, **values: Any) -> None:
+    def error(
+        self,
+        code: str,
+        template: str | Message,
+        /,
+        **values: Any,
+    ) -> None:
         """Note an error: a sentence whose places the values fill. `file`, `line`, `field` and `id` say where it is."""
         self._note("error", code, template, **values)
 
-    def warn(self, code: str, template: str | Message, /, **values: Any) -> None:
+    def warn(
+        self,
+        code: str,
+        template: str | Message,
+        /,
+        **values: Any,
+    ) -> None:
         """Note what can be used all the same; the parameters are those of `error`."""
         self._note("warning", code, template, **values)
 
-    def fatal(self, code: str, template: str | Message, /, **values: Any) -> InputError:
+    def fatal(
+        self,
+        code: str,
+        template: str | Message,
+        /,
+        **values: Any,
+    ) -> InputError:
         """The exception to raise for an input that no policy can save; it carries what came before."""
         self.error(code, template, **values)
         return InputError(self.errors)

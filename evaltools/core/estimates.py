@@ -55,7 +55,10 @@ AGGREGATED = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "m
 NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
 
 
-def complete(estimates: pd.DataFrame, condition: str = "") -> pd.DataFrame:
+def complete(
+    estimates: pd.DataFrame,
+    condition: str = "",
+) -> pd.DataFrame:
     """The estimates with all of COLUMNS first; what they lack is null, or that of one run of this condition."""
     defaults = {**dict.fromkeys(COLUMNS), "condition": condition, "n_seeds": 1}
     missing = {column: value for column, value in defaults.items() if column not in estimates}
@@ -77,7 +80,11 @@ def from_public(frame: pd.DataFrame) -> pd.DataFrame:
     return complete(estimates)
 
 
-def metrics_rows(estimates: pd.DataFrame, *, seeds: bool = False) -> list[dict[str, Any]]:
+def metrics_rows(
+    estimates: pd.DataFrame,
+    *,
+    seeds: bool = False,
+) -> list[dict[str, Any]]:
     """The rows of `metrics` in metrics.json, null for what is not measured; with `seeds` n_seeds stands in them too."""
     frame = public_frame(estimates)
     if seeds:

@@ -42,7 +42,10 @@ def require_out(out: Path) -> None:
         require_writable(folder)
 
 
-def require_replaceable(folder: Path, carried: Sequence[str] = ()) -> None:
+def require_replaceable(
+    folder: Path,
+    carried: Sequence[str] = (),
+) -> None:
     """UsageError where a folder is in the way of a result: something in it was not written by this package.
 
     `carried`: files that stay when the folder is replaced.
@@ -90,7 +93,10 @@ def foreign_files(folder: Path) -> list[str]:
 
 
 @contextmanager
-def whole_folder(target: Path, carried: Sequence[str] = ()) -> Iterator[Path]:
+def whole_folder(
+    target: Path,
+    carried: Sequence[str] = (),
+) -> Iterator[Path]:
     """A folder to fill that takes the place of `target` whole when the block ends well, and goes when it does not.
 
     What was there before stays until then. One process at a time swaps a folder in; a process that is killed leaves

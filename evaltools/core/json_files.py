@@ -45,7 +45,11 @@ def read_json(
     return value
 
 
-def _require_unique_keys(text: str, path: Path, problems: Problems) -> None:
+def _require_unique_keys(
+    text: str,
+    path: Path,
+    problems: Problems,
+) -> None:
     """InputError at the first object that names a key twice."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

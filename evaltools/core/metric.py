@@ -166,7 +166,10 @@ def linear(expression: str) -> dict[str, float]:
     return factors
 
 
-def subset(table: MetricTable, names: Sequence[str]) -> tuple[AnyMetric, ...]:
+def subset(
+    table: MetricTable,
+    names: Sequence[str],
+) -> tuple[AnyMetric, ...]:
     """The named metrics of a table, followed by those that they are made of.
 
     KeyError for a name that the table does not have.

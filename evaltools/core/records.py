@@ -113,7 +113,14 @@ class FirstLines:
         self.code = code
         self.line_of: dict[Any, int] = {}
 
-    def is_first(self, key: Any, line: int, *, what: str | Message, **where: str) -> bool:
+    def is_first(
+        self,
+        key: Any,
+        line: int,
+        *,
+        what: str | Message,
+        **where: str,
+    ) -> bool:
         """Whether no earlier line had this key; `what` names such a record in the message, `where` its id and field."""
         first = self.line_of.setdefault(key, line)
         if first != line:

@@ -51,7 +51,10 @@ class Resampling(BaseModel):
         return f"{100 * self.confidence:.4g}%"
 
 
-def make_resampling(defaults: Resampling, settings: Mapping[str, Any]) -> Resampling:
+def make_resampling(
+    defaults: Resampling,
+    settings: Mapping[str, Any],
+) -> Resampling:
     """The defaults with those settings changed that are not None. UsageError for a setting out of its range.
 
     >>> make_resampling(Resampling(), {"n_resamples": 500}).n_resamples

@@ -70,7 +70,10 @@ def suite_of_manifest(manifest: Manifest) -> Suite:
     return replace(suite, metrics=lambda options: (*suite.metrics(options), *further))
 
 
-def known_options(suite: Suite, options: Mapping[str, Any]) -> dict[str, Any]:
+def known_options(
+    suite: Suite,
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
     """The stored options that the suite has today."""
     return {name: options[name] for name in suite.options.model_fields if name in options}
 
@@ -127,17 +130,20 @@ def _incomplete(folder: Path, reason: str | Message) -> UsageError:
 def read_current(folder: Path, task: Task) -> dict[str, Any] | None:
     """The result in a folder, if it is whole, as it was written, and made as `task` would make it; else None."""
     stored, planned = read_manifest(folder), task.manifest
-    if stored is None or any(getattr(stored, name) != getattr(planned, name) for name in CURRENT):
+    if stored is None:
         return None
     contents = {role: content_hash(path) for role, path in task.source.files.items()}
     is_current = (
-        stored.options.get("on_error") == planned.options["on_error"]
+        all(getattr(stored, name) == getattr(planned, name) for name in CURRENT)
+        and stored.options.get("on_error") == planned.options["on_error"]
         and stored.bootstrap.resampling == planned.bootstrap.resampling
         and {entry.role: entry.sha256 for entry in stored.inputs} == contents
         and METRICS in stored.files
         and stored.files == file_hashes(folder)
     )
-    return _read_files(folder, stored, task.suite, task.source.options) if is_current else None
+    if not is_current:
+        return None
+    return _read_files(folder, stored, task.suite, task.source.options)
 
 
 def _read_files(
@@ -246,14 +252,17 @@ def metrics_json(
     return content
 
 
-def further_metrics(suite: Suite, options: Any) -> list[dict[str, Any]]:
+def further_metrics(
+    suite: Suite,
+    options: Any,
+) -> list[dict[str, Any]]:
     """The metrics that no suite of the package has, as data: only the result's manifest knows them later."""
-    known: set[str] = set()
+    known = set()
     if suite.name in BUILT_IN:
         known = {metric.name for metric in get_suite(suite.name).metrics(options)}
-    metrics = []
+    further = []
     for metric in suite.metrics(options):
         if metric.name not in known:
             fields: Mapping[str, Any] = asdict(metric)
-            metrics.append({key: value for key, value in fields.items() if value is not None})
-    return metrics
+            further.append({key: value for key, value in fields.items() if value is not None})
+    return further

@@ -102,7 +102,10 @@ def calibrate(
     echo(out)
 
 
-def _unmeasured(scored: pd.DataFrame, labelled: pd.DataFrame) -> list[str]:
+def _unmeasured(
+    scored: pd.DataFrame,
+    labelled: pd.DataFrame,
+) -> list[str]:
     """How many scores of each metric were not measured."""
     texts = []
     for metric, of_metric in labelled.groupby("metric", sort=False):

@@ -281,7 +281,10 @@ def check_verdicts(
 # --- a baseline
 
 
-def check_baseline(study: Study, margins: Mapping[str, float]) -> list[Checked]:
+def check_baseline(
+    study: Study,
+    margins: Mapping[str, float],
+) -> list[Checked]:
     """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
 
     With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority);

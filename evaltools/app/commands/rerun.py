@@ -191,15 +191,23 @@ def _make_again(
 
 def _find(manifest: Path, member: Member, entry: Input) -> Path:
     """Where an input is now, best with the recorded content; InputError where nowhere."""
-    folders = [Path.cwd(), *manifest.resolve().parents]
-    paths = [folder / entry.path for folder in folders]
-    paths = [path for path in paths if path.is_file() and os.access(path, os.R_OK)]
-    if not paths:
-        text = "{role} of {run} (sha256 {sha256}) is not there"
-        values = {"role": entry.role, "run": member.run, "sha256": entry.sha256}
-        raise Problems().fatal("missing-input", text, **values, file=entry.path)
-    same = [path for path in paths if sha256(path) == entry.sha256]
-    return (same or paths)[0]
+    others = []
+    for folder in (Path.cwd(), *manifest.resolve().parents):
+        path = folder / entry.path
+        if path.is_file() and os.access(path, os.R_OK):
+            if sha256(path) == entry.sha256:
+                return path
+            others.append(path)
+    if others:
+        return others[0]
+    raise Problems().fatal(
+        "missing-input",
+        "{role} of {run} (sha256 {sha256}) is not there",
+        role=entry.role,
+        run=member.run,
+        sha256=entry.sha256,
+        file=entry.path,
+    )
 
 
 def _refuse_untrusted(
@@ -261,14 +269,17 @@ def _numbers(folder: Path) -> dict[str, Any]:
     return numbers
 
 
-def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _differences(
+    then: Mapping[str, Any],
+    now: Mapping[str, Any],
+) -> list[str]:
     """A line for each value that differs; null is a value like any other."""
     lines = []
     for name in {**then, **now}:
         before, after = then.get(name), now.get(name)
         if not _is_same(before, after):
-            line = say("{name}: {now}, was {then}", name=name, now=str(after), then=str(before))
-            lines.append(line)
+            text = "{name}: {now}, was {then}"
+            lines.append(say(text, name=name, now=str(after), then=str(before)))
     return lines
 
 
