@@ -116,7 +116,7 @@ class Batch:
         refused: dict[str, UsageError] = {}
         names = list(tasks)
         with (
-            bar(len(tasks), label, self.quiet or not label) as step,
+            bar(len(tasks), label, self.quiet) as step,
             closing(workers.ended(call, list(tasks.values()))) as ended,
         ):
             for index, future in ended:

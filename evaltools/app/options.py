@@ -124,15 +124,6 @@ batch_options = together(
 )
 """Options of the commands that score runs: the arguments of `batch.Batch`."""
 
-study_options = together(
-    workers_option,
-    metrics_option,
-    on_error_option,
-    lang_option,
-    resampling_options,
-)
-"""Options of the commands that see several runs together: keywords of `report.make_study.study`."""
-
 paper_option = click.option(
     "--paper",
     is_flag=True,
@@ -227,6 +218,18 @@ suite_file_option = click.option(
     callback=lambda ctx, param, path: read_suite(path),
     help="Python file with a SUITE of your own (docs/extending.md).",
 )
+
+
+study_options = together(
+    suite_option,
+    suite_file_option,
+    workers_option,
+    metrics_option,
+    on_error_option,
+    lang_option,
+    resampling_options,
+)
+"""Options of the commands that see several runs together: keywords of `report.make_study.study`."""
 
 
 def suite_options(

@@ -6,6 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+SLOW_SECONDS = 1.0
+"""Work that ends sooner shows no bar."""
+
 
 @contextmanager
 def bar(
@@ -13,14 +16,13 @@ def bar(
     label: str,
     quiet: bool = False,
     unit: str = "it",
-    after: float = 0.0,
 ) -> Iterator[Callable[..., None]]:
     """Yields a function to call when something is done: `step("its name")`, or `step(n=1024)`.
 
-    Work that ends within `after` seconds shows no bar. The bar is written to standard error, and only where
-    that is a terminal: a notebook's output holds none.
+    Without a label there is no bar, nor where the work ends within a second. It is written to standard error, and
+    only where that is a terminal: a notebook's output holds none.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet or not label or not sys.stderr.isatty():
         yield lambda name="", n=1: None
         return
     from tqdm import tqdm
@@ -31,7 +33,7 @@ def bar(
         desc=label,
         unit=unit,
         leave=False,
-        delay=after,
+        delay=SLOW_SECONDS,
     ) as shown:
 
         def step(name: str = "", n: int = 1) -> None:

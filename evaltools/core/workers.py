@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import active_children
+from multiprocessing import active_children, parent_process
+from threading import Thread
 from typing import Any
 
 from .errors import WorkFailed
-from .processes import end_with_parent
 from .progress import bar
-
-SLOW_SECONDS = 1.0
-"""Work that ends sooner shows no progress."""
 
 LOST = "the process that worked on it was killed (out of memory?)"
 
@@ -56,15 +54,7 @@ class Workers:
         arguments = [(task,) for task in tasks]
         ended = in_this_process(call, arguments) if is_alone else self.ended(call, arguments)
         results: dict[int, Any] = {}
-        with (
-            bar(
-                len(tasks),
-                self.label,
-                quiet=not self.label,
-                after=SLOW_SECONDS,
-            ) as step,
-            closing(ended),
-        ):
+        with bar(len(tasks), self.label) as step, closing(ended):
             for index, future in ended:
                 results[index] = future.result()
                 step()
@@ -179,3 +169,15 @@ def _begin() -> None:
     # rows make many objects and hardly a cycle: the search for cycles after each 700 objects takes 7% of the time
     gc.set_threshold(50_000, 20, 100)
     end_with_parent()
+
+
+def end_with_parent() -> None:
+    """From now on this process ends when the process that asked `multiprocessing` for it ends."""
+    Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from ..core import plugins
-from ..core.processes import end_with_parent
+from ..core.workers import end_with_parent
 
 OPTION = "EVALTOOLS_KERNELS"
 """Environment variable: with "spawn" every kernel is started anew."""

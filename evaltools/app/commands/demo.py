@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from copy import copy
 from pathlib import Path
 
 import click
@@ -28,12 +27,12 @@ def demo(
 ) -> None:
     """All reports and the gallery on the bundled examples."""
     batch = Batch(out=out, jobs=jobs, quiet=quiet)
+    of_all = batch.settings
     for entry in json.loads((EXAMPLES / "demo.json").read_text(encoding="utf-8")):
-        part = copy(batch)  # what becomes of its runs is noted in the same lists
-        part.suite = get_suite(entry["suite"])
-        options = part.suite.options
+        batch.suite = get_suite(entry["suite"])
+        options = batch.suite.options
         defaults = options().model_dump(include=set(options.settable()))
-        part.settings = {**batch.settings, **defaults}
-        report = part.report_seeds if entry["seeds"] else part.report
+        batch.settings = {**of_all, **defaults}
+        report = batch.report_seeds if entry["seeds"] else batch.report
         report(entry["runs"])
     sys.exit(batch.end())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -37,10 +38,18 @@ from ...stats.differences import least_gain
 from ...stats.intervals import MIN_UNITS
 from ..options import NAMED_NUMBER, as_margins, decision_option
 
-SIGNS = {"min": ">=", "max": "<="}
 
-WORST = {"min": "ci_low", "max": "ci_high"}
-"""What of a metric must keep a bound under --use worst: the end of its interval on the side of harm."""
+@dataclass(frozen=True)
+class Side:
+    """On which side of a bound a number must be, and the end of an interval on the side of harm (--use worst)."""
+
+    sign: str
+    worst: str
+    keeps: Callable[[float, float], bool]
+
+
+AT_LEAST = Side(">=", "ci_low", operator.ge)
+AT_MOST = Side("<=", "ci_high", operator.le)
 
 
 @dataclass(frozen=True)
@@ -149,8 +158,8 @@ def gate(
             _refuse_result(file, [result, baseline or result])
     content = read(result)
     rows = [
-        *check_bounds(result, content, "min", minima, use),
-        *check_bounds(result, content, "max", maxima, use),
+        *check_bounds(result, content, AT_LEAST, minima, use),
+        *check_bounds(result, content, AT_MOST, maxima, use),
     ]
     if baseline is not None:
         study = _compared(result, baseline)
@@ -219,16 +228,16 @@ def _require_unspoilt(file: Path) -> None:
 def check_bounds(
     path: Path,
     content: StoredMetrics,
-    kind: str,
+    side: Side,
     bounds: Iterable[tuple[str, float]],
     use: str,
 ) -> list[Checked]:
-    """What each bound of a kind ("min", "max") on `use` (value, ci_low, ci_high, worst) says.
+    """What each bound of a side on `use` (value, ci_low, ci_high, worst) says.
 
     UsageError for a metric that the file does not have.
     """
     metrics = {row.name: row for row in content.metrics}
-    field = WORST[kind] if use == "worst" else use
+    field = side.worst if use == "worst" else use
     rows = []
     for name, limit in bounds:
         if name not in metrics:
@@ -242,13 +251,9 @@ def check_bounds(
         text = f"{number:.6g}" if number is not None else say("no interval")
         if metrics[name].value is None:
             text = say("not measured")
-        met = number is not None and _keeps(number, kind, limit)
-        rows.append(Checked(name, met, f"{field} {text} {SIGNS[kind]} {limit:g}"))
+        met = number is not None and side.keeps(number, limit)
+        rows.append(Checked(name, met, f"{field} {text} {side.sign} {limit:g}"))
     return rows
-
-
-def _keeps(number: float, kind: str, limit: float) -> bool:
-    return bool(number >= limit if kind == "min" else number <= limit)
 
 
 def check_verdicts(
@@ -373,13 +378,13 @@ def _against(
     higher = row["better"] == "higher"
     # the end of the interval on the side of harm; without a margin the other one must reach no difference
     end = "ci_low" if higher == (margin is not None) else "ci_high"
-    kind, limit = ("min", 0 - (margin or 0)) if higher else ("max", margin or 0)
+    side, limit = (AT_LEAST, 0 - (margin or 0)) if higher else (AT_MOST, margin or 0)
     gain = least_gain(row, row[end], row["better"])
     bound = gain if higher else -gain
     is_shown = pd.notna(row[end]) or not row["n_differ"] or row["verdict"] == "better"
     number = say("no interval") if pd.isna(bound) else f"{bound:+.4f}"
-    reason = f"{change}: {end} {number} {SIGNS[kind]} {limit:+g} ({title})"
-    return Checked(name, is_shown and _keeps(bound, kind, limit), reason)
+    reason = f"{change}: {end} {number} {side.sign} {limit:+g} ({title})"
+    return Checked(name, bool(is_shown and side.keeps(bound, limit)), reason)
 
 
 # --- files for a CI job
