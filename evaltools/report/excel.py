@@ -106,7 +106,9 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
     page.write_row(header, 0, heads, book.add_format(HEADER))
     total_width = 0
     for index, (name, column) in enumerate(sheet.frame.items()):
-        width = _width(column, str(name))
+        # that of its first cells and its head, within limits
+        texts = [str(name), *map(str, column.head(200))]
+        width = min(max(8, *map(width_of, texts)) + 2, 60)
         total_width += width
         page.set_column(index, index, width)
         for row, value in enumerate(column.tolist(), header + 1):
@@ -147,14 +149,6 @@ def _look(value: Any, column: Any, sheet: Sheet) -> dict[str, Any]:
         colours = {say(word): colour for word, colour in COLOURS.items()}
         look["bg_color"] = colours.get(value, GREY)
     return look
-
-
-def _width(column: pd.Series, name: str) -> int:
-    """The width of a column in characters: that of its first cells and its head, within limits."""
-    widths = [8, width_of(name)]
-    for value in column.head(200):
-        widths.append(width_of(str(value)))
-    return min(max(widths) + 2, 60)
 
 
 def _held(value: Any) -> Any:

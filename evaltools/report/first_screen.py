@@ -57,9 +57,7 @@ def strip_table(
     `groups`: their rows as text, "title" being what a row is about. `heads`: key of a row -> head of its column.
     `frame`: the numbers behind them.
     """
-    rows: list[Any] = []
-    for group in groups:
-        rows += group.rows
+    rows: list[Any] = [row for group in groups for row in group.rows]
     html = macros().strips(
         heads,
         groups,
@@ -68,8 +66,7 @@ def strip_table(
         LEAST_ROWS,
     )
     columns = {key: head for key, head in heads.items() if key != "strip"}
-    texts = pd.DataFrame(rows, columns=list(columns), dtype=object)
-    texts = texts.set_axis(list(columns.values()), axis="columns")
+    texts = pd.DataFrame(rows, columns=list(columns), dtype=object).rename(columns=columns)
     return HtmlTable(html, text_table(texts, caption), frame)
 
 

@@ -127,6 +127,9 @@ def verdict_parts(
 ) -> tuple[str, str]:
     """The finding of the row of a primary metric, which is the title of its page, and the numbers behind it."""
     verdict = row["verdict"]
+    # of several conditions the p for all pairs of them
+    is_adjusted = not pd.isna(row["p_adjusted"]) and row["p_adjusted"] != row["p_value"]
+    p = p_equation(row["p_adjusted"] if is_adjusted else row["p_value"])
     finding = say(
         FINDINGS[verdict],
         a=row["baseline"],
@@ -141,18 +144,11 @@ def verdict_parts(
         delta=number(row["delta"], signed=True),
         level=resampling.percent,
         bounds=interval(row, signed=True) or "–",
-        p=_tested_p(row),
+        p=f"{p} {say('(adjusted)')}" if is_adjusted else p,
         n=int(row["n_units"]),
         differ=int(row["n_differ"]),
     )
     return finding, details
-
-
-def _tested_p(row: Row) -> str:
-    """The p that the verdict rests on: of several conditions the one for all pairs of them."""
-    if pd.isna(row["p_adjusted"]) or row["p_adjusted"] == row["p_value"]:
-        return p_equation(row["p_value"])
-    return f"{p_equation(row['p_adjusted'])} {say('(adjusted)')}"
 
 
 OF_LABELS = {

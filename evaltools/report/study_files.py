@@ -60,13 +60,11 @@ def save_study(
     UsageError, and nothing is written, where the result of a run or of another suite, or an input, stands in the
     place of one.
     """
-    seconds = round((datetime.now(UTC) - started).total_seconds(), 3)
     targets = {condition: aggregate_folder(out, condition) for condition in conditions}
     for target in targets.values():
         _require_target(target, study)
     for condition, target in targets.items():
-        since = started.isoformat(timespec="seconds")
-        manifest = study_manifest(study, condition, since, seconds)
+        manifest = study_manifest(study, condition, started)
         places = [os.path.relpath(folders[run], target) for run in manifest.runs]
         with whole_folder(target) as folder:
             for file, text in _texts(study, condition).items():
@@ -139,8 +137,7 @@ def _require_target(
 def study_manifest(
     study: Study,
     condition: str,
-    started: str,
-    seconds: float,
+    started: datetime,
 ) -> Manifest:
     """The manifest of one condition of a study, without the folders of its runs."""
     first = study.results[0].manifest
@@ -173,7 +170,7 @@ def study_manifest(
         signature=study.signature,
         notes=[],
         problems=[problem for manifest in own for problem in manifest.problems],
-        started=started,
-        seconds=seconds,
+        started=started.isoformat(timespec="seconds"),
+        seconds=round((datetime.now(UTC) - started).total_seconds(), 3),
         **fields,
     )
