@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from .run import Run
     from .study import Study
 
-LEAST_ROWS = 25
-"""A longer table is folded."""
-
 
 def strip_table(
     groups: Sequence[Group],
@@ -52,19 +49,13 @@ def strip_table(
     frame: pd.DataFrame,
     caption: str = "",
 ) -> HtmlTable:
-    """A table whose rows have a strip; folded where there are more rows than so many.
+    """A table whose rows have a strip; a long one is folded.
 
     `groups`: their rows as text, "title" being what a row is about. `heads`: key of a row -> head of its column.
     `frame`: the numbers behind them.
     """
     rows: list[Any] = [row for group in groups for row in group.rows]
-    html = macros().strips(
-        heads,
-        groups,
-        caption,
-        len(rows),
-        LEAST_ROWS,
-    )
+    html = macros().strips(heads, groups, caption)
     columns = {key: head for key, head in heads.items() if key != "strip"}
     texts = pd.DataFrame(rows, columns=list(columns), dtype=object).rename(columns=columns)
     return HtmlTable(html, text_table(texts, caption), frame)
@@ -294,9 +285,7 @@ def title(
     details: str = "",
 ) -> HtmlTable:
     """The title of a page: small above it what kind of page it is and how much was scored, small in it the numbers."""
-    colon = say("{finding}: {details}", finding="", details="")
-    html = macros().first(kind, size, finding, details, colon)
-    return HtmlTable(html)
+    return HtmlTable(macros().first(kind, size, finding, details))
 
 
 def run_screen(run: Run) -> HtmlTable:

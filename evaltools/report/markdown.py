@@ -92,16 +92,17 @@ def plain(value: Any) -> str:
     return number(value) if isinstance(value, Number) else str(value)
 
 
+def _line(text: str) -> str:
+    """A text, or the words of HTML, on one line with nothing hidden."""
+    return " ".join(visible(text.striptags() if isinstance(text, Markup) else text).split())
+
+
 def text_table(
     df: pd.DataFrame,
     caption: str = "",
-    escaped: Callable[[str], str] | None = None,
+    escaped: Callable[[str], str] = _line,
 ) -> str:
-    """A frame as lines of cells between bars, below the caption, for a terminal.
-
-    `escaped` makes a cell of a text; without it every text stands as it is.
-    """
-    escaped = escaped or _line
+    """A frame as lines of cells between bars, below the caption, for a terminal; `escaped` makes a cell of a text."""
     heads, texts, numeric = text_columns(df)
     rows = [map(escaped, heads), ["---:" if is_number else "---" for is_number in numeric]]
     for texts_of_row in zip(*texts):
@@ -137,11 +138,6 @@ def text_columns(df: pd.DataFrame) -> tuple[list[str], list[list[str]], list[boo
 def _are_numbers(cells: Sequence[str]) -> bool:
     """Whether cells hold numbers, as such or as texts, and not all of them nothing."""
     return any(cells) and all(cell.startswith("<s>") or NUMBERS.fullmatch(cell) for cell in cells)
-
-
-def _line(text: str) -> str:
-    """A text, or the words of HTML, on one line with nothing hidden."""
-    return " ".join(visible(text.striptags() if isinstance(text, Markup) else text).split())
 
 
 def markdown(text: str) -> str:

@@ -29,11 +29,8 @@ def _with_axes(
     if rows["metric"].nunique() == 1:
         return rows.assign(axis=xlabel)
     by_name = {metric.name: metric for metric in shown.metrics}
-    axes = []
-    for name in rows["metric"]:
-        has_own_axis = axis_of(name, by_name) == name
-        axes.append(_title(shown, name) if has_own_axis else xlabel)
-    return rows.assign(axis=axes)
+    own = {name: _title(shown, name) for name in by_name if axis_of(name, by_name) == name}
+    return rows.assign(axis=[own.get(name, xlabel) for name in rows["metric"]])
 
 
 def _title(shown: Run | Study, name: str) -> str:
