@@ -86,27 +86,26 @@ def parameters_of(notebook: str | Path) -> list[str]:
 def is_current(job: ReportJob) -> bool:
     """Both files of the report are there, whole, and made from the same inputs, policy and versions."""
     cells, recorded, files = _earlier(job.folder)
-    is_whole = all(_is_as_written(job.folder / name, files[name]) for name in files)
     expected = {**stamp(job), "files": files, "cells_sha256": cells}
-    return HTML in files and is_whole and recorded == expected
+    return HTML in files and recorded == expected
 
 
 def _earlier(folder: Path) -> tuple[str, dict[str, Any], dict[str, str]]:
-    """The report in a folder: the hash of its notebook's cells, what that recorded, and the hashes of its other files.
+    """The report in a folder: the hash of its notebook's cells, what that recorded, and name -> hash of its other files.
 
-    Empty where there is none, or one that is spoilt or somebody else's.
+    Files are those that stand there as they were written. All is empty where there is no report, or somebody else's.
     """
     try:
         nb = json.loads((folder / NOTEBOOK).read_text(encoding="utf-8"))
         recorded = nb["metadata"]["evaltools"]
-        own = {name: known for name, known in recorded["files"].items() if OWN_FILE.fullmatch(name)}
-        return _cells_hash(nb), recorded, own
+        whole = {}
+        for name, known in recorded["files"].items():
+            is_own = OWN_FILE.fullmatch(name) and (folder / name).is_file()
+            if is_own and sha256(folder / name) == known:
+                whole[name] = known
+        return _cells_hash(nb), recorded, whole
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return "", {}, {}
-
-
-def _is_as_written(path: Path, known: str) -> bool:
-    return path.is_file() and sha256(path) == known
 
 
 def _cells_hash(nb: Any) -> str:
@@ -180,9 +179,8 @@ def _write(
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.parent / LOCK):
         cells, earlier, files = _earlier(folder)
-        for name, known in files.items():
-            if name not in contents and _is_as_written(folder / name, known):
-                (folder / name).unlink()
+        for name in files.keys() - contents.keys():
+            (folder / name).unlink()
         for name, content in contents.items():
             with atomic(folder / name, "wb") as f:
                 f.write(content)

@@ -141,19 +141,15 @@ def _with_content(cells: Sequence[Any]) -> list[Any]:
 
 def _level(cell: Any) -> int:
     """The level of the heading that a cell begins with, 0 without one."""
-    if cell.cell_type != "markdown":
-        return 0
     heading = HEADING.match(cell.source)
-    return len(heading[1]) if heading else 0
+    return len(heading[1]) if heading and cell.cell_type == "markdown" else 0
 
 
 def _shows(cell: Any) -> bool:
     """Whether a cell has an output that shows something."""
     for output in cell.outputs:
-        if output.get("name") == "stderr":
-            continue
         metadata = output.get("metadata", {}).get("text/html", {})
-        if not metadata.get("nothing"):
+        if output.get("name") != "stderr" and not metadata.get("nothing"):
             return True
     return False
 

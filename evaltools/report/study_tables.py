@@ -58,11 +58,9 @@ def _rows_of_run(
     rows = units[is_here]
     if "run" not in rows or not rows["run"].eq(run.name).all():
         raise UsageError("expected rows of the units of {run}, with their index", run=run.name)
-    foreign = list(OF_RUN)
-    for column in rows.columns.difference(run.units.columns):
-        if rows[column].isna().all():  # only other runs have it
-            foreign.append(column)
-    rows = rows.drop(columns=foreign)
+    rows = rows.drop(columns=OF_RUN)
+    is_of_others = rows.isna().all() & ~rows.columns.isin(run.units.columns)
+    rows = rows.loc[:, ~is_of_others]
     return rows.set_axis(run.units.index[rows.index - first])
 
 
