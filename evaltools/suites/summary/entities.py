@@ -19,7 +19,7 @@ from .compiled import CompiledRules, ValueWords
 from .dates import DATE, date_values, days_alone, last_day, with_years
 from .numerals import written
 from .phrases import find_outside
-from .quantities import QuantityReader, joined
+from .quantities import QuantityReader
 from .text import Text, any_of, normalise
 from .unit_words import AROUND, UnitWords
 
@@ -79,9 +79,8 @@ def _beginning(words: UnitWords) -> re.Pattern[str]:
         f"(?P<date>{DATE})",
         # 7:3, 8대 2
         r"(?P<ratio>(?<![0-9.,:])(?P<one>[0-9]{1,2})\s?(?::|대)\s?(?P<other>[0-9]{1,2})(?![0-9:%]))",
-        # $ before a figure
-        rf"(?P<prefix>(?<![a-z])(?:{words.prefix})\s?(?=[0-9]))",
-        "(?P<digit>[0-9])",
+        # a figure, behind the sign that may stand before it ($)
+        rf"(?P<figure>(?:(?<![a-z])(?:{words.prefix})\s?)?)(?=[0-9])",
         # 두 달, 두달
         rf"(?<![가-힣])(?P<native>{native})"
         rf"(?:\s(?={unit})|(?=(?:{AROUND['joined']})(?:(?![가-힣])|{after})))",
@@ -143,7 +142,7 @@ class Extractor:
         for values, start, end in days_alone(text, dates):
             for value in values:
                 stated.append(("date", "", value, start, end, True))
-        for quantity in joined(reader.quantities, text):
+        for quantity in reader.quantities:
             unit = quantity.unit
             value, start, end = written(quantity.value), quantity.start, quantity.end
             stated.append((unit.kind, unit.base, value, start, end, quantity.support_only))

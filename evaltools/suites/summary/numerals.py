@@ -7,7 +7,7 @@ bounded number of characters beyond the number itself. Source: specification D16
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from .text import NOTATION, any_of
@@ -98,20 +98,9 @@ def plain(digits: str) -> Value | None:
     return Decimal(digits) if "." in digits else int(digits)
 
 
-def tidy(value: Value) -> Value:
-    """A whole number as an int, any other rounded to 6 decimals without trailing zeros."""
-    if isinstance(value, int):
-        return value
-    rounded = round(value, 6)
-    if rounded == int(rounded):
-        return int(rounded)
-    return rounded.normalize()
-
-
 def written(value: Value) -> str:
-    """The value in figures: 1500000, 3.5."""
-    value = tidy(value)
-    return str(value) if isinstance(value, int) else f"{value:f}"
+    """The value in figures, with at most 6 decimals: 1500000, 3.5."""
+    return f"{Decimal(value):.6f}".rstrip("0").rstrip(".")
 
 
 class _Sum:
@@ -123,8 +112,7 @@ class _Sum:
         self.figure = figure  # what has no scale yet
         self.small = 1  # the last scales
         self.big = 1
-        self.below_small = TEN_THOUSAND  # the next scales must be below these
-        self.below_big = 10**16
+        self.below_small = TEN_THOUSAND  # the next small scale must be below this
 
     @property
     def value(self) -> Value:
@@ -132,7 +120,9 @@ class _Sum:
 
     def takes(self, scale: int) -> bool:
         """Whether a scale may follow: they fall from left to right, and begin anew in a section."""
-        return scale < (self.below_small if scale < TEN_THOUSAND else self.below_big)
+        if scale < TEN_THOUSAND:
+            return scale < self.below_small
+        return scale < self.big or self.big == 1
 
     def add_scale(self, scale: int) -> None:
         if scale < TEN_THOUSAND:
@@ -141,23 +131,15 @@ class _Sum:
         else:
             self.total += (self.section + (self.figure or 0) or 1) * scale
             self.section = 0
-            self.big = self.below_big = scale
+            self.big = scale
             self.below_small = TEN_THOUSAND
         self.figure = None
 
-    def ends_with_thousands(self) -> bool:
-        """Whether it is hundreds of millions, then thousands: 1억 2천."""
-        scales = self.below_big == HUNDRED_MILLION and self.below_small == 1000
-        return scales and not self.figure
-
-    def number(
-        self,
-        value: Value,
-        start: int,
-        end: int,
-        lead: Value = 0,
-    ) -> Number:
-        return Number(tidy(value), start, end, lead, self.small, self.big)
+    @property
+    def spoken(self) -> Value:
+        """The value as speech has it: hundreds of millions, then thousands (1억 2천) are 120 million."""
+        in_short = self.big == HUNDRED_MILLION and self.below_small == 1000 and not self.figure
+        return self.total + self.section * TEN_THOUSAND if in_short else self.value
 
 
 def read_number(text: str, start: int) -> Number | None:
@@ -185,23 +167,24 @@ def read_number(text: str, start: int) -> Number | None:
             if reading.figure is not None or value is None:
                 break
             end = token.end()
-            in_short = reading.below_big == HUNDRED_MILLION and not token["space"]
+            in_short = reading.big == HUNDRED_MILLION and not token["space"]
             if in_short and 1000 <= value < TEN_THOUSAND and _NUMBER_ENDS.match(text, end):
                 # 1억5000 is 150 million
-                return reading.number(reading.total + value * TEN_THOUSAND, start, end)
+                total = reading.total + value * TEN_THOUSAND
+                return Number(total, start, end, 0, reading.small, reading.big)
             reading.figure = value
             if _CURRENCY.match(text, end):
-                best = reading.number(reading.value, start, end)
+                best = Number(reading.value, start, end, 0, reading.small, reading.big)
             continue
         if not _takes_scale(reading, token, text, start):
             break
         reading.add_scale(SCALES[token["scale"]])
         end = token.end()
         is_one_figure = reading.value == lead * reading.small * reading.big
-        best = reading.number(reading.value, start, end, lead if is_one_figure else 0)
-    if best.end == end and reading.ends_with_thousands() and not _CURRENCY.match(text, end):
-        # in speech, 1억 2천 is 120 million
-        return reading.number(reading.total + reading.section * TEN_THOUSAND, start, end)
+        single = lead if is_one_figure else 0
+        best = Number(reading.value, start, end, single, reading.small, reading.big)
+    if best.end == end and not _CURRENCY.match(text, end):
+        return replace(best, value=reading.spoken)
     return best
 
 
@@ -239,6 +222,11 @@ def hangul_value(run: str) -> Value | None:
     >>> print(hangul_value("이사"), hangul_value("조사"))
     None None
     """
+    reading = _hangul(run)
+    return reading.value if reading else None
+
+
+def _hangul(run: str) -> _Sum | None:
     reading = _Sum()
     for syllable in "".join(run.split()):
         if syllable in ONES:
@@ -250,7 +238,7 @@ def hangul_value(run: str) -> Value | None:
         if not reading.takes(SCALES[syllable]) or (syllable == "조" and nothing_before):
             return None
         reading.add_scale(SCALES[syllable])
-    return reading.value
+    return reading
 
 
 def spoken_sum(run: str) -> Value | None:
@@ -262,11 +250,8 @@ def spoken_sum(run: str) -> Value | None:
     None
     """
     is_large = "억" in run[1:] or ("만" in run and any(scale in run for scale in SMALL))
-    value = hangul_value(run) if is_large else None
-    if value is not None and "만" not in run and run.endswith("천"):
-        millions, thousands = divmod(value, HUNDRED_MILLION)
-        return millions * HUNDRED_MILLION + thousands * TEN_THOUSAND
-    return value
+    reading = _hangul(run) if is_large else None
+    return reading.spoken if reading else None
 
 
 def english_value(words: str) -> int | None:

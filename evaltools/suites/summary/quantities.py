@@ -7,8 +7,7 @@ specification D16.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from .numerals import (
@@ -22,7 +21,6 @@ from .numerals import (
     hangul_value,
     read_number,
     spoken_sum,
-    tidy,
 )
 from .rules import Unit
 from .text import any_of
@@ -73,43 +71,34 @@ class QuantityReader:
         self.quantities: list[Quantity] = []
         self._bare: list[Number] = []  # a later figure may lend them its unit
 
-    def read_digit(self, match: re.Match[str]) -> int:
-        return self._read_figure(match.start())
+    def read_figure(self, match: re.Match[str]) -> int:
+        """100원, and $ 100: a sign that stands before its figure."""
+        return self._figure(match.end(), match["figure"])
 
-    def read_prefix(self, match: re.Match[str]) -> int:
-        """$ 100: a sign that stands before its figure."""
-        return self._read_figure(match.end(), match)
-
-    def _read_figure(self, start: int, prefix: re.Match[str] | None = None) -> int:
-        """The figure at `start` with its unit, before which a prefix ($) may stand."""
+    def _figure(self, start: int, sign: str = "") -> int:
+        """The figure at `start`, behind its sign, with its unit."""
         number = read_number(self.text, start)
         if number is None:
             digits = _DIGIT_RUN.match(self.text, start)
             return digits.end() if digits else start + 1
-        scale, end = self._english_scale(number.end, after_sign=prefix is not None)
-        begin = start
-        unit = None
-        if prefix:
-            begin = prefix.start()
-            unit = self.words.of_prefix[prefix[0].strip()]
-        named = self.words.behind_figure(self.text, end)
-        if named is None:
-            named = self.words.behind_english(self.text, end)
-        if named and unit is None:
-            unit = named.unit
+        begin = start - len(sign)
+        scale, end = self._english_scale(number.end, after_sign=bool(sign))
+        value = number.value * scale
+        unit = self.words.of_prefix.get(sign.strip())
+        named = self.words.behind(self.text, end)
+        if named and (unit is None or named.unit.kind == unit.kind):
             end = named.end
-        elif named and unit and named.unit.kind == unit.kind:
+            unit = unit or named.unit
             if named.unit.base != unit.base:  # 영업일 기준 2일 may be told as 2일
-                self._add(named.unit, number.value, start, named.end, support_only=True)
-            end = named.end
+                self._add(named.unit, number.value, start, end, support_only=True)
         is_code = _LATIN.match(self.text[max(start - 1, 0) : start])  # I66만 is no amount
         if unit is None and number.big > 1 and not is_code and self._is_amount(end):
-            unit = self.words.won
+            unit = self.words.of_kind.get("amount")
         if unit is None:
             self._bare.append(number)
             return end
         self._lend(unit, number, scale, begin)
-        self._add(unit, number.value * scale, begin, end)
+        self._add(unit, value, begin, end)
         return end
 
     def read_hangul(self, match: re.Match[str]) -> int:
@@ -118,8 +107,8 @@ class QuantityReader:
         if not _SCALES.search(self.text, start, stop):
             stop = start + 1
         for end in range(stop, start, -1):
-            named = self.words.behind_figure(self.text, end)
-            if named is None or not self.words.ends_at(self.text, named.end):
+            named = self.words.behind(self.text, end)
+            if named is None or not self.words.ends.match(self.text, named.end):
                 continue
             run = self.text[start:end]
             if run[0] == "만" and run[1:2].isspace():
@@ -129,40 +118,45 @@ class QuantityReader:
             if value is not None:
                 self._add(named.unit, value, end - len(run), named.end, support_only=not is_sure)
                 return named.end
+        won = self.words.of_kind.get("amount")
         for end in range(stop, start, -1):
             # what ends with 이 ends with a particle: 삼억이 한도
             is_whole = self.text[end - 1] not in "이 " and _AMOUNT_ENDS.match(self.text, end)
             value = spoken_sum(self.text[start:end]) if is_whole else None
-            if value is not None and self.words.won:
-                self._add(self.words.won, value, start, end, support_only=True)
+            if value is not None and won:
+                self._add(won, value, start, end, support_only=True)
                 return end
         blank = _BLANK.search(self.text, start, stop)
         return blank.start() if blank else stop
 
     def read_native(self, match: re.Match[str]) -> int:
         """두 달, 스무 명."""
-        start, end = match.span("native")
-        value = NATIVE[match["native"]]
-        named = self.words.behind_figure(self.text, end)
-        return self._add_numeral(value, named, start, end)
+        return self._numeral(NATIVE[match["native"]], *match.span("native"))
 
     def read_english(self, match: re.Match[str]) -> int:
         """thirty days, thirty (30) days, two thousand won."""
-        start, end = match.span()
         value = english_value(match[0])
         if value is None:
+            return match.end()
+        scale, end = self._english_scale(match.end(), after_sign=True)
+        return self._numeral(value * scale, match.start(), end)
+
+    def _numeral(self, value: int, start: int, end: int) -> int:
+        """A numeral in words with its unit. One of a countable (한 번, one case) says no count."""
+        named = self.words.behind(self.text, end)
+        if named is None:
             return end
-        scale, end = self._english_scale(end, after_sign=True)
-        named = self.words.behind_english(self.text, end)
-        return self._add_numeral(value * scale, named, start, end)
+        says_nothing = value == 1 and named.unit.kind == "count"
+        self._add(named.unit, value, start, named.end, says_nothing)
+        return named.end
 
     def read_ratio(self, match: re.Match[str]) -> int:
         """7:3, 8대 2: two shares of a whole; other figures with a colon are read one by one."""
         shares = int(match["one"]), int(match["other"])
-        percent = self.words.percent
-        has_unit = self.words.behind_figure(self.text, match.end())
+        percent = self.words.of_kind.get("percent")
+        has_unit = self.words.behind(self.text, match.end())
         if percent is None or sum(shares) not in (10, 100) or has_unit:
-            return self._read_figure(match.start())
+            return self._figure(match.start())
         for share, group in zip(shares, ("one", "other")):
             start, end = match.span(group)
             self._add(percent, share * 100 // sum(shares), start, end)
@@ -172,11 +166,10 @@ class QuantityReader:
         """3분의 1, 3분의 1/2 as a percentage."""
         parts = int(match["parts"] or match["parts2"])
         share = int(match["share"] or match["share2"])
-        start, end = match.span()
-        if self.words.percent and parts:
-            value = Decimal(100 * share) / parts
-            self._add(self.words.percent, value, start, end)
-        return end
+        percent = self.words.of_kind.get("percent")
+        if percent and parts:
+            self._add(percent, Decimal(100 * share) / parts, *match.span())
+        return match.end()
 
     def _add(
         self,
@@ -186,23 +179,27 @@ class QuantityReader:
         end: int,
         support_only: bool = False,
     ) -> None:
-        in_base = value * Decimal(str(unit.factor))
-        quantity = Quantity(unit, in_base, start, end, support_only)
-        self.quantities.append(quantity)
+        """Add a quantity; a duration with its half (1년 반), and to one right before that it goes on (1년 6개월)."""
+        factor = Decimal(str(unit.factor))
+        in_base = value * factor
+        if unit.kind == "duration":
+            half = _HALF.match(self.text, end)
+            if half:
+                in_base += factor / 2
+                end = half.end()
+            if self.quantities and self._goes_on(self.quantities[-1], unit, start):
+                first = self.quantities.pop()
+                in_base += first.value
+                unit, start, support_only = first.unit, first.start, first.support_only
+        self.quantities.append(Quantity(unit, in_base, start, end, support_only))
 
-    def _add_numeral(
-        self,
-        value: int,
-        named: NamedUnit | None,
-        start: int,
-        end: int,
-    ) -> int:
-        """A numeral with its unit. One of a countable (한 번, one case) says no count."""
-        if named is None:
-            return end
-        says_nothing = value == 1 and named.unit.kind == "count"
-        self._add(named.unit, value, start, named.end, says_nothing)
-        return named.end
+    def _goes_on(self, first: Quantity, smaller: Unit, start: int) -> bool:
+        """Whether a duration goes on with a smaller unit right behind it."""
+        larger = first.unit
+        if (larger.kind, larger.base) != (smaller.kind, smaller.base):
+            return False
+        is_behind = first.end <= start and not self.text[first.end : start].strip()
+        return is_behind and larger.factor > smaller.factor
 
     def _english_scale(self, end: int, after_sign: bool) -> tuple[int, int]:
         """(scale, end) of thousand, million, ... behind a number; (1, end) without one.
@@ -248,7 +245,7 @@ class QuantityReader:
                 break
             if "," in joint[0] and bare.value > 10 * number.value:
                 break
-            value = tidy(_in_scale_of(number, bare) * scale)
+            value = _in_scale_of(number, bare) * scale
             self._add(unit, value, bare.start, bare.end)
             end = bare.start
         self._bare.clear()
@@ -287,43 +284,3 @@ def _is_numeral(run: str, named: NamedUnit) -> bool:
 def _may_be_duration(run: str, named: NamedUnit) -> bool:
     """Whether one syllable before a unit of time may be a numeral: 팔 주, but also 이 주 (this week)."""
     return len(run) == 1 and run not in "영공만억조" and named.unit.kind == "duration"
-
-
-def joined(quantities: Sequence[Quantity], text: str) -> list[Quantity]:
-    """The quantities, of durations those that follow each other as one.
-
-    1년 6개월 is 18개월, 1년 반 too.
-    """
-    whole: list[Quantity] = []
-    for quantity in quantities:
-        if quantity.unit.kind == "duration":
-            quantity = _with_half(quantity, text)
-            if whole and _goes_on(whole[-1], quantity, text):
-                first = whole.pop()
-                value = first.value + quantity.value
-                quantity = replace(first, value=value, end=quantity.end)
-        whole.append(quantity)
-    return whole
-
-
-def _with_half(duration: Quantity, text: str) -> Quantity:
-    half = _HALF.match(text, duration.end)
-    if half is None:
-        return duration
-    value = duration.value + Decimal(str(duration.unit.factor)) / 2
-    return replace(duration, value=value, end=half.end())
-
-
-def _goes_on(
-    first: Quantity,
-    second: Quantity,
-    text: str,
-) -> bool:
-    """Whether a duration goes on with a smaller unit right behind it."""
-    larger, smaller = first.unit, second.unit
-    if larger.kind != smaller.kind or larger.base != smaller.base:
-        return False
-    if larger.factor <= smaller.factor:
-        return False
-    between = text[first.end : second.start]
-    return first.end <= second.start and not between.strip()

@@ -234,6 +234,10 @@ def test_thousands_after_a_hundred_million(text: str, value: int, end: int) -> N
     assert (number.value, number.end) == (value, end)
 
 
+def test_the_largest_figure_with_the_largest_scale_is_read_exactly() -> None:
+    assert keys("999999999999999조원") == {f"amount:KRW:{999_999_999_999_999 * 10**12}"}
+
+
 def test_a_figure_before_a_compound_number_does_not_take_its_scale() -> None:
     assert read_number("1억 2천", 0) == Number(120_000_000, 0, 5, 0, 1000, 10**8)
     assert keys("3~1억 2천만원") == {"amount:KRW:3", "amount:KRW:120000000"}
