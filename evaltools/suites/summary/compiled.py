@@ -5,7 +5,7 @@ Source: specification D15 and D16.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -15,9 +15,7 @@ from .phrases import Phrases, compile_phrases, expand, near_end
 from .text import any_of
 
 if TYPE_CHECKING:
-    from .rules import Concept, Expression, LetOff, PhraseSet, Rules
-
-Compile = Callable[[Sequence[str]], Phrases]
+    from .rules import PhraseSet, Rules
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,11 @@ class ValueWords:
 
 
 class CompiledRules:
-    """A rule set ready to search with. Equal only to itself: there is one to a `Rules`."""
+    """A rule set ready to search with. Equal only to itself: there is one to a `Rules`.
+
+    tags: the wordings of each tag, of the follow-up too. signs: the same with the words too weak to
+    cover a tag alone, and without what it needs. sure: the wordings of a follow-up where none is due.
+    """
 
     def __init__(self, rules: Rules):
         words = _named_words(rules)
@@ -65,44 +67,53 @@ class CompiledRules:
         def phrases(sources: Sequence[str]) -> Phrases:
             return compile_phrases(sources, rules.match, rules.particles, words)
 
+        let_offs = {}
+        for name, rule in rules.let_offs.items():
+            let_offs[name] = CompiledLetOff(
+                reason=rule.reason,
+                before=near_end(phrases(rule.before), rule.near),
+                after=phrases(rule.after),
+                unless=phrases(rule.unless),
+                near=rule.near,
+            )
+
+        def phrase_set(named: PhraseSet, sources: Sequence[str]) -> CompiledPhrases:
+            return CompiledPhrases(
+                phrases=phrases(sources),
+                needs=phrases(named.needs),
+                not_within=phrases(named.not_within),
+                let_offs=tuple(let_offs[name] for name in named.let_off),
+            )
+
         self.fold = rules.fold
         self.units = rules.units
         self.particle_words = any_of(rules.particles or ("의",))
         self.clause_ends = phrases(rules.clause_ends)
         self.told = phrases(rules.told)
-        let_offs = {}
-        for name, rule in rules.let_offs.items():
-            let_offs[name] = _let_off(rule, phrases)
         self.tags = {}
         self.signs = {}
-        for tag, named in rules.tags.items():
-            self.tags[tag] = _phrase_set(named, let_offs, phrases)
-            weak = phrases((*named.signs, *named.phrases))
-            self.signs[tag] = replace(
-                self.tags[tag],
-                phrases=weak,
-                needs=(),
-            )
+        for tag, named in rules.known_tags.items():
+            self.tags[tag] = phrase_set(named, named.phrases)
+            weak = phrase_set(named, (*named.signs, *named.phrases))
+            self.signs[tag] = replace(weak, needs=())
         followup = rules.followup
-        self.followup = _phrase_set(followup, let_offs, phrases)
-        self.followup_signs = replace(
-            self.followup,
-            phrases=phrases(followup.signs),
-            let_offs=(),
-        )
-        self.followup_sure = replace(
-            self.followup,
-            phrases=phrases(followup.sure or followup.phrases),
-        )
-        self.definitive = []
-        for named in rules.definitive:
-            self.definitive.append(_phrase_set(named, let_offs, phrases))
+        weak = phrase_set(followup, followup.signs)
+        self.signs[tag] = replace(weak, let_offs=())  # the last tag
+        self.sure = phrase_set(followup, followup.sure or followup.phrases)
+        self.definitive = [phrase_set(named, named.phrases) for named in rules.definitive]
         self.tag_of_concept = {concept.name: concept.tag for concept in rules.concepts}
         self.value_words: list[ValueWords] = []
         for expression in rules.expressions:
-            self.value_words.append(_expression(expression, phrases))
+            value = written(Decimal(str(expression.value)))
+            wording = phrases(expression.phrases)
+            stated = (expression.kind, expression.base, value, expression.support_only, wording)
+            self.value_words.append(ValueWords(*stated))
         for concept in rules.concepts:
-            self.value_words.extend(_concept(concept, phrases))
+            not_within = phrases(concept.not_within)
+            for sources, support_only in ((concept.words, False), (concept.support, True)):
+                wording = phrases(sources)
+                stated = (concept.kind, "", concept.name, support_only, wording)
+                self.value_words.append(ValueWords(*stated, not_within))
 
 
 def _named_words(rules: Rules) -> dict[str, str]:
@@ -111,55 +122,4 @@ def _named_words(rules: Rules) -> dict[str, str]:
     for name, alternatives in rules.words.items():
         expanded = [expand(alternative, words) for alternative in alternatives]
         words[name] = "(" + "|".join(expanded) + ")"
-    return words
-
-
-def _let_off(rule: LetOff, phrases: Compile) -> CompiledLetOff:
-    return CompiledLetOff(
-        reason=rule.reason,
-        before=near_end(phrases(rule.before), rule.near),
-        after=phrases(rule.after),
-        unless=phrases(rule.unless),
-        near=rule.near,
-    )
-
-
-def _phrase_set(
-    named: PhraseSet,
-    let_offs: dict[str, CompiledLetOff],
-    phrases: Compile,
-) -> CompiledPhrases:
-    return CompiledPhrases(
-        phrases=phrases(named.phrases),
-        needs=phrases(named.needs),
-        not_within=phrases(named.not_within),
-        let_offs=tuple(let_offs[name] for name in named.let_off),
-    )
-
-
-def _expression(expression: Expression, phrases: Compile) -> ValueWords:
-    return ValueWords(
-        kind=expression.kind,
-        base=expression.base,
-        value=written(Decimal(str(expression.value))),
-        support_only=expression.support_only,
-        phrases=phrases(expression.phrases),
-    )
-
-
-def _concept(concept: Concept, phrases: Compile) -> list[ValueWords]:
-    """Its words, and what can only support it."""
-    not_within = phrases(concept.not_within)
-    words = []
-    for sources, support_only in ((concept.words, False), (concept.support, True)):
-        words.append(
-            ValueWords(
-                kind=concept.kind,
-                base="",
-                value=concept.name,
-                support_only=support_only,
-                phrases=phrases(sources),
-                not_within=not_within,
-            )
-        )
     return words

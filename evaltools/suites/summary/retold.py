@@ -69,13 +69,14 @@ class Clause:
 
 
 def told(
-    named: CompiledPhrases,
-    signs: CompiledPhrases,
+    tag: str,
     summary: ReadText,
     sources: Sequence[ReadText],
     rules: CompiledRules,
 ) -> tuple[Matches, Place]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
+    named = rules.tags[tag]
+    signs = rules.signs[tag]
     matches = find_matches(named, summary, rules)
     if matches.standing:
         return matches, {}

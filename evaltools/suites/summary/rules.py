@@ -237,8 +237,7 @@ class Rules(_Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
-        phrase_sets = [*self.tags.values(), self.followup, *self.definitive]
-        for phrase_set in phrase_sets:
+        for phrase_set in (*self.known_tags.values(), *self.definitive):
             unknown = [name for name in phrase_set.let_off if name not in self.let_offs]
             if unknown:
                 raise RuleError(
@@ -257,16 +256,16 @@ class Rules(_Strict):
         _ = self.compiled  # raises for a phrase that is not well formed
         return self
 
-    @property
-    def known_tags(self) -> tuple[str, ...]:
-        return (*self.tags, FOLLOWUP_TAG)
+    @cached_property
+    def known_tags(self) -> dict[str, PhraseSet]:
+        """All tags with their phrases, that of the follow-up last."""
+        return {**self.tags, FOLLOWUP_TAG: self.followup}
 
     @cached_property
     def other_names(self) -> dict[str, str]:
         """Other name of a tag, without blanks -> the tag."""
         names = dict(self.aliases)
-        with_names = {**self.tags, FOLLOWUP_TAG: self.followup}
-        for tag, phrase_set in with_names.items():
+        for tag, phrase_set in self.known_tags.items():
             names.update(dict.fromkeys(phrase_set.aliases, tag))
         return {_together(name): tag for name, tag in names.items()}
 
@@ -281,7 +280,7 @@ class Rules(_Strict):
         """What to say of a tag that is not known: the names that come closest, or all tags."""
         all_names = [*self.known_tags, *self.other_names]
         near = get_close_matches(name, all_names, 3, 0.5)
-        return nearest(name, near or self.known_tags)
+        return nearest(name, near or [*self.known_tags])
 
     def expected_tags(
         self,

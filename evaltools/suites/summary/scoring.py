@@ -144,13 +144,9 @@ def score_case(
     due = {}
     for tag in tags or ():
         if tag in compiled.tags:
-            named, signs = compiled.tags[tag], compiled.signs[tag]
-            of_tags[tag], due[tag] = told(named, signs, summary, sources, compiled)
-    if FOLLOWUP_TAG in (tags or ()):
-        named, signs = compiled.followup, compiled.followup_signs
-        followup, _ = told(named, signs, summary, sources, compiled)
-    else:
-        followup = find_matches(compiled.followup_sure, summary, compiled)
+            of_tags[tag], due[tag] = told(tag, summary, sources, compiled)
+    due.pop(FOLLOWUP_TAG, None)
+    followup = of_tags.pop(FOLLOWUP_TAG, None) or find_matches(compiled.sure, summary, compiled)
     definitive = [promises(named, summary, sources, compiled) for named in compiled.definitive]
 
     scores = {

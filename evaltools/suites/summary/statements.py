@@ -6,10 +6,8 @@ text. Source: specification D34.
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -355,27 +353,3 @@ def syllable_pairs(text: str) -> frozenset[str]:
         for index in range(len(stem) - 1):
             pairs.add(stem[index : index + 2])
     return frozenset(pairs)
-
-
-def rarity(all_statements: Iterable[Statement]) -> Mapping[str, float]:
-    """Weight of each word: one over the number of values that it stands around."""
-    counts: Counter[str] = Counter()
-    for statement in all_statements:
-        counts.update(statement.words)
-    return {word: 1 / count for word, count in counts.items()}
-
-
-def likeness(
-    words: frozenset[str],
-    statement: Statement,
-    weights: Mapping[str, float],
-    unknown: float = 1.0,
-) -> float:
-    """The share of the words, by rarity, that stand around a value too: 0..1.
-
-    unknown: the weight of a word that stands around no value of the sources; 1 as of one around a single value.
-    The sums are exact: a set has no order, and of equal likeness the first passage counts.
-    """
-    total = math.fsum(weights.get(word, unknown) for word in words)
-    shared = math.fsum(weights.get(word, unknown) for word in words & statement.words)
-    return shared / total if total else 0.0

@@ -11,6 +11,7 @@ Source: specification D34.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -36,8 +37,6 @@ from .statements import (
     Statement,
     claims,
     has_figure,
-    likeness,
-    rarity,
     refused_items,
     statements,
 )
@@ -108,7 +107,8 @@ class Support:
 class Sources:
     """What the sources say, to find the statement that one of a summary rests on.
 
-    known: of their values and figures. weights: of the words around the values.
+    known: of their values and figures. weights: of the words around the values, one over the number of values
+    that each stands around.
     """
 
     def __init__(self, sources: Sequence[ReadText]):
@@ -119,7 +119,8 @@ class Sources:
             claimed += claims(source, number)
         values = [statement for statement in self.known if statement.entity.kind != "figure"]
         self.compared = values[:MOST_SOURCES]
-        self.weights = rarity(self.compared)
+        counts = Counter(word for statement in self.compared for word in statement.words)
+        self.weights = {word: 1 / count for word, count in counts.items()}
         self._same = by_key([*self.known, *claimed])
         self.refused: list[tuple[frozenset[str], Statement]] = []
         for claim in claimed:
@@ -128,27 +129,34 @@ class Sources:
 
     @cached_property
     def bare(self) -> dict[str, Statement]:
-        """Figures without a unit (1년 안에는 500, 집기 4천) and ordinals (9주차): the figure -> its first place."""
+        """What is written without a unit -> its first place.
+
+        Figures (1년 안에는 500, 집기 4천), ordinals (9주차), and days with a slash (3/6), which alone may be a fraction.
+        """
         places: dict[str, Statement] = {}
         for statement in self.known:
-            figure = statement.entity
-            if figure.kind == "figure" and not figure.base and len(figure.value) > 1:
-                places.setdefault(_digits(figure.value), statement)
-            elif figure.kind == "figure" and figure.text.endswith("차"):
-                places.setdefault(figure.text.removesuffix("차"), statement)
+            entity = statement.entity
+            if entity.kind == "date":
+                places.setdefault(month_and_day(entity, "/"), statement)
+            elif entity.kind == "figure" and not entity.base and len(entity.value) > 1:
+                digits = entity.value.replace(",", "").replace("천", "000")
+                places.setdefault(digits, statement)
+            elif entity.kind == "figure" and entity.text.endswith("차"):
+                places.setdefault(entity.text.removesuffix("차"), statement)
         return places
 
-    @cached_property
-    def days(self) -> dict[str, Statement]:
-        """Dates as a month and a day with a slash (3/6), which alone may be a fraction: the first place of each."""
-        places: dict[str, Statement] = {}
-        for statement in self.known:
-            if statement.entity.kind == "date":
-                places.setdefault(month_and_day(statement.entity, "/"), statement)
-        return places
+    def weight(self, words: frozenset[str], unknown: float = 0.0) -> float:
+        """The sum of the words' weights; exact, as a set has no order, and of equal passages the first counts.
 
-    def alike(self, statement: Statement, source: Statement, unknown: int = 1) -> float:
-        return likeness(statement.words, source, self.weights, unknown)
+        unknown: the weight of a word that stands around no value of the sources.
+        """
+        return math.fsum(self.weights.get(word, unknown) for word in words)
+
+    def alike(self, statement: Statement, source: Statement, unknown: float = 1.0) -> float:
+        """The share of the words of a statement, by rarity, that stand around one of the sources too: 0..1."""
+        total = self.weight(statement.words, unknown)
+        shared = self.weight(statement.words & source.words, unknown)
+        return shared / total if total else 0.0
 
     def nearest(self, statement: Statement) -> Statement | None:
         """The same value around which most of the same words stand; of equal ones the first.
@@ -262,14 +270,8 @@ class Sources:
         for own in self._same[statement.entity.key]:
             around_other = statement.words & (other.words - own.words)
             around_own = statement.words & (own.words - other.words)
-            of_other = self._weight(around_other)
-            of_own = self._weight(around_own)
-            pairs.append((of_other, of_own))
+            pairs.append((self.weight(around_other), self.weight(around_own)))
         return min(pairs, key=lambda pair: pair[0] - pair[1])
-
-    def _weight(self, words: frozenset[str]) -> float:
-        weights = [self.weights.get(word, 0) for word in words]
-        return math.fsum(weights)
 
 
 def by_key(all_statements: Iterable[Statement]) -> Mapping[str, list[Statement]]:
@@ -346,7 +348,8 @@ def _without_its_value(
     shown = entity_json(entity)
     before = answer[max(entity.start - ABOUT_WITHIN, 0) : entity.start]
     after = answer[entity.end : entity.end + ABOUT_WITHIN]
-    original = _bare_place(entity, values)
+    bare = (values.bare[reading] for reading in _without_unit(entity) if reading in values.bare)
+    original = next(bare, None)
     why = ""
     if original is None:
         original, why = restated(entity, values.known, is_about(before, after))
@@ -369,26 +372,16 @@ def _is_own_count(entity: Entity, values: Sources) -> bool:
     return entity.base not in counted
 
 
-def _bare_place(entity: Entity, values: Sources) -> Statement | None:
-    """Where a source has a figure without its unit, or a day of a known year; None where none does."""
+def _without_unit(entity: Entity) -> list[str]:
+    """How a source may write a value without its unit, or a day of a known year."""
     if entity.kind == "date":
-        return values.bare.get(month_and_day(entity, "."))
-    if entity.kind == "age":
-        return values.bare.get(entity.value)
-    if entity.kind not in SUMS:
-        return values.bare.get(entity.text)
-    readings = [entity.value]
+        return [month_and_day(entity, ".")]
     if entity.kind == "amount":
-        readings.append(written(Decimal(entity.value) / TEN_THOUSAND))
-    for reading in readings:
-        if reading in values.bare:
-            return values.bare[reading]
-    return values.days.get(entity.text)
-
-
-def _digits(figure: str) -> str:
-    """A bare figure in digits alone: 37,400 and 4천 are 37400 and 4000."""
-    return figure.replace(",", "").replace("천", "000")
+        in_ten_thousands = Decimal(entity.value) / TEN_THOUSAND
+        return [entity.value, written(in_ten_thousands), entity.text]
+    if entity.kind in ("age", *SUMS):
+        return [entity.value, entity.text]
+    return [entity.text]
 
 
 def _confirms(statement: Statement, source: Statement) -> bool:

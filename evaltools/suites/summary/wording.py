@@ -51,27 +51,18 @@ def find_matches(
 ) -> Matches:
     """The matches of a phrase set in a text."""
     matches = Matches()
-    text = read.text
-    raw = read.raw
-    for start, end in find_outside(named.phrases, named.not_within, text.norm):
-        raw_start, raw_end = text.span(start, end)
-        match = {
-            "text": raw[raw_start:raw_end],
-            "at": [raw_start, raw_end],
-        }
-        let_off = _let_off(
-            named.let_offs,
-            text.norm,
-            start,
-            end,
-            rules.clause_ends,
-        )
-        if not let_off and _is_bare(named, text.norm, start, end):
-            told = search(rules.told, text.norm[end : end + TOLD_WITHIN])
+    text = read.text.norm
+    for start, end in find_outside(named.phrases, named.not_within, text):
+        at = read.text.span(start, end)
+        words = read.raw[slice(*at)]
+        match = {"text": words, "at": at}
+        let_off = _let_off(named.let_offs, text, start, end, rules.clause_ends)
+        if not let_off and named.needs and not search(named.needs, _statement(text, start, end)):
+            told = search(rules.told, text[end : end + TOLD_WITHIN])
             if told and told.start() == 0:
                 matches.bare.append(match)
                 continue
-            let_off = {"let_off": ONLY_NAMED, "by": raw[raw_start:raw_end]}
+            let_off = {"let_off": ONLY_NAMED, "by": words}
         if let_off:
             matches.let_off.append({**match, **let_off})
         else:
@@ -81,6 +72,17 @@ def find_matches(
     else:
         matches.bare.clear()
     return matches
+
+
+def _statement(
+    text: str,
+    start: int,
+    end: int,
+) -> str:
+    """A match with what stands around it in its statement, across the lines of a list."""
+    before = _STATEMENT_END.split(text[max(0, start - NEEDED_WITHIN) : start])[-1]
+    after = _STATEMENT_END.split(text[end : end + NEEDED_WITHIN], maxsplit=1)[0]
+    return before + text[start:end] + after
 
 
 def _let_off(
@@ -93,87 +95,36 @@ def _let_off(
     """Why a match is taken back, and by what words; {} where it stands."""
     if not let_offs:
         return {}
-    before = _clause_before(text, start, clause_ends)
-    after, limit = _clause_after(text, end, clause_ends)
-    for rule in let_offs:
-        words = _words_after(rule, after, limit)
-        if not words:
-            words = _words_before(rule, before)
-        if words is not None:
-            return {
-                "let_off": rule.reason,
-                "by": words.strip(),
-            }
-    return {}
-
-
-def _is_bare(
-    named: CompiledPhrases,
-    text: str,
-    start: int,
-    end: int,
-) -> bool:
-    """Whether a wording lacks what its tag needs beside it."""
-    return bool(named.needs) and not search(named.needs, _surroundings(text, start, end))
-
-
-def _surroundings(
-    text: str,
-    start: int,
-    end: int,
-) -> str:
-    """A match with what stands around it in its statement, across the lines of a list."""
-    before = _STATEMENT_END.split(text[max(0, start - NEEDED_WITHIN) : start])[-1]
-    after = _STATEMENT_END.split(text[end : end + NEEDED_WITHIN], maxsplit=1)[0]
-    return before + text[start:end] + after
-
-
-def _clause_before(
-    text: str,
-    start: int,
-    clause_ends: Phrases,
-) -> str:
-    first = max(0, start - REACH)
-    before = text[first:start]
-    clause_start = 0
-    for sentence_end in SENTENCE_END.finditer(before):
-        clause_start = sentence_end.end()
-    before = before[clause_start:]
+    before = SENTENCE_END.split(text[max(0, start - REACH) : start])[-1]
     ends = find_all(clause_ends, before)
     if ends:
-        _, clause_start = ends[-1]
-        before = before[clause_start:]
-    return before
-
-
-def _clause_after(
-    text: str,
-    end: int,
-    clause_ends: Phrases,
-) -> tuple[str, int]:
-    """The rest of the sentence, and where in it a let-off must begin at the latest."""
+        before = before[ends[-1][1] :]
     after = text[end : end + REACH]
     sentence_end = SENTENCE_END.search(after)
     if sentence_end:
         after = after[: sentence_end.end()]
     clause_end = search(clause_ends, after)
-    return after, clause_end.start() if clause_end else len(after)
+    limit = clause_end.start() if clause_end else len(after)
+    for rule in let_offs:
+        words = _words_after(rule, after, limit) or _words_before(rule, before)
+        if words is not None:
+            return {"let_off": rule.reason, "by": words.strip()}
+    return {}
 
 
 def _words_after(
     rule: CompiledLetOff,
-    clause: str,
+    sentence: str,
     limit: int,
 ) -> str | None:
-    match = search(rule.after, clause)
+    """What takes a match back behind it: near, in its clause, which ends at `limit`."""
+    match = search(rule.after, sentence)
     if match is None:
         return None
-    blanks = len(clause) - len(clause.lstrip())
+    blanks = len(sentence) - len(sentence.lstrip())
     if match.start() > min(rule.near + blanks, limit):
         return None
-    if search(rule.unless, clause[: match.end()]):
-        return None
-    return match[0]
+    return None if search(rule.unless, sentence[: match.end()]) else match[0]
 
 
 def _words_before(rule: CompiledLetOff, clause: str) -> str | None:
