@@ -59,18 +59,13 @@ def in_order(units: pd.DataFrame) -> pd.DataFrame:
     """The cases, the worst state first, in it those that fail most metrics, then in the file's order."""
     worst = units["state"].map(STATES.index)
     n_failed = fails(units).sum(axis=1)
-    order = pd.DataFrame({"worst": worst, "n": -n_failed})
-    order = order.sort_values(["worst", "n"], kind="stable")
+    order = pd.DataFrame({"worst": worst, "n": -n_failed}).sort_values(["worst", "n"])
     return units.loc[order.index]
 
 
 def failed(case: Case) -> str:
     """The metrics that a case fails, in words; "" for none."""
-    terms = []
-    for metric in JUDGED:
-        if case[f"{metric}_state"] == "fail":
-            terms.append(say(TERMS[metric]))
-    return listed(terms)
+    return listed(say(TERMS[metric]) for metric in JUDGED if case[f"{metric}_state"] == "fail")
 
 
 def card_ids(run: Run, units: pd.DataFrame) -> pd.Series:
@@ -99,10 +94,8 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
 def _tags(case: Case) -> list[Line]:
     """The state of a case with what it fails, and the tags that it was given."""
     state = case["state"]
-    parts = [say(state), failed(case)]
-    word = ": ".join(filter(None, parts))
-    given = [Line(say(tag)) for tag in case["tags"]]
-    return [Line(word, MARKS[state]), *given]
+    word = ": ".join(filter(None, [say(state), failed(case)]))
+    return [Line(word, MARKS[state]), *(Line(say(tag)) for tag in case["tags"])]
 
 
 def _row(

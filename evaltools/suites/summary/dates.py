@@ -11,6 +11,7 @@ from bisect import bisect_right
 from calendar import monthrange
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
+from operator import itemgetter
 
 from .numerals import ONES, hangul_value
 
@@ -171,25 +172,21 @@ def date_values(match: re.Match[str]) -> list[str]:
     A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026,
     --01-31, --01.
     """
-    parts = {}
-    for name, text in parts_of(match).items():
-        parts[name] = _in_figures(text) if name in ("y", "m", "d", "one", "two") else text
-    year = _year(parts.get("y", ""), is_birth="born" in parts)
+    parts = parts_of(match)
+    year = _in_figures(parts.get("y", "").lstrip("'"))
+    if len(year) == 2:  # '26 is 2026, of a birth 68 is 1968
+        year = ("19" if "born" in parts and year >= OLDEST else "20") + year
     month, day = _month_and_day(parts)
     if month is not None and not 1 <= month <= 12:
         return []
     if day is not None and not 1 <= day <= _days_in(year, month or 0):
         return []
-    if "slash" in parts and _may_be_share(month or 0, day or 0):
+    if "slash" in parts and month and day:
+        may_be_share = month < day and (month == 1 or day <= 5)  # 1/10, 2/3
         is_span = match.string.startswith("~", match.end())
-        if "when" not in parts and not is_span:
+        if may_be_share and "when" not in parts and not is_span:
             return []
     return _implied(year, month, day)
-
-
-def _may_be_share(month: int, day: int) -> bool:
-    """Whether month/day may as well be a part of something: 1/10, 2/3."""
-    return month < day and (month == 1 or day <= 5)
 
 
 def _in_figures(part: str) -> str:
@@ -202,23 +199,15 @@ def _in_figures(part: str) -> str:
     return str(hangul_value(part))
 
 
-def _year(part: str, is_birth: bool) -> str:
-    """Four digits: '26 is 2026, of a birth 68 is 1968."""
-    part = part.lstrip("'")
-    if len(part) != 2:
-        return part
-    return "19" + part if is_birth and part >= OLDEST else "20" + part
-
-
 def _month_and_day(parts: dict[str, str]) -> tuple[int | None, int | None]:
     if "one" in parts:
         one, two = int(parts["one"]), int(parts["two"])
         # the month comes first, as in the United States, unless it cannot
         return (two, one) if one > 12 else (one, two)
-    day = int(parts["d"]) if "d" in parts else None
+    day = int(_in_figures(parts["d"])) if "d" in parts else None
     if "name" in parts:
         return MONTHS.index(parts["name"][:3]) + 1, day
-    return int(parts["m"]) if "m" in parts else None, day
+    return int(_in_figures(parts["m"])) if "m" in parts else None, day
 
 
 def _days_in(year: str, month: int) -> int:
@@ -279,10 +268,9 @@ def days_alone(
         begun = _FULL_DATE.fullmatch(values[0])
         if begun:
             full.append((end, begun))
-    ends = [end for end, _ in full]
     days = []
     for match in _DAY_ALONE.finditer(text):
-        n_before = bisect_right(ends, match.start())
+        n_before = bisect_right(full, match.start(), key=itemgetter(0))
         if n_before:
             _, told = full[n_before - 1]
             then = _day_after(told, match)
@@ -311,15 +299,12 @@ def with_years(dates: Sequence[list[str]]) -> list[list[str]]:
     >>> with_years([["2026-01-02"], ["--03-04"]])
     [['2026-01-02'], ['--03-04', '2026-03-04']]
     """
-    years = [values[0].split("-")[0] for values in dates]
-    nearest = list(years)
-    for i in range(1, len(years)):
-        nearest[i] = years[i] or nearest[i - 1]
-    for i in range(len(years) - 2, -1, -1):
-        nearest[i] = nearest[i] or nearest[i + 1]
+    years = [values[0].partition("-")[0] for values in dates]
+    around = next(filter(None, years), "")
     dated = []
-    for values, year, year_around in zip(dates, years, nearest):
-        if not year and year_around:
-            values = [*values, year_around + values[0][1:]]
+    for values, year in zip(dates, years):
+        around = year or around
+        if around and not year:
+            values = [*values, around + values[0][1:]]
         dated.append(values)
     return dated

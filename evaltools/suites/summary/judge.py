@@ -95,18 +95,19 @@ def to_ask(units: pd.DataFrame) -> list[JudgeInput]:
         for metric in JUDGED:
             evidence = json.loads(case[f"{metric}_evidence"])
             why = trigger(metric, case, evidence)
-            if why is not None:
-                item = JudgeInput(
-                    case_id=case["case_id"],
-                    metric=metric,
-                    answer=case["answer"],
-                    contexts=contexts,
-                    tags=tuple(json.loads(case["tags"])),
-                    rule_score=case[metric],
-                    trigger=why,
-                    points=_points(evidence, case["answer"], contexts),
-                )
-                items.append(item)
+            if why is None:
+                continue
+            item = JudgeInput(
+                case_id=case["case_id"],
+                metric=metric,
+                answer=case["answer"],
+                contexts=contexts,
+                tags=tuple(json.loads(case["tags"])),
+                rule_score=case[metric],
+                trigger=why,
+                points=_points(evidence, case["answer"], contexts),
+            )
+            items.append(item)
     return items
 
 
@@ -288,15 +289,18 @@ def judge_units(
         case_id, metric = decision.item.case_id, decision.item.metric
         evidence = json.loads(judged.at[case_id, f"{metric}_evidence"])
         evidence["judge"] = {name: getattr(decision, name) for name in IN_EVIDENCE}
-        judged.at[case_id, f"{metric}_evidence"] = dumps(evidence)
-        judged.at[case_id, f"{metric}_trigger"] = decision.item.trigger
+        columns: dict[str, Any] = {"_evidence": dumps(evidence), "_trigger": decision.item.trigger}
         if decision.llm_score is not None:
             models[decision.model or "not named"] += 1
-            judged.at[case_id, f"{metric}_llm"] = decision.llm_score
-            judged.at[case_id, f"{metric}_confidence"] = decision.confidence
-            judged.at[case_id, metric] = decision.final_score
-            judged.at[case_id, f"{metric}_measured"] = True
-            judged.at[case_id, f"{metric}_decided_by"] = decision.decided_by
+            columns |= {
+                "": decision.final_score,
+                "_measured": True,
+                "_llm": decision.llm_score,
+                "_confidence": decision.confidence,
+                "_decided_by": decision.decided_by,
+            }
+        for ending, value in columns.items():
+            judged.at[case_id, metric + ending] = value
     judged = judged.reset_index(drop=True)
     judged.attrs["answered_by"] = dict(models)
     return judged

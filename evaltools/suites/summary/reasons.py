@@ -63,8 +63,7 @@ def judged(case: Case, metric: str) -> str:
     )
     denied = [point for point in judge["points"] if not point["holds"]]
     if denied:
-        texts = _quoted(denied)
-        objection = say("it does not hold: {texts}", texts=texts)
+        objection = say("it does not hold: {texts}", texts=_quoted(denied))
         said = f"{said}; {objection}"
     return said
 
@@ -82,8 +81,7 @@ def against(case: Case, metric: str) -> list[str]:
     contradicted = evidence.get("contradicted", [])
     look = evidence.get("look", [])
     for point in [*contradicted, *look]:
-        why = say(point["why"])
-        parts.append(f"{why}: {stated(point, case)}")
+        parts.append(f"{say(point['why'])}: {stated(point, case)}")
     parts += _entities("unsupported", case, evidence)
     parts += _entities("lost", case, evidence)
     parts += _kind("missing", _missing(case, evidence))
@@ -105,12 +103,10 @@ def in_favour(case: Case, metric: str) -> list[str]:
     parts += _entities("kept", case, evidence)
     covered = []
     for tag, phrases in evidence.get("covered", {}).items():
-        texts = _quoted(phrases)
-        covered.append(say("{tag} by {texts}", tag=say(tag), texts=texts))
+        covered.append(say("{tag} by {texts}", tag=say(tag), texts=_quoted(phrases)))
     parts += _kind("covered", covered)
     if evidence.get("phrases"):
-        texts = _quoted(evidence["phrases"])
-        parts.append(say("found: {texts}", texts=texts))
+        parts.append(say("found: {texts}", texts=_quoted(evidence["phrases"])))
     for phrase in evidence.get("let_off", []):
         template = "“{text}” let off: {why} (“{by}”)"
         why = say(phrase["let_off"])
@@ -150,8 +146,7 @@ def _missing(case: Case, evidence: Evidence) -> list[str]:
     for tag, let_off in evidence.get("missing", {}).items():
         text = say(tag)
         if let_off:
-            texts = _quoted(let_off)
-            text = say("{tag} (taken back: {texts})", tag=text, texts=texts)
+            text = say("{tag} (taken back: {texts})", tag=text, texts=_quoted(let_off))
         source = source_sentence(due.get(tag), case["contexts"])
         if source:
             text = say("{tag}, from “{source}”", tag=text, source=source)
@@ -173,11 +168,8 @@ def _wrong_followup(evidence: Evidence) -> list[str]:
 
 def _entities(kind: str, case: Case, evidence: Evidence) -> list[str]:
     """The entities of a kind; what a source says the opposite of was told with that."""
-    texts = []
-    for entity in evidence.get(kind, []):
-        if "why" not in entity:
-            texts.append(stated(entity, case))
-    return _kind(kind, texts)
+    entities = [entity for entity in evidence.get(kind, []) if "why" not in entity]
+    return _kind(kind, [stated(entity, case) for entity in entities])
 
 
 def _kind(kind: str, texts: Sequence[str]) -> list[str]:
@@ -189,5 +181,4 @@ def _kind(kind: str, texts: Sequence[str]) -> list[str]:
 
 
 def _quoted(phrases: Iterable[Evidence]) -> str:
-    texts = [phrase["text"] for phrase in phrases]
-    return listed(f"“{text}”" for text in texts)
+    return listed(f"“{phrase['text']}”" for phrase in phrases)

@@ -240,38 +240,26 @@ def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
     asked = _stated(entity for source in sources for entity in source.entities)
     if not asked:
         return _not_measured(0.0, "no context entities")
+    places: dict[str, dict[str, Any]] = {}
+    for number, source in enumerate(sources):
+        for entity in source.entities:
+            place = {"context": number, "context_at": [entity.start, entity.end]}
+            places.setdefault(entity.key, place)
     in_summary = by_key(summary.entities)
-    first_places = _first_places(sources)
     kept = []
     lost = []
     for key, entity in asked.items():
         if key in in_summary:
-            kept.append({**entity_json(in_summary[key]), **first_places[key]})
+            kept.append({**entity_json(in_summary[key]), **places[key]})
         else:
-            lost.append({**entity_json(entity), "at": None, **first_places[key]})
+            lost.append({**entity_json(entity), "at": None, **places[key]})
     return _ratio(len(kept), len(asked), kept=kept, lost=lost)
 
 
 def _stated(entities: Iterable[Entity]) -> dict[str, Entity]:
     """The entities by key, each value once, without those that only support."""
-    stated = {}
-    for key, entity in by_key(entities).items():
-        if not entity.support_only:
-            stated[key] = entity
-    return stated
-
-
-def _first_places(sources: Sequence[ReadText]) -> dict[str, dict[str, Any]]:
-    """Key of each context entity -> the number of its context, from 0, and its first place."""
-    places: dict[str, dict[str, Any]] = {}
-    for number, source in enumerate(sources):
-        for entity in source.entities:
-            if entity.key not in places:
-                places[entity.key] = {
-                    "context": number,
-                    "context_at": [entity.start, entity.end],
-                }
-    return places
+    first = by_key(entities)
+    return {key: entity for key, entity in first.items() if not entity.support_only}
 
 
 BARE_NOUN = "a risk item is named, and not what it is"

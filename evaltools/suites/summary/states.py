@@ -74,29 +74,12 @@ def metric_state(
         return "ok" if all(point["holds"] for point in points) else "fail"
     if evidence.get("contradicted"):
         return "fail"
-    return "look" if open_points(metric, evidence, measured=measured) else "ok"
-
-
-def open_points(
-    metric: str,
-    evidence: Mapping[str, Any],
-    *,
-    measured: bool,
-) -> list[dict[str, Any]]:
-    """What a person must settle of a metric: `why` in English words, and `text` where it has one."""
-    points = []
-    if metric == "summary_accuracy":
-        if not measured:
-            points.append({"why": evidence["reason"]})
-        for entity in evidence.get("unsupported", []):
-            if entity["kind"] not in WORDS:
-                points.append({**entity, "why": "no source supports it"})
-        for figure in evidence.get("unread", []):
-            points.append({"why": "a figure was not read", "text": figure})
-    if metric == "summary_risk_coverage":
-        for tag in evidence.get("unknown_tags", []):
-            points.append({"why": "unknown tag", "text": tag})
-    return [*points, *evidence.get("look", [])]
+    if metric == "summary_accuracy" and not measured:
+        return "look"
+    if any(entity["kind"] not in WORDS for entity in evidence.get("unsupported", [])):
+        return "look"
+    is_open = any(evidence.get(name) for name in ("look", "unread", "unknown_tags"))
+    return "look" if is_open else "ok"
 
 
 def with_states(units: pd.DataFrame) -> pd.DataFrame:
@@ -112,21 +95,12 @@ def with_states(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def _states_of(units: pd.DataFrame, metric: str) -> list[State]:
-    passed = units.get(f"{metric}_passed", pd.Series(True, index=units.index))
-    rows = zip(
-        units[f"{metric}_evidence"],
-        units[f"{metric}_measured"],
-        passed,
-        units[f"{metric}_decided_by"],
+    columns = pd.DataFrame(
+        {
+            "evidence": units[f"{metric}_evidence"].map(json.loads),
+            "measured": units[f"{metric}_measured"],
+            "passed": units.get(f"{metric}_passed", True),
+            "decided_by": units[f"{metric}_decided_by"],
+        }
     )
-    states = []
-    for evidence, measured, has_passed, decided_by in rows:
-        state = metric_state(
-            metric,
-            json.loads(evidence),
-            measured=bool(measured),
-            passed=bool(has_passed),
-            decided_by=decided_by,
-        )
-        states.append(state)
-    return states
+    return [metric_state(metric, **row) for row in columns.to_dict("records")]

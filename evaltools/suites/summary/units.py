@@ -43,11 +43,7 @@ def score_cases(
     if not chunks:  # a file without any usable case has the same columns
         chunks = [[Case(id="0")]]
     parts = workers.map(partial(_score_chunk, rules=rules), chunks)
-    columns: dict[str, list[Any]] = {name: [] for name in parts[0]}
-    for part in parts:
-        for name, values in part.items():
-            columns[name].extend(values)
-    units = pd.DataFrame(columns).head(len(cases))
+    units = pd.concat(parts, ignore_index=True).head(len(cases))
     _warn_of_unknown_tags(cases, units["unknown_tags"], rules, problems, file)
     return units
 
@@ -73,13 +69,13 @@ def _warn_of_unknown_tags(
             )
 
 
-def _score_chunk(chunk: Sequence[Case], rules: Rules) -> dict[str, list[Any]]:
-    """The columns of some cases: a hundred thousand rows as dictionaries would take a gigabyte."""
+def _score_chunk(chunk: Sequence[Case], rules: Rules) -> pd.DataFrame:
+    """The rows of some cases: a hundred thousand as dictionaries would take a gigabyte."""
     rows = []
     for case in chunk:
         tags = rules.expected_tags(case.tags, case.metadata.product)
         rows.append(_row(case, tags, score_case(case.answer, case.contexts, tags, rules)))
-    return {column: [row[column] for row in rows] for column in rows[0]}
+    return pd.DataFrame(rows)
 
 
 def _row(

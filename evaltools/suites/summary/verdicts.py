@@ -12,7 +12,7 @@ import pandas as pd
 from ...core.language import say, stored_text
 from .options import rules_in_force
 from .rules import METRICS
-from .states import JUDGED, STATES, State
+from .states import JUDGED, STATES, State, worst
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -41,7 +41,7 @@ def verdict(units: pd.DataFrame, metric: str) -> str:
 
 def _word(states: pd.Series) -> str:
     """The verdict on some cases: that of the worst."""
-    return WORDS[min(states, key=STATES.index, default="ok")]
+    return WORDS[worst(states)]
 
 
 def fails(units: pd.DataFrame) -> pd.DataFrame:
@@ -77,11 +77,20 @@ def metric_verdicts(run: Run) -> pd.DataFrame:
         n_measured = int(units[f"{metric}_measured"].sum())
         n_unmeasured = len(units) - n_measured
         is_judged = metric in JUDGED
+        said = ""
+        if is_judged:
+            said = stored_text(
+                template,
+                **counts,
+                n=len(units),
+                unmeasured=n_unmeasured,
+                threshold=f"{thresholds[metric]:g}",
+            )
         row = {
             "metric": metric,
             "title": titles[metric],
             "verdict": verdict(units, metric),
-            "said": "",
+            "said": said,
             "measured": n_measured,
             "failing": counts["fail"] if is_judged else None,
             "look": counts["look"] if is_judged else None,
@@ -90,14 +99,6 @@ def metric_verdicts(run: Run) -> pd.DataFrame:
             "mean_measured": run.value(f"{metric}_measured"),
             "mean": run.value(metric),
         }
-        if is_judged:
-            row["said"] = stored_text(
-                template,
-                **counts,
-                n=len(units),
-                unmeasured=n_unmeasured,
-                threshold=f"{thresholds[metric]:g}",
-            )
         rows.append(row)
     whole_numbers = ["measured", "failing", "look", "not_measured"]
     return pd.DataFrame(rows).astype(dict.fromkeys(whole_numbers, "Int64"))
