@@ -194,13 +194,10 @@ class Rules(_Strict):
     @field_validator("tags")
     @classmethod
     def _normal_tags(cls, value: dict[str, PhraseSet]) -> dict[str, PhraseSet]:
-        wrong = []
-        for tag in value:
-            if tag != normal_tag(tag) or not tag:
-                wrong.append(repr(tag))
+        wrong = [repr(tag) for tag in value if tag != normal_tag(tag) or not tag]
         if wrong:
-            listed = ", ".join(wrong)
-            raise RuleError("tag names are lower case with _ for blanks and -: {tags}", tags=listed)
+            template = "tag names are lower case with _ for blanks and -: {tags}"
+            raise RuleError(template, tags=", ".join(wrong))
         if FOLLOWUP_TAG in value:
             template = "the phrases of {tag} stand under `followup`, not under `tags`"
             raise RuleError(template, FOLLOWUP_TAG, tag=FOLLOWUP_TAG)
@@ -208,47 +205,34 @@ class Rules(_Strict):
 
     @model_validator(mode="after")
     def _tags_are_known(self) -> Rules:
+        named = []
         for alias, tag in self.other_names.items():
             if alias in map(_together, self.known_tags):
                 raise RuleError("aliases: {alias} is a tag itself", alias, alias=alias)
-            self._require_tag(tag, tag, f"aliases.{alias}")
+            named.append((tag, tag, f"aliases.{alias}"))
         for concept in self.concepts:
             if concept.tag:
-                self._require_tag(concept.tag, concept.tag, "concepts.tag")
-        for product, tags in self.required.items():
-            for tag in tags:
-                self._require_tag(tag, self.tag_of(tag), f"required.{product}")
+                named.append((concept.tag, concept.tag, "concepts.tag"))
+        for product, names in self.required.items():
+            for name in names:
+                named.append((name, self.tag_of(name), f"required.{product}"))
+        for name, tag, field in named:
+            if tag not in self.known_tags:
+                near = self.nearest_tag(name)
+                values = {"field": field, "tag": repr(name), "nearest": near}
+                raise RuleError("{field}: no tag {tag}; {nearest}", name, **values)
         return self
-
-    def _require_tag(
-        self,
-        name: str,
-        tag: str,
-        field: str,
-    ) -> None:
-        if tag not in self.known_tags:
-            raise RuleError(
-                "{field}: no tag {tag}; {nearest}",
-                name,
-                field=field,
-                tag=repr(name),
-                nearest=self.nearest_tag(name),
-            )
 
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
         for phrase_set in (*self.known_tags.values(), *self.definitive):
             unknown = [name for name in phrase_set.let_off if name not in self.let_offs]
             if unknown:
-                raise RuleError(
-                    "no let-off named {names}; there are: {known}",
-                    unknown[0],
-                    names=", ".join(unknown),
-                    known=", ".join(self.let_offs) or "none",
-                )
-        counts: Counter[str] = Counter()
-        for unit in self.units:
-            counts.update(word.lower() for word in unit.words)
+                known = ", ".join(self.let_offs) or "none"
+                values = {"names": ", ".join(unknown), "known": known}
+                template = "no let-off named {names}; there are: {known}"
+                raise RuleError(template, unknown[0], **values)
+        counts = Counter(word.lower() for unit in self.units for word in unit.words)
         doubled = sorted(word for word, count in counts.items() if count > 1)
         if doubled:
             words = ", ".join(doubled)
@@ -392,19 +376,13 @@ def read_rules(path: Path, problems: Problems) -> Rules:
     try:
         return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
-        text = path.read_text(encoding="utf-8")
         errors = e.errors(include_url=False)
         for error, (code, field, message) in zip(errors, describe(e)):
             cause = error.get("ctx", {}).get("error")
             quoted = getattr(cause, "quoted", "")
             names = field.split(".") if field else [quoted]
-            problems.error(
-                code,
-                message,
-                field=field,
-                file=file,
-                line=_line_of(names, text),
-            )
+            line = _line_of(names, path)
+            problems.error(code, message, field=field, file=file, line=line)
         raise InputError(problems.errors) from None
 
 
@@ -443,15 +421,8 @@ def _bad_field(
     problems: Problems,
     **values: Any,
 ) -> InputError:
-    text = path.read_text(encoding="utf-8")
-    return problems.fatal(
-        "bad-field",
-        template,
-        field=field,
-        file=str(path),
-        line=_line_of([field], text),
-        **values,
-    )
+    place: dict[str, Any] = {"file": path, "field": field, "line": _line_of([field], path)}
+    return problems.fatal("bad-field", template, **place, **values)
 
 
 def _of_tags(
@@ -459,10 +430,7 @@ def _of_tags(
     known: set[str],
 ) -> dict[str, Any]:
     """What is inherited, without what names tags that a file does not have."""
-    aliases = {}
-    for alias, tag in inherited["aliases"].items():
-        if tag in known:
-            aliases[alias] = tag
+    aliases = {alias: tag for alias, tag in inherited["aliases"].items() if tag in known}
     concepts = []
     for concept in inherited["concepts"]:
         tag = concept["tag"] if concept["tag"] in known else None
@@ -470,10 +438,11 @@ def _of_tags(
     return {**inherited, "aliases": aliases, "concepts": concepts}
 
 
-def _line_of(names: Sequence[str], text: str) -> int | None:
+def _line_of(names: Sequence[str], path: Path) -> int | None:
     """The line where the last of some texts stands, each behind the one before; None where one is inherited."""
     if not any(names):
         return None
+    text = path.read_text(encoding="utf-8")
     place = 0
     for name in names:
         if name and not name.isdigit():
@@ -487,12 +456,8 @@ def _line_of(names: Sequence[str], text: str) -> int | None:
 def _added(inherited: Any, own: Any) -> Any:
     """What a file adds to what it extends: objects by name, lists at their end, all else replaced."""
     if isinstance(inherited, dict) and isinstance(own, dict):
-        merged = dict(inherited)
-        for name, value in own.items():
-            merged[name] = value
-            if name in inherited:
-                merged[name] = _added(inherited[name], value)
-        return merged
+        changed = {name: _added(inherited.get(name), value) for name, value in own.items()}
+        return inherited | changed
     if isinstance(inherited, list) and isinstance(own, list):
         new = [entry for entry in own if entry not in inherited]
         return [*inherited, *new]
