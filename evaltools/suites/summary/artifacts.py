@@ -63,10 +63,7 @@ def write_artifacts(run: Run, folder: Path) -> None:
     scores = scores_frame(run.data, rules.thresholds)
     with atomic(folder / "summary_scores.csv") as file:
         scores.to_csv(file, index=False, lineterminator="\n")
-    limits = {}
-    for metric, threshold in rules.thresholds.items():
-        title = say(TITLES[metric])
-        limits[title] = threshold
+    limits = {say(TITLES[metric]): least for metric, least in rules.thresholds.items()}
     cases = cases_frame(run)
     cases_sheet = Sheet(say("Cases"), cases, scores=limits, verdicts=say("verdict"))
     rules_sheet = Sheet(say("Rules in force"), rules_frame(rules))
@@ -114,9 +111,8 @@ def cases_frame(run: Run) -> pd.DataFrame:
         }
         for metric, title in TITLES.items():
             name = say(title)
-            reason = say("{metric}: why", metric=name)
             row[name] = case[f"{metric}_if_measured"]
-            row[reason] = why(case, metric)
+            row[say("{metric}: why", metric=name)] = why(case, metric)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -147,27 +143,25 @@ def rules_frame(rules: Rules) -> pd.DataFrame:
     """The rules in force, a row a phrase, or all words of a unit or concept: section, name, content."""
     sections: list[tuple[str, str, Sequence[str]]] = [("rules", "", [rules.identity])]
     for metric, least in rules.thresholds.items():
-        title = say(TITLES[metric])
-        sections.append(("threshold", title, [f"{least:g}"]))
+        sections.append(("threshold", say(TITLES[metric]), [f"{least:g}"]))
     for tag, named in rules.tags.items():
-        name = say(tag)
-        sections.append(("risk item", name, named.phrases))
-        sections.append(("needed beside it", name, named.needs))
-        sections.append(("sign, where a source says it too", name, named.signs))
+        of_tag = {
+            "risk item": named.phrases,
+            "needed beside it": named.needs,
+            "sign, where a source says it too": named.signs,
+        }
+        sections += [(section, say(tag), phrases) for section, phrases in of_tag.items()]
     sections.append(("follow-up", "", rules.followup.phrases))
     for named in rules.definitive:
         sections.append(("definitive phrases", "", named.phrases))
     for let_off in rules.let_offs.values():
-        around = [*let_off.before, *let_off.after]
-        sections.append(("let off", say(let_off.reason), around))
+        sections.append(("let off", say(let_off.reason), [*let_off.before, *let_off.after]))
     for name, words in rules.words.items():
         sections.append(("words of a name", f"{{{name}}}", words))
     for unit in rules.units:
-        listed_words = " · ".join(unit.words)
-        sections.append(("unit", say(unit.kind), [listed_words]))
+        sections.append(("unit", say(unit.kind), [" · ".join(unit.words)]))
     for concept in rules.concepts:
-        listed_words = " · ".join(concept.words)
-        sections.append((concept.kind, concept.name, [listed_words]))
+        sections.append((concept.kind, concept.name, [" · ".join(concept.words)]))
     rows = []
     for section, name, texts in sections:
         rows += [(say(section), name, text) for text in texts]

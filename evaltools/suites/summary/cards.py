@@ -123,20 +123,16 @@ def _places(case: Case) -> list[Place]:
     accuracy = case["summary_accuracy_evidence"]
     marks: list[tuple[str, Evidence, str]] = []
     for kind, key in (("good", "supported"), ("bad", "unsupported")):
-        for entity in accuracy.get(key, []):
-            marks.append((kind, entity, stated(entity, case)))
+        marks += [(kind, entity, stated(entity, case)) for entity in accuracy.get(key, [])]
     if case["summary_non_definitive_state"] != "ok":
         tip = say("Definitive phrases")
         promises = case["summary_non_definitive_evidence"]
-        for phrase in promises.get("definitive", []):
-            marks.append(("bad", phrase, tip))
+        marks += [("bad", phrase, tip) for phrase in promises.get("definitive", [])]
     marks.sort(key=lambda mark: mark[1]["at"])
     risks = case["summary_risk_coverage_evidence"]
     for tag, due in risks.get("due", {}).items():
-        tip = f"{say('missing')}: {say(tag)}"
-        marks.append(("missing", due, tip))
-    lengths = [len(context) + 1 for context in case["contexts"]]
-    starts = [0, *accumulate(lengths)]
+        marks.append(("missing", due, f"{say('missing')}: {say(tag)}"))
+    starts = [0, *accumulate(len(context) + 1 for context in case["contexts"])]
     places: list[Place] = []
     for number, (kind, entity, tip) in enumerate(marks, 1):
         if "at" in entity:

@@ -41,7 +41,10 @@ HEADERS = {
 
 FIELDS = tuple(HEADERS)
 
-FIELD_OF = {name: field for field, names in HEADERS.items() for name in (field, *names)}
+NAMES = {field: (field, *names) for field, names in HEADERS.items()}
+
+FIELD_OF = {"".join(name.split()): field for field in FIELDS for name in NAMES[field]}
+"""Name of a column without blanks -> its field."""
 
 CELL_LIMIT = 32_767
 """Characters that an Excel cell can hold: a text of just this length may have been cut off."""
@@ -238,8 +241,7 @@ def field_of(header: str) -> str:
     ('id', 'answer', '메모')
     """
     name = header.strip().lower()
-    without_blanks = {"".join(known.split()): field for known, field in FIELD_OF.items()}
-    return without_blanks.get("".join(name.split()), name)
+    return FIELD_OF.get("".join(name.split()), name)
 
 
 def nearest_header(header: str, wanted: Sequence[str]) -> str | None:
@@ -250,8 +252,6 @@ def nearest_header(header: str, wanted: Sequence[str]) -> str | None:
     >>> nearest_header("요약믄", ["answer"]), nearest_header("memo", ["answer"])
     ('요약문', None)
     """
-    by_letters = {
-        normalize("NFD", name): name for name, field in FIELD_OF.items() if field in wanted
-    }
+    by_letters = {normalize("NFD", name): name for field in wanted for name in NAMES[field]}
     near = get_close_matches(normalize("NFD", header), by_letters, 1, 0.7)
     return by_letters[near[0]] if near else None

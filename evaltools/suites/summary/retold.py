@@ -11,6 +11,8 @@ must be more so.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -149,22 +151,22 @@ def _carriers(
 
 def _clauses(read: ReadText, matches: Sequence[Place]) -> list[Clause]:
     """The clauses of a text, each with the first of the matches that begin in it."""
-    figures = [entity for entity in read.entities if entity.base]
+    ends = [*(match.end() for match in STOP.finditer(read.raw)), len(read.raw)]
+    first: dict[int, Place] = {}
+    for match in matches:
+        number = bisect_right(ends, match["at"][0])
+        first.setdefault(number, match)
+    figures: dict[int, set[str]] = defaultdict(set)
+    for entity in read.entities:
+        if entity.base:
+            number = bisect_right(ends, entity.start)
+            figures[number].add(entity.key)
     clauses = []
     start = 0
-    next_figure = 0
-    next_match = 0
-    for end in [*(match.end() for match in STOP.finditer(read.raw)), len(read.raw)]:
+    for number, end in enumerate(ends):
         text = read.raw[start:end]
-        words = set(syllable_pairs(normalise(text).norm) - BOUNDS)
-        while next_figure < len(figures) and figures[next_figure].start < end:
-            words.add(figures[next_figure].key)
-            next_figure += 1
-        first_match = next_match
-        while next_match < len(matches) and matches[next_match]["at"][0] < end:
-            next_match += 1
-        worded = next_match > first_match
-        place = matches[first_match] if worded else {"text": text, "at": [start, end]}
-        clauses.append(Clause(place, worded, frozenset(words)))
+        words = syllable_pairs(normalise(text).norm) - BOUNDS | figures[number]
+        place = first.get(number, {"text": text, "at": [start, end]})
+        clauses.append(Clause(place, number in first, words))
         start = end
     return clauses

@@ -81,8 +81,7 @@ def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> tuple[str,
     """The figures of a summary that are read as no value, and of which a number stands in no source."""
     known = {figure.value for source in sources for figure in source.figures}
     for source in sources:
-        dates = [entity for entity in source.entities if entity.kind == "date"]
-        known.update(month_and_day(date, ".") for date in dates)
+        known.update(month_and_day(date, ".") for date in source.entities if date.kind == "date")
         known.update(_numbers(source.text.norm))
     unread = []
     for figure in summary.figures:
