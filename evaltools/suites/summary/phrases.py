@@ -26,6 +26,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import chain
 
 from ...core.language import Message
 from .numerals import ENGLISH, NATIVE
@@ -83,10 +84,8 @@ class RuleError(ValueError):
 
 def find_all(phrases: Phrases, text: str) -> Spans:
     """Where any of the phrases matches: spans in order, those inside another one left out."""
-    spans = set()
-    for regex in _to_try(phrases, text):
-        for match in regex.finditer(text):
-            spans.add(match.span())
+    regexes = _to_try(phrases, text)
+    spans = {match.span() for regex in regexes for match in regex.finditer(text)}
     outermost: Spans = []
     last_end = -1
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -118,12 +117,8 @@ def find_outside(
 
 def search(phrases: Phrases, text: str) -> re.Match[str] | None:
     """The match that begins first."""
-    earliest: re.Match[str] | None = None
-    for regex in _to_try(phrases, text):
-        match = regex.search(text)
-        if match and (earliest is None or match.start() < earliest.start()):
-            earliest = match
-    return earliest
+    matches = [regex.search(text) for regex in _to_try(phrases, text)]
+    return min(filter(None, matches), key=lambda match: match.start(), default=None)
 
 
 def _to_try(phrases: Phrases, text: str) -> list[re.Pattern[str]]:
@@ -135,10 +130,7 @@ def _to_try(phrases: Phrases, text: str) -> list[re.Pattern[str]]:
 def near_end(phrases: Phrases, reach: int) -> Phrases:
     """The phrases, to match only where at most `reach` characters follow."""
     end = rf"(?=[\s\S]{{0,{reach}}}\Z)"
-    near = []
-    for anchor, regex in phrases:
-        near.append((anchor, re.compile(f"(?:{regex.pattern}){end}")))
-    return tuple(near)
+    return tuple((anchor, re.compile(f"(?:{regex.pattern}){end}")) for anchor, regex in phrases)
 
 
 def compile_phrases(
@@ -233,8 +225,7 @@ class _Parser:
         """(a|b): its anchors are those of all alternatives, and none where one has none."""
         before = self.last
         regexes: list[str] = []
-        anchors: list[str] = []
-        always = True
+        anchors: list[tuple[str, ...]] = []
         last_letter = ""
         while self.source[self.position] != ")":
             self.position += 1
@@ -243,12 +234,12 @@ class _Parser:
             if self.position >= len(self.source):
                 raise RuleError("a '(' without its ')'")
             regexes.append(regex)
-            anchors.extend(alternative)
-            always = always and bool(alternative)
+            anchors.append(alternative)
             last_letter = self.last or last_letter
         self.position += 1
         self.last = last_letter or before
-        return "(?:" + "|".join(regexes) + ")", tuple(anchors) if always else ()
+        always = tuple(chain(*anchors)) if all(anchors) else ()
+        return "(?:" + "|".join(regexes) + ")", always
 
     def _part(self) -> tuple[str, tuple[str, ...]]:
         before = self.source[self.position - 1 : self.position]
@@ -304,14 +295,12 @@ class _Parser:
 
 def _best(candidates: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """The anchors that say most: the longest, and of equally long ones the fewest."""
-    best: tuple[str, ...] = ()
-    best_rank = (0, 0)
-    for anchors in candidates:
-        shortest = min(len(anchor) for anchor in anchors)
-        rank = (shortest, -len(anchors))
-        if not best or rank > best_rank:
-            best, best_rank = anchors, rank
-    return best
+
+    def rank(anchors: tuple[str, ...]) -> tuple[int, int]:
+        shortest = min(map(len, anchors))
+        return shortest, -len(anchors)
+
+    return max(candidates, key=rank, default=())
 
 
 def _is_latin(character: str) -> bool:

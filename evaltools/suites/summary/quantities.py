@@ -114,7 +114,9 @@ class QuantityReader:
             if run[0] == "만" and run[1:2].isspace():
                 run = run[2:]
             is_sure = _is_numeral(run, named)
-            value = hangul_value(run) if is_sure or _may_be_duration(run, named) else None
+            # one syllable before a unit of time: 팔 주, but also 이 주 (this week)
+            is_short = len(run) == 1 and run not in "영공만억조" and named.unit.kind == "duration"
+            value = hangul_value(run) if is_sure or is_short else None
             if value is not None:
                 self._add(named.unit, value, end - len(run), named.end, support_only=not is_sure)
                 return named.end
@@ -279,8 +281,3 @@ def _is_numeral(run: str, named: NamedUnit) -> bool:
     if len(syllables) > 1 or named.word in _UNITS_OF_ANY_SCALE:
         return True
     return syllables in "십백천" and named.word in _UNITS_OF_ONE_SCALE
-
-
-def _may_be_duration(run: str, named: NamedUnit) -> bool:
-    """Whether one syllable before a unit of time may be a numeral: 팔 주, but also 이 주 (this week)."""
-    return len(run) == 1 and run not in "영공만억조" and named.unit.kind == "duration"

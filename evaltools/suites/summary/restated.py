@@ -17,6 +17,9 @@ ONE_STEP = "it follows from the source's figure by one step"
 _ABOUT_BEFORE = re.compile(r"(?:약|대략|어림잡아|about|around|approximately|some)\s?$")
 _ABOUT_AFTER = re.compile(r"\s?(?:정도|가량|내외|안팎|남짓|쯤|or so)")
 
+ABOUT_WITHIN = 12
+"""Characters before a figure in which a word calls it an approximation."""
+
 _FIGURE = re.compile(r"[0-9][0-9,]*(?:\.(?P<decimals>[0-9]+))?")
 
 DAYS_OF_MONTH = 30
@@ -24,30 +27,20 @@ DAYS_OF_YEAR = 365
 """A day more or less is another figure: 1개월 is not 31일."""
 
 
-def is_about(before: str, after: str) -> bool:
-    """Whether the words around a figure call it an approximation.
-
-    >>> is_about("보험료 약 ", "입니다"), is_about("", "원 내외"), is_about("", " 정도 소요")
-    (True, False, True)
-    """
-    said_before = _ABOUT_BEFORE.search(before)
-    said_after = _ABOUT_AFTER.match(after)
-    return bool(said_before or said_after)
-
-
 def restated(
     told: Entity,
     sources: Sequence[Statement],
-    about: bool,
+    text: str,
 ) -> tuple[Statement | None, str]:
     """The first figure of the sources that a value restates, and what a person must settle of it, if anything.
 
-    about: the value is told as an approximation, and may be rounded: 3천만원 is told to ten millions, so that
-    29,870,000원 rounds to it; 60% to one per cent. Else one step leads to it: what is left of a whole (80% cover
-    from 20% co-payment), and months told in days or days in months.
+    text: where the value stands. One that its words call an approximation (약, 정도) may be rounded: 3천만원 is told to
+    ten millions, so that 29,870,000원 rounds to it; 60% to one per cent. Else one step
+    leads to it: what is left of a whole (80% cover from 20% co-payment), and months told in days or days in months.
     """
     known = [source for source in sources if source.entity.kind == told.kind]
-    if about:
+    before = text[max(told.start - ABOUT_WITHIN, 0) : told.start]
+    if _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, told.end):
         for source in known:
             if _rounds_to(told, source.entity):
                 return source, ""

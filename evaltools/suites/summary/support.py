@@ -20,7 +20,7 @@ from typing import Any
 
 from .entities import Entity, ReadText
 from .numerals import TEN_THOUSAND, written
-from .restated import is_about, restated
+from .restated import restated
 from .statements import (
     ABSENT,
     CLAIM,
@@ -47,9 +47,6 @@ MOST_SOURCES = 600
 
 PREFERRED = 0.2
 """By so much less alike counts a passage that does not say the same."""
-
-ABOUT_WITHIN = 12
-"""Characters around a figure in which a word calls it an approximation."""
 
 ALIKE = 0.5
 """Share of the words of a statement that stand around one of a source about the same thing."""
@@ -122,10 +119,7 @@ class Sources:
         counts = Counter(word for statement in self.compared for word in statement.words)
         self.weights = {word: 1 / count for word, count in counts.items()}
         self._same = by_key([*self.known, *claimed])
-        self.refused: list[tuple[frozenset[str], Statement]] = []
-        for claim in claimed:
-            for words in refused_items(claim):
-                self.refused.append((words, claim))
+        self.refused = [(words, claim) for claim in claimed for words in refused_items(claim)]
 
     @cached_property
     def bare(self) -> dict[str, Statement]:
@@ -207,6 +201,18 @@ class Sources:
     def _is_negative(self, key: str) -> bool:
         places = self._same[key]
         return all(NEGATIVE in place.sides for place in places)
+
+    def elsewhere(
+        self,
+        statement: Statement,
+        told: Mapping[str, Sequence[Statement]],
+    ) -> tuple[Statement | None, str]:
+        """Where a source says it of another item, or that the item is not paid, and which of the two; else (None, "")."""
+        other = self.misplaced(statement, told)
+        if other:
+            return other, ITEM
+        claim = self.refusal(statement)
+        return claim, OPPOSITE_PAYMENT if claim else ""
 
     def refusal(self, statement: Statement) -> Statement | None:
         """The clause of a source that refuses the item of a sum that is told as paid."""
@@ -324,16 +330,12 @@ def support(
             continue
         if is_value and key not in result.unsupported:
             result.supported.setdefault(key, shown)
-        other = known.misplaced(statement, told) if relations and not why else None
-        if relations and not why and not other:
-            other = known.refusal(statement)
-            why = OPPOSITE_PAYMENT if other else ""
-        elif other:
-            why = ITEM
-        if other:
-            shown = {**shown, **other.place}
+        other = None
+        if relations and not why:
+            other, why = known.elsewhere(statement, told)
+        place = other.place if other else {}
         if why:
-            result.look.append({**shown, "why": why})
+            result.look.append({**shown, **place, "why": why})
     return result
 
 
@@ -346,13 +348,11 @@ def _without_its_value(
     """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
     entity = statement.entity
     shown = entity_json(entity)
-    before = answer[max(entity.start - ABOUT_WITHIN, 0) : entity.start]
-    after = answer[entity.end : entity.end + ABOUT_WITHIN]
     bare = (values.bare[reading] for reading in _without_unit(entity) if reading in values.bare)
     original = next(bare, None)
     why = ""
     if original is None:
-        original, why = restated(entity, values.known, is_about(before, after))
+        original, why = restated(entity, values.known, answer)
     if original is not None:
         result.supported[entity.key] = shown | original.place
         if why:
@@ -392,12 +392,7 @@ def _confirms(statement: Statement, source: Statement) -> bool:
 
 def _opposite_sides(one: Statement, other: Statement) -> list[str]:
     """The sides of the one of which the other has the opposite."""
-    others = other.sides
-    opposite = []
-    for side in one.sides - others:
-        if OPPOSITE.get(side) in others:
-            opposite.append(side)
-    return sorted(opposite)
+    return sorted(side for side in one.sides - other.sides if OPPOSITE.get(side) in other.sides)
 
 
 def _is_alternative(statement: Statement, candidate: Statement) -> bool:
