@@ -79,8 +79,7 @@ def read(source: Source) -> Records:
     result_of: dict[str | None, Result] = {}
     for result in results:
         if times[result.evaluation_name] == 1:
-            result_of[result.evaluation_name] = result
-    for result in results:
+            result_of.setdefault(result.evaluation_name, result)
         if result.evaluation_result_id:
             result_of[result.evaluation_result_id] = result
 

@@ -173,10 +173,7 @@ def _header(
     if header is None:
         text = "expected a log of Inspect: version, status, eval.model"
         raise source.fatal("wrong-format", text)
-    if header.version not in VERSIONS:
-        text = "version {version} is none of {known}"
-        version = {"version": header.version, "known": VERSIONS}
-        raise source.fatal("wrong-version", text, **version, field="version")
+    source.require_version(header.version, VERSIONS, "version")
     if header.status != "success":
         text = "the status of the log is {status}"
         source.warn("not-finished", text, status=short(header.status))
@@ -204,7 +201,8 @@ def _scores(
                 source.warn_once("no-number", text, metric=metric, field=field)
                 continue
             if directions.get(metric) is None:
-                is_higher = (key or scorer) in header.accuracies or _is_judgement(value)
+                is_judgement = isinstance(value, bool) or _word(value) is not None
+                is_higher = (key or scorer) in header.accuracies or is_judgement
                 directions[metric] = is_higher or higher_is_better("inspect", scorer)
             measured = None if sample.error else _value(value, field)
             scores.append(Score(metric, measured, directions[metric]))
@@ -239,14 +237,10 @@ def _values(sample: LogSample, header: Header) -> Iterator[tuple[str, str, Any]]
             yield scorer, key, part
 
 
-def _is_judgement(value: Any) -> bool:
-    """Whether a value is a word or a truth value of which Inspect counts the better one higher."""
-    if isinstance(value, str):
-        return _word(value) is not None
-    return isinstance(value, bool)
-
-
-def _word(value: str) -> float | None:
+def _word(value: Any) -> float | None:
+    """What Inspect counts a word as; None for what is none of them."""
+    if not isinstance(value, str):
+        return None
     return WORDS.get(value, WORDS.get(value.lower()))
 
 
@@ -254,11 +248,11 @@ def _value(
     value: Any,
     field: str,
 ) -> float | None:
-    if not isinstance(value, str):
-        return number(value, field)
     word = _word(value)
     if word is not None:
         return word
+    if not isinstance(value, str):
+        return number(value, field)
     try:
         return number(float(value), field)
     except ValueError:

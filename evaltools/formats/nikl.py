@@ -52,9 +52,7 @@ def _opinion(
             str(sentiment),
         ]:
             span = (start, end)
-        case [str(ref), [None, *_], str(sentiment)]:
-            pass
-        case [str(ref), str(sentiment)]:
+        case [str(ref), [None, *_], str(sentiment)] | [str(ref), str(sentiment)]:
             pass
         case _:
             shape = "[category, [term, start, end], polarity] or [category, polarity]"

@@ -10,11 +10,10 @@ from typing import Any
 from pydantic import Field
 
 from ..core.files import bytes_hash
-from ..core.records import short
 from .rows import Row, Score, Scored, number
 from .source import Records, Source
 
-VERSION = 3
+VERSIONS = (3,)
 
 ERROR = 2
 """The failureReason of a call that gave nothing to judge."""
@@ -166,11 +165,8 @@ def _outcomes(source: Source) -> Records:
     """The results, of a JSON document or line by line."""
     if source.path.suffix.lower() == ".jsonl":
         return source.json_lines(Outcome)
-    version = source.value("results.version")
-    if version != VERSION:
-        text = "version {version} is none of {known}"
-        values = {"version": short(version), "known": (VERSION,)}
-        raise source.fatal("wrong-version", text, **values, field="results.version")
+    field = "results.version"
+    source.require_version(source.value(field), VERSIONS, field)
     return source.records(Outcome, "results.results")
 
 

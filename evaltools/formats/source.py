@@ -16,7 +16,7 @@ from ..core import text_files
 from ..core.errors import InputError, Problems
 from ..core.json_files import read_json, read_jsonl
 from ..core.language import Message
-from ..core.records import fitted
+from ..core.records import fitted, short
 from ..core.text_files import BOM, not_utf8, require_file
 from .rows import Unfit
 
@@ -126,6 +126,18 @@ class Source:
     ) -> InputError:
         """The exception to raise where nothing of the file can be used."""
         return self.problems.fatal(code, template, file=self.path, **values)
+
+    def require_version(
+        self,
+        version: Any,
+        known: tuple[int, ...],
+        field: str,
+    ) -> None:
+        """InputError for a version of the file's format that is none of those that are read."""
+        if version not in known:
+            text = "version {version} is none of {known}"
+            values = {"version": short(version), "known": known}
+            raise self.fatal("wrong-version", text, **values, field=field)
 
     def rows(
         self,

@@ -85,18 +85,14 @@ def _measure(
         names[metric.numerator] = name
         has_value = first_rows[metric.denominator] > 0
     by_dialog = first_rows[has_value].set_index("dialog_id")[list(names)].rename(columns=names)
+    with_null = by_dialog.astype(object).where(by_dialog.notna(), None)
     return {
         "metric_name": measure.stored,
         "micro": micro,
         "macro": macro,
         "counts": counts,
-        "by_dialog": _with_null(by_dialog).to_dict("index"),
+        "by_dialog": with_null.to_dict("index"),
     }
-
-
-def _with_null(numbers: pd.DataFrame) -> pd.DataFrame:
-    """The numbers with None in place of nan."""
-    return numbers.astype(object).where(numbers.notna(), None)
 
 
 def report_md(result: Run) -> str:

@@ -91,12 +91,13 @@ def parquet_blocks(
     from pyarrow.parquet import ParquetFile
 
     schema = parquet_schema(path, problems)
-    flat = [column.name for column in schema if _is_flat(column.type)]
-    names = list(dict.fromkeys(flat))
+    flat = [column for column in schema if _is_flat(column.type)]
+    names = list(dict.fromkeys(column.name for column in flat))
+    texts = [column.name for column in flat if "string" in str(column.type)]
     row = 1
     try:
         # a text that comes again and again stays one text until its length is known
-        file = ParquetFile(path, read_dictionary=[name for name in names if _is_text(schema, name)])
+        file = ParquetFile(path, read_dictionary=texts)
         groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
         decoded = sum(group.total_byte_size for group in groups)
         _refuse_swollen(decoded, path, problems)
@@ -117,13 +118,6 @@ def parquet_blocks(
             reason=str(error),
             **where,
         ) from None
-
-
-def _is_text(
-    schema: pa.Schema,
-    name: str,
-) -> bool:
-    return "string" in str(schema.types[schema.names.index(name)])
 
 
 def _refuse_swollen(
