@@ -221,8 +221,6 @@ suite_file_option = click.option(
 
 
 study_options = together(
-    suite_option,
-    suite_file_option,
     workers_option,
     metrics_option,
     on_error_option,

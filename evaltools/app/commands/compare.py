@@ -32,6 +32,8 @@ from ..options import (
     margin_option,
     primary_option,
     study_options,
+    suite_file_option,
+    suite_option,
 )
 from ..text import columns, wrapped
 
@@ -44,6 +46,8 @@ MDE = (
 @click.command(cls=RunsCommand)
 @click.argument("baseline", metavar="A")
 @click.argument("candidate", metavar="B")
+@suite_option
+@suite_file_option
 @click.option("--all", "everything", is_flag=True, help="Every metric, not only the headline.")
 @click.option("--csv", "csv_file", type=PATH, help="Write the whole comparison there as well.")
 @primary_option

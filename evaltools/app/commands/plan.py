@@ -20,7 +20,7 @@ from ...report.make_study import study
 from ...report.study_files import csv
 from ...stats.within_units import SIZES
 from ..groups import RunsCommand
-from ..options import study_options, whole_numbers
+from ..options import study_options, suite_file_option, suite_option, whole_numbers
 from ..text import columns, wrapped
 
 
@@ -87,6 +87,8 @@ from ..text import columns, wrapped
     show_default=True,
     help="With --register: how often the data may be tested on the way, at equal numbers of samples.",
 )
+@suite_option
+@suite_file_option
 @study_options
 @quiet_option
 def plan(

@@ -15,7 +15,7 @@ from ...report.make_study import ranked_study
 from ...report.study_files import aggregate_folder
 from ...report.text import visible
 from ..groups import RunsCommand
-from ..options import study_options
+from ..options import study_options, suite_file_option, suite_option
 from ..text import columns, wrapped
 
 
@@ -27,6 +27,8 @@ from ..text import columns, wrapped
     metavar="NAME",
     help="The metric that the conditions are ranked by.",
 )
+@suite_option
+@suite_file_option
 @out_option
 @study_options
 def rank(
