@@ -51,10 +51,11 @@ def card_ids(
     turns = units[units["turn_pair_id"].notna()]
     n_reasons = []
     for turn in turns.to_dict("records"):
-        n_reasons.append(sum(len(outcome.reasons) for outcome in outcomes(turn)))
-    order = pd.Series(n_reasons, index=turns.index, dtype=int)
-    order = order.sort_values(ascending=False, kind="stable")
-    return _names(turns.loc[order.index])
+        reasons = [reason for outcome in outcomes(turn) for reason in outcome.reasons]
+        n_reasons.append(len(reasons))
+    counts = pd.Series(n_reasons, index=turns.index, dtype=int)
+    ordered = counts.sort_values(ascending=False, kind="stable")
+    return _names(turns.loc[ordered.index])
 
 
 def _names(turns: pd.DataFrame) -> pd.Series:
@@ -75,7 +76,12 @@ def cards(
     shown = []
     for turn in units.to_dict("records"):
         of_turn = list(outcomes(turn))
-        shown.append({**turn, "tags": _tags(turn, of_turn), "rows": list(map(_row, of_turn))})
+        card = {
+            **turn,
+            "tags": _tags(turn, of_turn),
+            "rows": [_row(outcome) for outcome in of_turn],
+        }
+        shown.append(card)
     frame = pd.DataFrame(shown, index=units.index).assign(turn=_names(units))
     return frame.reindex(columns=CARD)
 
@@ -85,8 +91,11 @@ def _tags(
     of_turn: list[Outcome],
 ) -> list[Line]:
     """The measures of which a turn falls short, and of what kind it is."""
-    short = " ".join(outcome.measure for outcome in of_turn if outcome.reasons)
-    tags = [Line(say("short of {measures}", measures=short), "bad")] if short else []
+    tags = []
+    short_of = [outcome.measure for outcome in of_turn if outcome.reasons]
+    if short_of:
+        text = say("short of {measures}", measures=" ".join(short_of))
+        tags.append(Line(text, "bad"))
     for name in ("scenario_type", "difficulty"):
         if not is_null(turn[name]):
             tags.append(Line(str(turn[name])))
@@ -96,30 +105,34 @@ def _tags(
 def _row(outcome: Outcome) -> Row:
     """A row of a card: what was required, the score, and what is wrong."""
     mark = "bad" if outcome.reasons else "good"
-    found = Line(outcome.found, mark, listed(outcome.reasons, "; "))
-    title = f"{outcome.measure} {say(TITLES[outcome.measure])}"
-    return Row(title, {"required": [Line(outcome.required)], "found": [found]}, mark=mark)
+    title = say(TITLES[outcome.measure])
+    lines = {
+        "required": [Line(outcome.required)],
+        "found": [Line(outcome.found, mark, listed(outcome.reasons, "; "))],
+    }
+    return Row(f"{outcome.measure} {title}", lines, mark=mark)
 
 
 def outcomes(turn: Mapping[Any, Any]) -> Iterator[Outcome]:
     """What came of a turn under each measure that it takes part in; nothing for one without a reply."""
     if turn["eligible_m1"]:
         keys = [key["target_text"] or key["key"] for key in turn["resolved_keys"]]
-        yield Outcome(
-            "M1", listed(keys), _of(turn["m1_hits"], turn["m1_keys"]), _memory_reasons(turn)
-        )
+        found = _of(turn["m1_hits"], turn["m1_keys"])
+        yield Outcome("M1", listed(keys), found, _memory_reasons(turn))
     if turn["eligible_m3"]:
-        tags = listed(map(say, turn["risk_required_tags"]))
+        tags = map(say, turn["risk_required_tags"])
+        found = _of(turn["m3_hits"], turn["m3_tags"])
         missed = [say("{tag} is not disclosed", tag=say(tag)) for tag in turn["missed_tags"]]
-        yield Outcome("M3", tags, _of(turn["m3_hits"], turn["m3_tags"]), missed)
+        yield Outcome("M3", listed(tags), found, missed)
     if turn["eligible_m4"]:
         truth = say(turn["gt_compliance_label"])
         predicted = say(turn["pred_compliance_label"])
         yield Outcome("M4", truth, predicted, _compliance_reasons(turn))
     if turn["eligible_m5"]:
-        elements = listed(turn["rubric_required"])
-        missing = [say("{element} is missing", element=name) for name in turn["missed_elements"]]
-        yield Outcome("M5", elements, _of(turn["m5_hits"], turn["m5_elements"]), missing)
+        elements = turn["rubric_required"]
+        found = _of(turn["m5_hits"], turn["m5_elements"])
+        missed = [say("{element} is missing", element=name) for name in turn["missed_elements"]]
+        yield Outcome("M5", listed(elements), found, missed)
 
 
 def _of(
