@@ -107,19 +107,23 @@ def read_result(folder: Path) -> dict[str, Any]:
         options = suite.options(**known_options(suite, manifest.options))
         fields = _read_files(folder, manifest, suite, options)
         summed = compile_table(suite.metrics(options)).columns
-    except InputError:  # rules that are no longer those of the result
-        summed = ("",)
+    except InputError as e:  # rules that are no longer those of the result
+        raise _outdated(manifest) from e
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise _incomplete(folder, str(e)) from e
     if not set(summed) <= set(fields["data"].columns):
-        raise UsageError(
-            "{run} was made by another version of evaltools, or with other rules; "
-            "score its input again: evaltools score {suite} {source}",
-            run=manifest.run,
-            suite=suite.name,
-            source=manifest.inputs[0].path,
-        )
+        raise _outdated(manifest)
     return fields
+
+
+def _outdated(manifest: Manifest) -> UsageError:
+    return UsageError(
+        "{run} was made by another version of evaltools, or with other rules; "
+        "score its input again: evaltools score {suite} {source}",
+        run=manifest.run,
+        suite=manifest.suite,
+        source=manifest.inputs[0].path,
+    )
 
 
 def _incomplete(folder: Path, reason: str | Message) -> UsageError:

@@ -342,3 +342,18 @@ def test_a_result_of_an_unknown_suite_is_read_but_not_scored(here: Path) -> None
         et.UsageError, match="the suite 'gone' is not known here; give its file with --suite-file"
     ):
         et.evaluate(run.suite, path)
+
+
+def test_a_result_whose_rules_cannot_be_read_any_more_is_refused(tmp_path: Path) -> None:
+    rules = tmp_path / "mine.json"
+    content = {"name": "mine", "version": "1", "extends": "ko-insurance"}
+    rules.write_text(json.dumps(content), encoding="utf-8")
+    cases = example("summary/cases.jsonl")
+    run = et.evaluate("summary", cases, rules=str(rules), out=tmp_path, n_resamples=100)
+    path = tmp_path / "results" / run.name / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    del manifest["options"]["rules_identity"]  # as the first results had it
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    rules.write_text("{", encoding="utf-8")
+    with pytest.raises(et.UsageError, match="with other rules; score its input again"):
+        et.load(path.parent)
