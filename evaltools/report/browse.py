@@ -145,7 +145,10 @@ def groups_of_change(
     return _by_change(_changed_cards(study, units, candidate), candidate)
 
 
-def _by_change(changed: pd.DataFrame, candidate: str) -> dict[str, pd.Index]:
+def _by_change(
+    changed: pd.DataFrame,
+    candidate: str,
+) -> dict[str, pd.Index]:
     groups = {}
     for change, sign in CHANGES.items():
         label = say(
@@ -236,7 +239,10 @@ def _compared_layout(
     )
 
 
-def _joined_rows(view: SampleView, cards: pd.DataFrame) -> list[Row]:
+def _joined_rows(
+    view: SampleView,
+    cards: pd.DataFrame,
+) -> list[Row]:
     """The rows of a card in all runs, joined by what they are about: a cell for each condition beside what is given.
 
     What several seeds of a condition say stands there once, with how many of them say so.
@@ -260,7 +266,10 @@ def _joined_rows(view: SampleView, cards: pd.DataFrame) -> list[Row]:
     return list(joined.values())
 
 
-def _rows_of_card(card: Mapping[Any, Any], view: SampleView) -> list[Row]:
+def _rows_of_card(
+    card: Mapping[Any, Any],
+    view: SampleView,
+) -> list[Row]:
     """The rows of a card that say something of what is compared, below a row for each text that the run wrote."""
     rows = []
     for column in view.compared:
@@ -274,7 +283,10 @@ def _rows_of_card(card: Mapping[Any, Any], view: SampleView) -> list[Row]:
     return rows
 
 
-def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Line]]:
+def _change_tags(
+    changed: pd.DataFrame,
+    better: str,
+) -> list[list[Line]]:
     """The value of each unit under both conditions; right or wrong where the metric has a better direction."""
     kinds = {"higher": ("good", "bad"), "lower": ("bad", "good")}
     rising, falling = kinds.get(better, ("", ""))

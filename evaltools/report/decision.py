@@ -36,7 +36,12 @@ NOT_MET = "Decision not met (margin {margin}): {sentence} Tested at {alpha} afte
 class Decision(BaseModel):
     """What is tested. `difference`, `power`, `written` and `pilot` say what `n` rests on, and are not tested."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+    )
 
     suite: str = Field(description="of the runs")
     metric: str = Field(description="the one that is tested")
@@ -97,7 +102,12 @@ def read_decision(path: Path) -> Decision:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         message = Message("not TOML: {reason}", {"reason": str(error)})
         raise problems.fatal("bad-toml", message, file=str(path)) from error
-    decision = fitted(Decision, content, problems, file=str(path))
+    decision = fitted(
+        Decision,
+        content,
+        problems,
+        file=str(path),
+    )
     if decision is None:
         raise InputError(problems.errors)
     return decision
@@ -186,8 +196,8 @@ def judge(
     level = _level_of_look(decision, int(study[metric]["n_units"]))
     resampling = study.resampling.model_copy(update={"confidence": 1 - level})
     compared = compare(
-        study.frames[study.baseline],
-        study.frames[candidate],
+        study.frames(study.baseline),
+        study.frames(candidate),
         study.metrics,
         study.suite.unit,
         resampling,

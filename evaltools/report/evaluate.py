@@ -110,7 +110,12 @@ def _run_of(
     if folder is None:
         return _scored(task, workers, None)
     carried = runner_files(folder, task.suite)
-    require_target(folder, task.suite, task.source, fresh)
+    require_target(
+        folder,
+        task.suite,
+        task.source,
+        fresh,
+    )
     stored = None if fresh else read_current(folder, task)
     if stored is not None:
         return Run(**stored)
@@ -149,7 +154,12 @@ def _estimates(run: Run) -> pd.DataFrame:
     """A row a metric. UsageError where metrics that are not ours do not fit the units."""
     suite = run.suite
     try:
-        estimates = estimate_run(run.data, run.metrics, suite.unit, run.resampling)
+        estimates = estimate_run(
+            run.data,
+            run.metrics,
+            suite.unit,
+            run.resampling,
+        )
     except (KeyError, ValueError) as e:
         if suite.name in BUILT_IN and suite.metrics_file is None:
             raise
@@ -160,7 +170,12 @@ def _estimates(run: Run) -> pd.DataFrame:
         ) from e
     if suite.intervals is None:
         return estimates
-    return suite.intervals(estimates, run.data, run.options, run.resampling)
+    return suite.intervals(
+        estimates,
+        run.data,
+        run.options,
+        run.resampling,
+    )
 
 
 def _saved(
@@ -170,7 +185,13 @@ def _saved(
     """Write the files of a run; returns it with the manifest that holds their hashes."""
     run.data.to_parquet(folder / UNITS, index=False)
     rows = metrics_rows(run.estimates)
-    content = metrics_json(run.manifest, run.signature, rows, run.checks, run.verdicts)
+    content = metrics_json(
+        run.manifest,
+        run.signature,
+        rows,
+        run.checks,
+        run.verdicts,
+    )
     write_json(folder / METRICS, content)
     if run.suite.artifacts is not None:
         run.suite.artifacts(run, folder)

@@ -75,7 +75,10 @@ CHANGES = {
 # --- style and files
 
 
-def export(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
+def export(
+    figure: Figure,
+    form: Literal["svg", "pdf"],
+) -> bytes:
     """A figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
     text = "".join(t.get_text() for t in figure.findobj(Text))
     metadata = {"Title": figure.get_suptitle(), **dict.fromkeys(MADE_BY[form])}
@@ -164,7 +167,10 @@ def shown(
 # --- parts
 
 
-def new_chart(title: str, rows: float) -> Figure:
+def new_chart(
+    title: str,
+    rows: float,
+) -> Figure:
     """A figure `rows` rows high with its title."""
     heading = shown(say(title), 56)
     height = 0.75 + ROW * rows + 0.16 * heading.count("\n")
@@ -184,7 +190,11 @@ def empty_chart(title: str) -> Figure:
     return new_chart(say("{what}: none", what=say(title)), 1)
 
 
-def mark(colour: str, marker: str, label: str) -> Line2D:
+def mark(
+    colour: str,
+    marker: str,
+    label: str,
+) -> Line2D:
     """An entry of the legend."""
     return Line2D(
         [],
@@ -201,7 +211,10 @@ def look(index: int) -> tuple[str, str]:
     return PALETTE[index % 8], MARKERS[(index + index // 8) % 8]
 
 
-def add_legend(chart: Figure, entries: Sequence[Line2D]) -> None:
+def add_legend(
+    chart: Figure,
+    entries: Sequence[Line2D],
+) -> None:
     """The entries below the axes, one below the other; the chart grows by their lines."""
     if entries:
         chart.legend(handles=entries, loc="outside lower left")

@@ -73,7 +73,14 @@ def headline(
     blocked = estimates[is_blocked & estimates["value"].notna()].to_dict("records")
     if blocked:
         label = say(LEVEL_WORDS["blocking"])
-        groups.append(Group(None, blocked, label, dim=True))
+        groups.append(
+            Group(
+                None,
+                blocked,
+                label,
+                dim=True,
+            )
+        )
     for group in groups:
         rows = []
         for estimate in group.rows:
@@ -87,7 +94,12 @@ def headline(
                 "title": texts["titled"],
                 "about": say(metric.description),
                 "primary": metric.name == shown.primary,
-                "strip": strip(estimate, group.scale, text, n_units=estimate["n_units"]),
+                "strip": strip(
+                    estimate,
+                    group.scale,
+                    text,
+                    n_units=estimate["n_units"],
+                ),
                 "ratio": texts["ratio"] or f"n = {texts['n']}",
             }
             rows.append(row)
@@ -202,9 +214,23 @@ def _groups(
             for row in group.rows:
                 is_undecided = not row["primary"] and row["verdict"] in UNDECIDED
                 if is_undecided == dim:
-                    members.append(_difference_row(study, row, group.scale, about))
+                    members.append(
+                        _difference_row(
+                            study,
+                            row,
+                            group.scale,
+                            about,
+                        )
+                    )
             if members:
-                groups.append(Group(group.scale, members, heading, dim))
+                groups.append(
+                    Group(
+                        group.scale,
+                        members,
+                        heading,
+                        dim,
+                    )
+                )
                 heading = ""  # stands above the first of them only
     return groups
 
@@ -285,7 +311,14 @@ def title(
     details: str = "",
 ) -> HtmlTable:
     """The title of a page: small above it what kind of page it is and how much was scored, small in it the numbers."""
-    return HtmlTable(macros().first(kind, size, finding, details))
+    return HtmlTable(
+        macros().first(
+            kind,
+            size,
+            finding,
+            details,
+        )
+    )
 
 
 def run_screen(run: Run) -> HtmlTable:

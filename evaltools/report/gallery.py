@@ -138,18 +138,27 @@ class Card:
         return state, doubts[0][1] if doubts else ""
 
 
-def shown(text: str, limit: int = 200) -> str:
+def shown(
+    text: str,
+    limit: int = 200,
+) -> str:
     """Text from data, made visible and clipped."""
     seen = visible(text[: limit + 1])
     return seen if len(seen) <= limit else seen[:limit] + "…"
 
 
-def title_of(name: str, title: str) -> str:
+def title_of(
+    name: str,
+    title: str,
+) -> str:
     """The title of a metric in the language in force."""
     return shown(say(metric_title(name, title)))
 
 
-def read_card(out: Path, folder: Path) -> Card:
+def read_card(
+    out: Path,
+    folder: Path,
+) -> Card:
     """The card of one results folder. NotComplete where the folder's files are not whole."""
     file = "manifest.json"
     try:
@@ -329,7 +338,10 @@ def lead_title(card: Card) -> str:
     return f"{title_of(leading.name, leading.title)} {arrow}".rstrip()
 
 
-def render(cards: Sequence[Card], incomplete: Sequence[tuple[str, str]]) -> str:
+def render(
+    cards: Sequence[Card],
+    incomplete: Sequence[tuple[str, str]],
+) -> str:
     """The page of the results."""
     return page(
         "gallery/gallery.html.j2",

@@ -87,7 +87,10 @@ def load_libraries() -> None:
     macros()
 
 
-def run_forked(arguments: list[str], environment: dict[str, str]) -> None:
+def run_forked(
+    arguments: list[str],
+    environment: dict[str, str],
+) -> None:
     """Be a kernel, in a process that was forked for it from one with an event loop."""
     import asyncio
 
@@ -116,7 +119,11 @@ class ForkedKernel(ForkProcess):
 
     stdin = stdout = stderr = None
 
-    def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        arguments: list[str],
+        environment: dict[str, str],
+    ) -> None:
         load_libraries()
         super().__init__(target=run_forked, args=(arguments, environment))
         # until it has a session of its own, no signal from the terminal reaches it

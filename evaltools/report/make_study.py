@@ -26,7 +26,10 @@ from .study import Study
 from .study_files import save_study
 
 
-def _require_comparable(first: Run, runs: Sequence[Run]) -> None:
+def _require_comparable(
+    first: Run,
+    runs: Sequence[Run],
+) -> None:
     """UsageError for runs of several suites, and for runs that were scored under different policies."""
     for run in runs:
         if run.suite.name != first.suite.name:
@@ -140,7 +143,13 @@ def study(
     inputs = as_inputs(runs)
     if name is not None and len(inputs) == 1:
         settings["name"] = name
-    results, folders = read_inputs(inputs, suite, out, out=out, **settings)
+    results, folders = read_inputs(
+        inputs,
+        suite,
+        out,
+        out=out,
+        **settings,
+    )
     conditions, seeded = group(results)
     if name is None and len(results) == 1 and not seeded:
         name = results[0].name
@@ -152,7 +161,13 @@ def study(
         margin=margin,
     )
     if out is not None and (seeded or len(results) > 1):
-        save_study(made, Path(out), started, folders, list(conditions))
+        save_study(
+            made,
+            Path(out),
+            started,
+            folders,
+            list(conditions),
+        )
     return made
 
 
@@ -168,7 +183,12 @@ def ranked_study(
     UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
     """
     started = datetime.now(UTC)
-    results, folders = read_inputs(as_inputs(runs), suite, out, **settings)
+    results, folders = read_inputs(
+        as_inputs(runs),
+        suite,
+        out,
+        **settings,
+    )
     conditions, _ = group([run.only(metric) for run in results])
     made = make_study(conditions, primary=metric)
     made.rank()  # says what is wrong before anything is written
@@ -216,7 +236,13 @@ def compare(
     if _is_values(baseline) != _is_values(candidate):
         raise UsageError("a list of numbers compares with a list of numbers only")
     if _is_values(baseline):
-        sides = _values_as_runs(baseline, candidate, bounds, better, settings)
+        sides = _values_as_runs(
+            baseline,
+            candidate,
+            bounds,
+            better,
+            settings,
+        )
     else:
         name_a, runs_a = _side(baseline, suite, settings)
         name_b, runs_b = _side(candidate, suite, settings)
@@ -309,5 +335,12 @@ def _values_as_runs(
     )
     conditions = {}
     for name, frame in sides.items():
-        conditions[name] = {"": evaluate(suite, frame, name=name, **settings)}
+        conditions[name] = {
+            "": evaluate(
+                suite,
+                frame,
+                name=name,
+                **settings,
+            )
+        }
     return conditions

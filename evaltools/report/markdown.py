@@ -23,7 +23,10 @@ NUMBERS = re.compile(r"(\[?[-−+]?\d[-−+\d.,±%\[\] †‡]*|N/A)?")
 """What a cell of a column of numbers holds, as text."""
 
 
-def titled(title: Message, better: str) -> str:
+def titled(
+    title: Message,
+    better: str,
+) -> str:
     """A metric's title with the arrow of its better direction, which never stands on a line of its own."""
     return f"{say(title)}\u00a0{ARROWS.get(better, ('',))[0]}".rstrip()
 
@@ -113,7 +116,10 @@ def text_table(
     return "\n".join(lines) + "\n"
 
 
-def markdown_table(df: pd.DataFrame, caption: str = "") -> str:
+def markdown_table(
+    df: pd.DataFrame,
+    caption: str = "",
+) -> str:
     """As `text_table`, in GitHub Markdown: text from data cannot leave its cell or become markup."""
     return text_table(df, caption, markdown)
 

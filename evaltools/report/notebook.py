@@ -136,7 +136,12 @@ def run(job: ReportJob) -> Path:
     tidy(nb)
     if failure is not None:
         (job.folder / HTML).unlink(missing_ok=True)
-        _write(job.folder, nb, {"failed": True}, {})
+        _write(
+            job.folder,
+            nb,
+            {"failed": True},
+            {},
+        )
         last_line = str(failure).strip().splitlines()[-1]
         raise WorkFailed(
             "{reason} (see {notebook})",
@@ -159,7 +164,12 @@ def run(job: ReportJob) -> Path:
     html = page.render(nb, title=job.title, beside=labels)
     contents = {name: content for name, (_, content) in paper_files.items()}
     contents[HTML] = html.encode("utf-8", "surrogatepass")
-    _write(job.folder, nb, stamp(job), contents)
+    _write(
+        job.folder,
+        nb,
+        stamp(job),
+        contents,
+    )
     return job.folder / HTML
 
 
@@ -193,7 +203,10 @@ def _write(
         write_text(folder / NOTEBOOK, nbformat.writes(nb) + "\n")
 
 
-def _keep_edited(folder: Path, is_edited: bool) -> None:
+def _keep_edited(
+    folder: Path,
+    is_edited: bool,
+) -> None:
     """Give the notebook in a folder another name where it is not as an earlier report wrote it."""
     notebook = folder / NOTEBOOK
     if notebook.exists() and is_edited:

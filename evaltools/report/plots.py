@@ -33,7 +33,10 @@ def _with_axes(
     return rows.assign(axis=[own.get(name, xlabel) for name in rows["metric"]])
 
 
-def _title(shown: Run | Study, name: str) -> str:
+def _title(
+    shown: Run | Study,
+    name: str,
+) -> str:
     """The title of a metric with the arrow of its better direction."""
     metric = shown.metric(name)
     return titled(metric.shown_title, metric.better)

@@ -128,7 +128,12 @@ class Run(Numbers):
     def signature(self) -> str:
         """One line that says how a number was made, to be pasted into a paper (after sacreBLEU)."""
         asked = f"{self.resampling.method}{100 * self.resampling.confidence:g}"
-        return signature(self, OF_RUN, self.n_units, asked)
+        return signature(
+            self,
+            OF_RUN,
+            self.n_units,
+            asked,
+        )
 
     def __getitem__(self, metric: str) -> pd.Series:
         """One estimate as a Series, with its claim. KeyError that names the nearest for an unknown name."""

@@ -95,7 +95,15 @@ def _read(
         if len(in_input) > 1:
             names = in_input
     for name in names:
-        yield evaluate(suite, entry, name=name, **settings), None
+        yield (
+            evaluate(
+                suite,
+                entry,
+                name=name,
+                **settings,
+            ),
+            None,
+        )
 
 
 def suite_of_run(path: Path) -> Suite:

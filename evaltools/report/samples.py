@@ -109,7 +109,10 @@ class SampleView:
     compared: tuple[str, ...] = ()
 
 
-def of_suite(name: str, shown: Any) -> Any:
+def of_suite(
+    name: str,
+    shown: Any,
+) -> Any:
     """What the function of that name in the suite's views module gives of a run or study; None where there is none."""
     if not shown.suite.views:
         return None
@@ -170,7 +173,14 @@ def _pieces(
     pieces: list[Markup] = []
     for card in cards.to_dict("records"):
         id = anchor("sample", card[layout.id])
-        piece = macros().sample(id, card, layout, SIGNS, CLIP, placed)
+        piece = macros().sample(
+            id,
+            card,
+            layout,
+            SIGNS,
+            CLIP,
+            placed,
+        )
         room -= len(piece.encode())
         if room < 0 and pieces:
             break

@@ -51,7 +51,11 @@ class Scale:
         return start, f"{middle:,.6g}", f"{self.end:{sign},.6g}"
 
 
-def scale_of(numbers: Iterable[Any], *, signed: bool = False) -> Scale:
+def scale_of(
+    numbers: Iterable[Any],
+    *,
+    signed: bool = False,
+) -> Scale:
     """The scale that reaches as far as some numbers: from 0, or with 0 in its middle where one is below it, or `signed`.
 
     Numbers from 0 to 1 stand on the whole line from 0 to 1, so that strips of different tables can be compared.
@@ -145,7 +149,10 @@ def by_scale(
     return groups
 
 
-def axis_of(name: str, by_name: Mapping[str, AnyMetric]) -> Any:
+def axis_of(
+    name: str,
+    by_name: Mapping[str, AnyMetric],
+) -> Any:
     """The limits of a metric that are its axis; CHANGE; or its name, where it has an axis of its own."""
     metric = by_name.get(name)
     if metric is None:

@@ -30,7 +30,7 @@ from .numbers import Numbers
 from .provenance import OF_STUDY, signature
 from .run import Run
 from .run_groups import Conditions
-from .tables import HtmlTable, folds, no_rows, stack
+from .tables import HtmlTable, each, no_rows, stack
 from .trust import checks_of_study, quiet_checks_of_study
 
 if TYPE_CHECKING:
@@ -128,13 +128,14 @@ class Study(Numbers):
             )
         return name or self.candidates[0]
 
+    def frames(self, condition: str) -> Runs:
+        """Seed -> units of one condition, as stored."""
+        return {seed: run.data for seed, run in self.conditions[condition].items()}
+
     @property
-    def frames(self) -> dict[str, Runs]:
-        """Condition -> seed -> units, as stored."""
-        frames: dict[str, Runs] = {}
-        for condition, of_seed in self.conditions.items():
-            frames[condition] = {seed: run.data for seed, run in of_seed.items()}
-        return frames
+    def _all_frames(self) -> dict[str, Runs]:
+        """Condition -> seed -> units."""
+        return {condition: self.frames(condition) for condition in self.conditions}
 
     @cached_property
     def blocked(self) -> frozenset[str]:
@@ -178,7 +179,7 @@ class Study(Numbers):
                     if run.resampling == self.resampling:
                         known[condition][seed] = run.estimates
         return aggregate(
-            self.frames,
+            self._all_frames,
             self.metrics,
             self.suite.unit,
             self.resampling,
@@ -195,7 +196,7 @@ class Study(Numbers):
     def all_pairs(self, metric: str) -> JointTests:
         """Every pair of conditions tested on one metric."""
         return joint_tests(
-            self.frames,
+            self._all_frames,
             self.metrics,
             self.suite.unit,
             metric,
@@ -208,8 +209,8 @@ class Study(Numbers):
         comparisons = {}
         for candidate in self.candidates:
             comparisons[candidate] = compare(
-                self.frames[self.baseline],
-                self.frames[candidate],
+                self.frames(self.baseline),
+                self.frames(candidate),
                 self.metrics,
                 self.suite.unit,
                 self.resampling,
@@ -243,7 +244,13 @@ class Study(Numbers):
         """The signature of the first run, with the samples and seeds of all of them."""
         seeds = {seed for of_seed in self.conditions.values() for seed in of_seed}
         asked = self.resampling.percent
-        return signature(self, OF_STUDY, len(self.unit_names), asked, seeds)
+        return signature(
+            self,
+            OF_STUDY,
+            len(self.unit_names),
+            asked,
+            seeds,
+        )
 
     # --- numbers
 
@@ -278,7 +285,7 @@ class Study(Numbers):
             len(self.conditions) >= (2 if self.declared else 3) and self._tested_alone is not None
         )
 
-    rank = study_tables.ranks_of
+    rank = study_tables.rank
 
     def plan(
         self,
@@ -319,7 +326,7 @@ class Study(Numbers):
                     nearest=nearest(directed.name, measured),
                 )
         return plan(
-            [self.frames[condition] for condition in conditions],
+            [self.frames(condition) for condition in conditions],
             self.metrics,
             self.suite.unit,
             directed.name,
@@ -355,8 +362,8 @@ class Study(Numbers):
     ) -> pd.DataFrame:
         """The metric of every paired unit under both conditions (`stats.unit_changes`)."""
         return unit_changes(
-            self.frames[self.baseline],
-            self.frames[self.candidate(candidate)],
+            self.frames(self.baseline),
+            self.frames(self.candidate(candidate)),
             self.metrics,
             self.suite.unit,
             self.metric(metric).name,
@@ -434,7 +441,7 @@ class Study(Numbers):
         browsers = [browse_differences(self, metric, name, share or len(names)) for name in names]
         return browsers[0] if len(browsers) == 1 else stack(browsers)
 
-    each = folds
+    each = each
 
     def to_latex(self) -> str:
         """The headline as a LaTeX table: intervals, differences, bold for better, and a note (`report.paper`)."""

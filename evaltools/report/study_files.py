@@ -70,7 +70,12 @@ def save_study(
             for file, text in _texts(study, condition).items():
                 write_text(folder / file, text)
             rows = metrics_rows(study.aggregates[condition], seeds=True)
-            content = metrics_json(manifest, study.signature, rows, study.checks)
+            content = metrics_json(
+                manifest,
+                study.signature,
+                rows,
+                study.checks,
+            )
             write_json(folder / METRICS, content)
             last = {"folders": places, "files": file_hashes(folder)}
             manifest.model_copy(update=last).write(folder)
@@ -147,7 +152,7 @@ def study_manifest(
         for seed, run in of_seed.items():
             same = run.manifest.model_dump(include={"suite", "run", "inputs", "options"})
             members.append(Member(**same, condition=name, seed=seed))
-    names = pd.concat(units[study.suite.unit] for units in study.frames[condition].values())
+    names = pd.concat(units[study.suite.unit] for units in study.frames(condition).values())
     fields = first.model_dump(include=SHARED)
     if language() != "en":
         fields["lang"] = language()

@@ -225,7 +225,12 @@ def ranking(study: Study) -> list[str]:
     if len(first) == 1:
         template = "{first} is the best of {n} conditions on “{title}”."
     title = study.title(study.primary)
-    lead = say(template, n=len(measured), first=listed(first), title=title)
+    lead = say(
+        template,
+        n=len(measured),
+        first=listed(first),
+        title=title,
+    )
     return [lead, say(RANK_NOTE, level=study.resampling.confidence)]
 
 

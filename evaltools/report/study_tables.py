@@ -114,7 +114,7 @@ def agreement(study: Study) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)[columns]
 
 
-def ranks_of(
+def rank(
     study: Study,
     metric: str | None = None,
 ) -> pd.DataFrame:

@@ -78,7 +78,10 @@ class HtmlTable(Shown):
         return self
 
 
-def table(df: pd.DataFrame, caption: str = "") -> HtmlTable:
+def table(
+    df: pd.DataFrame,
+    caption: str = "",
+) -> HtmlTable:
     """A frame as a table that sorts and filters in the report.
 
     The heads are the names of its columns, which are translated where they are words of ours, as the caption is. Cells
@@ -142,7 +145,10 @@ def signature_block(text: str) -> HtmlTable:
     return HtmlTable(macros().signature_block(text))
 
 
-def notice(text: str, kind: Kind = "info") -> HtmlTable:
+def notice(
+    text: str,
+    kind: Kind = "info",
+) -> HtmlTable:
     """A line that must not be overlooked: an incomplete run, what an interval claims, warnings of the input."""
     return HtmlTable(macros().notice(say(text), kind))
 
@@ -159,7 +165,10 @@ def no_rows(caption: str) -> HtmlTable:
     return HtmlTable(macros().no_rows(say(caption)), is_nothing=True)
 
 
-def folds(study: Any, show: Callable[[Any], Any]) -> Any:
+def each(
+    study: Any,
+    show: Callable[[Any], Any],
+) -> Any:
     """What `show` makes of a run; of several runs one below the other, folded under their names but the first.
 
     What is empty is left out.

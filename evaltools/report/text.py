@@ -34,7 +34,10 @@ _UNSEEN = re.compile(
 )
 
 
-def visible(text: str, mark: Callable[[str], str] = "[{}]".format) -> str:
+def visible(
+    text: str,
+    mark: Callable[[str], str] = "[{}]".format,
+) -> str:
     """`text` with every control, bidirectional or invisible character replaced by its code point.
 
     >>> visible("a\u202eb")
@@ -43,7 +46,10 @@ def visible(text: str, mark: Callable[[str], str] = "[{}]".format) -> str:
     return _UNSEEN.sub(lambda m: mark(f"U+{ord(m[0]):04X}"), text.replace("\r\n", "\n"))
 
 
-def safe(value: Any, clip: int = CLIP) -> Markup:
+def safe(
+    value: Any,
+    clip: int = CLIP,
+) -> Markup:
     """Text from data as HTML: escaped, in a <bdi>, unseen characters marked; folded where long, and cut after `clip`."""
     text = str(value)
     if len(text) <= LONG:
@@ -82,7 +88,10 @@ def short(text: str) -> str:
     return LONG_NAME.sub(lambda name: f"{name[0][:20]}…{name[0][-25:]}", text)
 
 
-def anchor(prefix: str, name: Any) -> str:
+def anchor(
+    prefix: str,
+    name: Any,
+) -> str:
     """An id for deep links, `metric-...` or `sample-...`; a name that had to be changed carries a hash of itself."""
     text = str(name)
     slug = re.sub(r"[^\w.-]+", "-", visible(text))[:80]

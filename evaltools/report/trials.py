@@ -15,7 +15,10 @@ from .run import Run
 ROW = "row"
 
 
-def trials(run: Run, metric: str | None = None) -> pd.DataFrame:
+def trials(
+    run: Run,
+    metric: str | None = None,
+) -> pd.DataFrame:
     """The samples of a run and what their trials gave in a metric, those that flip the most first.
 
     Columns: the sample, `trials` (how many measured it), `value` (their mean), `lowest` and `highest` (of a trial), and
@@ -78,7 +81,12 @@ def pass_at_k(
         )
     from scipy.stats import hypergeom  # slow to import
 
-    none_right = hypergeom.pmf(0, counts["n"], counts["right"], k)
+    none_right = hypergeom.pmf(
+        0,
+        counts["n"],
+        counts["right"],
+        k,
+    )
     units = counts.assign(passed=1 - none_right, one=1)
     name = f"pass@{k}"
     passed = Metric(
@@ -99,7 +107,10 @@ def pass_at_k(
     return frame.iloc[0].rename(name)
 
 
-def _values(run: Run, metric: str | None) -> tuple[str, pd.DataFrame]:
+def _values(
+    run: Run,
+    metric: str | None,
+) -> tuple[str, pd.DataFrame]:
     """(column of the samples, a row a measured trial with the sample and the value of the metric)."""
     data = run.data
     if "trial" not in data:
@@ -107,6 +118,11 @@ def _values(run: Run, metric: str | None) -> tuple[str, pd.DataFrame]:
     name = run.metric(metric or run.headline[0]).name
     sample = "item" if "item" in data else run.suite.unit
     trials_as_units = data.assign(**{ROW: range(len(data))})
-    values = unit_values(trials_as_units, run.metrics, ROW, name)
+    values = unit_values(
+        trials_as_units,
+        run.metrics,
+        ROW,
+        name,
+    )
     frame = data[[sample]].assign(value=values.to_numpy())
     return sample, frame.dropna(subset=["value"])

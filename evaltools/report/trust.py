@@ -160,7 +160,13 @@ def trust_line(shown: Run | Study) -> HtmlTable:
         quiet.insert(0, QuietCheck(INPUT))
     is_incomplete = any(run.manifest.incomplete for run in shown.results)
     state = trust([check.level for check in failed], incomplete=is_incomplete)
-    html = macros().trust(say(state.words), state.kind, LEVEL_WORDS, failed, quiet)
+    html = macros().trust(
+        say(state.words),
+        state.kind,
+        LEVEL_WORDS,
+        failed,
+        quiet,
+    )
     return HtmlTable(html, "\n".join(check_lines(failed)))
 
 
