@@ -22,6 +22,12 @@ ABOUT_WITHIN = 12
 
 _FIGURE = re.compile(r"[0-9][0-9,]*(?:\.(?P<decimals>[0-9]+))?")
 
+_DIFFERENCE_BEFORE = re.compile(r"(?:차이|차액|격차)[가-힣]{0,2}\s?$")
+_DIFFERENCE_BEHIND = re.compile(r"\s?(?:더\s?|만큼\s?)?(?:많|적|비싸|비쌈|싸|저렴|높|낮|차이|차액)")
+
+SHARE_WITHIN = 4
+"""Characters between a sum and its share: 3,000만원의 50%."""
+
 DAYS_OF_MONTH = 30
 DAYS_OF_YEAR = 365
 """A day more or less is another figure: 1개월 is not 31일."""
@@ -47,7 +53,38 @@ def restated(
     for source in known:
         if not source.entity.support_only and _is_one_step(told, source.entity):
             return source, ONE_STEP
-    return None, ""
+    reckoned = _reckoned(told, sources, text) if told.kind == "amount" else None
+    return reckoned, ONE_STEP if reckoned else ""
+
+
+def _reckoned(
+    told: Entity,
+    sources: Sequence[Statement],
+    text: str,
+) -> Statement | None:
+    """The sum of the sources of which an amount is the share that stands beside it, or the difference to another.
+
+    The half of 3천만원 where a source pays 50% of 3천만원; 1천만원 more where it has 4천만원 and 5천만원.
+    """
+    sums: dict[Decimal, list[Statement]] = {}
+    for source in sources:
+        if (source.entity.kind, source.entity.base) == (told.kind, told.base):
+            sums.setdefault(Decimal(source.entity.value), []).append(source)
+    value = Decimal(told.value)
+    before = text[max(told.start - ABOUT_WITHIN, 0) : told.start]
+    if _DIFFERENCE_BEFORE.search(before) or _DIFFERENCE_BEHIND.match(text, told.end):
+        for whole, places in sums.items():
+            if whole + value in sums:
+                return places[0]
+    for share in sources:
+        if share.entity.kind != "percent" or not Decimal(share.entity.value):
+            continue
+        whole = 100 * value / Decimal(share.entity.value)
+        for place in sums.get(whole, []):
+            gap = share.entity.start - place.entity.end
+            if place.number == share.number and 0 <= gap <= SHARE_WITHIN:
+                return place
+    return None
 
 
 def _rounds_to(told: Entity, source: Entity) -> bool:

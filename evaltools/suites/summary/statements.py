@@ -7,8 +7,9 @@ text. Source: specification D34.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .entities import Entity, ReadText
@@ -128,6 +129,15 @@ _RECKONED_WITH = re.compile(r"\s?[x×*=+→]|(?:에서|보다|\s중(?:에서)?)\
 _HEAD = re.compile(r"([^:.\n■○●▶※-]+):(?!\d)[^:.\n■○●▶※]*$")
 """What a line is about, before all of its values: 휴업손해: 1일 200만원, 최대 60일, 대기 3일."""
 
+_TABLE = re.compile(r"(?m)(?:^[^\S\n]*+\|[^\n]*+(?:\n|\Z)){2,}")
+"""Lines of cells between bars, the heads of the columns first."""
+
+_LABEL = re.compile(r"(?<![0-9a-z가-힣])(?:[a-z]\s?(?:사|안|플랜|타입|상품)|[0-9]{1,3}\s?%?\s?형)")
+"""What tells companies, plans and forms of a product apart: A사, B안, 70%형."""
+
+LABEL = "label:"
+"""What such a word begins with among the words of a statement."""
+
 _FIGURE = re.compile(r"[0-9]")
 CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
 _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'’\"”0-9]*['’\"”]")
@@ -189,13 +199,39 @@ def statements(read: ReadText, number: int = 0) -> list[Statement]:
     [['high']]
     """
     result = []
+    of_cells = _cells(read.raw) if "|" in read.raw else []
+    starts = [start for start, _ in of_cells]
     for entities in (read.entities, read.figures):
         last_end: dict[str, int] = {}
         for index, entity in enumerate(entities):
             first = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
             last_end[entity.kind] = entity.end
-            result.append(_statement(read.raw, entities, index, first, number))
+            statement = _statement(read.raw, entities, index, first, number)
+            cell = bisect_right(starts, entity.start)
+            if cell and of_cells[cell - 1][1]:
+                statement = replace(statement, words=statement.words | of_cells[cell - 1][1])
+            result.append(statement)
     return result
+
+
+def _cells(raw: str) -> list[tuple[int, frozenset[str]]]:
+    """Where each cell of the tables of a text begins, with the words of its row and its column; none beyond a table."""
+    cells: list[tuple[int, frozenset[str]]] = [(0, frozenset())]
+    for table in _TABLE.finditer(raw):
+        place = table.start()
+        first, *rows = table[0].splitlines(keepends=True)
+        heads = [_item_words(_norm(head)) for head in first.split("|")]
+        place += len(first)
+        for row in rows:
+            texts = row.split("|")
+            of_row = _item_words(_norm(texts[1]))
+            for column, text in enumerate(texts):
+                of_column = heads[column] if column < len(heads) else frozenset()
+                cells.append((place, of_row | of_column if column > 1 else frozenset()))
+                place += len(text) + 1
+            place -= 1  # no bar behind the last
+        cells.append((table.end(), frozenset()))
+    return cells
 
 
 def _statement(
@@ -283,8 +319,9 @@ def _words_behind(after: str, next_value: int) -> frozenset[str]:
 
 
 def _item_words(text: str) -> frozenset[str]:
-    """What a value is of, with the units of other figures: 대물 1사고당 is 대물, and 사고당."""
-    return syllable_pairs(_FIGURE.sub(" ", text))
+    """What a value is of, with the units of other figures (대물 1사고당 is 대물, and 사고당) and the labels before it."""
+    labels = {LABEL + "".join(label.split()) for label in _LABEL.findall(text)}
+    return syllable_pairs(_FIGURE.sub(" ", text)) | labels
 
 
 def _conditions(

@@ -27,6 +27,7 @@ from .statements import (
     DENIED,
     DOWN,
     HIGH,
+    LABEL,
     LOSS,
     LOW,
     NEGATIVE,
@@ -105,7 +106,7 @@ class Sources:
     """What the sources say, to find the statement that one of a summary rests on.
 
     known: of their values and figures. weights: of the words around the values, one over the number of values
-    that each stands around.
+    that each stands around; that of a label, which tells items apart alone, is MISPLACED.
     """
 
     def __init__(self, sources: Sequence[ReadText]):
@@ -118,6 +119,7 @@ class Sources:
         self.compared = values[:MOST_SOURCES]
         counts = Counter(word for statement in self.compared for word in statement.words)
         self.weights = {word: 1 / count for word, count in counts.items()}
+        self.weights |= {word: MISPLACED for word in counts if word.startswith(LABEL)}
         self._same = by_key([*self.known, *claimed])
         self.refused = [(words, claim) for claim in claimed for words in refused_items(claim)]
 

@@ -63,3 +63,12 @@ def test_a_figure_that_is_no_value_is_compared_by_its_number(
     summary: str, source: str, unread: list[str]
 ) -> None:
     assert score(summary, [source])["summary_accuracy"].evidence.get("unread", []) == unread
+
+
+def test_a_share_of_a_sum_and_a_difference_of_two_are_one_step_away() -> None:
+    halved = "1년 미만에 진단되면 가입금액 3,000만원의 50%를 지급합니다."
+    assert accuracy("1년 안에는 1,500만원", halved) == (1.0, True)  # 3,000만 x 50%
+    assert accuracy("1년 안에는 1,600만원", halved)[0] < 1
+    two = "일반암은 A사 4,000만원, B사 5,000만원입니다."
+    assert accuracy("일반암은 B사가 1천만원 더 많음", two) == (1.0, True)  # 5,000만 - 4,000만
+    assert accuracy("일반암 진단비 1천만원", two)[0] < 1  # no word of a difference

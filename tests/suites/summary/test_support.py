@@ -500,3 +500,18 @@ def test_a_lost_sign_is_contradicted(summary: str, source: str) -> None:
 )
 def test_a_refused_item_that_is_told_as_paid_is_looked_at(summary: str, source: str) -> None:
     assert OPPOSITE_PAYMENT in whys(summary, source)
+
+
+def test_a_label_tells_the_values_of_companies_apart() -> None:
+    source = "A사 든든보험: 암 진단비 800만원, 입원비 3만원\nB사 바른보험: 암 진단비 500만원, 입원비 2만원"
+    assert whys("암 진단비는 A사 500만원, B사 800만원", source) == [ITEM, ITEM]
+    assert whys("암 진단비는 A사 800만원, B사 500만원", source) == []
+    assert whys("B사 암 진단비 800만원", source) == [ITEM]
+
+
+def test_a_value_of_a_table_is_of_its_row_and_of_its_column() -> None:
+    source = (
+        "| 구분 | 50%형 | 70%형 |\n| 임플란트 | 100만원 | 140만원 |\n| 크라운 | 20만원 | 28만원 |"
+    )
+    assert whys("50%형은 임플란트 140만원, 70%형은 임플란트 100만원", source) == [ITEM, ITEM]
+    assert whys("50%형은 임플란트 100만원, 70%형은 임플란트 140만원", source) == []
