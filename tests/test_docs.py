@@ -25,7 +25,7 @@ from evaltools.core.files import PACKAGE
 from evaltools.suites.cr.inference.config import read_config
 from evaltools.suites.summary.rules import load_rules
 
-from .app.calling import without_pages
+from .app.calling import few_studies, without_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -219,7 +219,7 @@ def done(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         if words[1:] == ["demo"]:
             shutil.copytree(demo, folder / "outputs")
             continue
-        with chdir(folder), without_pages():
+        with chdir(folder), without_pages(), few_studies():
             ended = CliRunner().invoke(main, words[1:])
         # a gate that is not met is an answer
         assert ended.exit_code == 0 or (words[1], ended.exit_code) == ("gate", 1), (

@@ -13,8 +13,8 @@ import pytest
 
 import evaltools as et
 from evaltools.report.study_sentences import ALONE
-from evaltools.stats import power, ranks, simulation
-from tests.app.calling import QUICK, call, written
+from evaltools.stats import power, ranks
+from tests.app.calling import QUICK, call, few_studies, written
 
 PAIR = ("example:cr/no_memory", "example:cr/with_memory")
 TWO_RUNS = tuple(f"{condition}__seed1_proposed" for condition in PAIR)
@@ -25,9 +25,8 @@ FAST = et.Resampling(n_resamples=100)
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_studies() -> Iterator[None]:
-    """Plans of 200 simulated studies: how good they are is tested where they are made."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulation, "BLOCKS", 4)
+    """How good plans are is tested where they are made."""
+    with few_studies():
         yield
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,6 @@ from evaltools.core.errors import UsageError
 from evaltools.core.metric import Metric
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
-from evaltools.stats import simulation
 from evaltools.stats.design import grid, pair
 from evaltools.stats.differences import evidence
 from evaltools.stats.influence import Paired, cell_sums
@@ -35,6 +35,7 @@ from evaltools.stats.seed_variance import take
 from evaltools.stats.simulation import simulated_power
 from evaltools.stats.variance import Components, Spread
 from evaltools.stats.within_units import CLUSTER_SIZE, TRIALS, within_units
+from tests.app.calling import few_studies
 
 F1 = Metric(
     name="f1", numerator="y", denominator="n", better="higher", title="F1", bounds=(0.0, 1.0)
@@ -346,16 +347,15 @@ def test_settings_out_of_range(how: dict[str, Any], said: str) -> None:
 # --- plans
 
 
-@pytest.fixture
-def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A power from 200 simulated studies instead of 1,000: its standard error is .03."""
-    monkeypatch.setattr(simulation, "BLOCKS", 4)
+@pytest.fixture(name="few_studies")
+def _few_studies() -> Iterator[None]:
+    with few_studies():
+        yield
 
 
 @pytest.fixture(scope="module")
 def planned() -> pd.DataFrame:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulation, "BLOCKS", 4)
+    with few_studies():
         return plan(two(n=60), [F1], "id", "f1", 0.04, seeds=[1, 3, 6, 3])
 
 
