@@ -31,7 +31,7 @@ def divide(
     >>> divide(np.array([1.0, 1.0]), np.array([2.0, 0.0]), otherwise=0.0).tolist()
     [0.5, 0.0]
     """
-    ratio = np.full(np.shape(b), otherwise)
+    ratio = np.full(np.broadcast(a, b).shape, otherwise)
     np.divide(
         a,
         b,

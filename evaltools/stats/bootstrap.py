@@ -93,15 +93,7 @@ def resampled(
     if len(statistic.errors) > LARGE:
         return _closed(statistic, wanted, resampling)
     alpha = (1 - resampling.confidence) / 2
-    tails = np.full(len(wanted), alpha)
-    unlimited = statistic.unlimited
-    if resampling.method != "auto" or not (wanted & unlimited).any():
-        return _drawn(
-            statistic,
-            wanted,
-            tails,
-            resampling,
-        )
+    unlimited = statistic.unlimited & (resampling.method == "auto")
     n = np.maximum(statistic.n_units, 2)
     t = stdtrit(n - 1, 1 - alpha)
     expanded = ndtr(-np.sqrt(n / (n - 1)) * t)

@@ -58,9 +58,8 @@ def differences(
     `ci_high`, `ci_method`, `claim`; `equivalence_low` and `equivalence_high`, the interval that
     must lie within the margin; `n_units`, `n_seeds`; `n_differ`, the units that differ,
     and `each`, the mean size of their differences as a part of delta; `p_value`, `p_samples`,
-    `error`, `df`; the parts of the variance. For `judged_together`: what samples and what seeds
-    (null for one seed) bring to the variance, the degrees of freedom of the seeds, and `mid`,
-    whether the metric is a proportion, whose p is mid-p.
+    `error`, `df`; the parts of the variance; `pooled`; and `mid`, whether the metric is a
+    proportion, whose p is mid-p.
     """
     paired = tested.paired
     counts = paired.baseline.compiled.counts
@@ -77,7 +76,6 @@ def differences(
     n_differ = (tested.differences != 0).sum(axis=0)
     size = np.abs(tested.differences).sum(axis=0)
     spread = tested.spread
-    seeds_that_tell = np.where(spread.pooled, 2, 1)
     return pd.DataFrame(
         {
             "value_baseline": paired.value_a,
@@ -101,9 +99,6 @@ def differences(
             "var_sample": spread.from_samples,
             "var_residual": spread.from_residual,
             "pooled": spread.pooled,
-            "of_samples": spread.variance - spread.from_seeds,
-            "of_seeds": np.where(tested.several, spread.from_seeds, np.nan),
-            "df_seeds": (paired.n_seeds - 1.0) * seeds_that_tell,
             "mid": proportions(paired.baseline.compiled),
         }
     )
@@ -290,11 +285,12 @@ def judged_together(
     at its step.
     """
     column = {name: rows[name].to_numpy() for name in rows}
+    n_seeds = column["n_seeds"]
     error, df = shared_seeds(
-        column["of_samples"],
-        column["of_seeds"],
+        column["var_sample"] + column["var_residual"],
+        np.where(n_seeds > 1, column["var_seed"], np.nan),
         column["n_units"],
-        column["df_seeds"],
+        (n_seeds - 1.0) * (1 + column["pooled"]),
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         p_shared = 2 * stdtr(df, -np.abs(column["delta"]) / error)

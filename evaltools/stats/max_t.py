@@ -30,7 +30,7 @@ from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
 from .arrays import LARGE, ROUNDING, Array, divide, rounded
 from .design import Runs, add_rows, grid, in_order
-from .influence import Cells, cell_sums
+from .influence import cell_sums
 from .intervals import MIN_UNITS
 from .measured import measured_runs
 from .score_intervals import proportions, unit_differences
@@ -92,7 +92,8 @@ def joint_tests(
     compiled = compile_table(subset(table, [metric]))
     columns = _columns(list(conditions.values()), compiled, unit)
     first, second = np.triu_indices(len(names), 1)
-    pairs = _pairs(columns)
+    with_later = [_pairs_with(columns, condition) for condition in range(len(names) - 1)]
+    pairs: _Pairs = each_field(np.hstack, with_later)
     tested = (pairs.n_units >= MIN_UNITS) & ~np.isnan(pairs.delta)
     pairs.differences[:, ~tested] = 0.0
     p_seeds = _p_of_seeds(
@@ -179,8 +180,9 @@ def _columns(
     terms = []
     for side in grids:
         cells = cell_sums(side.take(side.seeds, units), compiled)
-        sums.append(_mean_over_seeds(cells))
-        present.append(cells.present.any(axis=0))
+        n_seeds = cells.present.sum(axis=0)
+        sums.append(cells.sums.sum(axis=0) / np.maximum(n_seeds, 1)[:, None])
+        present.append(n_seeds > 0)
         terms.append(take(seed_term(cells), [0]))
     return _Columns(
         compiled,
@@ -188,19 +190,6 @@ def _columns(
         np.stack(present),
         each_field(np.hstack, terms),
     )
-
-
-def _mean_over_seeds(cells: Cells) -> Array:
-    """Sums of every unit, (units, columns), on average over the seeds that have it."""
-    n_seeds = np.maximum(cells.present.sum(axis=0), 1)
-    return cells.sums.sum(axis=0) / n_seeds[:, None]
-
-
-def _pairs(columns: _Columns) -> _Pairs:
-    """Each condition with all later ones."""
-    parts = [_pairs_with(columns, first) for first in range(len(columns.sums) - 1)]
-    pairs: _Pairs = each_field(np.hstack, parts)
-    return pairs
 
 
 def _pairs_with(
@@ -243,7 +232,7 @@ def _scaled(
     random signs stay what they are, with fewer signs to draw.
     """
     size = np.sqrt((differences**2).sum(axis=0))
-    scaled = divide(differences, np.broadcast_to(size, differences.shape), 0.0)
+    scaled = divide(differences, size, 0.0)
     t = np.abs(scaled.sum(axis=0))
     n_units = len(scaled)
     if n_units > LARGE:
@@ -252,7 +241,7 @@ def _scaled(
         blocks = rng.permutation(n_units) % LARGE
         scaled = add_rows(signs[:, None] * scaled, blocks, LARGE)
         size = np.sqrt((scaled**2).sum(axis=0))
-        scaled = divide(scaled, np.broadcast_to(size, scaled.shape), 0.0)
+        scaled = divide(scaled, size, 0.0)
     return scaled[(scaled != 0).any(axis=1)], t
 
 

@@ -173,17 +173,17 @@ def deciding(errors: Array) -> Array:
     That is (sum e^2)^2 / sum e^4 of the errors (units, metrics). Of m units that differ alike from
     all the others it is about m, of normal errors n / 3; 0 where nothing varies.
     """
-    squares = errors**2
-    total = squares.sum(axis=0)
-    fourth_powers = sum_products(squares, squares)
-    return divide(total**2, fourth_powers, otherwise=0.0)
+    return effective_units(errors**2, otherwise=0.0)
 
 
-def effective_units(shares: Array) -> Array:
-    """(sum m)^2 / sum m^2 of what each unit weighs in each metric; 1 where none does."""
+def effective_units(
+    shares: Array,
+    otherwise: float = 1.0,
+) -> Array:
+    """(sum m)^2 / sum m^2 of what each unit weighs in each metric; `otherwise` where none does."""
     total = over_units(shares)
     squares = sum_products(shares, shares)
-    return divide(total**2, squares, otherwise=1.0)
+    return divide(total**2, squares, otherwise)
 
 
 def proportions(compiled: Compiled) -> Array:

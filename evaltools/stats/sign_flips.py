@@ -231,7 +231,5 @@ def _flipped_sums(
     seed: int,
 ) -> Array:
     """Sums of (units, metrics) under random signs, after those observed: (patterns, metrics)."""
-    sums = [t.sum(axis=0)[None]]
-    for signs in _random_signs(len(t), n_permutations, seed):
-        sums.append(signs @ t)
-    return np.concatenate(sums)
+    patterns = sign_patterns(len(t), n_permutations, seed)
+    return np.concatenate([signs @ t for signs in patterns])
