@@ -62,8 +62,17 @@ def write_run(
     }
     meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", **identity}
     rows = [_row(sample, meta, counted) for sample in samples]
-    calls = [call for row in rows for call in _calls(row)]
-    gold = [_gold(sample) for sample in samples]
+    calls = []
+    gold = []
+    for sample, row in zip(samples, rows):
+        text = sample.text
+        for entry in row["process_trace"]:
+            error = entry.get("notes", "")
+            calls.append({"text_id": text.id, **entry["call"], "error": error})
+        tuples = [
+            named.model_dump(mode="json", exclude_none=True) for named in text.gold_tuples or ()
+        ]
+        gold.append({"uid": text.id, "input_text": text.text, "gold_tuples": tuples})
     reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
     manifest = {
         "run": folder.name,
@@ -90,7 +99,8 @@ def write_run(
     }
     if key.condition == "m2":
         files["episodes.jsonl"] = _lines([episode.model_dump() for episode in episodes])
-    if not all(_holds(folder / name, text) for name, text in files.items()):
+    held = {path.name: path.read_bytes() for path in map(folder.joinpath, files) if path.is_file()}
+    if held != {name: text.encode() for name, text in files.items()}:
         with whole_folder(folder, SUITE.runner) as new:
             for name, text in files.items():
                 write_text(new / name, text)
@@ -101,26 +111,18 @@ def _lines(rows: Sequence[Any]) -> str:
     return "".join(dumps(row) + "\n" for row in rows)
 
 
-def _holds(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_bytes() == text.encode()
-
-
-def _gold(sample: SampleRun) -> dict[str, Any]:
-    text = sample.text
-    gold = [row.model_dump(mode="json", exclude_none=True) for row in text.gold_tuples or ()]
-    return {"uid": text.id, "input_text": text.text, "gold_tuples": gold}
-
-
 def _row(
     sample: SampleRun,
     meta: dict[str, Any],
     counted: set[str],
 ) -> dict[str, Any]:
     """A line of outputs.jsonl. A failed sample has empty tuples and no actions, the flag and the error."""
-    stage1, final, error = sample.candidates, sample.final, None
+    stage1 = sample.candidates
+    final = sample.final
+    error = None
     if sample.failure:
-        stage, reason = sample.failure
-        stage1, final, error = [], [], f"{stage}: {reason}"
+        error = ": ".join(sample.failure)
+        stage1 = final = []
     stage1_rows = [asdict(candidate) for candidate in stage1]
     final_rows = [asdict(candidate) for candidate in final]
     explicit = [candidate for candidate in stage1 if candidate.aspect_term]
@@ -183,15 +185,6 @@ def _trace(
     if answer.error:
         entry["notes"] = answer.error
     return entry
-
-
-def _calls(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of calls.jsonl of a sample."""
-    text_id = row["meta"]["text_id"]
-    calls = []
-    for entry in row["process_trace"]:
-        calls.append({"text_id": text_id, **entry["call"], "error": entry.get("notes", "")})
-    return calls
 
 
 def _total(calls: Sequence[dict[str, Any]], name: str) -> Any:

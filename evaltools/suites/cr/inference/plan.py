@@ -150,13 +150,16 @@ def expected(plan: Plan) -> Expected:
     config = plan.config
     n_asked = len(plan.texts) * len(config.seeds)
     n_reviews = n_asked * sum(condition != "s0" for condition in config.conditions)
+    rounds = {
+        LENSES: n_asked if n_reviews else 0,
+        SINGLE: n_asked if "s0" in config.conditions else 0,
+        REVIEWERS: n_reviews,
+        RECHECK: n_reviews if config.recheck else 0,
+    }
     requests: dict[str, int] = {}
-    if n_reviews:
-        requests |= dict.fromkeys(LENSES, n_asked)
-    if "s0" in config.conditions:
-        requests |= dict.fromkeys(SINGLE, n_asked)
-    if n_reviews:
-        requests |= dict.fromkeys((*REVIEWERS, *(RECHECK if config.recheck else ())), n_reviews)
+    for stages, n in rounds.items():
+        if n:
+            requests |= dict.fromkeys(stages, n)
     letters = 0
     for stage, n in requests.items():
         letters += n * len("".join(first_request(plan, stage)))

@@ -230,33 +230,27 @@ def find_term(term: str, text: str) -> Span | None:
 def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
     """What the reviewers are asked about."""
     flagged = []
-    for ref, group in grouped(candidates, lambda c: c.aspect_ref).items():
-        if ref and _disagree(group):
-            flagged.append(_conflict("ref_polarity_mismatch", group, ref))
-    without_ref = [c for c in candidates if not c.aspect_ref and c.aspect_term]
-    for term, group in grouped(without_ref, lambda c: c.aspect_term).items():
-        if _disagree(group):
-            flagged.append(_conflict("term_polarity_mismatch", group, term=term))
-    with_attribute = [c for c in candidates if "#" in c.aspect_ref]
+    with_ref = [c for c in candidates if c.aspect_ref]
+    without_ref = [c for c in candidates if not c.aspect_ref]
+    mismatches = {
+        "ref_polarity_mismatch": grouped(with_ref, lambda c: (c.aspect_ref, "")),
+        "term_polarity_mismatch": grouped(without_ref, lambda c: ("", c.aspect_term)),
+    }
+    for kind, groups in mismatches.items():
+        for (ref, term), group in groups.items():
+            if len({c.polarity for c in group}) > 1:
+                flagged.append(Conflict(kind, ref, term, _ids(group)))
+    with_attribute = [c for c in with_ref if "#" in c.aspect_ref]
     same_attribute = grouped(with_attribute, lambda c: (c.aspect_ref.partition("#")[2], c.polarity))
     for group in same_attribute.values():
         whole = [c for c in group if c.aspect_ref.partition("#")[0] == RULES["upper"]]
         if whole and len(whole) < len(group):
-            flagged.append(_conflict(GRANULARITY, group, whole[0].aspect_ref))
+            flagged.append(Conflict(GRANULARITY, whole[0].aspect_ref, "", _ids(group)))
     return flagged
 
 
-def _disagree(group: Sequence[Candidate]) -> bool:
-    return len({candidate.polarity for candidate in group}) > 1
-
-
-def _conflict(
-    kind: str,
-    group: Sequence[Candidate],
-    ref: str = "",
-    term: str = "",
-) -> Conflict:
-    return Conflict(kind, ref, term, tuple(candidate.tuple_id for candidate in group))
+def _ids(group: Sequence[Candidate]) -> tuple[str, ...]:
+    return tuple(candidate.tuple_id for candidate in group)
 
 
 def ids_in(flagged: Iterable[Conflict], kind: str = "") -> set[str]:
@@ -364,11 +358,10 @@ def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> l
     final = []
     for candidate in candidates:
         decision = decisions.get(candidate.tuple_id)
-        action = decision.action if decision is not None else "KEEP"
-        if decision is not None and action == "FLIP":
-            candidate = replace(candidate, polarity=decision.polarity)
-        if action != "DROP":
+        if decision is None or decision.action in ("KEEP", "FLAG"):
             final.append(candidate)
+        elif decision.action == "FLIP":
+            final.append(replace(candidate, polarity=decision.polarity))
     return final
 
 

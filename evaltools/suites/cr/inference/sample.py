@@ -24,7 +24,10 @@ RECENT = 200
 
 @dataclass
 class SampleRun:
-    """A sample in a run, as far as the work on it came. `stages`: (stage, answer) in the order of asking."""
+    """A sample in a run, as far as the work on it came.
+
+    `stages`: (stage, answer) in the order of asking.
+    """
 
     plan: Plan
     client: Client
@@ -51,13 +54,19 @@ class SampleRun:
         return protocol.applied(self.candidates, self.decisions)
 
     async def work(self, episodes: Sequence[Episode]) -> None:
-        """Go through the stages, as far as the replies carry; a failed stage gives no tuples and no votes."""
+        """Go through the stages, as far as the replies carry.
+
+        A failed stage gives no tuples and no votes.
+        """
         config = self.plan.config
         is_single = self.key.condition == "s0"
         replies = await self._ask(SINGLE if is_single else LENSES)
-        refs = self.plan.prompts.refs
         self.candidates = protocol.merge(
-            replies, self.text.text, refs, config.arbiter, self.refused
+            replies,
+            self.text.text,
+            self.plan.prompts.refs,
+            config.arbiter,
+            self.refused,
         )
         if self.failure or is_single:
             return
@@ -73,8 +82,8 @@ class SampleRun:
         disputed = [conflict for conflict in self.conflicts if undecided & set(conflict.tuple_ids)]
         ballots = await self._votes(RECHECK, disputed, "strict")
         for name in undecided:
-            if ballots[name]:
-                self.decisions[name] = ballots[name][0]
+            for vote in ballots[name]:
+                self.decisions[name] = vote
 
     async def _votes(
         self,

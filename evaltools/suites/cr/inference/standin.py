@@ -29,21 +29,13 @@ class StandIn(Client):
         if "candidates" in data:
             reply = dumps({"review_actions": _actions(stage, data)})
         else:
-            reply = dumps({"triplets": _triplets(stage, data["text"], _draw(body["seed"], user))})
+            # what varies from seed to seed, by the seed and the text: a number from 0 to 255
+            draw = hashlib.sha256(f"{body['seed']}{user}".encode()).digest()[0]
+            reply = dumps({"triplets": _triplets(stage, data["text"], draw)})
         choice = {"message": {"content": reply}, "finish_reason": "stop"}
         usage = {"prompt_tokens": len(user) // 2, "completion_tokens": len(reply) // 2}
-        return dumps(
-            {
-                "model": STAND_IN,
-                "choices": [choice],
-                "usage": usage,
-            }
-        ).encode()
-
-
-def _draw(seed: int, text: str) -> int:
-    """A number from 0 to 255 by the seed and the text, for what varies from seed to seed."""
-    return hashlib.sha256(f"{seed}{text}".encode()).digest()[0]
+        completion = {"model": STAND_IN, "choices": [choice], "usage": usage}
+        return dumps(completion).encode()
 
 
 def _holds(text: str, kind: str) -> bool:
