@@ -179,12 +179,26 @@ def score(
     Where it is scored from outputs, their scorecards.jsonl goes into `aside`. Reports broken lines, doubled ids (the
     first counts) and gold for unknown samples to `problems`. Raises InputError where no row can be used.
     """
+    files = source.files
     override: dict[str, float] = {}
-    if "override_gate" in source.files:
+    if "override_gate" in files:
         # the scores do not need it: under on_error="skip" it is left out
         with suppress(InputError):
-            override = read_override(source.files["override_gate"], problems)
-    run = _run(source, options, aside)
+            override = read_override(files["override_gate"], problems)
+    role = "scorecards" if "scorecards" in files else "outputs"
+    is_outputs = role == "outputs"
+    provenance = {}
+    if is_outputs and aside is not None:
+        for name in ("outputs", "gold"):
+            provenance[f"{name}_sha256"] = content_hash(files[name]) if name in files else None
+    run = _Run(
+        files[role],
+        is_outputs,
+        files.get("gold"),
+        options,
+        aside if is_outputs else None,
+        provenance,
+    )
     gold, gold_problems = _gold_of(run.gold)
     problems.merge(gold_problems)
     tasks = shards(run.path, math.ceil(run.path.stat().st_size / SHARD_BYTES))
@@ -218,31 +232,11 @@ def score(
     if not units["has_gold"].any():
         message = "no sample has gold: every metric that needs it is not measured"
         problems.warn("no-gold", message, file=run.path)
-    role = "outputs" if run.is_outputs else "scorecards"
     units.attrs["rows"] = {role: lines}
     units.attrs["override"] = override
     if run.gold is not None:
         units.attrs["rows"]["gold"] = len(gold)
     return units
-
-
-def _run(
-    source: Source,
-    options: CrOptions,
-    aside: Path | None,
-) -> _Run:
-    """What is scored; scorecards of its outputs go into `aside`."""
-    files = source.files
-    gold = files.get("gold")
-    if "scorecards" in files:
-        return _Run(files["scorecards"], False, gold, options, None, {})
-    provenance = {}
-    if aside is not None:
-        provenance = {
-            "outputs_sha256": content_hash(files["outputs"]),
-            "gold_sha256": content_hash(gold) if gold is not None else None,
-        }
-    return _Run(files["outputs"], True, gold, options, aside, provenance)
 
 
 def _first_of_each_id(
