@@ -41,18 +41,27 @@ def card_rows(
     rows = []
     faults: Counter[str] = Counter()
     for columns in cells.values():
-        first = next(iter(next(iter(columns.values())).values()))[0]
+        first_cell = next(iter(columns.values()))
+        first = next(iter(first_cell.values()))[0]
         wanted = columns.get("gold", {})
         lines = {"gold": [Line(pair[1], "", _other(of, first)) for pair, of in wanted.items()]}
         for stage, match in matches.items():
             said = columns.get(stage, {})
-            lines[stage], wrong = _lines(wanted, said, match, first, is_judged=bool(gold))
+            lines[stage], wrong = _lines(
+                wanted,
+                said,
+                match,
+                first,
+                is_judged=bool(gold),
+            )
             if stage == judged:
                 faults += wrong
         marks = {line.mark for line in lines[judged]}
-        mark = "good" if marks == {"good"} else ""
+        mark = ""
         if marks & {"bad", "missing"}:
             mark = "bad"
+        elif marks == {"good"}:
+            mark = "good"
         ref = first.ref or say("(no ref)")
         label = ref if first.term else f"{ref} · {say('implicit')}"
         rows.append(Row(label, lines, first.term, mark))
@@ -69,7 +78,8 @@ def _cells(
     for column, tuples in columns.items():
         for named in tuples:
             pair = pairs(named, policy)[key] or ("", named.polarity)
-            cell = rows.setdefault(pair[0], {}).setdefault(column, {})
+            row = rows.setdefault(pair[0], {})
+            cell = row.setdefault(column, {})
             cell.setdefault(pair, []).append(named)
     return rows
 

@@ -23,23 +23,16 @@ def metric_table(protocol: Key) -> MetricTable:
     """
     content = _read("metrics.toml")
     table = [_metric(row) for row in content["counts"]]
-    table += metrics_by_key()
+    by_key = _read("metrics_by_key.toml")
+    for key, words in by_key["key"].items():
+        for row in by_key["metric"]:
+            table.append(_metric(row, key=key, **words))
     table += [_metric(row, protocol=protocol) for row in content["metric"]]
     by_name = {metric.name: metric for metric in table}
     for alias, template in content["aliases"].items():
         name = template.format(protocol=protocol)
         table.append(replace(by_name[name], name=alias, alias_of=name))
     return tuple(table)
-
-
-def metrics_by_key() -> list[AnyMetric]:
-    """The metrics that stand once for each key: all of the first key, then all of the next."""
-    content = _read("metrics_by_key.toml")
-    table = []
-    for key, words in content["key"].items():
-        for row in content["metric"]:
-            table.append(_metric(row, key=key, **words))
-    return table
 
 
 def _read(name: str) -> dict[str, Any]:

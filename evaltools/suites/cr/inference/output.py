@@ -65,14 +65,20 @@ def write_run(
     calls = []
     gold = []
     for sample, row in zip(samples, rows):
-        text = sample.text
         for entry in row["process_trace"]:
             error = entry.get("notes", "")
-            calls.append({"text_id": text.id, **entry["call"], "error": error})
+            calls.append({"text_id": sample.text.id, **entry["call"], "error": error})
         tuples = [
-            named.model_dump(mode="json", exclude_none=True) for named in text.gold_tuples or ()
+            named.model_dump(mode="json", exclude_none=True)
+            for named in sample.text.gold_tuples or ()
         ]
-        gold.append({"uid": text.id, "input_text": text.text, "gold_tuples": tuples})
+        gold.append(
+            {
+                "uid": sample.text.id,
+                "input_text": sample.text.text,
+                "gold_tuples": tuples,
+            }
+        )
     reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
     manifest = {
         "run": folder.name,
