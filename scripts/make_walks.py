@@ -184,7 +184,8 @@ WALKS = {
         (
             "A metric keeps lm-eval's own key, `METRIC,FILTER`; samples are paired by `doc_hash`.",
             "The model's name and the direction of each metric come from `results_DATE.json` beside the samples; without it,"
-            " name the models with `--condition`. Convert one task at a time.",
+            " name the models with `--condition`. Files of several tasks are refused."
+            " Convert one task at a time.",
             "The direction is that of the samples' own values. Of perplexities a sample holds a log-likelihood (of words and"
             " bytes with their number, so that ours is a ratio): more is better there, and lm-eval's number is exp(-mean). A metric"
             " of which lm-eval's number is not the mean of its samples has no direction, and is named.",

@@ -118,9 +118,13 @@ def _samples(
     settings: Mapping[str, Any],
     problems: Problems,
 ) -> Iterator[Any]:
-    """The samples of all files; a second one, or a second score of a metric, is an error."""
+    """The samples of all files; a second one, or a second score of a metric, is an error.
+
+    InputError for files of several tasks: scores of one name would be pooled.
+    """
     options = {key: value for key, value in settings.items() if key not in PER_FILE}
     seen: set[tuple[str, Any]] = set()
+    task = ""
     for number, path in enumerate(files):
         of_file = {}
         for option in PER_FILE:
@@ -128,6 +132,10 @@ def _samples(
                 of_file[option] = settings[option][min(number, len(settings[option]) - 1)]
         source = Source(path, problems)
         for place, sample in form.read(source, **options):
+            task = task or source.task
+            if source.task not in ("", task):
+                text = "holds the task {other}, another file {task}: convert one task at a time"
+                raise problems.fatal("several-tasks", text, other=source.task, task=task, file=path)
             sample = replace(sample, **of_file)
             keys = _keys(sample)
             repeated = [key for key in keys if key in seen or keys.count(key) > 1]

@@ -48,6 +48,7 @@ class Spec(Row):
     """What was evaluated."""
 
     model: str
+    task: str = ""
 
 
 class ReportedScore(Row):
@@ -174,6 +175,8 @@ def _header(
         text = "expected a log of Inspect: version, status, eval.model"
         raise source.fatal("wrong-format", text)
     source.require_version(header.version, VERSIONS, "version")
+    # a task of a package is logged as package/task
+    source.task = header.eval.task.rpartition("/")[2]
     if header.status != "success":
         text = "the status of the log is {status}"
         source.warn("not-finished", text, status=short(header.status))

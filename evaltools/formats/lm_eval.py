@@ -115,6 +115,7 @@ def read(source: Source) -> Records:
     if file_name:
         results = source.beside(f"results_{file_name['date']}.json", Results) or results
         task = file_name["task"]
+        source.task = task
     directions = {}
     for name, of_metric in values.items():
         directions[name] = _direction(name, of_metric, results, task, source)

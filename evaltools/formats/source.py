@@ -49,6 +49,7 @@ def where(
 class Source:
     """A file to read, and where what is wrong with it is reported.
 
+    `task`: the benchmark whose samples it holds, which the reader sets where the format says it.
     InputError where there is none to read.
     """
 
@@ -60,6 +61,7 @@ class Source:
         require_file(path, problems)
         self.path = path
         self.problems = problems
+        self.task = ""
         self._warned: set[tuple[str, str]] = set()
         with path.open("rb") as file:
             if file.read(len(PARQUET)) == PARQUET:

@@ -336,6 +336,32 @@ def test_lm_eval_refuses_results_of_another_form(tmp_path: Path) -> None:
     )
 
 
+def test_several_tasks_of_lm_eval_are_refused_not_pooled(tmp_path: Path) -> None:
+    """Two tasks have an exact_match each: their mean would be that of neither."""
+    date = "2026-01-02T03-04-05.6"
+    gsm8k = put(tmp_path, "lm-eval", name=f"samples_gsm8k_{date}.jsonl")
+    mmlu = put(tmp_path, "lm-eval", name=f"samples_mmlu_{date}.jsonl")
+    done = call("convert", "lm-eval", gsm8k, mmlu, "-o", tmp_path / "x.jsonl", status=3)
+    assert (
+        f"{mmlu}: holds the task mmlu, another file gsm8k: convert one task at a time"
+        in done.output
+    )
+    assert not (tmp_path / "x.jsonl").exists()
+
+
+def test_several_tasks_of_inspect_are_refused_but_not_one_of_two_models(tmp_path: Path) -> None:
+    header = INSPECT["eval"]
+    of_package = {**header, "task": "inspect_evals/gsm8k", "model": "a"}
+    a = put(tmp_path, "inspect", {**INSPECT, "eval": of_package}, name="a.json")
+    b = put(tmp_path, "inspect", {**INSPECT, "eval": {**header, "task": "gsm8k"}}, name="b.json")
+    c = put(tmp_path, "inspect", {**INSPECT, "eval": {**header, "task": "mmlu"}}, name="c.json")
+    call("convert", "inspect", a, b, "-o", tmp_path / "x.jsonl")
+    done = call("convert", "inspect", a, c, "-o", tmp_path / "y.jsonl", status=3)
+    assert (
+        f"{c}: holds the task mmlu, another file gsm8k: convert one task at a time" in done.output
+    )
+
+
 def test_lm_eval_says_which_metric_is_no_number(tmp_path: Path) -> None:
     done = call("convert", "lm-eval", put(tmp_path, "lm-eval"), "-o", tmp_path / "scores.jsonl")
     assert "bleu,strict is no number and left out" in done.output
