@@ -184,7 +184,7 @@ WALKS = {
         (
             "A metric keeps lm-eval's own key, `METRIC,FILTER`; samples are paired by `doc_hash`.",
             "The model's name and the direction of each metric come from `results_DATE.json` beside the samples; without it,"
-            " name the models with `--condition`. Files of several tasks are refused."
+            " name the models with `--condition`. A metric of several tasks is refused."
             " Convert one task at a time.",
             "The direction is that of the samples' own values. Of perplexities a sample holds a log-likelihood (of words and"
             " bytes with their number, so that ours is a ratio): more is better there, and lm-eval's number is exp(-mean). A metric"

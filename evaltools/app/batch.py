@@ -315,10 +315,9 @@ class Batch:
         for one in runs:
             tasks[one.name] = (one, suite.name, suite.file, language(), of_run, settings)
         results = self.run_all(score_run, tasks, of_runs, label)
-        for name in results:
-            if name not in self.done:
-                self.done.append(name)
-        return [results[name] for name in tasks if name in results]
+        scored: list[BatchRun] = [results[name] for name in tasks if name in results]
+        self.done += [one.name for one in scored if one.name not in self.done]
+        return scored
 
     # --- reports
 

@@ -120,11 +120,11 @@ def _samples(
 ) -> Iterator[Any]:
     """The samples of all files; a second one, or a second score of a metric, is an error.
 
-    InputError for files of several tasks: scores of one name would be pooled.
+    InputError for a metric of several tasks: what they measure is not the same.
     """
     options = {key: value for key, value in settings.items() if key not in PER_FILE}
     seen: set[tuple[str, Any]] = set()
-    task = ""
+    tasks: dict[str, str] = {}
     for number, path in enumerate(files):
         of_file = {}
         for option in PER_FILE:
@@ -132,12 +132,20 @@ def _samples(
                 of_file[option] = settings[option][min(number, len(settings[option]) - 1)]
         source = Source(path, problems)
         for place, sample in form.read(source, **options):
-            task = task or source.task
-            if source.task not in ("", task):
-                text = "holds the task {other}, another file {task}: convert one task at a time"
-                raise problems.fatal("several-tasks", text, other=source.task, task=task, file=path)
             sample = replace(sample, **of_file)
             keys = _keys(sample)
+            for metric, _ in keys:
+                task = tasks.setdefault(metric, source.task)
+                if task != source.task:
+                    text = "{metric} of the task {task}, in another file of {other}: convert one task at a time"
+                    raise problems.fatal(
+                        "several-tasks",
+                        text,
+                        metric=metric,
+                        task=source.task,
+                        other=task,
+                        file=path,
+                    )
             repeated = [key for key in keys if key in seen or keys.count(key) > 1]
             if repeated:
                 name, _ = repeated[0]

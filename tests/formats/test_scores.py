@@ -343,7 +343,7 @@ def test_several_tasks_of_lm_eval_are_refused_not_pooled(tmp_path: Path) -> None
     mmlu = put(tmp_path, "lm-eval", name=f"samples_mmlu_{date}.jsonl")
     done = call("convert", "lm-eval", gsm8k, mmlu, "-o", tmp_path / "x.jsonl", status=3)
     assert (
-        f"{mmlu}: holds the task mmlu, another file gsm8k: convert one task at a time"
+        f"{mmlu}: exact_match,strict of the task mmlu, in another file of gsm8k: convert one task"
         in done.output
     )
     assert not (tmp_path / "x.jsonl").exists()
@@ -358,7 +358,8 @@ def test_several_tasks_of_inspect_are_refused_but_not_one_of_two_models(tmp_path
     call("convert", "inspect", a, b, "-o", tmp_path / "x.jsonl")
     done = call("convert", "inspect", a, c, "-o", tmp_path / "y.jsonl", status=3)
     assert (
-        f"{c}: holds the task mmlu, another file gsm8k: convert one task at a time" in done.output
+        f"{c}: match of the task mmlu, in another file of gsm8k: convert one task at a time"
+        in done.output
     )
 
 
