@@ -107,7 +107,8 @@ class CompiledRules:
             value = written(Decimal(str(expression.value)))
             wording = phrases(expression.phrases)
             stated = (expression.kind, expression.base, value, expression.support_only, wording)
-            self.value_words.append(ValueWords(*stated))
+            not_within = phrases(expression.not_within)
+            self.value_words.append(ValueWords(*stated, not_within))
         for concept in rules.concepts:
             not_within = phrases(concept.not_within)
             for sources, support_only in ((concept.words, False), (concept.support, True)):

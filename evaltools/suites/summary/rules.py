@@ -114,7 +114,8 @@ class Unit(_Strict):
 class Expression(_Strict):
     """Phrases for one fixed value (보름: 15 days).
 
-    `support_only`: it may support a figure, and is none to be supported.
+    `support_only`: it may support a figure, and is none to be supported. `not_within`: words
+    that a match may not touch (사흘 in 영업일로 사흘).
     """
 
     kind: Phrase
@@ -122,6 +123,7 @@ class Expression(_Strict):
     value: float
     support_only: bool = False
     phrases: SomePhrases
+    not_within: Phrases = ()
 
 
 class Concept(_Strict):

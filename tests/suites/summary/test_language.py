@@ -26,7 +26,7 @@ TAGS = sorted({grid["expected"] for grid in GRIDS["covers"]} - {""})
 NEWEST = 12
 """The wave of cases that the rules were not written for."""
 
-MISSED = 36
+MISSED = 26
 """So many of the newest 120 lie outside of the band that their author gives."""
 
 CONTEXT = "진단비 30만원, 사고는 2월 28일"
