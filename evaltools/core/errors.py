@@ -160,9 +160,13 @@ class Problems:
 
     def add(self, problem: Problem) -> None:
         """Count a problem; the first ones of its kind are kept."""
-        self.counts[problem.kind] += 1
-        if self.counts[problem.kind] <= KEPT_PER_CODE:
+        if self._is_kept(problem.kind):
             self.kept.append(problem)
+
+    def _is_kept(self, kind: Kind) -> bool:
+        """Count a problem of a kind; whether it is one of the first."""
+        self.counts[kind] += 1
+        return self.counts[kind] <= KEPT_PER_CODE
 
     def _note(
         self,
@@ -177,8 +181,9 @@ class Problems:
         id: str = "",
         **values: Any,
     ) -> None:
-        message = _sentence(template, values)
-        self.add(Problem(severity, code, message, str(file), line, field, id))
+        if self._is_kept((severity, code)):  # a million bad lines need no million sentences
+            message = _sentence(template, values)
+            self.kept.append(Problem(severity, code, message, str(file), line, field, id))
 
     def error(
         self,

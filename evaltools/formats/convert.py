@@ -134,18 +134,7 @@ def _samples(
         for place, sample in form.read(source, **options):
             sample = replace(sample, **of_file)
             keys = _keys(sample)
-            for metric, _ in keys:
-                task = tasks.setdefault(metric, source.task)
-                if task != source.task:
-                    text = "{metric} of the task {task}, in another file of {other}: convert one task at a time"
-                    raise problems.fatal(
-                        "several-tasks",
-                        text,
-                        metric=metric,
-                        task=source.task,
-                        other=task,
-                        file=path,
-                    )
+            _require_one_task(source, keys, tasks)
             repeated = [key for key in keys if key in seen or keys.count(key) > 1]
             if repeated:
                 name, _ = repeated[0]
@@ -158,6 +147,24 @@ def _samples(
     problems.raise_if_failed()
     if not seen:
         raise problems.fatal("no-rows", "nothing in it can be used", file=files[0])
+
+
+def _require_one_task(
+    source: Source,
+    keys: Sequence[tuple[str, Any]],
+    tasks: dict[str, str],
+) -> None:
+    """InputError where a metric is of another task here than in a file before. `tasks`: metric -> its task."""
+    for metric, _ in keys:
+        other = tasks.setdefault(metric, source.task)
+        if other != source.task:
+            raise source.fatal(
+                "several-tasks",
+                "{metric} of the task {task}, in another file of {other}: convert one task at a time",
+                metric=metric,
+                task=source.task,
+                other=other,
+            )
 
 
 def _keys(row: Sample | Scored) -> list[tuple[str, Any]]:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from .rules import PhraseSet, Rules
 
 
+FOLLOWUP_TAG = "needs_followup"
+"""The tag of a summary that must name what is still to be done."""
+
+
 @dataclass(frozen=True)
 class CompiledLetOff:
     """A `LetOff` of a rule file. `before` matches only at the end of what stands before a match."""
@@ -58,7 +62,8 @@ class CompiledRules:
     """A rule set ready to search with. Equal only to itself: there is one to a `Rules`.
 
     tags: the wordings of each tag, of the follow-up too. signs: the same with the words too weak to
-    cover a tag alone, and without what it needs. sure: the wordings of a follow-up where none is due.
+    cover a tag alone, and without what it needs; of the follow-up the weak words alone, without let-offs.
+    sure: the wordings of a follow-up where none is due.
     """
 
     def __init__(self, rules: Rules):
@@ -92,13 +97,14 @@ class CompiledRules:
         self.told = phrases(rules.told)
         self.tags = {}
         self.signs = {}
-        for tag, named in rules.known_tags.items():
+        for tag, named in rules.tags.items():
             self.tags[tag] = phrase_set(named, named.phrases)
             weak = phrase_set(named, (*named.signs, *named.phrases))
             self.signs[tag] = replace(weak, needs=())
         followup = rules.followup
+        self.tags[FOLLOWUP_TAG] = phrase_set(followup, followup.phrases)
         weak = phrase_set(followup, followup.signs)
-        self.signs[tag] = replace(weak, let_offs=())  # the last tag
+        self.signs[FOLLOWUP_TAG] = replace(weak, let_offs=())
         self.sure = phrase_set(followup, followup.sure or followup.phrases)
         self.definitive = [phrase_set(named, named.phrases) for named in rules.definitive]
         self.tag_of_concept = {concept.name: concept.tag for concept in rules.concepts}

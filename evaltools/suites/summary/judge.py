@@ -24,6 +24,7 @@ from ...core.files import dumps
 from ...core.progress import bar
 from ...llm.cache import request_hash
 from ...llm.client import Answer, Client, in_background
+from .compiled import FOLLOWUP_TAG
 from .judge_questions import (
     JudgeInput,
     RiskReply,
@@ -34,7 +35,6 @@ from .judge_questions import (
 )
 from .options import Mode, SummaryOptions
 from .passages import around
-from .rules import FOLLOWUP_TAG
 from .scoring import BARE_NOUN
 from .states import JUDGED
 

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from ...core.files import asset_dir, dumps
 from ...llm.requests import chat, strict_schema
-from .rules import FOLLOWUP_TAG
+from .compiled import FOLLOWUP_TAG
 from .states import JUDGED
 
 REASON = 2_000

@@ -17,8 +17,8 @@ ONE_STEP = "it follows from the source's figure by one step"
 _ABOUT_BEFORE = re.compile(r"(?:약|대략|어림잡아|about|around|approximately|some)\s?$")
 _ABOUT_AFTER = re.compile(r"\s?(?:정도|가량|내외|안팎|남짓|쯤|or so)")
 
-ABOUT_WITHIN = 12
-"""Characters before a figure in which a word calls it an approximation."""
+WITHIN = 12
+"""Characters before a figure in which a word calls it an approximation, or a difference."""
 
 _FIGURE = re.compile(r"[0-9][0-9,]*(?:\.(?P<decimals>[0-9]+))?")
 
@@ -41,11 +41,11 @@ def restated(
     """The first figure of the sources that a value restates, and what a person must settle of it, if anything.
 
     text: where the value stands. One that its words call an approximation (약, 정도) may be rounded: 3천만원 is told to
-    ten millions, so that 29,870,000원 rounds to it; 60% to one per cent. Else one step
-    leads to it: what is left of a whole (80% cover from 20% co-payment), and months told in days or days in months.
+    ten millions, so that 29,870,000원 rounds to it; 60% to one per cent. Else one step leads to it: what is left of a
+    whole (80% cover from 20% co-payment), months told in days or days in months, and what `_reckoned` finds.
     """
     known = [source for source in sources if source.entity.kind == told.kind]
-    before = text[max(told.start - ABOUT_WITHIN, 0) : told.start]
+    before = _words_before(told, text)
     if _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, told.end):
         for source in known:
             if _rounds_to(told, source.entity):
@@ -55,6 +55,10 @@ def restated(
             return source, ONE_STEP
     reckoned = _reckoned(told, sources, text) if told.kind == "amount" else None
     return reckoned, ONE_STEP if reckoned else ""
+
+
+def _words_before(told: Entity, text: str) -> str:
+    return text[max(told.start - WITHIN, 0) : told.start]
 
 
 def _reckoned(
@@ -71,7 +75,7 @@ def _reckoned(
         if (source.entity.kind, source.entity.base) == (told.kind, told.base):
             sums.setdefault(Decimal(source.entity.value), []).append(source)
     value = Decimal(told.value)
-    before = text[max(told.start - ABOUT_WITHIN, 0) : told.start]
+    before = _words_before(told, text)
     if _DIFFERENCE_BEFORE.search(before) or _DIFFERENCE_BEHIND.match(text, told.end):
         for whole, places in sums.items():
             if whole + value in sums:

@@ -32,7 +32,7 @@ from ...core.language import Message
 from ...core.manifest import policy_hash
 from ...core.names import nearest
 from ...core.records import describe
-from .compiled import CompiledRules
+from .compiled import FOLLOWUP_TAG, CompiledRules
 from .phrases import RuleError
 
 DEFAULT_RULES = "ko-insurance"
@@ -44,7 +44,6 @@ METRICS = (
     "summary_needs_followup",
     "entity_recall",
 )
-FOLLOWUP_TAG = "needs_followup"
 
 Phrase = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 Phrases = tuple[Phrase, ...]
@@ -379,11 +378,12 @@ def read_rules(path: Path, problems: Problems) -> Rules:
         return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
         errors = e.errors(include_url=False)
+        text = path.read_text(encoding="utf-8")
         for error, (code, field, message) in zip(errors, describe(e)):
             cause = error.get("ctx", {}).get("error")
             quoted = getattr(cause, "quoted", "")
             names = field.split(".") if field else [quoted]
-            line = _line_of(names, path)
+            line = _line_of(names, text)
             problems.error(code, message, field=field, file=file, line=line)
         raise InputError(problems.errors) from None
 
@@ -423,7 +423,8 @@ def _bad_field(
     problems: Problems,
     **values: Any,
 ) -> InputError:
-    place: dict[str, Any] = {"file": path, "field": field, "line": _line_of([field], path)}
+    line = _line_of([field], path.read_text(encoding="utf-8"))
+    place: dict[str, Any] = {"file": path, "field": field, "line": line}
     return problems.fatal("bad-field", template, **place, **values)
 
 
@@ -440,11 +441,10 @@ def _of_tags(
     return {**inherited, "aliases": aliases, "concepts": concepts}
 
 
-def _line_of(names: Sequence[str], path: Path) -> int | None:
+def _line_of(names: Sequence[str], text: str) -> int | None:
     """The line where the last of some texts stands, each behind the one before; None where one is inherited."""
     if not any(names):
         return None
-    text = path.read_text(encoding="utf-8")
     place = 0
     for name in names:
         if name and not name.isdigit():

@@ -17,10 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .compiled import CompiledRules
+from .compiled import FOLLOWUP_TAG, CompiledRules
 from .entities import Entity, ReadText, by_key, extractor
 from .retold import promises, told, weakly_said
-from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
+from .rules import DEFAULT_RULES, Rules, load_rules
 from .schema import split_tags
 from .support import Support, entity_json, support
 from .text import normalise
@@ -143,10 +143,12 @@ def score_case(
     of_tags = {}
     due = {}
     for tag in tags or ():
-        if tag in compiled.tags:
+        if tag in rules.tags:
             of_tags[tag], due[tag] = told(tag, summary, sources, compiled)
-    due.pop(FOLLOWUP_TAG, None)
-    followup = of_tags.pop(FOLLOWUP_TAG, None) or find_matches(compiled.sure, summary, compiled)
+    if FOLLOWUP_TAG in (tags or ()):
+        followup, _ = told(FOLLOWUP_TAG, summary, sources, compiled)
+    else:
+        followup = find_matches(compiled.sure, summary, compiled)
     definitive = [promises(named, summary, sources, compiled) for named in compiled.definitive]
 
     scores = {

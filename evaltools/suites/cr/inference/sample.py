@@ -82,8 +82,8 @@ class SampleRun:
         disputed = [conflict for conflict in self.conflicts if undecided & set(conflict.tuple_ids)]
         ballots = await self._votes(RECHECK, disputed, "strict")
         for name in undecided:
-            for vote in ballots[name]:
-                self.decisions[name] = vote
+            if ballots[name]:  # of the one stage of a second look
+                self.decisions[name] = ballots[name][0]
 
     async def _votes(
         self,
