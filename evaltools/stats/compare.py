@@ -140,8 +140,14 @@ def compare(
     pairing = pair(*wholes)
     units = pairing.baseline.units
     if not len(units):
-        texts = [f"{name} ({len(whole.units)} units)" for name, whole in zip(names, wholes)]
-        raise NothingPaired(f"{' and '.join(texts)} share no {unit}: nothing to compare")
+        raise NothingPaired(
+            "{a} ({n_a} units) and {b} ({n_b} units) share no {unit}: nothing to compare",
+            a=names[0],
+            n_a=len(wholes[0].units),
+            b=names[1],
+            n_b=len(wholes[1].units),
+            unit=unit,
+        )
     sides = baseline, candidate
     measured, of_family, identical = _measured(
         sides, declared, unit, units, n_permutations, resampling
