@@ -153,21 +153,9 @@ def study(
     conditions, seeded = group(results)
     if name is None and len(results) == 1 and not seeded:
         name = results[0].name
-    made = make_study(
-        conditions,
-        name=name,
-        baseline=baseline,
-        primary=primary,
-        margin=margin,
-    )
+    made = make_study(conditions, name=name, baseline=baseline, primary=primary, margin=margin)
     if out is not None and (seeded or len(results) > 1):
-        save_study(
-            made,
-            Path(out),
-            started,
-            folders,
-            list(conditions),
-        )
+        save_study(made, Path(out), started, folders, list(conditions))
     return made
 
 

@@ -26,7 +26,7 @@ from ..core.resampling import Resampling
 from .arrays import Array
 from .claims import with_trials
 from .declared import Declared, declare
-from .design import Runs, grid, pair
+from .design import Pairing, Runs, grid, pair
 from .detectable import smallest_difference, units_needed
 from .differences import differences, evidence, judged_together, within_margin
 from .influence import Paired, cell_sums
@@ -136,18 +136,8 @@ def compare(
     0  accuracy   0.25  better
     """
     declared = declare(table, headline, primary, margin or {}, resampling.confidence)
-    wholes = grid(baseline, unit), grid(candidate, unit)
-    pairing = pair(*wholes)
+    pairing = _pairing(baseline, candidate, unit, names)
     units = pairing.baseline.units
-    if not len(units):
-        raise NothingPaired(
-            "{a} ({n_a} units) and {b} ({n_b} units) share no {unit}: nothing to compare",
-            a=names[0],
-            n_a=len(wholes[0].units),
-            b=names[1],
-            n_b=len(wholes[1].units),
-            unit=unit,
-        )
     sides = baseline, candidate
     measured, of_family, identical = _measured(
         sides, declared, unit, units, n_permutations, resampling
@@ -170,6 +160,27 @@ def compare(
         paired_by="sample and seed" if pairing.by_seed else "sample",
         identical=identical,
     )
+
+
+def _pairing(
+    baseline: Runs,
+    candidate: Runs,
+    unit: str,
+    names: tuple[str, str],
+) -> Pairing:
+    """How the two sides pair; NothingPaired for sides without a unit in common."""
+    wholes = grid(baseline, unit), grid(candidate, unit)
+    pairing = pair(*wholes)
+    if not len(pairing.baseline.units):
+        raise NothingPaired(
+            "{a} ({n_a} units) and {b} ({n_b} units) share no {unit}: nothing to compare",
+            a=names[0],
+            n_a=len(wholes[0].units),
+            b=names[1],
+            n_b=len(wholes[1].units),
+            unit=unit,
+        )
+    return pairing
 
 
 def _measured(

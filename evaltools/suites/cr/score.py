@@ -221,9 +221,25 @@ def score(
         parts = [part for start, _ in tasks if (part := run.part(start))]
         _join_parts(parts, set(rows.index), run.folder / FILES["scorecards"])
     units = units_frame(rows.reset_index(drop=True), options.match_policy, override)
-    for profile in set(options.profile).difference(units["profile"]):
+    _warn_of_gaps(run, units, gold, problems)
+    units.attrs["rows"] = {role: lines}
+    units.attrs["override"] = override
+    if run.gold is not None:
+        units.attrs["rows"]["gold"] = len(gold)
+    return units
+
+
+def _warn_of_gaps(
+    run: _Run,
+    units: pd.DataFrame,
+    gold: Iterable[str],
+    problems: Problems,
+) -> None:
+    """Warn of profiles and samples that the run does not hold, and of a run without gold."""
+    wanted = run.options.profile
+    for profile in set(wanted).difference(units["profile"]):
         problems.warn("unknown-profile", NO_PROFILE, profile=repr(profile), file=run.path)
-    if not options.profile:  # else there may well be gold for the rows that are left out
+    if not wanted:  # else there may well be gold for the rows that are left out
         known = set(units["text_id"])
         for uid in gold:
             if uid not in known:
@@ -232,11 +248,6 @@ def score(
     if not units["has_gold"].any():
         message = "no sample has gold: every metric that needs it is not measured"
         problems.warn("no-gold", message, file=run.path)
-    units.attrs["rows"] = {role: lines}
-    units.attrs["override"] = override
-    if run.gold is not None:
-        units.attrs["rows"]["gold"] = len(gold)
-    return units
 
 
 def _first_of_each_id(

@@ -62,23 +62,8 @@ def write_run(
     }
     meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", **identity}
     rows = [_row(sample, meta, counted) for sample in samples]
-    calls = []
-    gold = []
-    for sample, row in zip(samples, rows):
-        for entry in row["process_trace"]:
-            error = entry.get("notes", "")
-            calls.append({"text_id": sample.text.id, **entry["call"], "error": error})
-        tuples = [
-            named.model_dump(mode="json", exclude_none=True)
-            for named in sample.text.gold_tuples or ()
-        ]
-        gold.append(
-            {
-                "uid": sample.text.id,
-                "input_text": sample.text.text,
-                "gold_tuples": tuples,
-            }
-        )
+    calls = _calls(samples, rows)
+    gold = [_gold(sample) for sample in samples]
     reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
     manifest = {
         "run": folder.name,
@@ -111,6 +96,31 @@ def write_run(
             for name, text in files.items():
                 write_text(new / name, text)
     return RunResult(folder, len(rows), reasons)
+
+
+def _calls(
+    samples: Sequence[SampleRun],
+    rows: Sequence[dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """The requests of all samples, with what was wrong with each."""
+    calls = []
+    for sample, row in zip(samples, rows):
+        for entry in row["process_trace"]:
+            error = entry.get("notes", "")
+            calls.append({"text_id": sample.text.id, **entry["call"], "error": error})
+    return calls
+
+
+def _gold(sample: SampleRun) -> dict[str, Any]:
+    """The gold line of a sample."""
+    tuples = []
+    for named in sample.text.gold_tuples or ():
+        tuples.append(named.model_dump(mode="json", exclude_none=True))
+    return {
+        "uid": sample.text.id,
+        "input_text": sample.text.text,
+        "gold_tuples": tuples,
+    }
 
 
 def _lines(rows: Sequence[Any]) -> str:
