@@ -38,8 +38,19 @@ class Instance(Row):
 class RunSpec(Row):
     """The run, as run_spec.json beside the statistics describes it."""
 
+    scenario_spec: dict[str, Any] = Field(default_factory=dict)
     adapter_spec: dict[str, Any] = Field(default_factory=dict)
     metric_specs: list[dict[str, Any]] = Field(default_factory=list)
+
+    @property
+    def task(self) -> str:
+        """What is asked: the scenario and its arguments, as in MMLUScenario(subject=anatomy)."""
+        scenario = str(self.scenario_spec.get("class_name", "")).rpartition(".")[2]
+        arguments = mapping(self.scenario_spec.get("args"))
+        if not arguments:
+            return scenario
+        listed = ", ".join(f"{name}={value}" for name, value in arguments.items())
+        return f"{scenario}({listed})"
 
     @property
     def main_metrics(self) -> list[str]:
@@ -117,6 +128,7 @@ def read(
     the condition, too.
     """
     spec = source.beside("run_spec.json", RunSpec) or RunSpec()
+    source.task = spec.task
     model = spec.adapter_spec.get("model")
     main_metrics = spec.main_metrics
     requests = _requests(source)

@@ -322,6 +322,26 @@ def test_folders_are_taken_as_their_files(tmp_path: Path) -> None:
     assert "is a folder without per_instance_stats.json" in done.output
 
 
+def test_scenarios_of_helm_are_not_pooled(tmp_path: Path) -> None:
+    """Two subjects of one model have instances of other names: nothing is doubled, and one number would mean nothing."""
+    for i, subject in enumerate(("anatomy", "virology")):
+        folder = helm_folder(tmp_path / subject, "org/model")
+        spec = json.loads((folder / "run_spec.json").read_text())
+        scenario = "helm.benchmark.scenarios.mmlu_scenario.MMLUScenario"
+        spec["scenario_spec"] = {"class_name": scenario, "args": {"subject": subject}}
+        (folder / "run_spec.json").write_text(json.dumps(spec))
+        stats = folder / "per_instance_stats.json"
+        stats.write_text(stats.read_text().replace('"id', f'"id{i}'))
+    done = call("convert", "helm", tmp_path, "-o", tmp_path / "x.jsonl", status=3)
+    said = (
+        "exact_match of the task MMLUScenario(subject=virology), in another file of "
+        "MMLUScenario(subject=anatomy): convert one task at a time"
+    )
+    assert said in " ".join(done.output.split())
+    assert not (tmp_path / "x.jsonl").exists()
+    written(tmp_path, "helm", tmp_path / "anatomy")
+
+
 # --- the table that is written
 
 
