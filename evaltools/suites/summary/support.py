@@ -106,7 +106,8 @@ class Sources:
     """What the sources say, to find the statement that one of a summary rests on.
 
     known: of their values and figures. weights: of the words around the values, one over the number of values
-    that each stands around; that of a label, which tells items apart alone, is MISPLACED.
+    that each stands around. of_kind: kind and unit -> the same among the values of that kind alone, which a word
+    may tell apart though it stands around others too; there a label, which tells items apart alone, is MISPLACED.
     """
 
     def __init__(self, sources: Sequence[ReadText]):
@@ -117,9 +118,11 @@ class Sources:
             claimed += claims(source, number)
         values = [statement for statement in self.known if statement.entity.kind != "figure"]
         self.compared = values[:MOST_SOURCES]
-        counts = Counter(word for statement in self.compared for word in statement.words)
-        self.weights = {word: 1 / count for word, count in counts.items()}
-        self.weights |= {word: MISPLACED for word in counts if word.startswith(LABEL)}
+        self.weights = _rarity(self.compared)
+        by_kind: dict[tuple[str, str], list[Statement]] = {}
+        for statement in self.compared:
+            by_kind.setdefault(_kind(statement), []).append(statement)
+        self.of_kind = {kind: _rarity(alike, MISPLACED) for kind, alike in by_kind.items()}
         self._same = by_key([*self.known, *claimed])
         self.refused = [(words, claim) for claim in claimed for words in refused_items(claim)]
 
@@ -142,11 +145,11 @@ class Sources:
         return places
 
     def weight(self, words: frozenset[str], unknown: float = 0.0) -> float:
-        """The sum of the words' weights; exact, as a set has no order, and of equal passages the first counts.
+        """The sum of the words' weights.
 
         unknown: the weight of a word that stands around no value of the sources.
         """
-        return math.fsum(self.weights.get(word, unknown) for word in words)
+        return _total(self.weights, words, unknown)
 
     def alike(self, statement: Statement, source: Statement, unknown: float = 1.0) -> float:
         """The share of the words of a statement, by rarity, that stand around one of the sources too: 0..1."""
@@ -274,12 +277,32 @@ class Sources:
         """What tells another value of the sources from that of a statement: the weight of the words of its item
         that stand around the other alone, and around its own alone, in the place of its own where these are most alike.
         """
+        weights = self.of_kind[_kind(other)]
         pairs = []
         for own in self._same[statement.entity.key]:
             around_other = statement.words & (other.words - own.words)
             around_own = statement.words & (own.words - other.words)
-            pairs.append((self.weight(around_other), self.weight(around_own)))
+            pairs.append((_total(weights, around_other), _total(weights, around_own)))
         return min(pairs, key=lambda pair: pair[0] - pair[1])
+
+
+def _kind(statement: Statement) -> tuple[str, str]:
+    return statement.entity.kind, statement.entity.base
+
+
+def _rarity(around: Iterable[Statement], of_label: float | None = None) -> dict[str, float]:
+    """The words of statements -> one over the number of those that each stands in; of_label: that of a label."""
+    counts = Counter(word for statement in around for word in statement.words)
+    weights = {}
+    for word, count in counts.items():
+        is_label = of_label is not None and word.startswith(LABEL)
+        weights[word] = of_label if is_label else 1 / count
+    return weights
+
+
+def _total(weights: Mapping[str, float], words: Iterable[str], unknown: float = 0.0) -> float:
+    """The sum of the weights of words; exact, as a set has no order, and of equal passages the first counts."""
+    return math.fsum(weights.get(word, unknown) for word in words)
 
 
 def by_key(all_statements: Iterable[Statement]) -> Mapping[str, list[Statement]]:
