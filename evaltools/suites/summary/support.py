@@ -122,7 +122,10 @@ class Sources:
         by_kind: dict[tuple[str, str], list[Statement]] = {}
         for statement in self.compared:
             by_kind.setdefault(_kind(statement), []).append(statement)
-        self.of_kind = {kind: _rarity(alike, MISPLACED) for kind, alike in by_kind.items()}
+        self.of_kind = {kind: _rarity(alike) for kind, alike in by_kind.items()}
+        labels = {word: MISPLACED for word in self.weights if word.startswith(LABEL)}
+        for weights in self.of_kind.values():
+            weights |= labels
         self._same = by_key([*self.known, *claimed])
         self.refused = [(words, claim) for claim in claimed for words in refused_items(claim)]
 
@@ -290,14 +293,10 @@ def _kind(statement: Statement) -> tuple[str, str]:
     return statement.entity.kind, statement.entity.base
 
 
-def _rarity(around: Iterable[Statement], of_label: float | None = None) -> dict[str, float]:
-    """The words of statements -> one over the number of those that each stands in; of_label: that of a label."""
+def _rarity(around: Iterable[Statement]) -> dict[str, float]:
+    """The words of statements -> one over the number of those that each stands in."""
     counts = Counter(word for statement in around for word in statement.words)
-    weights = {}
-    for word, count in counts.items():
-        is_label = of_label is not None and word.startswith(LABEL)
-        weights[word] = of_label if is_label else 1 / count
-    return weights
+    return {word: 1 / count for word, count in counts.items()}
 
 
 def _total(weights: Mapping[str, float], words: Iterable[str], unknown: float = 0.0) -> float:
