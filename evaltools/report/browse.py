@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..core.language import say
 from ..stats.unit_changes import differing
-from .markdown import text_of, titled
+from .markdown import number, text_of, titled
 from .samples import MOST, Layout, Line, Row, SampleView, of_suite, samples
 from .tables import HtmlTable, no_rows, table
 
@@ -69,7 +69,7 @@ def browse(
         in_groups = set[object]().union(*groups.values())
         units = run.units[run.units.index.isin(in_groups)]
         if units.empty:
-            return no_rows(caption)
+            return replace(no_rows(caption), frame=units)
     else:
         query = which or ""
         query, caption = named_groups(run).get(query, (query, query or say("All units")))
@@ -100,7 +100,7 @@ def browse_differences(
     candidate: str,
     share: int,
 ) -> HtmlTable:
-    """A browser of the units whose value of a metric differs, the largest influence on the difference first.
+    """A browser of the units that carry the difference of a metric, the largest influence first.
 
     Each unit has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
     the seeds say so. A table where the suite has no cards. `frame`: a row a unit. `share`: how many browsers share the
@@ -111,7 +111,8 @@ def browse_differences(
     caption = f"{title}, {study.baseline} → {candidate}"
     units = differing(study.changes(metric, candidate))
     if units.empty:
-        return no_rows(say("{metric}: samples that differ", metric=caption))
+        nothing = no_rows(say("{metric}: samples that differ", metric=caption))
+        return replace(nothing, frame=units)
     view: SampleView | None = of_suite("sample_view", study)
     if view is None:
         return replace(table(units, caption=caption), frame=units)
@@ -150,14 +151,20 @@ def _by_change(
     candidate: str,
 ) -> dict[str, pd.Index]:
     groups = {}
+    direction = _direction(changed)
     for change, sign in CHANGES.items():
         label = say(
             "{group} under {candidate}",
             group=say(change),
             candidate=candidate,
         )
-        groups[label] = changed.index[changed["change"] * sign > 0]
+        groups[label] = changed.index[direction * sign > 0]
     return groups
+
+
+def _direction(changed: pd.DataFrame) -> pd.Series:
+    """How each unit changes; one with a value on one side only changes as it moves the whole."""
+    return changed["change"].fillna(changed["influence"])
 
 
 def _card_ids(
@@ -291,8 +298,11 @@ def _change_tags(
     kinds = {"higher": ("good", "bad"), "lower": ("bad", "good")}
     rising, falling = kinds.get(better, ("", ""))
     tags = []
-    for before, after in zip(changed["baseline"], changed["candidate"]):
-        text = f"{before:.2f} → {after:.2f}"
-        kind = rising if after > before else falling
+    sides = changed["baseline"], changed["candidate"]
+    for before, after, direction in zip(*sides, _direction(changed)):
+        text = f"{number(before, 2)} → {number(after, 2)}"
+        kind = ""
+        if direction:
+            kind = rising if direction > 0 else falling
         tags.append([Line(text, kind)])
     return tags

@@ -26,7 +26,7 @@ from .study import Study
 from .study_files import save_study
 
 
-def _require_comparable(
+def require_comparable(
     first: Run,
     runs: Sequence[Run],
 ) -> None:
@@ -66,7 +66,7 @@ def make_study(
     if not conditions:
         raise UsageError("no runs given")
     first, *others = (run for of_seed in conditions.values() for run in of_seed.values())
-    _require_comparable(first, others)
+    require_comparable(first, others)
     require_declared(
         first.metrics,
         primary,

@@ -307,11 +307,15 @@ class Run(Numbers):
         other: Run,
         metric: str | None = None,
     ) -> pd.DataFrame:
-        """The units whose value of a metric (default: the primary one) differs between two runs.
+        """The units that carry the difference of a metric (default: the primary one) between two runs.
 
         Columns: those of `stats.unit_changes` (baseline is this run, candidate the other), and the columns of text of
-        both sides that differ, as NAME and NAME (other). The largest influence first.
+        both sides that differ, as NAME and NAME (other). The largest influence first. UsageError for runs that cannot be
+        compared.
         """
+        from .make_study import require_comparable
+
+        require_comparable(self, [other])
         unit = self.suite.unit
         changes = unit_changes(
             {"": self.data},
@@ -319,6 +323,7 @@ class Run(Numbers):
             self.metrics,
             unit,
             self.metric(metric or self.primary).name,
+            (self.name, other.name),
         )
         differences = differing(changes)
         sides = []

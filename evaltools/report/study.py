@@ -361,12 +361,14 @@ class Study(Numbers):
         candidate: str | None = None,
     ) -> pd.DataFrame:
         """The metric of every paired unit under both conditions (`stats.unit_changes`)."""
+        name = self.candidate(candidate)
         return unit_changes(
             self.frames(self.baseline),
-            self.frames(self.candidate(candidate)),
+            self.frames(name),
             self.metrics,
             self.suite.unit,
             self.metric(metric).name,
+            (self.baseline, name),
         )
 
     def by(
@@ -420,9 +422,9 @@ class Study(Numbers):
         candidate: str | None = None,
         share: int | None = None,
     ) -> HtmlTable:
-        """The units whose value of a metric (by default the primary) differs between baseline and candidate.
+        """The units that carry the difference of a metric (by default the primary) between baseline and candidate.
 
-        The largest influence on the difference comes first; of each unit the gold and what both conditions made of
+        A unit does where its own numerator or denominator differs. The largest influence comes first; of each unit the gold and what both conditions made of
         it, side by side, with how many of the seeds say so. Without `candidate`, a browser of each. `.frame` of what
         it gives holds the units of one candidate: their values on both sides, the change, and its influence. `share`:
         how many browsers share the room of the page, by default these.

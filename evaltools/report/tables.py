@@ -162,7 +162,11 @@ def words(text: str) -> HtmlTable:
 
 def no_rows(caption: str) -> HtmlTable:
     """In place of a table without rows."""
-    return HtmlTable(macros().no_rows(say(caption)), is_nothing=True)
+    return HtmlTable(
+        macros().no_rows(say(caption)),
+        frame=pd.DataFrame(),
+        is_nothing=True,
+    )
 
 
 def each(

@@ -136,8 +136,8 @@ def compare(
     0  accuracy   0.25  better
     """
     declared = declare(table, headline, primary, margin or {}, resampling.confidence)
-    pairing = _pairing(baseline, candidate, unit, names)
-    units = pairing.baseline.units
+    paired = pairing(baseline, candidate, unit, names)
+    units = paired.baseline.units
     sides = baseline, candidate
     measured, of_family, identical = _measured(
         sides, declared, unit, units, n_permutations, resampling
@@ -156,13 +156,13 @@ def compare(
     rows = with_trials(rows.reset_index(drop=True), frames, unit)
     return Comparison(
         table=rows,
-        unpaired=pairing.unpaired,
-        paired_by="sample and seed" if pairing.by_seed else "sample",
+        unpaired=paired.unpaired,
+        paired_by="sample and seed" if paired.by_seed else "sample",
         identical=identical,
     )
 
 
-def _pairing(
+def pairing(
     baseline: Runs,
     candidate: Runs,
     unit: str,
@@ -170,8 +170,8 @@ def _pairing(
 ) -> Pairing:
     """How the two sides pair; NothingPaired for sides without a unit in common."""
     wholes = grid(baseline, unit), grid(candidate, unit)
-    pairing = pair(*wholes)
-    if not len(pairing.baseline.units):
+    paired = pair(*wholes)
+    if not len(paired.baseline.units):
         raise NothingPaired(
             "{a} ({n_a} units) and {b} ({n_b} units) share no {unit}: nothing to compare",
             a=names[0],
@@ -180,7 +180,7 @@ def _pairing(
             n_b=len(wholes[1].units),
             unit=unit,
         )
-    return pairing
+    return paired
 
 
 def _measured(

@@ -7,7 +7,8 @@ import pandas as pd
 
 from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import compile_table
-from .arrays import Array
+from .arrays import Array, rounded
+from .compare import pairing
 from .design import Runs, grid, pair
 from .influence import Cells, Paired, cell_sums, seed_mean
 from .intervals import unit_sums
@@ -43,6 +44,7 @@ def unit_changes(
     table: MetricTable,
     unit: str,
     metric: str,
+    names: tuple[str, str] = ("baseline", "candidate"),
 ) -> pd.DataFrame:
     """The paired values of one metric, a row a unit.
 
@@ -51,8 +53,12 @@ def unit_changes(
     A unit's value is the metric of that unit alone (its own ratio of sums), averaged over the
     paired seeds in which both sides have it. `change` is candidate less baseline. `influence` is
     what the unit brings into the difference of the whole, linearised at the mean of both sides: its
-    change / n for a mean over n units. Units without a value on either side are left out.
-    ValueError for a metric that the table lacks.
+    change / n for a mean over n units. It is 0 for a unit whose numerator and denominator do not
+    differ. Where a unit has a value on one side only (0 / 0 on the other), the other value and the
+    change are nan; units without any value are left out.
+
+    ValueError for a metric that the table lacks; NothingPaired, with the `names` of the sides, for
+    sides without a unit in common.
 
     >>> from evaltools.core.metric import Metric
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher")]
@@ -64,6 +70,7 @@ def unit_changes(
     """
     if metric not in {m.name for m in table}:
         raise ValueError(f"no metric {metric!r} in the table")
+    pairing(baseline, candidate, unit, names)
     compiled = compile_table(subset(table, [metric]))
     sides = []
     for runs in (baseline, candidate):
@@ -75,13 +82,14 @@ def unit_changes(
     values_before = _values_of_cells(before)
     values_after = _values_of_cells(after)
     if by_seed:
-        missing = np.isnan(values_before) | np.isnan(values_after)
-        values_before[missing] = np.nan
-        values_after[missing] = np.nan
+        on_both = ~np.isnan(values_before) & ~np.isnan(values_after)
+        is_left_out = on_both.any(axis=0) & ~on_both
+        values_before[is_left_out] = np.nan
+        values_after[is_left_out] = np.nan
     mean_before = seed_mean(values_before, ~np.isnan(values_before))
     mean_after = seed_mean(values_after, ~np.isnan(values_after))
 
-    influence = Paired(before, after, by_seed).null_errors
+    influence = rounded(Paired(before, after, by_seed).null_errors)
     frame = pd.DataFrame(
         {
             unit: a.units.astype(object),
@@ -91,7 +99,8 @@ def unit_changes(
             "influence": influence[:, 0],
         }
     )
-    return frame.dropna(subset=["change"]).reset_index(drop=True)
+    has_value = frame[["baseline", "candidate"]].notna().any(axis=1)
+    return frame[has_value].reset_index(drop=True)
 
 
 def _values_of_cells(cells: Cells) -> Array:
@@ -101,9 +110,12 @@ def _values_of_cells(cells: Cells) -> Array:
 
 
 def differing(changes: pd.DataFrame) -> pd.DataFrame:
-    """The units of `unit_changes` whose value differs, the largest influence first."""
-    changed = changes[changes["change"] != 0]
-    return changed.sort_values(
+    """The units of `unit_changes` that carry the difference, the largest influence first.
+
+    These are the units that `n_differ` of a comparison counts.
+    """
+    carrying = changes[changes["influence"] != 0]
+    return carrying.sort_values(
         "influence",
         key=abs,
         ascending=False,

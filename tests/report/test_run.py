@@ -144,6 +144,10 @@ def test_units_that_differ_between_two_runs(run: et.Run, other: et.Run) -> None:
         "what is counted stands in `change`"
     )
     assert run.diff(run).empty
+    with pytest.raises(et.UsageError, match="share no text_id: nothing to compare"):
+        run.where("text_id == 'review-001'").diff(other.where("text_id != 'review-001'"))
+    with pytest.raises(et.UsageError, match="is a run of memfin"):
+        run.diff(et.evaluate("memfin", "example:memfin/plain_llm"))
     with pytest.raises(et.UsageError, match="did you mean"):
         run.diff(other, "fix_rate_refpl")
 
@@ -234,6 +238,9 @@ def test_samples_and_changes_of_a_study(study: et.Study) -> None:
     lower = study.samples("implicit_invalid_pred_rate").html
     tags = re.findall(r'<span class="et-tag et-(\w+)">([\d.]+) → ([\d.]+)<', lower)
     assert tags and all((kind == "good") == (a > b) for kind, a, b in tags)
+    for metric in ("fix_rate_refpol", "break_rate_refpol", "tuple_f1_explicit"):
+        assert len(study.samples(metric).frame) == study[metric]["n_differ"]
+    assert study.samples("polarity_conflict_rate").frame.empty
     with pytest.raises(et.UsageError, match="did you mean"):
         study.changes("fix_rate_refpl")
     alone = et.study(SEEDS[:2], resampling=FAST)

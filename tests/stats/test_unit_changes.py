@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from evaltools.stats.unit_changes import unit_changes
+from evaltools.core.metric import Metric
+from evaltools.core.resampling import Resampling
+from evaltools.stats.compare import NothingPaired, compare
+from evaltools.stats.unit_changes import differing, unit_changes
 from tests.stats.comparing import TABLE, two
 
 
@@ -20,3 +24,40 @@ def test_unit_changes_are_the_pairs() -> None:
     assert len(unit_changes(a, b, TABLE, "id", "micro")) <= 40
     with pytest.raises(ValueError, match="no metric 'zzz'"):
         unit_changes(a, b, TABLE, "id", "zzz")
+
+
+RATE = Metric(name="rate", numerator="k", denominator="n", better="higher")
+BEFORE = pd.DataFrame({"id": range(40), "k": [1, 0] * 20, "n": [1, 2] * 20})
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param(BEFORE.assign(n=BEFORE["n"] + (BEFORE["id"] < 5)), id="denominators"),
+        pytest.param(BEFORE.assign(k=BEFORE["k"] * 3, n=BEFORE["n"] * 3), id="weights"),
+        pytest.param(BEFORE.assign(k=0, n=0).where(BEFORE["id"] < 7, BEFORE), id="no value after"),
+    ],
+)
+def test_the_units_that_carry_a_difference_are_those_that_differ(after: pd.DataFrame) -> None:
+    sides = {"": BEFORE}, {"": after}
+    row = compare(*sides, [RATE], "id", Resampling(), ["rate"]).table.iloc[0]
+    changes = unit_changes(*sides, [RATE], "id", "rate")
+    assert row["n_differ"] == len(differing(changes)) > 0
+    assert changes["influence"].sum() == pytest.approx(row["delta"])
+
+
+def test_a_unit_with_a_value_on_one_side_only_stays() -> None:
+    empty = BEFORE.assign(k=0, n=0).where(BEFORE["id"] < 7, BEFORE)
+    seeds = {1: empty, 2: empty}, {1: BEFORE, 2: BEFORE}
+    for sides in (({"": empty}, {"": BEFORE}), seeds):
+        changes = unit_changes(*sides, [RATE], "id", "rate").set_index("id")
+        assert changes.loc[:6, ["baseline", "change"]].isna().all(axis=None)
+        assert changes["candidate"].tolist() == (BEFORE["k"] / BEFORE["n"]).tolist()
+    none = pd.DataFrame({"id": [0], "k": 0, "n": 0})
+    assert unit_changes({"": none}, {"": none}, [RATE], "id", "rate").empty
+
+
+def test_sides_without_a_unit_in_common_have_no_changes() -> None:
+    others = BEFORE.assign(id=BEFORE["id"] + 100)
+    with pytest.raises(NothingPaired, match=r"a \(40 units\) and b \(40 units\) share no id"):
+        unit_changes({"": BEFORE}, {"": others}, [RATE], "id", "rate", ("a", "b"))
