@@ -424,10 +424,10 @@ class Study(Numbers):
     ) -> HtmlTable:
         """The units that carry the difference of a metric (by default the primary) between baseline and candidate.
 
-        A unit does where its own numerator or denominator differs. The largest influence comes first; of each unit the gold and what both conditions made of
-        it, side by side, with how many of the seeds say so. Without `candidate`, a browser of each. `.frame` of what
-        it gives holds the units of one candidate: their values on both sides, the change, and its influence. `share`:
-        how many browsers share the room of the page, by default these.
+        A unit does where its own numerator or denominator differs. The largest influence comes first; of each unit
+        the gold and what both conditions made of it, side by side, with how many of the seeds say so. Without
+        `candidate`, a browser of each. `.frame` of what it gives holds the units of one candidate: their values on both
+        sides, the change, and its influence. `share`: how many browsers share the room of the page, by default these.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
