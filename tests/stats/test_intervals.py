@@ -25,6 +25,7 @@ from evaltools.stats.score_intervals import (
     unit_differences,
     wilson,
 )
+from evaltools.stats.sign_flips import sign_flip
 
 RATIO = Metric(name="ratio", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher")
 MEAN = Metric(name="mean", numerator="f1", denominator="n", group="g", better="higher")
@@ -426,6 +427,26 @@ def test_unit_differences_by_hand() -> None:
     column = lambda *values: np.array(values, dtype=float)[:, None]  # noqa: E731
     got = unit_differences(column(1, 1), column(1, 1), column(1, 1), column(1, 3))
     assert got.ravel().tolist() == [0.0, -0.5]
+
+
+def test_unit_differences_of_sides_of_another_scale_by_hand() -> None:
+    """Ten trials a unit against one: .5 and .3 against 1 and 0. Each side by its own size, R = (.4 + .5) / 2.
+
+    (1 - .5) / 2 and (0 - .3) / 2; the sum is .5 - .4.
+    """
+    column = lambda *values: np.array(values, dtype=float)[:, None]  # noqa: E731
+    got = unit_differences(column(5, 3), column(10, 10), column(1, 0), column(1, 1))
+    assert got.ravel() == pytest.approx([0.25, -0.15])
+
+
+def test_fair_coins_differ_no_more_often_where_one_side_has_ten_trials() -> None:
+    """Sign flips of 40 tables at p = .05: a test at its level rejects some 2 of them, never a quarter."""
+    rng = np.random.default_rng(0)
+    n, tables = 50, 40
+    many, one_each = (rng.binomial(trials, 0.5, (n, tables)).astype(float) for trials in (10, 1))
+    differences = unit_differences(many, np.full((n, tables), 10.0), one_each, np.ones((n, tables)))
+    p = sign_flip(differences, 1000, 0, np.zeros(tables, dtype=bool))
+    assert (p <= 0.05).sum() <= 6
 
 
 def test_gains_and_losses_by_hand() -> None:
