@@ -172,19 +172,13 @@ def _card_ids(
     changed: pd.DataFrame,
     candidate: str,
 ) -> Iterator[tuple[str, Run, pd.Series]]:
-    """Condition, run and the ids of its cards of the units that differ.
-
-    Runs are those of the seeds that both sides have, all where there are none.
-    """
+    """Condition, run and the ids of its cards of the units that differ."""
     view: SampleView = of_suite("sample_view", study)
     unit = study.suite.unit
-    names = (study.baseline, candidate)
-    common = set.intersection(*(set(study.conditions[name]) for name in names))
-    for name in names:
-        for seed, run in study.conditions[name].items():
-            if seed in common or not common:
-                units = run.units
-                yield name, run, view.ids(run, units[units[unit].isin(changed[unit])])
+    for name in (study.baseline, candidate):
+        for run in study.conditions[name].values():
+            units = run.units
+            yield name, run, view.ids(run, units[units[unit].isin(changed[unit])])
 
 
 def _changed_cards(

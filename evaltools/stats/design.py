@@ -199,15 +199,13 @@ def pair(
     baseline: Grid,
     candidate: Grid,
 ) -> Pairing:
-    """Pair two conditions: by seed and unit where they share a seed label, else by unit.
+    """Pair two conditions: by seed and unit where they have the same seed labels, else by unit.
 
-    Sides with different numbers of seeds pair by unit too, so that all of their seeds count.
+    Where one side has a seed that the other lacks, all of their seeds count, each on its own side.
     """
-    shared_seeds = in_order(set(baseline.seeds) & set(candidate.seeds))
-    as_many_seeds = len(baseline.seeds) == len(candidate.seeds)
-    by_seed = bool(shared_seeds) and as_many_seeds
-    seeds_a = shared_seeds if by_seed else baseline.seeds
-    seeds_b = shared_seeds if by_seed else candidate.seeds
+    by_seed = set(baseline.seeds) == set(candidate.seeds)
+    seeds_a = baseline.seeds
+    seeds_b = seeds_a if by_seed else candidate.seeds
     units = baseline.units.intersection(candidate.units, sort=False)
     a = baseline.take(seeds_a, units)
     b = candidate.take(seeds_b, units)

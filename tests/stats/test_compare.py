@@ -151,11 +151,9 @@ def test_identical_is_said_only_where_every_cell_is_the_same() -> None:
 def test_what_does_not_pair_is_counted_and_unused() -> None:
     a, b = two()
     b[456] = b[456].iloc[:33]
-    b[7] = b[42]
     b[42] = pd.concat([b[42], b[42].assign(id=b[42]["id"] + "x")])
-    a = {**a, 9: a[42]}
     c = compared(a, b)
-    assert c.unpaired == {"baseline": 47, "candidate": 80}
+    assert c.unpaired == {"baseline": 7, "candidate": 40}
     kept = {42: b[42].iloc[:40], 123: b[123], 456: b[456]}
     alone = compared({42: a[42], 123: a[123], 456: a[456].iloc[:33]}, kept)
     lacking = ["n_cells", "missing_baseline", "missing_candidate", "delta_worst", "delta_best"]
@@ -167,7 +165,7 @@ def test_what_does_not_pair_is_counted_and_unused() -> None:
     assert alone.table["n_cells"].eq(113).all() and c.table["n_cells"].eq(160).all()
 
 
-def test_all_seeds_count_where_a_side_has_more_of_them() -> None:
+def test_all_seeds_count_where_a_side_has_more_of_them_or_others() -> None:
     a, b = two()
     c = compared({42: a[42]}, b)
     assert c.paired_by == "sample"
@@ -175,6 +173,10 @@ def test_all_seeds_count_where_a_side_has_more_of_them() -> None:
     of_each = [compared({42: a[42]}, {42: b[seed]}) for seed in b]
     values = [rows(one).loc["mean", "value_candidate"] for one in of_each]
     assert rows(c).loc["mean", "value_candidate"] == pytest.approx(sum(values) / 3)
+    others = compared(a, {42: b[42], 7: b[123], 9: b[456]})
+    assert others.paired_by == "sample"
+    for column in ("value_baseline", "value_candidate", "n_seeds"):
+        assert rows(others).loc["mean", column] == rows(compared(a, b)).loc["mean", column]
     equal = compared({42: a[42], 123: a[123]}, {42: b[42], 123: b[123]})
     assert equal.paired_by == "sample and seed"
 
