@@ -17,6 +17,7 @@ from ..core.files import refuse_input, resolve
 from ..core.folders import remove_leftovers, require_out
 from ..core.language import language, say
 from ..core.names import condition_of, find_runs, natural, safe_name
+from ..core.plugins import FROM_FILES
 from ..core.progress import bar
 from ..core.results import manifest_of_run
 from ..core.terminal import echo
@@ -310,10 +311,11 @@ class Batch:
             label = ""
             of_run, of_runs = of_runs, of_run
         suite = self.suite
+        file = suite.file if suite.name in FROM_FILES else None
         settings = {**self.settings, "out": self.out, "fresh": self.fresh}
         tasks = {}
         for one in runs:
-            tasks[one.name] = (one, suite.name, suite.file, language(), of_run, settings)
+            tasks[one.name] = (one, suite.name, file, language(), of_run, settings)
         results = self.run_all(score_run, tasks, of_runs, label)
         scored: list[BatchRun] = [results[name] for name in tasks if name in results]
         self.done += [one.name for one in scored if one.name not in self.done]

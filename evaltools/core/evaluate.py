@@ -17,7 +17,7 @@ import pandas as pd
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
-from .. import __version__
+from .. import BUILT_IN, __version__
 from .errors import OnError, Problems, UsageError
 from .files import content_hash, resolve, state
 from .folders import require_replaceable
@@ -63,6 +63,8 @@ def make_policy(suite: Suite, options: Any) -> dict[str, Any]:
     policy = dict(options.policy())
     if suite.metrics_file:
         policy["metrics"] = suite.metrics_hash
+    if suite.name not in BUILT_IN:
+        policy["code"] = suite.own_hash(options)
     return {
         "eval_semver": __version__,
         "eval_policy_hash": policy_hash({"suite": suite.name, **policy}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel
 
+from .. import BUILT_IN
 from .errors import Problems, UsageError
 from .json_files import read_jsonl
 from .metric import AnyMetric
@@ -40,7 +42,8 @@ def jsonl_suite(
     `Suite`: checks, breakdowns, notebook, verdicts, artifacts, study_notebook, input and the like.
 
     A line that does not fit, a doubled id and an error in `columns` are problems of the input, reported with their
-    line. UsageError for a headline that is no metric. docs/extending.md makes one.
+    line. UsageError for the name of a built-in suite, for a `record` without the field `unit`, and for a headline or an
+    alias of what is no metric. docs/extending.md makes one.
 
     >>> from evaltools.core.metric import Metric
     >>> class Record(BaseModel):
@@ -55,10 +58,19 @@ def jsonl_suite(
     'labels'
     """
     table, names = tuple(metrics), tuple(headline)
-    unknown = sorted(set(names) - {metric.name for metric in table})
+    if name in BUILT_IN:
+        raise UsageError("suite {suite}: that is the name of a built-in suite", suite=repr(name))
+    if not hasattr(record, unit) and unit not in getattr(record, "model_fields", {}):
+        raise UsageError(
+            "suite {suite}: expected record as a pydantic model with the field {unit}",
+            suite=repr(name),
+            unit=unit,
+        )
+    aliases = {metric.alias_of for metric in table if metric.alias_of}
+    unknown = sorted({*names, *aliases} - {metric.name for metric in table})
     if unknown:
         raise UsageError(
-            "suite {suite}: the headline names {names}, which is no metric of it",
+            "suite {suite}: headline or alias_of names {names}, which is no metric of it",
             suite=repr(name),
             names=tuple(unknown),
         )
@@ -74,8 +86,17 @@ def jsonl_suite(
         score=file.score,
         metrics=lambda opts: table,
         headline=lambda opts, blocked: names,
+        code=_source(columns),
         **fields,
     )
+
+
+def _source(function: Callable[..., Any]) -> str:
+    """The source of a function; "" where nobody knows it, as on a console."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return ""
 
 
 @dataclass(frozen=True)
@@ -135,7 +156,7 @@ class _RecordsFile:
             plain = {
                 k: value for k, value in fields.items() if isinstance(value, str | int | float)
             }
-            rows.append({**plain, self.unit: uid, **sums, "line": line})
+            rows.append({"line": line, **plain, self.unit: uid, **sums})
         problems.raise_if_failed()
         if not rows:
             raise problems.fatal("no-rows", "no line of the file can be used", file=path)

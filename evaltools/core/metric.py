@@ -11,8 +11,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from .errors import UsageError
 from .language import Message
 
 Better = Literal["higher", "lower", "none"]
@@ -39,6 +40,13 @@ class _Entry:
     def __post_init__(self) -> None:
         if not self.title:
             object.__setattr__(self, "title", self.name)
+        if self.better not in get_args(Better):
+            raise UsageError(
+                "metric {name}: expected better as one of {kinds}, got {better}",
+                name=repr(self.name),
+                kinds=get_args(Better),
+                better=repr(self.better),
+            )
 
     @property
     def shown_title(self) -> Message:
@@ -97,6 +105,22 @@ class Metric(_Entry):
     needs: str = ""
     bounds: tuple[float, float] | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bounds is None:
+            return
+        try:
+            low, high = map(float, self.bounds)
+        except (TypeError, ValueError):
+            low, high = math.nan, math.nan
+        if not low < high:
+            raise UsageError(
+                "metric {name}: expected bounds as (low, high), low below high, got {bounds}",
+                name=repr(self.name),
+                bounds=repr(self.bounds),
+            )
+        object.__setattr__(self, "bounds", (low, high))
+
     @property
     def limits(self) -> tuple[float, float]:
         """The least and the greatest value that the metric can take."""
@@ -119,6 +143,10 @@ class Difference(_Entry):
     minuend: str
     subtrahend: str
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_each_once(self.name, (self.minuend, self.subtrahend))
+
     def weights(self) -> dict[str, float]:
         """Metric -> weight: 1 for the minuend and -1 for the subtrahend."""
         return {self.minuend: 1.0, self.subtrahend: -1.0}
@@ -137,9 +165,23 @@ class Mean(_Entry):
 
     of: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_each_once(self.name, self.of)
+
     def weights(self) -> dict[str, float]:
         """Metric -> weight: the same for each."""
         return dict.fromkeys(self.of, 1 / len(self.of))
+
+
+def _require_each_once(name: str, parts: Sequence[str]) -> None:
+    """UsageError where a metric is made of no others, or of one of them twice."""
+    if isinstance(parts, str) or not parts or len(set(parts)) < len(parts):
+        raise UsageError(
+            "metric {name}: expected the names of other metrics, each once, got {parts}",
+            name=repr(name),
+            parts=repr(parts),
+        )
 
 
 AnyMetric = Metric | Difference | Mean

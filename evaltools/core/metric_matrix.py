@@ -280,3 +280,31 @@ def require_measured(
             f"row {row + 1} ({unit} {units[unit].iloc[row]}): {name} is null where {counts} "
             f"counts the row; leave {counts} null or 0 where {name} was not measured"
         )
+
+
+def require_within_limits(
+    units: pd.DataFrame,
+    compiled: Compiled,
+    unit: str,
+) -> None:
+    """ValueError that names a row whose own value of a metric is outside the limits of the metric.
+
+    `unit` is the column that names the row in the message.
+    """
+    ratios = compiled.ratios(column_values(units, compiled.columns))
+    is_null = units[list(compiled.columns)].isna().to_numpy()
+    is_summed = (compiled.numerator != 0) | (compiled.denominator != 0)
+    ratios[is_null @ is_summed] = np.nan  # the row takes no part
+    low, high = compiled.limits
+    is_outside = (ratios < low - _slack(low)) | (ratios > high + _slack(high))
+    for row, ratio in np.argwhere(is_outside):
+        metric = compiled.metrics[np.flatnonzero(compiled.uses[:, ratio])[0]]
+        raise ValueError(
+            f"row {row + 1} ({unit} {units[unit].iloc[row]}): {metric.name} is {ratios[row, ratio]:g}, "
+            f"which is not within {low[ratio]:g} and {high[ratio]:g}"
+        )
+
+
+def _slack(limits: np.ndarray) -> np.ndarray:
+    """How far a sum of floats may be off its limit."""
+    return 1e-9 * np.maximum(1, np.abs(limits))

@@ -80,6 +80,7 @@ def _installed_suite(entry: EntryPoint) -> Suite:
         file = getattr(sys.modules[entry.module], "__file__", None)
         if file:
             use_language_files(Path(file).parent)
+            suite = replace(suite, file=Path(file))
     # whatever a stranger raises concerns its own commands only
     except (Exception, SystemExit) as e:
         raise UsageError(

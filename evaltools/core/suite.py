@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from .check import AnyCheck, CheckKind
 from .errors import Problems, UsageError
-from .files import sha256
+from .files import bytes_hash, sha256
 from .metric import AnyMetric, MetricTable, subset
 from .names import nearest
 from .workers import Workers
@@ -142,7 +142,8 @@ class Suite:
     For the package itself
 
     - `runner`: the files of a run that its own inference makes; the first marks such a folder. `file`: the Python file
-      that the suite came from. `metrics_file`: a Python file of the user's with further metrics.
+      that the suite came from; `code` the source of its columns, where it came from none. `metrics_file`: a Python
+      file of the user's with further metrics.
     """
 
     name: str
@@ -190,12 +191,18 @@ class Suite:
     ) = None
     runner: tuple[str, ...] = ()
     file: Path | None = None
+    code: str = ""
     metrics_file: Path | None = None
 
     @property
     def metrics_hash(self) -> str:
         """Twelve hex digits that identify the file of further metrics; "" without one."""
         return sha256(self.metrics_file)[:12] if self.metrics_file else ""
+
+    def own_hash(self, options: Any) -> str:
+        """Twelve hex digits that identify the metrics and the code of a suite that is not built in."""
+        code = sha256(self.file) if self.file else self.code
+        return bytes_hash(f"{code} {self.metrics(options)}".encode())[:12]
 
     def metric(
         self,

@@ -24,6 +24,7 @@ from ..core.files import file_hashes, write_json
 from ..core.folders import whole_folder
 from ..core.language import Message
 from ..core.memory import as_files
+from ..core.metric_matrix import compile_table, require_within_limits
 from ..core.plugins import get_suite, with_metrics
 from ..core.resampling import Method, Resampling, make_resampling
 from ..core.results import (
@@ -64,7 +65,8 @@ def evaluate(
         anything with `__arrow_c_stream__`) or a list of dicts, records as in the suite's file.
     name: instead of the folder's or file's; data in memory are called "data".
     out: the folder under which results/<run>/ is written. None writes nothing. What is complete and
-        current there (same inputs by hash, policy, resampling, versions) is read, unless `fresh`.
+        current there (same inputs by hash, policy, resampling, versions) is read, unless `fresh`;
+        what a suite made in Python gave is made anew each time.
     n_resamples: bootstrap resamples, 100 or more (default 10,000). confidence: level of the intervals,
         between 0 and 1 (0.95). ci: "auto", "bca" or "percentile". seed: of the resampling (0).
         `resampling` sets all four at once.
@@ -153,6 +155,7 @@ def with_estimates(run: Run) -> Run:
 def _estimates(run: Run) -> pd.DataFrame:
     """A row a metric. UsageError where metrics that are not ours do not fit the units."""
     suite = run.suite
+    is_ours = suite.name in BUILT_IN and suite.metrics_file is None
     try:
         estimates = estimate_run(
             run.data,
@@ -160,8 +163,10 @@ def _estimates(run: Run) -> pd.DataFrame:
             suite.unit,
             run.resampling,
         )
+        if not is_ours:
+            require_within_limits(run.data, compile_table(run.metrics), suite.unit)
     except (KeyError, ValueError) as e:
-        if suite.name in BUILT_IN and suite.metrics_file is None:
+        if is_ours:
             raise
         raise UsageError(
             "{where}: the metrics do not fit the units: {reason}",

@@ -17,7 +17,13 @@ import pandas as pd
 
 from ..core.estimates import complete, public_frame
 from ..core.metric import Metric, MetricTable
-from ..core.metric_matrix import Compiled, Part, column_values, compile_table
+from ..core.metric_matrix import (
+    Compiled,
+    Part,
+    column_values,
+    compile_table,
+    require_within_limits,
+)
 from ..core.resampling import CONSTANT, Resampling
 from .arrays import Array, Intervals, divide, over_units, sum_products, varies
 from .bootstrap import Statistic, resampled
@@ -87,7 +93,8 @@ def estimate(
     out.
 
     Raises KeyError for columns that the frame lacks, ValueError for infinite values, for a null
-    numerator of a row that the denominator counts, and for a table that does not compile.
+    numerator of a row that the denominator counts, for a row whose own value is outside the limits of
+    its metric, and for a table that does not compile.
 
     >>> units = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
     >>> accuracy = Metric(
@@ -98,7 +105,9 @@ def estimate(
            name  value    ci_low  ci_high ci_method
     0  accuracy   0.75  0.599457  0.86546     mid-p
     """
-    return public_frame(estimate_run(units, table, unit, resampling))
+    estimates = estimate_run(units, table, unit, resampling)
+    require_within_limits(units, compile_table(table), unit)
+    return public_frame(estimates)
 
 
 def estimate_run(

@@ -239,11 +239,11 @@ def test_the_option_stands_before_the_group_too(here: Path) -> None:
         (lambda text: text + "\nSUITE = 3\n", "labels.py: expected SUITE = et.jsonl_suite(...)"),
         (
             lambda text: text.replace('"labels",', '"cr",', 1),
-            "'cr' is the name of a built-in suite",
+            "'cr': that is the name of a built-in suite",
         ),
         (
             lambda text: text.replace('"macro_f1")', '"macro_g1")'),
-            "the headline names macro_g1, which is no metric",
+            "headline or alias_of names macro_g1, which is no metric",
         ),
         (
             lambda text: text.replace('"n",', '"nn",', 1),
@@ -347,3 +347,13 @@ def test_processes_know_the_suite(here: Path) -> None:
 def test_built_in_suites_stay_what_they_are(here: Path) -> None:
     call("score", *SUITE, "labels", "run.jsonl", "-q", *QUICK)
     assert get_suite("cr").title == "Conflict Review"
+
+
+def test_a_result_of_the_file_as_it_was_is_made_again(here: Path) -> None:
+    call("score", *SUITE, "labels", "run.jsonl", *QUICK)
+    before = rows(here / "outputs/results/run")["accuracy"]["value"]
+    text = Path("labels.py").read_text(encoding="utf-8")
+    Path("labels.py").write_text(text.replace('"right": r.gold ==', '"right": r.gold !='), "utf-8")
+    call("score", *SUITE, "labels", "run.jsonl", *QUICK)
+    after = rows(here / "outputs/results/run")["accuracy"]["value"]
+    assert after == pytest.approx(1 - float(str(before)))

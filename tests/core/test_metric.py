@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import evaltools as et
 from evaltools.core.metric import Difference, Mean, Metric, linear, subset
 from evaltools.core.metric_matrix import column_values, compile_table
 
@@ -25,6 +28,44 @@ def test_linear_reads_factors_and_signs() -> None:
 def test_linear_rejects_what_is_no_sum_of_columns(bad: str) -> None:
     with pytest.raises(ValueError, match="not a sum of columns"):
         linear(bad)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: metric("a", "x", "n", bounds=(1, 0)), r"low below high, got \(1, 0\)"),
+        (lambda: metric("a", "x", "n", bounds=(0, None)), r"bounds as \(low, high\)"),
+        (lambda: metric("a", "x", "n", bounds="0,1"), r"bounds as \(low, high\)"),
+        (lambda: metric("a", "x", "n", bounds=np.array(1.0)), r"bounds as \(low, high\)"),
+        (lambda: Metric(name="a", numerator="x", denominator="n", better="Lower"), "got 'Lower'"),  # type: ignore[arg-type]
+        (lambda: Metric(name="a", numerator="x", denominator="n", better=None), "got None"),  # type: ignore[arg-type]
+        (lambda: Mean(name="a", of=(), better="higher"), "other metrics, each once"),
+        (lambda: Mean(name="a", of="xy", better="higher"), "other metrics, each once"),  # type: ignore[arg-type]
+        (lambda: Mean(name="a", of=("x", "y", "x"), better="higher"), "other metrics, each once"),
+        (lambda: Difference(name="a", minuend="x", subtrahend="x", better="none"), "each once"),
+    ],
+)
+def test_a_metric_that_makes_no_sense_is_refused_when_it_is_made(
+    make: Callable[[], object], said: str
+) -> None:
+    with pytest.raises(et.UsageError, match=f"^metric 'a': .*{said}"):
+        make()
+
+
+def test_limits_may_be_a_list_and_open_on_one_side() -> None:
+    assert metric("a", "x", "n", bounds=[0, np.inf]).limits == (0.0, np.inf)
+
+
+def test_a_value_outside_the_limits_of_its_metric_is_named() -> None:
+    units = pd.DataFrame({"id": ["p", "q", "r"], "x": [0.5, 3, None], "n": [1, 2, None]})
+    for table in (
+        [metric("a", "x", "n", proportion=True)],
+        [metric("b", "x", ""), metric("a", "x", "n", bounds=(0, 1))],
+    ):
+        with pytest.raises(ValueError, match=r"^row 2 \(id q\): a is 1.5, .* not within 0 and 1"):
+            et.estimate(units, table, unit="id", resampling=et.Resampling())
+    within = [metric("a", "x", "n", bounds=(0.5, 1.5))]
+    assert et.estimate(units, within, unit="id", resampling=et.Resampling())["value"][0] == 3.5 / 3
 
 
 def test_doubled_and_unknown_names_are_named() -> None:

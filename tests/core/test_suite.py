@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import evaltools as et
 from evaltools.core.files import example
@@ -218,3 +222,83 @@ def test_another_key_leads_only_where_the_primary_metric_is_blocked() -> None:
     assert suite.headline_names(options, less) == other[1:]
     left = suite.headline_names(options, frozenset({"fix_rate_refpol"}))
     assert left == tuple(name for name in usual if name != "fix_rate_refpol")
+
+
+class Graded(BaseModel):
+    id: str
+    line: int
+    x: float
+
+
+def graded(columns: Callable[[Graded], dict[str, float]], **metric: Any) -> et.Suite:
+    fields: Any = {"name": "m", "numerator": "x", "denominator": "n", "better": "higher", **metric}
+    return et.jsonl_suite(
+        "graded",
+        title="Graded",
+        record=Graded,
+        unit="id",
+        columns=columns,
+        metrics=[et.Metric(**fields)],
+        headline=["m"],
+    )
+
+
+RECORDS = [{"id": f"r{i}", "line": 5, "x": i / 40} for i in range(40)]
+FAST = et.Resampling(n_resamples=100)
+
+
+def test_numbers_of_a_suite_made_in_python_are_never_those_of_its_older_code(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), encoding="utf-8")
+    weights = [1.0]
+    suites = [
+        graded(lambda r: {"n": 1, "x": r.x * weights[0]}),
+        graded(lambda r: {"n": 1, "x": 1 - r.x}),
+        graded(lambda r: {"n": 1, "x": r.x, "y": 2 * r.x}, numerator="y"),
+    ]
+    runs = [et.evaluate(suite, path, out=tmp_path, resampling=FAST) for suite in suites]
+    assert [run.value("m") for run in runs] == pytest.approx([0.4875, 0.5125, 0.975])
+    assert len({run.signature for run in runs}) == 3
+    with pytest.raises(et.UsageError, match="scored under different policies"):
+        et.compare(runs[0], runs[2])
+    weights[0] = 0.5
+    assert et.evaluate(suites[0], path, out=tmp_path, resampling=FAST).value("m") == 0.24375
+
+
+def test_a_field_named_line_is_the_users() -> None:
+    run = et.evaluate(graded(lambda r: {"n": 1}, numerator="line"), RECORDS, resampling=FAST)
+    assert run.value("m") == 5
+
+
+def test_a_value_outside_the_limits_is_an_error_with_metric_unit_and_value() -> None:
+    percent = graded(lambda r: {"n": 1, "x": 100 * r.x}, bounds=(0, 1))
+    with pytest.raises(et.UsageError, match=r"'graded': .*\(id r1\): m is 2.5, .* within 0 and 1"):
+        et.evaluate(percent, RECORDS, resampling=FAST)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"name": "cr"}, "'cr': that is the name of a built-in suite"),
+        ({"unit": "no"}, "a pydantic model with the field no"),
+        ({"record": dict}, "a pydantic model with the field id"),
+        ({"headline": ["no"]}, "headline or alias_of names no"),
+        ({"metrics": [et.Metric(name="m", numerator="x", denominator="n", better="none", alias_of="z")]},
+         "headline or alias_of names z"),
+    ],
+)  # fmt: skip
+def test_a_suite_that_makes_no_sense_is_refused_when_it_is_made(changed: Any, said: str) -> None:
+    fields: Any = {
+        "name": "graded",
+        "title": "Graded",
+        "record": Graded,
+        "unit": "id",
+        "columns": lambda r: {"n": 1},
+        "metrics": [et.Metric(name="m", numerator="x", denominator="n", better="none")],
+        "headline": ["m"],
+        **changed,
+    }
+    with pytest.raises(et.UsageError, match=said):
+        et.jsonl_suite(fields.pop("name"), **fields)

@@ -132,19 +132,6 @@ def test_wilson_ends_exactly_at_the_limits() -> None:
     assert wilson(0, 9, 0.95)[1] == pytest.approx(0.29914, abs=1e-5)
 
 
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("method", ["auto", "bca"])
-def test_a_share_above_one_has_the_interval_of_one(method: Method) -> None:
-    """No proportion, though it is called one: its upper bound ends at the limit, and no bound is null."""
-    row = of(pd.DataFrame({"id": range(9), "x": 2, "n": 1}), RATE, Resampling(method=method)).loc[
-        "rate"
-    ]
-    bounds = wilson(9, 9, 0.95)
-    if method == "auto":
-        bounds = tuple(bound[0] for bound in mid_p(np.array([9.0]), np.array([9.0]), 0.95))
-    assert (row["value"], row["ci_low"], row["ci_high"]) == (2.0, *bounds)
-
-
 @given(st.integers(1, 400), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
 def test_wilson_equals_scipy(n: int, data: st.DataObject, confidence: float) -> None:
     k = data.draw(st.integers(0, n))
