@@ -154,6 +154,7 @@ def _show_figures(shell: Any) -> None:
 def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
     from .figures import png
+    from .fonts import even_weight
 
     alt = say(figure_title(figure))
     translate(figure)
@@ -162,6 +163,7 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
         lay_out(figure)
     else:
         how["bbox_inches"] = "tight"  # a legend may stand outside of what its cell laid out
+    even_weight(figure)
     content, width = png(figure, **how)
     return base64.b64encode(content).decode("ascii"), {"width": width, "alt": alt}
 
@@ -171,8 +173,9 @@ def lay_out(figure: Any) -> None:
 
     The title of a figure with one axes begins above their labels.
     """
-    if len(figure.axes) == 1 and not figure.get_suptitle():
-        axes = figure.axes[0]
+    plain = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    if len(plain) == 1 and not figure.get_suptitle():
+        axes = plain[0]
         title = axes.get_title("left")
         axes.set_title("", loc="left")
         figure.suptitle(
@@ -183,7 +186,7 @@ def lay_out(figure: Any) -> None:
             fontweight="bold",
         )
     # a colour bar has a place in the grid, which only the plainer layout keeps
-    has_colour_bar = any(axes.get_label() == "<colorbar>" for axes in figure.axes)
+    has_colour_bar = len(plain) < len(figure.axes)
     figure.set_layout_engine("tight" if has_colour_bar else "constrained")
 
 
@@ -201,7 +204,7 @@ def figure_title(figure: Any) -> str:
 
 def translate(figure: Any) -> None:
     """Put the texts of a figure into the language in force, long ones in several lines: titles, axes, legends, and
-    labels of categories."""
+    labels of categories. A narrow figure has shorter lines."""
     from matplotlib.legend import Legend
     from matplotlib.text import Text
 
@@ -212,10 +215,11 @@ def translate(figure: Any) -> None:
         for text in legend.get_texts():
             words = _wrapped(text.get_text(), LABEL_COLUMNS)
             text.set_text(words)
+    columns = min(TITLE_COLUMNS, round(TITLE_COLUMNS * figure.get_figwidth() / 5))
     for text in figure.findobj(Text):
         words = text.get_text()
         if words and "\n" not in words:
-            words = _wrapped(words, TITLE_COLUMNS, 2)
+            words = _wrapped(words, columns, 3)
             text.set_text(words)
 
 

@@ -28,7 +28,7 @@ from PIL import Image
 from ..core.files import asset_dir
 from ..core.language import say
 from ..core.metric import metric_title
-from .fonts import ANSWERED, families, webfont_css
+from .fonts import ANSWERED, even_weight, families, webfont_css
 from .markdown import ARROWS
 from .sentences import NO_VERDICT, UNDECIDED
 from .text import visible, width_of
@@ -66,7 +66,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 CHANGES = {
     "improved": ("#009E73", "^"),
-    "same": ("#9CA3AF", "o"),
+    "same": (MUTED, "o"),
     "worsened": ("#D55E00", "v"),
 }
 """What became of a unit -> colour and marker."""
@@ -134,6 +134,7 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
             figure = draw(*args, **kwargs)
             for text in figure.findobj(Text):
                 text.set_text(visible(text.get_text()))
+            even_weight(figure)
             # a second pass at another resolution would move things
             figure.draw_without_rendering()
             figure.set_layout_engine("none")

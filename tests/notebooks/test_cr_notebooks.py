@@ -31,6 +31,9 @@ def test_tables_of_cells_are_the_estimates() -> None:
     units = result.units
     explicit = units[["tp_otepol", "fp_otepol", "fn_otepol"]].sum()
     assert counts["tp"] == explicit["tp_otepol"]
+    aspects = names["aspects"][["tp", "fp", "fn"]].sum()
+    by_ref = units[["tp_refpol", "fp_refpol", "fn_refpol"]].sum()
+    assert aspects.tolist() == by_ref.tolist()
     by_stage = names["f1"].groupby("stage")["F1"].mean()
     assert by_stage["after review"] == pytest.approx(result.value("tuple_f1_s2_refpol"), abs=1e-12)
 
@@ -54,6 +57,14 @@ def test_cells_work_on_any_run(rows: list[Any], golds: list[Any], tmp_path: Path
     folder = run(tmp_path / "r", rows, golds) if golds else run(tmp_path / "r", rows)
     names = run_cells("cr_run.ipynb", run=str(folder), **QUICK)
     assert len(names["units"]) == len(rows)
+
+
+def test_a_wrong_aspect_counts_where_it_was_predicted(tmp_path: Path) -> None:
+    rows = [output("a", final=[RIGHT, FOREIGN]), output("b", final=[FOREIGN])]
+    folder = run(tmp_path / "r", rows, [gold("a", RIGHT), gold("b", RIGHT)])
+    aspects = run_cells("cr_run.ipynb", run=str(folder), **QUICK)["aspects"]
+    counts = aspects[["samples", "tp", "fp", "fn"]].T.to_dict("list")
+    assert counts == {"본품#품질": [2, 1, 0, 1], "x#y": [0, 0, 2, 0]}
 
 
 def test_a_query_in_the_parameters_is_followed_by_all_cells() -> None:

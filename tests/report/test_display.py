@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import seaborn as sns
+from matplotlib.text import Text
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.core.language import speaking
@@ -68,6 +69,23 @@ def test_a_figure_with_a_colour_bar_is_shown(style: None) -> None:
     fig, ax = plt.subplots(figsize=(5, 3))
     sns.heatmap(pd.DataFrame([[1, 2], [3, 4]]), ax=ax)
     assert figure_png(fig)[1]["width"] > 300
+
+
+def test_the_title_of_a_narrow_figure_is_not_cut(style: None) -> None:
+    fig, ax = plt.subplots(figsize=(2.8, 2))
+    ax.set(title="Polarity given to the terms of the gold")
+    figure_png(fig)
+    fig.canvas.draw()
+    (title,) = [text for text in fig.findobj(Text) if "Polarity" in text.get_text()]
+    assert title.get_window_extent().x1 <= fig.bbox.x1
+
+
+def test_a_title_has_one_weight(style: None) -> None:
+    fig, ax = plt.subplots(figsize=(5, 3))
+    ax.set(title="극성별 마이크로 F1")
+    figure_png(fig)
+    weights = {text.get_text(): text.get_fontweight() for text in fig.findobj(Text)}
+    assert weights["극성별 마이크로 F1"] == "normal"
 
 
 def test_titles_and_labels_are_told_in_the_language_of_the_reader(style: None) -> None:
