@@ -278,6 +278,13 @@ class Run(Numbers):
         plain = units.drop(columns=list(self.suite.decode), errors="ignore")
         return self.data.loc[index].assign(**plain)
 
+    def with_columns(self, units: pd.DataFrame) -> Run:
+        """The run with the columns of `units`, all of its units, that `units` has besides."""
+        added = units.columns.difference(self.units.columns, sort=False)
+        if added.empty:
+            return self
+        return replace(self, data=self._stored(self.units.join(units[added])))
+
     def by(
         self,
         column: str | pd.Series | Sequence[Any] | Callable[[pd.DataFrame], Any],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -379,8 +380,10 @@ class Study(Numbers):
     ) -> pd.DataFrame:
         """The difference to the baseline within each part of the units that both sides have.
 
-        `column`: a column of the units that is the same on both sides. `metrics`: by default the primary one. Columns:
-        part, n, then those of `frame`; p is adjusted over the parts (Holm) in `p_adjusted`.
+        `column`: a column of the units; those in which the sides differ in it are the part "(differs)". `metrics`: by
+        default the primary one. Columns: part, n, then those of `frame`, and turns: whether another part is better or
+        worse with a difference of the other sign, of which a warning is given too. p is adjusted over the parts (Holm)
+        in `p_adjusted`.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
@@ -388,14 +391,17 @@ class Study(Numbers):
         ['dev', 'valid']
         """
 
+        rows = study_tables.rows_of_runs(self, self.units)
+
         def in_parts(condition: str) -> Runs:
             frames: dict[Seed, pd.DataFrame] = {}
             for seed, run in self.conditions[condition].items():
-                frames[seed] = run.data.assign(**{PART: by_parts(run.units, column)})
+                units = run.with_columns(rows[condition][seed]).units
+                frames[seed] = run.data.assign(**{PART: by_parts(units, column)})
             return frames
 
         name = self.candidate(candidate)
-        return compare_parts(
+        frame = compare_parts(
             in_parts(self.baseline),
             in_parts(name),
             self.metrics,
@@ -404,6 +410,9 @@ class Study(Numbers):
             [self.metric(metric).name for metric in metrics] or [self.primary],
             (self.baseline, name),
         )
+        for sentence in study_sentences.turning(frame):
+            warnings.warn(sentence, stacklevel=2)
+        return frame
 
     # --- what it shows
 

@@ -17,6 +17,7 @@ from ..stats.detectable import POWER, larger_studies
 from ..stats.differences import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
 from ..stats.seed_variance import ALIKE
+from .markdown import number
 from .sentences import mde_text, verdict_parts, whole_sentence
 from .study_tables import comparison
 from .tables import shown_estimate
@@ -129,6 +130,23 @@ def _values(study: Study) -> list[Parts]:
             value, details = _value(row, study.resampling)
             parts.append((f"{condition}, {value}", details))
     return parts
+
+
+def turning(parts: pd.DataFrame) -> list[str]:
+    """A warning for each metric whose difference turns its sign between parts (`stats.compare_parts`)."""
+    sentences = []
+    for name, rows in parts[parts["turns"]].groupby("metric", sort=False):
+        of_parts = []
+        for row in rows.to_dict("records"):
+            delta = number(row["delta"], signed=True)
+            of_parts.append(f"{row['part']} {delta} ({say(row['verdict'])})")
+        sentence = say(
+            "“{title}”: the difference turns its sign: {parts}. A number for all of the units hides that.",
+            title=say(metric_title(name, rows["title"].iloc[0])),
+            parts=listed(of_parts),
+        )
+        sentences.append(sentence)
+    return sentences
 
 
 def primary_rows(study: Study) -> dict[str, Row]:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..stats.agreement import COLUMNS as AGREEMENT
+from ..stats.design import Seed
 from ..stats.ranks import CONTRACT, ranks
 
 if TYPE_CHECKING:
@@ -35,16 +36,31 @@ def conditions_over(
 ) -> Conditions:
     """The conditions of a study, each run over some of its units: those of a query, or rows of `units_of`."""
     over: Conditions = {}
-    first = 0
+    of_runs = rows_of_runs(study, study.units if isinstance(part, str) else part)
     for condition, of_seed in study.conditions.items():
         over[condition] = {}
         for seed, run in of_seed.items():
-            own = part
-            if isinstance(part, pd.DataFrame):
-                own = _rows_of_run(part, run, first)
-            over[condition][seed] = run.where(own)
-            first += len(run.units)
+            rows = of_runs[condition][seed]
+            if isinstance(part, str):
+                over[condition][seed] = run.with_columns(rows).where(part)
+            else:
+                over[condition][seed] = run.where(rows)
     return over
+
+
+def rows_of_runs(
+    study: Study,
+    units: pd.DataFrame,
+) -> dict[str, dict[Seed, pd.DataFrame]]:
+    """Condition -> seed -> the rows of its run among `units`, those of `units_of` or some of them."""
+    rows: dict[str, dict[Seed, pd.DataFrame]] = {}
+    first = 0
+    for condition, of_seed in study.conditions.items():
+        rows[condition] = {}
+        for seed, run in of_seed.items():
+            rows[condition][seed] = _rows_of_run(units, run, first)
+            first += len(run.units)
+    return rows
 
 
 def _rows_of_run(

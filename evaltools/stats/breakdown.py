@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..core.errors import UsageError
@@ -20,6 +21,9 @@ MOST = 20
 PART = "(part)"
 """The column that holds the part of each row, in frames that `compare_parts` takes."""
 
+DIFFERS = "(differs)"
+"""The part of a unit that is in one part on one side and in another on the other."""
+
 
 def by_parts(
     units: pd.DataFrame,
@@ -28,7 +32,7 @@ def by_parts(
     """The part of each row of the units.
 
     `column`: a column of theirs, values row by row, or a function of the units. A null is the part
-    "(none)". UsageError for a column that the units have not, for another number of values, and
+    "(none)"; 2 and 2.0 are one part. UsageError for a column that the units have not, for another number of values, and
     for a Series of other rows.
     """
     name = PART
@@ -58,7 +62,11 @@ def by_parts(
         if not has_value.all():
             raise UsageError("the index of the values is not that of the units")
     parts = pd.Series(values, index=units.index, name=name)
-    return parts.astype("string").fillna("(none)")
+    texts = parts.astype("string").fillna("(none)")
+    if pd.api.types.is_float_dtype(parts):
+        # whole numbers are floats where one of them is null
+        texts = texts.str.removesuffix(".0")
+    return texts
 
 
 def largest_parts(
@@ -148,13 +156,13 @@ def compare_parts(
     """The difference of two conditions within each part of their units, the largest part first.
 
     The frames have the part of each row in the column PART. Columns: `part`, `n` (paired units),
-    then those of `compare(...).table`. `p_adjusted` is Holm's over the parts of one metric, and the
-    verdict follows it. Parts in which the sides share no unit are left out.
+    then those of `compare(...).table`, and `turns`. `p_adjusted` is Holm's over the parts of one
+    metric, and the verdict follows it. `turns`: whether another part is better or worse with a
+    difference of the other sign. Parts in which the sides share no unit are left out; units that
+    are in one part on one side and in another on the other are the part DIFFERS.
     """
     metrics = subset(table, names)
-    of_seeds = [units[[unit, PART]] for units in baseline.values()]
-    rows = pd.concat(of_seeds, ignore_index=True)
-    _, part_names = largest_parts(rows[PART], rows[unit])
+    baseline, candidate, part_names = _in_shown_parts(baseline, candidate, unit)
     frames = []
     for part in part_names:
         try:
@@ -178,7 +186,42 @@ def compare_parts(
         frame.loc[of_metric.index, "p_adjusted"] = holm(of_metric["p_value"])
     few_differ = frame["verdict"] == "too few"
     frame["verdict"] = verdicts(frame.assign(few_differ=few_differ), resampling.level)
+    for _, of_metric in frame.groupby("metric"):
+        frame.loc[of_metric.index, "turns"] = _turns(of_metric)
     return frame
+
+
+def _turns(rows: pd.DataFrame) -> pd.Series:
+    """Which parts have a difference of the other sign than one that is better or worse."""
+    sign = np.sign(rows["delta"])
+    shown = sign[rows["verdict"].isin(["better", "worse"])]
+    return (-sign).isin(shown) & (sign != 0)
+
+
+def _in_shown_parts(
+    baseline: Runs,
+    candidate: Runs,
+    unit: str,
+) -> tuple[Runs, Runs, list[str]]:
+    """(both sides with the parts that are shown, names of these parts as `largest_parts` has them)."""
+    a, b = (
+        pd.concat([units[[unit, PART]] for units in runs.values()], ignore_index=True)
+        for runs in (baseline, candidate)
+    )
+    is_alike = a[unit].isin(a.merge(b)[unit])
+    differing = a[unit][a[unit].isin(b[unit]) & ~is_alike]
+    a[PART] = a[PART].mask(a[unit].isin(differing), DIFFERS)
+    parts, names = largest_parts(a[PART], a[unit])
+    shown = dict(zip(a[PART], parts))
+
+    def in_parts(runs: Runs) -> Runs:
+        relabelled = {}
+        for seed, units in runs.items():
+            own = units[PART].mask(units[unit].isin(differing), DIFFERS)
+            relabelled[seed] = units.assign(**{PART: own.map(shown)})
+        return relabelled
+
+    return in_parts(baseline), in_parts(candidate), names
 
 
 def _of_runs(runs: Runs, part: str) -> Runs:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import pickle
 import pydoc
+import warnings
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -143,6 +145,56 @@ def test_the_difference_in_every_part(comparison: et.Study) -> None:
     weighted = (parts["delta"] * parts["n"]).sum() / 40
     assert weighted == pytest.approx(comparison[F1]["delta"])
     assert (parts["p_adjusted"] >= parts["p_value"]).all()
+
+
+def scores(name: str, values: Any, **columns: Any) -> et.Run:
+    """A run of the suite `table` with a value a sample."""
+    frame = pd.DataFrame({"id": range(len(values)), "metric": "m", "value": values, **columns})
+    return et.evaluate("table", frame, name=name, resampling=QUICK)
+
+
+def test_a_difference_that_turns_its_sign_between_parts_is_a_warning() -> None:
+    rng = np.random.default_rng(0)
+    kind = np.array(["x", "y", "z"] * 30)
+    old = rng.random(90)
+    gain = pd.Series(kind).map({"x": 0.3, "y": -0.3, "z": 0.3})
+    cmp = et.compare(
+        scores("old", old, kind=kind), scores("new", old + gain + rng.normal(0, 0.1, 90), kind=kind)
+    )
+    with pytest.warns(UserWarning, match=r"“m”: the difference turns its sign: .*y −0.* \(worse\)"):
+        parts = cmp.by("kind")
+    assert parts["turns"].all()
+    alike = et.compare(scores("old", old, kind=kind), scores("new", old + 0.1, kind=kind))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not alike.by("kind")["turns"].any()
+
+
+def test_no_unit_is_lost_between_the_parts_of_a_difference() -> None:
+    old = np.linspace(0, 1, 60)
+    kind = np.arange(60) % 3
+    moved = kind.astype(float)
+    moved[:6] = 5
+    moved[59] = np.nan
+    cmp = et.compare(scores("old", old, kind=kind), scores("new", old + 0.1, kind=moved))
+    parts = cmp.by("kind").set_index("part")["n"]
+    assert parts.to_dict() == {"0": 18, "1": 18, "2": 17, "(differs)": 7}
+    many = np.arange(60) % 30
+    cmp = et.compare(scores("old", old, kind=many), scores("new", old + 0.1, kind=many))
+    assert cmp.by("kind").set_index("part")["n"]["(11 others)"] == 22
+    assert cmp.by("kind")["n"].sum() == 60
+
+
+def test_a_column_added_to_the_units_of_a_study_is_usable_everywhere() -> None:
+    old = np.linspace(0, 1, 60)
+    cmp = et.compare(scores("old", old), scores("new", old + 0.1))
+    cmp.units["q"] = np.arange(120) % 2
+    cmp.results[1].units["r"] = 1
+    assert cmp.where("q == 1")["m"]["n_units"] == 30
+    assert cmp.by("q")["n"].tolist() == [30, 30]
+    assert "q" not in cmp.results[0].units
+    with pytest.raises(et.UsageError, match="'nosuch' is not defined"):
+        cmp.where("nosuch == 1")
 
 
 @pytest.mark.parametrize(
