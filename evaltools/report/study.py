@@ -13,7 +13,7 @@ import pandas as pd
 from ..core.check import check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
-from ..core.metric import AnyMetric
+from ..core.metric import AnyMetric, Metric, MetricTable
 from ..core.names import nearest
 from ..core.resampling import Resampling
 from ..core.suite import Suite
@@ -81,6 +81,16 @@ class Study(Numbers):
     def options(self) -> Any:
         """The options of the suite."""
         return self.results[0].options
+
+    @cached_property
+    def metrics(self) -> MetricTable:
+        """The metric table; a proportion is what is one in every run."""
+        metrics: list[AnyMetric] = []
+        for metric, *others in zip(*(run.metrics for run in self.results)):
+            if isinstance(metric, Metric) and not all(other.proportion for other in others):
+                metric = replace(metric, proportion=False)
+            metrics.append(metric)
+        return metrics
 
     @property
     def resampling(self) -> Resampling:

@@ -4,6 +4,8 @@ samples come out now one way and now another.
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import pandas as pd
 
 from ..core.errors import UsageError
@@ -57,9 +59,9 @@ def pass_at_k(
     """How often at least one of k trials of a sample is right, with its interval for new samples and new draws.
 
     Of n trials of a sample of which c are right it is 1 - C(n - c, k) / C(n, k), the mean over all choices of k of them;
-    samples with fewer than k trials take no part. The Series has what one estimate of a run has. `metric`: one whose
-    trials are 0 or 1, by default the first of the headline. UsageError for other values, k below 1, and a run without
-    k trials of any sample.
+    samples with fewer than k trials take no part, and those of a cluster are resampled together. The Series has what
+    one estimate of a run has. `metric`: one whose trials are 0 or 1, by default the first of the headline. UsageError
+    for other values, k below 1, and a run without k trials of any sample.
 
     Reference: Chen and others, "Evaluating large language models trained on code" (2021), arXiv 2107.03374.
 
@@ -72,13 +74,15 @@ def pass_at_k(
     sample, values = _values(run, metric)
     if not values["value"].isin([0, 1]).all():
         raise UsageError("pass@k needs a metric whose trials are 0 or 1")
-    grouped = values.groupby(sample, sort=False)["value"]
+    unit = run.suite.unit  # the samples of a cluster are resampled together
+    grouped = values.groupby(list({unit: "", sample: ""}), sort=False)["value"]
     counts = grouped.agg(n="count", right="sum").reset_index()
-    counts = counts[counts["n"] >= k]
-    if k < 1 or counts.empty:
+    is_whole = isinstance(k, Integral) and k >= 1
+    if not is_whole or not (counts["n"] >= k).any():
         raise UsageError(
-            "pass@k: expected k from 1 to the number of trials of a sample, got {k}", k=k
+            "pass@k: expected k from 1 to the number of trials of a sample, got {k}", k=repr(k)
         )
+    counts = counts[counts["n"] >= k]
     from scipy.stats import hypergeom  # slow to import
 
     none_right = hypergeom.pmf(
@@ -101,7 +105,7 @@ def pass_at_k(
     frame = estimate(
         units,
         [passed],
-        unit=sample,
+        unit=unit,
         resampling=run.resampling,
     )
     return frame.iloc[0].rename(name)
@@ -111,7 +115,7 @@ def _values(
     run: Run,
     metric: str | None,
 ) -> tuple[str, pd.DataFrame]:
-    """(column of the samples, a row a measured trial with the sample and the value of the metric)."""
+    """(column of the samples, a row a measured trial with its sample, its resampling unit and its value)."""
     data = run.data
     if "trial" not in data:
         raise UsageError("{run} has no trials: every sample was drawn once", run=run.name)
@@ -124,5 +128,6 @@ def _values(
         ROW,
         name,
     )
-    frame = data[[sample]].assign(value=values.to_numpy())
+    names = data[list({sample: "", run.suite.unit: ""})]
+    frame = names.assign(value=values.to_numpy())
     return sample, frame.dropna(subset=["value"])

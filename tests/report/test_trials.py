@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +28,26 @@ def test_pass_at_k_by_hand() -> None:
     assert et.pass_at_k(run, 2)["n_units"] == 3
     assert et.pass_at_k(run, 1)["value"] == pytest.approx((2 / 4 + 1 / 4 + 0 + 1) / 4)
     assert et.pass_at_k(run, 4)["value"] == pytest.approx(2 / 3)
+
+
+def test_samples_of_a_cluster_are_resampled_together() -> None:
+    """12 clusters of 10 samples that are all alike are 12 units, not 120: pass@1 has the interval of the metric."""
+    rows = [
+        {"id": f"{c}-{i}", "cluster": f"c{c}", "trial": t, "metric": "right", "value": c % 2}
+        for c in range(12)
+        for i in range(10)
+        for t in range(3)
+    ]
+    run = et.evaluate("table", rows, n_resamples=200)
+    one = et.pass_at_k(run, 1)
+    assert (one["n_units"], run["right"]["n_units"]) == (12, 12)
+    assert one["ci_low"] == pytest.approx(run["right"]["ci_low"], abs=0.03)
+
+
+@pytest.mark.parametrize("k", [0, 5, 1.5, "2", None])
+def test_a_k_that_no_sample_has_is_refused(k: Any) -> None:
+    with pytest.raises(et.UsageError, match="expected k from 1 to the number of trials"):
+        et.pass_at_k(run_of({"a": [1, 0]}), k)
 
 
 @settings(max_examples=30, deadline=None)

@@ -38,12 +38,15 @@ class TableOptions(SuiteOptions):
         return {"primary": self.primary} if self.primary else {}
 
     def policy(self) -> dict[str, Any]:
-        """The options, and of each metric what decides its numbers; texts of a metric do not."""
+        """The options, and of each metric what decides its numbers; its texts do not.
+
+        Whether all its values are 0 or 1 is no policy: two runs may be otherwise in that (`Study.metrics`).
+        """
         options = self.model_dump(mode="json", exclude={"found"}, exclude_none=True)
         metrics = []
         for metric in self.found:
             limits = list(metric.bounds) if metric.bounds else None
-            metrics.append([metric.name, metric.better, metric.proportion, limits])
+            metrics.append([metric.name, metric.better, limits])
         return {**options, "found": metrics}
 
     @property

@@ -669,3 +669,17 @@ def test_texts_of_parquet_are_read_as_they_are(coded: bool, tmp_path: Path) -> N
     assert from_parquet.frame.equals(from_csv.frame)
     texts = from_parquet.data.drop(columns="line")
     assert texts.equals(from_csv.data.drop(columns="line"))
+
+
+@pytest.mark.parametrize("value", [None, 0, 1])
+def test_a_condition_without_graded_values_compares_with_one_that_has_them(value: Any) -> None:
+    """All values null, or all 0: that is no other metric."""
+    graded = [{"id": f"q{i}", "metric": "m", "value": i / 40} for i in range(40)]
+    flat = [{**row, "value": value} for row in graded]
+    for sides in ((graded, flat), (flat, graded)):
+        cmp = et.compare(*sides, suite="table", n_resamples=100)
+        if value is None:
+            assert cmp["m"]["verdict"] == "not measured"
+        else:
+            assert abs(cmp["m"]["delta"]) == pytest.approx(abs(value - 0.4875))
+            assert cmp["m"]["ci_method"] == "bca-t", "no limits, which a proportion would have"
