@@ -26,7 +26,7 @@ from ..core.resampling import Resampling
 from .arrays import Array
 from .claims import with_trials
 from .declared import Declared, declare
-from .design import Pairing, Runs, grid, pair
+from .design import Pairing, Runs, grid, pair, pair_rows
 from .detectable import smallest_difference, units_needed
 from .differences import differences, evidence, judged_together, within_margin
 from .influence import Paired, cell_sums
@@ -204,8 +204,9 @@ def _measured(
     of_family: dict[int, pd.Series] = {}
     identical = True
     for group in measured_groups(table, frames, unit):
-        whole_a, whole_b = (grid(group.runs(runs), unit) for runs in sides)
-        a, b, by_seed, _ = pair(whole_a, whole_b)
+        measured_a, measured_b = (group.runs(runs) for runs in sides)
+        paired_group, whole_a, whole_b = pair_rows(measured_a, measured_b, unit)
+        a, b, by_seed, _ = paired_group
         n_units = len(a.units)
         n_cells = n_units * (len(a.seeds) + len(b.seeds))
         for metrics, compiled in metric_groups(table, group.metrics, n_units, n_cells):

@@ -21,6 +21,17 @@ from .arrays import Array
 Seed = Hashable
 Runs = Mapping[Seed, pd.DataFrame]
 
+TRIAL = "trial"
+ROW_LABELS = ("item", "turn_pair_id", TRIAL)
+"""Columns that tell the rows of a unit apart: the samples of a cluster, the turns of a dialogue, the
+trials of a sample."""
+
+ROW = "row of a unit"
+"""The column of the labels of rows, while conditions are paired by them."""
+
+BETWEEN = "\x1f"
+"""Stands between the parts of a label."""
+
 
 def in_order(labels: Iterable[Seed]) -> list[Seed]:
     """Labels sorted: None first, then numbers by size, then all others by their text.
@@ -226,3 +237,74 @@ def pair(
         by_seed,
         unpaired,
     )
+
+
+def pair_rows(
+    baseline: Runs,
+    candidate: Runs,
+    unit: str,
+) -> tuple[Pairing, Grid, Grid]:
+    """Pair two conditions by the rows of their units, where columns tell these apart (ROW_LABELS).
+
+    A sample of a cluster, a turn of a dialogue or a trial of a sample that one side lacks takes no
+    part on the other. Trials pair where both sides have the same numbers of them; else they are
+    draws of their own. Gives the paired conditions, by unit, and both whole ones, a cell a row.
+    """
+    (whole_a, whole_b), label = row_grids([baseline, candidate], unit)
+    pairing = pair(whole_a, whole_b)
+    if label == unit:
+        return pairing, whole_a, whole_b
+    of_units = pairing._replace(
+        baseline=_by_unit(pairing.baseline, unit),
+        candidate=_by_unit(pairing.candidate, unit),
+    )
+    return of_units, whole_a, whole_b
+
+
+def row_grids(
+    conditions: Sequence[Runs],
+    unit: str,
+) -> tuple[list[Grid], str]:
+    """(the grid of every condition, a cell a row, the column of their labels).
+
+    That column is `unit` itself where nothing tells the rows of a unit apart.
+    """
+    columns = _row_columns(conditions)
+    if not columns:
+        return [grid(runs, unit) for runs in conditions], unit
+    grids = []
+    for runs in conditions:
+        labelled = {}
+        for seed, frame in runs.items():
+            if frame[unit].isna().any():
+                raise ValueError(f"null in the unit column {unit!r} (seed {seed!r})")
+            label = frame[unit].astype(str)
+            for column in columns:
+                label = label + BETWEEN + frame[column].astype(str)
+            labelled[seed] = frame.assign(**{ROW: label})
+        grids.append(grid(labelled, ROW))
+    return grids, ROW
+
+
+def _row_columns(conditions: Sequence[Runs]) -> list[str]:
+    """The columns by which the rows of all conditions pair within a unit."""
+    frames = [frame for runs in conditions for frame in runs.values()]
+    columns = [name for name in ROW_LABELS if all(name in frame for frame in frames)]
+    if TRIAL in columns:
+        numbers = []
+        for runs in conditions:
+            numbers.append(set().union(*(frame[TRIAL] for frame in runs.values())))
+        if any(of_condition != numbers[0] for of_condition in numbers):
+            columns.remove(TRIAL)
+    return columns
+
+
+def _by_unit(
+    rows: Grid,
+    unit: str,
+) -> Grid:
+    """The grid of the units whose rows take part in a grid of rows."""
+    frames = {}
+    for seed, frame, index in zip(rows.seeds, rows.frames, rows.unit_of_row):
+        frames[seed] = frame[index >= 0]
+    return grid(frames, unit)

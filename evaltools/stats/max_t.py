@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
 from .arrays import LARGE, ROUNDING, Array, divide, rounded
-from .design import Runs, add_rows, grid, in_order
+from .design import BETWEEN, Runs, add_rows, grid, in_order, row_grids
 from .influence import cell_sums
 from .intervals import MIN_UNITS
 from .measured import measured_runs
@@ -150,16 +150,24 @@ class _Pairs(NamedTuple):
 
 @dataclass(frozen=True)
 class _Columns:
-    """What every condition brings: `sums` (conditions, units, columns) are means over its seeds.
+    """What every condition brings: `sums` (conditions, rows, columns) are means over its seeds.
 
-    They are 0 where the unit is not `present` (conditions, units). `terms`: what the seeds of each
-    condition differ by, an entry a condition.
+    They are 0 where the row of a unit is not `present` (conditions, rows). `unit_of_row` (rows): the
+    number of its unit. `terms`: what the seeds of each condition differ by, an entry a condition.
     """
 
     compiled: Compiled
     sums: Array
     present: Array
+    unit_of_row: Array
     terms: SeedTerm
+
+    def of_units(self, values: Array) -> Array:
+        """The sums of values (pairs, rows, columns) over the rows of each unit: (pairs, units, columns)."""
+        n_units = int(self.unit_of_row.max(initial=-1)) + 1
+        if n_units == len(self.unit_of_row):
+            return values
+        return np.stack([add_rows(of_pair, self.unit_of_row, n_units) for of_pair in values])
 
 
 def _columns(
@@ -167,27 +175,25 @@ def _columns(
     compiled: Compiled,
     unit: str,
 ) -> _Columns:
-    grids = []
-    labels: set[Any] = set()
-    for runs in conditions:
-        measured = measured_runs(runs, compiled.metrics, unit)
-        side = grid(measured, unit)
-        grids.append(side)
-        labels.update(side.units)
-    units = pd.Index(in_order(labels), dtype=object)
+    measured = [measured_runs(runs, compiled.metrics, unit) for runs in conditions]
+    grids, label = row_grids(measured, unit)
+    rows = pd.Index(in_order({row for side in grids for row in side.units}), dtype=object)
+    units = rows if label == unit else rows.str.split(BETWEEN, n=1).str[0]
     sums = []
     present = []
     terms = []
-    for side in grids:
-        cells = cell_sums(side.take(side.seeds, units), compiled)
+    for runs, side in zip(measured, grids):
+        cells = cell_sums(side.take(side.seeds, rows), compiled)
         n_seeds = cells.present.sum(axis=0)
         sums.append(cells.sums.sum(axis=0) / np.maximum(n_seeds, 1)[:, None])
         present.append(n_seeds > 0)
-        terms.append(take(seed_term(cells), [0]))
+        of_units = cells if label == unit else cell_sums(grid(runs, unit), compiled)
+        terms.append(take(seed_term(of_units), [0]))
     return _Columns(
         compiled,
         np.stack(sums),
         np.stack(present),
+        pd.factorize(units)[0],
         each_field(np.hstack, terms),
     )
 
@@ -201,8 +207,9 @@ def _pairs_with(
     later = slice(first + 1, None)
     both = columns.present[first] & columns.present[later]
     in_both = both[:, :, None]
-    a = np.where(in_both, columns.sums[first], 0.0)
-    b = np.where(in_both, columns.sums[later], 0.0)
+    a = columns.of_units(np.where(in_both, columns.sums[first], 0.0))
+    b = columns.of_units(np.where(in_both, columns.sums[later], 0.0))
+    both = columns.of_units(in_both.astype(float))[:, :, 0] > 0
     values_a = compiled.values(a.sum(axis=1))
     values_b = compiled.values(b.sum(axis=1))
     differences = unit_differences(

@@ -145,8 +145,9 @@ def one_sided(
 ) -> dict[str, Any]:
     """What each of two whole conditions lacks of the other's cells, and what that could change.
 
-    - n_cells: cells that either side has: a unit under a seed, or a unit where seeds do not pair;
-    - missing_baseline, missing_candidate: cells that this side lacks and the other has;
+    - n_cells: cells that either side has: a unit under a seed, of each side where seeds do not pair;
+    - missing_baseline, missing_candidate: cells that this side lacks and the other has, where seeds
+      do not pair under any seed;
     - delta_worst, delta_best (metrics): the difference if all of them were the worst, or the best,
       for the candidate; nan without limits of the metric.
 
@@ -161,15 +162,18 @@ def one_sided(
     a = baseline.take(seeds_a, units)
     b = candidate.take(seeds_b, units)
     present_a, present_b = a.present, b.present
-    if not by_seed:
-        present_a = np.any(present_a, axis=0, keepdims=True)
-        present_b = np.any(present_b, axis=0, keepdims=True)
-    lacks_a = present_b & ~present_a
-    lacks_b = present_a & ~present_b
+    on_a = present_a if by_seed else present_a.any(axis=0, keepdims=True)
+    on_b = present_b if by_seed else present_b.any(axis=0, keepdims=True)
+    # where seeds do not pair, each of a side's seeds should have what the other side has in any
+    lacks_a = on_b & ~present_a
+    lacks_b = on_a & ~present_b
     n_a = int(lacks_a.sum())
     n_b = int(lacks_b.sum())
+    n_cells = (on_a | on_b).sum()
+    if not by_seed:
+        n_cells *= len(seeds_a) + len(seeds_b)
     lacking = {
-        "n_cells": int((present_a | present_b).sum()),
+        "n_cells": int(n_cells),
         "missing_baseline": n_a,
         "missing_candidate": n_b,
     }

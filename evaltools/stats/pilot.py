@@ -19,7 +19,7 @@ from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
 from .arrays import ROUNDING, Array, divide
-from .design import Runs, grid, in_order, pair
+from .design import Runs, in_order, pair_rows
 from .influence import Cells, Paired, cell_sums
 from .intervals import MIN_UNITS
 from .measured import measured_runs
@@ -217,7 +217,7 @@ def paired_cells(
     is measured; one that is lacking stands at the mean of its unit.
     """
     one, other = _sides(conditions)
-    pairing = pair(grid(one, unit), grid(other, unit))
+    pairing, _, _ = pair_rows(one, other, unit)
     paired = Paired(
         cell_sums(pairing.baseline, compiled),
         cell_sums(pairing.candidate, compiled),

@@ -9,7 +9,7 @@ from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import compile_table
 from .arrays import Array, rounded
 from .compare import pairing
-from .design import Runs, grid, pair
+from .design import Runs, pair_rows
 from .influence import Cells, Paired, cell_sums, seed_mean
 from .intervals import unit_sums
 from .measured import measured_runs
@@ -72,11 +72,9 @@ def unit_changes(
         raise ValueError(f"no metric {metric!r} in the table")
     pairing(baseline, candidate, unit, names)
     compiled = compile_table(subset(table, [metric]))
-    sides = []
-    for runs in (baseline, candidate):
-        measured = measured_runs(runs, compiled.metrics, unit)
-        sides.append(grid(measured, unit))
-    a, b, by_seed, _ = pair(*sides)
+    measured = [measured_runs(runs, compiled.metrics, unit) for runs in (baseline, candidate)]
+    paired, _, _ = pair_rows(measured[0], measured[1], unit)
+    a, b, by_seed, _ = paired
     before = cell_sums(a, compiled)
     after = cell_sums(b, compiled)
     values_before = _values_of_cells(before)

@@ -18,7 +18,7 @@ import pandas as pd
 from ..core.errors import UsageError
 from ..core.metric_matrix import Compiled
 from .arrays import Array
-from .design import Runs
+from .design import BETWEEN, Runs
 from .intervals import MIN_UNITS
 from .pilot import paired_cells
 from .variance import Components
@@ -38,9 +38,6 @@ LACKING = {
 }
 
 GROUP, ROW = "group", "row"
-
-BETWEEN = "\x1f"
-"""Stands between the parts of a label."""
 
 
 @dataclass(frozen=True)

@@ -229,3 +229,67 @@ def test_a_unit_is_seen_where_it_is_present_in_a_seed_that_measures_the_metric()
     present = np.array([[True, False], [True, True]])
     measured = np.array([[True, True], [False, True]])
     assert seen(present, measured).tolist() == [[True, True], [False, True]]
+
+
+# --- what one side lacks within a unit
+
+
+RIGHT = Metric(name="right", numerator="right", denominator="n", better="higher", bounds=(0, 1))
+
+
+def rows_within(label: str) -> pd.DataFrame:
+    """40 units of 5 rows each; a third of the rows fail."""
+    rows = []
+    for unit in range(40):
+        for row in range(5):
+            rows.append({"id": unit, label: row, "right": float((unit + row) % 3 > 0), "n": 1.0})
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize("label", ["item", "turn_pair_id", "trial"])
+@pytest.mark.parametrize("left_out", [False, True])
+def test_rows_of_a_unit_that_one_side_lacks_take_no_part(label: str, left_out: bool) -> None:
+    """The candidate has the same rows but for 53 that fail: it is not better, and the 53 are counted."""
+    whole = rows_within(label)
+    is_lost = (whole["right"] == 0) & (whole[label] > 0)
+    lacking = whole.assign(n=whole["n"].mask(is_lost), right=whole["right"].mask(is_lost))
+    candidate = lacking[~is_lost] if left_out else lacking
+    row = compare({"": whole}, {"": candidate}, [RIGHT], "id", Resampling(), ["right"]).table.iloc[
+        0
+    ]
+    assert (row["delta"], row["n_differ"]) == (0, 0)
+    assert (row["missing_baseline"], row["missing_candidate"], row["n_cells"]) == (0, 53, 200)
+    assert row["value_candidate"] == pytest.approx(133 / 147)
+    # if all that is lacking failed, as it does on the other side, both have 133 of 200
+    assert row["delta_worst"] == pytest.approx(0)
+    runs = {"whole": {"": whole}, "lacking": {"": candidate}, "copy": {"": whole}}
+    pairs = joint_tests(runs, [RIGHT], "id", "right", Resampling()).pairs
+    assert pairs["delta"].tolist() == [0, 0, 0]
+
+
+def test_trials_that_are_numbered_otherwise_are_draws_of_their_own() -> None:
+    whole = rows_within("trial")
+    first = whole[whole["trial"] == 0]
+    row = compare({"": whole}, {"": first}, [RIGHT], "id", Resampling(), ["right"]).table.iloc[0]
+    assert row["missing_candidate"] == 0
+    assert row["value_baseline"] == pytest.approx(whole["right"].mean())
+
+
+def test_cells_that_a_side_lacks_under_seeds_of_its_own_are_counted() -> None:
+    """5 seeds against 4: 40 failing cells of the candidate are lost, of 5 * 40 + 4 * 40."""
+    rng = np.random.default_rng(0)
+    runs = {}
+    for seed in range(5):
+        right = (rng.random(40) < 0.6).astype(float)
+        runs[seed] = pd.DataFrame({"id": range(40), "right": right, "n": 1.0})
+    fewer = {}
+    lost = 0
+    for seed in range(4):
+        frame = runs[seed]
+        is_lost = (frame["right"] == 0) & (frame.index < 20)
+        fewer[seed] = frame[~is_lost]
+        lost += int(is_lost.sum())
+    row = compare(runs, fewer, [RIGHT], "id", Resampling(), ["right"]).table.iloc[0]
+    assert (row["missing_baseline"], row["missing_candidate"]) == (0, lost)
+    assert row["n_cells"] == 9 * 40
+    assert row["delta_worst"] < row["delta"] < row["delta_best"]

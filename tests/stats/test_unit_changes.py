@@ -28,13 +28,14 @@ def test_unit_changes_are_the_pairs() -> None:
 
 RATE = Metric(name="rate", numerator="k", denominator="n", better="higher")
 BEFORE = pd.DataFrame({"id": range(40), "k": [1, 0] * 20, "n": [1, 2] * 20})
+TIMES = np.where(BEFORE["id"] < 15, 3, 1)
 
 
 @pytest.mark.parametrize(
     "after",
     [
         pytest.param(BEFORE.assign(n=BEFORE["n"] + (BEFORE["id"] < 5)), id="denominators"),
-        pytest.param(BEFORE.assign(k=BEFORE["k"] * 3, n=BEFORE["n"] * 3), id="weights"),
+        pytest.param(BEFORE.assign(k=BEFORE["k"] * TIMES, n=BEFORE["n"] * TIMES), id="weights"),
         pytest.param(BEFORE.assign(k=0, n=0).where(BEFORE["id"] < 7, BEFORE), id="no value after"),
     ],
 )
