@@ -293,8 +293,9 @@ class Batch:
     ) -> list[BatchRun]:
         """The runs of the input at a path, each with the folder that it may write to."""
         runs = []
-        for located_as in [name] if name else run_names(self.suite, path, Problems()):
-            source = locate(self.suite, path, located_as, options, Problems())
+        problems = Problems(self.settings["on_error"])  # told again when a run is scored
+        for located_as in [name] if name else run_names(self.suite, path, problems):
+            source = locate(self.suite, path, located_as, options, problems)
             inputs = tuple(source.files.values())
             folder = self.out / "results" / source.name
             require_target(folder, self.suite, source, self.fresh)

@@ -182,8 +182,8 @@ def judge(
     """Test what a decision declares on a study of two conditions, at the level of this look.
 
     Met: the difference is shown to be an improvement (with a margin: the harmful end of the interval stays within it),
-    also if all values that one side lacks were the worst. UsageError for another suite, and a metric that means
-    nothing here.
+    also if all values that one side lacks were the worst. Never met where the metric has another direction than the
+    declared one. UsageError for another suite, and a metric that means nothing here.
     """
     if decision.suite != study.suite.name:
         raise UsageError(
@@ -209,9 +209,10 @@ def judge(
     # met also if all values that one side lacks were the worst
     harmful_end = "ci_high" if decision.direction == "lower" else "ci_low"
     gain = least_gain(row, row[harmful_end], decision.direction)
-    met = gain > 0 and row["verdict"] in ("better", "worse")
+    met = gain > 0 and row["verdict"] == "better"
     if decision.margin:
         met = gain >= -decision.margin
+    met = met and row["better"] == decision.direction
     text = say(
         MET if met else NOT_MET,
         margin=f"{decision.margin:g}",

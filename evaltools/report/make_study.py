@@ -168,7 +168,8 @@ def ranked_study(
 ) -> Study:
     """The study of one metric alone, which ranks all conditions; only the folder of the baseline is written.
 
-    UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
+    UsageError for one condition that has the metric, an unknown metric, and one that has no direction or that a check
+    blocks.
     """
     started = datetime.now(UTC)
     results, folders = read_inputs(
@@ -179,7 +180,12 @@ def ranked_study(
     )
     conditions, _ = group([run.only(metric) for run in results])
     made = make_study(conditions, primary=metric)
-    made.rank()  # says what is wrong before anything is written
+    ranks = made.rank()  # says what is wrong before anything is written
+    if ranks["rank_low"].count() < 2:
+        raise UsageError(
+            "{metric} is measured in fewer than two conditions: nothing to rank",
+            metric=made.primary,
+        )
     save_study(
         made,
         out,
@@ -197,7 +203,7 @@ def compare(
     suite: str | Suite | None = None,
     primary: str | None = None,
     margin: Mapping[str, float] | None = None,
-    bounds: tuple[float, float] | None = None,
+    bounds: Any = None,
     better: str = "higher",
     **settings: Any,
 ) -> Study:
@@ -207,7 +213,8 @@ def compare(
         line: a run, a results folder, a run_id (the common prefix of folders <run_id>__seed<N>_<mode>), or
         several joined by commas. Or two Series, paired by their index, or two lists of numbers, paired by
         position; their metric is called "value".
-    bounds, better: of two lists: the least and the greatest value, and "higher" or "lower".
+    bounds, better: of two lists: the least and the greatest value, and "higher" or "lower". Of runs of the
+        suite `table`, `bounds` is its option.
     margin, suite, primary, settings: as in `study`.
 
     The result is a `Study` of two conditions: its differences are candidate less baseline, null where a
@@ -232,6 +239,8 @@ def compare(
             settings,
         )
     else:
+        if bounds is not None:
+            settings["bounds"] = bounds
         name_a, runs_a = _side(baseline, suite, settings)
         name_b, runs_b = _side(candidate, suite, settings)
         if name_a == name_b:

@@ -14,6 +14,10 @@ from ..core.metric import AnyMetric, MetricTable
 from ..core.names import nearest
 from ..core.suite import Suite
 from .tables import Shown
+from .trust import input_problems
+
+if TYPE_CHECKING:
+    from .run import Run
 
 
 class Numbers(Shown):
@@ -25,6 +29,9 @@ class Numbers(Shown):
 
         @property
         def suite(self) -> Suite: ...
+
+        @property
+        def results(self) -> Sequence[Run]: ...
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -55,9 +62,14 @@ class Numbers(Shown):
         return say(self.metric(name).shown_title)
 
     @property
+    def failed_checks(self) -> list[Check]:
+        """The checks that failed, and what was wrong with the input of the runs."""
+        return [*self.checks, *input_problems(self.results)]
+
+    @property
     def doubts(self) -> list[Check]:
-        """The checks that failed and are more than a note."""
-        return [check for check in self.checks if check.level != "info"]
+        """What failed and is more than a note."""
+        return [check for check in self.failed_checks if check.level != "info"]
 
     @property
     def usual_primary(self) -> str:

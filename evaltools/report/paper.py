@@ -119,7 +119,9 @@ def methods(study: Study) -> str:
     conditions = []
     for condition, runs in study.conditions.items():
         seeds = sorted(runs, key=natural)
-        what = f"n = {listed(f'{runs[seed].n_units:,}' for seed in seeds)}"
+        # a sample on which nothing was measured is as one that is not there
+        measured = [int(runs[seed].frame["n_units"].max()) for seed in seeds]
+        what = f"n = {listed(f'{n:,}' for n in measured)}"
         if study.seeded:
             what = f"seeds {listed(seeds)}; {what}"
         conditions.append(f"{condition} ({what})")

@@ -391,7 +391,7 @@ class Run(Numbers):
         rows = plain_estimates(estimates, resampling=self.resampling)
         lines = [
             f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})",
-            *check_lines(self.checks),
+            *check_lines(self.failed_checks),
             rows.to_string(index=False),
             where_to_look(groups_of_run(self)).text,
             self.signature,

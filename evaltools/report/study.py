@@ -478,7 +478,7 @@ class Study(Numbers):
         """What came out, as plain text."""
         lines = [f"{self.name}: {self.suite.title}, {len(self.results)} runs"]
         lines += study_sentences.outcomes(self)
-        lines += check_lines(self.checks)
+        lines += check_lines(self.failed_checks)
         return "\n".join([*lines, self.signature])
 
     def __getstate__(self) -> dict[str, Any]:

@@ -152,11 +152,9 @@ def trust_line(shown: Run | Study) -> HtmlTable:
     if is_bundled(shown):
         failed.append(BUNDLED_EXAMPLE.failed("info", "these are the numbers of a bundled example"))
     quiet = list(shown.quiet_checks)
-    problems = {run.name: problems_of(run) for run in shown.results}
-    texts = [f"{name}: {text}" for name, text in problems.items() if text]
-    if texts:
-        failed.append(INPUT.failed("warning", "input: {what}", {"what": listed(texts, "; ")}))
-    else:
+    of_input = input_problems(shown.results)
+    failed += of_input
+    if not of_input:
         quiet.insert(0, QuietCheck(INPUT))
     is_incomplete = any(run.manifest.incomplete for run in shown.results)
     state = trust([check.level for check in failed], incomplete=is_incomplete)
@@ -174,6 +172,15 @@ def is_bundled(shown: Run | Study) -> bool:
     """Whether numbers are of the bundled example, which nobody may take for their own."""
     inputs = [Path(entry.path) for run in shown.results for entry in run.manifest.inputs]
     return bool(inputs) and all(path.is_relative_to(EXAMPLES) for path in inputs)
+
+
+def input_problems(runs: Sequence[Run]) -> list[Check]:
+    """What was wrong with the input of runs, as a check; empty where nothing was."""
+    problems = {run.name: problems_of(run) for run in runs}
+    texts = [f"{name}: {text}" for name, text in problems.items() if text]
+    if not texts:
+        return []
+    return [INPUT.failed("warning", "input: {what}", {"what": listed(texts, "; ")})]
 
 
 def problems_of(run: Run) -> str:

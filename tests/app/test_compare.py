@@ -33,8 +33,8 @@ def test_verdict_first_then_a_line_with_title_and_id(study: et.Study, everything
     text = comparison_text(study, everything=everything)
     lines = text.splitlines()
     above = " ".join(text.partition("\nA (baseline)  ")[0].split())
-    doubts = [check for check in study.checks if check.level != "info"]
-    sentences = [*outcomes(study), *settling(study), *(check_lines(doubts) if doubts else [])]
+    doubts = check_lines(study.doubts) if study.doubts else []
+    sentences = [*outcomes(study), *settling(study), *doubts]
     assert above == " ".join(sentences)
     (found,) = study.comparisons.values()
     rows = found.table if everything else found.table[found.table["headline"]]

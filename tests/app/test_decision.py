@@ -129,7 +129,9 @@ def test_a_run_of_the_pilot_is_named() -> None:
     [
         ({}, {"gain": 1}, False),
         ({}, {"gain": -10}, False),  # shown to be worse
-        ({"direction": "lower"}, {"gain": -10}, True),
+        # the metric has another direction than was declared
+        ({"direction": "lower"}, {"gain": -10}, False),
+        ({"direction": "lower", "margin": 0.3}, {"gain": -10}, False),
         ({"margin": 0.3}, {"gain": 0}, True),
         ({"margin": 0.3}, {"gain": -10}, False),
         ({"margin": 0.01}, {"gain": -1}, False),

@@ -68,6 +68,24 @@ def test_every_bound_is_said(metrics: str) -> None:
     assert out.splitlines() == ["FAIL f1 value 0.8 >= 0.9", "FAIL null value not measured <= 1"]
 
 
+@pytest.mark.parametrize("bound", ["--min", "--max"])
+def test_what_a_check_says_cannot_be_measured_does_not_pass(tmp_path: Path, bound: str) -> None:
+    check = {
+        "code": "one-stage",
+        "level": "blocking",
+        "message": "both ends are one",
+        "blocks": ["delta"],
+    }
+    rows = [{"name": name, "value": 0.0} for name in ("delta", "f1")]
+    path = tmp_path / "metrics.json"
+    path.write_text(json.dumps({"metrics": rows, "checks": [check]}))
+    done = call("gate", path, bound, "delta=0", bound, "f1=0", status=1)
+    assert done.output.splitlines() == [
+        "FAIL delta Cannot be measured: both ends are one",
+        f"PASS f1 value 0 {'>=' if bound == '--min' else '<='} 0",
+    ]
+
+
 @pytest.mark.parametrize(
     "content", ["{", "[]", '{"metrics": [1]}', '{"metrics": [{"name": "a", "value": "1"}]}']
 )

@@ -141,6 +141,16 @@ def test_methods_name_what_was_done_and_nothing_else(
         assert absent not in words
 
 
+def test_n_counts_what_was_measured_not_what_stands_in_the_file() -> None:
+    rows = [
+        {"id": str(i), "metric": "acc", "value": 1.0 if i < 3 or name == "old" else None, "condition": name}
+        for name in ("old", "new")
+        for i in range(20)
+    ]  # fmt: skip
+    study = et.study(pd.DataFrame(rows), suite="table", n_resamples=100)
+    assert "old_data (n = 20), new_data (n = 3) on 20 samples" in paper.methods(study)
+
+
 def test_no_test_is_named_where_too_few_samples_pair() -> None:
     few = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"])
     assert (few.frame["n_units"] < 10).all()

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import click
 import pandas as pd
 
+from ...core.check import LEVEL_WORDS
 from ...core.commands import PATH, lang_option
 from ...core.errors import GATE_NOT_MET, Problems, UsageError
 from ...core.files import refuse_input, write_text
@@ -234,9 +235,10 @@ def check_bounds(
 ) -> list[Checked]:
     """What each bound of a side on `use` (value, ci_low, ci_high, worst) says.
 
-    UsageError for a metric that the file does not have.
+    What a check says cannot be measured does not pass. UsageError for a metric that the file does not have.
     """
     metrics = {row.name: row for row in content.metrics}
+    blocked = {name: check for check in content.checks or () for name in check.blocks}
     field = side.worst if use == "worst" else use
     rows = []
     for name, limit in bounds:
@@ -247,6 +249,10 @@ def check_bounds(
                 name=repr(name),
                 nearest=nearest(name, sorted(metrics)),
             )
+        if name in blocked:
+            why = f"{say(LEVEL_WORDS['blocking'])}: {blocked[name].text()}"
+            rows.append(Checked(name, False, why))
+            continue
         number = getattr(metrics[name], field)
         text = f"{number:.6g}" if number is not None else say("no interval")
         if metrics[name].value is None:

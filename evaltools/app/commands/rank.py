@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ...core.check import check_lines
 from ...core.commands import out_option
 from ...core.folders import require_out
 from ...core.terminal import echo
@@ -48,6 +49,8 @@ def rank(
     ranks["condition"] = ranks["condition"].map(visible)
     for sentence in study_sentences.ranking(study):
         echo(wrapped(sentence))
+    for line in check_lines(study.doubts) if study.doubts else ():
+        echo(wrapped(line))
     table = columns(ranks, dict.fromkeys(("value", "ci_low", "ci_high"), "{:.4f}".format))
     echo(f"\n{table}\n")
     echo(aggregate_folder(out, study.baseline) / "ranks.csv")

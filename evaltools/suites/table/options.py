@@ -74,8 +74,11 @@ class TableOptions(SuiteOptions):
     ) -> TableOptions:
         """The options with the metrics of a file, limits and directions as declared.
 
-        UsageError for an option that names a metric which the file, `source`, does not have.
+        UsageError for an option that names a metric which the file, `source`, does not have, and for a metric with
+        both directions.
         """
+        for name in set(self.lower) & set(self.higher):
+            raise UsageError("--lower {name} and --higher {name}: a metric has one", name=name)
         limits = self.declared
         names = [metric.name for metric in metrics]
         primary = [self.primary] if self.primary else []

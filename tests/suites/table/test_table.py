@@ -449,6 +449,49 @@ def test_bad_rows_are_named_with_their_line(
     run = et.evaluate("table", path, bounds=("acc=0,1",), on_error="skip")
     assert run["acc"]["n_units"] == 2  # the other row and c
     assert [p.count for p in run.manifest.problems] == [1]
+    assert "Caution: input: scores: this run is not complete: 1 x" in repr(run)
+    skip = ("--bounds", "acc=0,1", "--on-error", "skip")
+    done = call("score", "table", path, "-o", tmp_path / "out", *skip)
+    assert "n=2" in done.output and "error: 1 x" in done.output
+    other = put(tmp_path, [ROW, {**ROW, "id": "c"}], kind, name="other")
+    for command in ("compare",), ("rank", "--metric", "acc", "-o", tmp_path / "out"):
+        done = call(*command, path, other, "--suite", "table", *skip, *QUICK)
+        assert "input: scores: this run is not complete: 1 x" in " ".join(done.output.split())
+
+
+def test_files_of_two_kinds_compare_within_declared_bounds(tmp_path: Path) -> None:
+    whole = [{"id": str(i), "metric": "acc", "value": i % 2} for i in range(20)]
+    parts = [{"id": str(i), "metric": "acc", "value": 0.5} for i in range(20)]
+    pair = [put(tmp_path, rows, name=name) for name, rows in (("a", whole), ("b", parts))]
+    call("compare", *pair, *QUICK, status=2)
+    assert "acc" in call("compare", *pair, "--bounds", "acc=0,1", *QUICK).output
+    for text in ("acc=zz", "nope=0,1"):
+        call("compare", *pair, "--bounds", text, *QUICK, status=2)
+
+
+def test_a_metric_has_one_direction(tmp_path: Path) -> None:
+    path = put(tmp_path, ROWS)
+    both = ("--lower", "acc", "--higher", "acc")
+    assert "a metric has one" in call("score", "table", path, *both, status=2).output
+
+
+def test_one_condition_that_is_measured_is_no_ranking(tmp_path: Path) -> None:
+    rows = grid(seeds=1)
+    for row in rows:
+        row["value"] = None if row["condition"] == "B" else row["value"]
+    path = put(tmp_path, rows)
+    given = ("rank", path, "--suite", "table", "--metric", "acc", "-o", tmp_path / "out", *QUICK)
+    assert "measured in fewer than two conditions" in call(*given, status=2).output
+    assert not written(tmp_path / "out")
+
+
+def test_rank_says_what_one_condition_lacks(tmp_path: Path) -> None:
+    rows = grid(seeds=1)
+    for row in rows[:7]:
+        row["value"] = None
+    path = put(tmp_path, rows)
+    given = ("rank", path, "--suite", "table", "--metric", "acc", "-o", tmp_path / "out", *QUICK)
+    assert "7 of 30 values are on one side only" in " ".join(call(*given).output.split())
 
 
 @pytest.mark.parametrize(
