@@ -19,7 +19,7 @@ from typing import Any
 
 from .compiled import FOLLOWUP_TAG, CompiledRules
 from .entities import Entity, ReadText, by_key, extractor
-from .retold import promises, told, weakly_said
+from .retold import denied_items, promises, told, weakly_said
 from .rules import DEFAULT_RULES, Rules, load_rules
 from .schema import split_tags
 from .support import Support, entity_json, support
@@ -138,6 +138,9 @@ def score_case(
     unread = unread_figures(summary, sources)
     weakly = weakly_said(summary, sources, compiled)
     held = support(summary, sources, weakly, relations=compiled.fold)
+    if compiled.fold:
+        for item, is_sure in denied_items(summary, sources, compiled):
+            held.deny(item, is_sure)
 
     unknown = tuple(tag for tag in tags or () if tag not in rules.known_tags)
     of_tags = {}
@@ -218,7 +221,8 @@ def _accuracy(
     read: dict[str, Any] = {"read": "read"}
     if unread:
         read = {"read": "partly read", "unread": list(unread)}
-    if not held.supported and not any(_stated(source.entities) for source in sources):
+    is_known = held.supported or held.contradicted
+    if not is_known and not any(_stated(source.entities) for source in sources):
         return _not_measured(
             0.0, "no context entities", unsupported=[*held.unsupported.values()], **read
         )

@@ -94,6 +94,11 @@ _ABSENT = re.compile(
 )
 """An item is told as not there: 면책기간 없음, 자기부담 0%."""
 
+_NONE_OF_IT = re.compile(
+    rf"\s?(?:기간|금액?)?(?:[은는이가도을를의]|도 없이)?\s?(?:따로|별도로?|전혀|아예)?\s?(?:{_ABSENT.pattern})"
+)
+"""Right behind the name of an item: there is none."""
+
 _CONDITION = re.compile(
     r"공제(?:금|액)?[^.;\n]{0,14}(?:제외|빼|뺀)"
     r"|(?:되어|하여|받아|돼|해)도\s|[가-힣]{0,4}지 ?(?:않|못|아니)[가-힣]{0,3}(?:면| (?:경우|때|날|것이면))"
@@ -104,6 +109,14 @@ CLAIM_WORDS = re.compile(
     rf"(?:{_PAY}|부지급|미지급|미보장|부담보|무효|기간|면책(?!금|기간)|면제|제외|대상|가능|불가|않|없|나오|나가|받|빠)[가-힣]*"
 )
 """Words that say of a thing that it is paid, or not."""
+
+_EXCEPTED = re.compile(r"^.*?(?:\s외|이외|그 ?밖)(?:의|에는|에)?\s")
+"""What a clause does not speak of: 교통상해 이외의 사고는 보장하지 않음."""
+
+_NOTHING_ELSE = re.compile(
+    rf"(?P<but>제외하|빼|말)[고면](?=는?\s[^.!?;\n]{{0,20}}?{_PAY}[하되]지 ?(?:는|도)? ?(?:않|못|아니))"
+)
+"""Behind it a denial leaves what stands before it as the only thing that is paid: 대인Ⅰ을 제외하고 보상하지 않음."""
 
 _CONNECTIVE = r"(?:지만|으나|므로|(?<=[하되])나|는데|(?<=[가-힣])(?<![사보광권참])고(?! ?[있계])|(?<=[가-힣])며)(?=[\s,])"
 """The end of a clause within a sentence (나오고, 지급하며), but no noun (사고, 보고)."""
@@ -127,7 +140,7 @@ _RECKONED = re.compile(
 _RECKONED_WITH = re.compile(r"\s?[x×*=+→]|(?:에서|보다|\s중(?:에서)?)\s?[가-힣]{0,2}\s?[0-9]")
 """Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원, 10회에서 8회로."""
 
-_HEAD = re.compile(r"([^:.\n■○●▶※-]+):(?!\d)[^:.\n■○●▶※]*$")
+_HEAD = re.compile(r"([^:.\n■○●▶※-]+):(?!\d)(?:[^:.\n■○●▶※]|(?<=\d)\.(?=\d))*$")
 """What a line is about, before all of its values: 휴업손해: 1일 200만원, 최대 60일, 대기 3일."""
 
 _TABLE = re.compile(r"(?m)(?:^[^\S\n]*+\|[^\n]*+(?:\n|\Z)){2,}")
@@ -263,6 +276,7 @@ def claims(read: ReadText, number: int = 0) -> list[Statement]:
     """
     text = read.text
     norm = _ASIDE.sub(lambda aside: " " * len(aside[0]), text.norm)
+    norm = _NOTHING_ELSE.sub(r"\g<but>면", norm)  # no end of a clause
     result = []
     clause_start = 0
     ends = [(match.start(), match.end(), match[0]) for match in STOP.finditer(norm)]
@@ -272,7 +286,7 @@ def claims(read: ReadText, number: int = 0) -> list[Statement]:
         goes_on = sign in _OF_LISTS and len(clause) <= LONGEST_LIST
         if not sides and goes_on and clause.strip():
             continue
-        words = syllable_pairs(CLAIM_WORDS.sub(" ", clause))
+        words = syllable_pairs(CLAIM_WORDS.sub(" ", _EXCEPTED.sub(" ", clause)))
         if sides and words:
             blanks = len(clause) - len(clause.lstrip())
             start, end = text.span(clause_start + blanks, clause_end)
@@ -286,11 +300,22 @@ def _claimed(clause: str) -> frozenset[str]:
     """Whether a clause says that something is paid, or not; that it is not there, or has a figure."""
     side = payment(clause.replace(WAIVER, "보상") + " ")
     sides = {side} if side else set()
+    if _NOTHING_ELSE.search(clause):
+        sides = {PAID, DENIED}
     if _ABSENT.search(clause):
         sides.add(ABSENT)
     elif has_figure(clause):
         sides.add(PRESENT)
     return frozenset(sides)
+
+
+def is_denied(after: str) -> bool:
+    """Whether what stands behind the name of an item says that there is none.
+
+    >>> is_denied("은 없으며 바로 보장"), is_denied("이 지나지 않은 경우 보장 없음")
+    (True, False)
+    """
+    return bool(_NONE_OF_IT.match(after))
 
 
 def refused_items(claim: Statement) -> list[frozenset[str]]:

@@ -101,6 +101,21 @@ class Support:
     contradicted: list[dict[str, Any]]
     look: list[dict[str, Any]]
 
+    def deny(self, item: Mapping[str, Any], is_sure: bool) -> None:
+        """Add an item that is told as not there; a condition word that names one (면책) has no support any more."""
+        start, end = item["at"]
+        if any(other["at"][0] < end and start < other["at"][1] for other in self.contradicted):
+            return
+        denied = {"kind": CLAIM, "value": "", **item, "why": EXISTENCE}
+        if not is_sure:
+            self.look.append(denied)
+            return
+        for key, entity in list(self.supported.items()):
+            if start <= entity["at"][0] < end:
+                del self.supported[key]
+        self.contradicted.append(denied)
+        self.unsupported[item["text"]] = denied
+
 
 class Sources:
     """What the sources say, to find the statement that one of a summary rests on.
@@ -416,7 +431,8 @@ def _confirms(statement: Statement, source: Statement) -> bool:
 
 def _opposite_sides(one: Statement, other: Statement) -> list[str]:
     """The sides of the one of which the other has the opposite."""
-    return sorted(side for side in one.sides - other.sides if OPPOSITE.get(side) in other.sides)
+    of_one, of_other = one.sides - other.sides, other.sides - one.sides
+    return sorted(side for side in of_one if OPPOSITE.get(side) in of_other)
 
 
 def _is_alternative(statement: Statement, candidate: Statement) -> bool:

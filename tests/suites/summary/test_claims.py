@@ -96,3 +96,72 @@ def test_a_denied_exclusion_is_no_exclusion() -> None:
 def test_there_is_none_of_what_the_source_has() -> None:
     (claim,) = opposites("면책기간 없음.", "이 특약의 면책기간은 90일입니다.")
     assert claim["why"] == "one says that there is none, the other that there is"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("면책기간은 없으며 바로 보장됩니다.", "계약일부터 90일간은 보장하지 않습니다."),
+        (
+            "감액 기간은 없습니다.",
+            "계약일부터 1년 미만에 진단 확정된 때에는 보험금의 50%를 지급합니다.",
+        ),
+        ("자기부담금은 없습니다.", "환자가 20%를 부담합니다."),
+        ("한도는 따로 없음", "연간 3회까지만 지급합니다."),
+    ],
+)
+def test_an_item_told_as_not_there_of_which_a_source_has_a_figure(
+    summary: str, source: str
+) -> None:
+    accuracy = score(summary, [source])["summary_accuracy"]
+    assert accuracy.measured
+    assert accuracy.score == 0
+    assert not accuracy.evidence["supported"]
+    assert len(accuracy.evidence["contradicted"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("유사암은 90일 면책 없이 지급", "유사암은 90일 면책을 적용하지 않습니다. 암은 90일 면책."),
+        ("1년 내 절반만 지급되나 이번 건은 감액 없음", "1년 이내에는 보험금의 50%를 지급합니다."),
+        ("감액 없음", "감액하지 않습니다. 보험금의 50%를 먼저 지급합니다. 감액 없음."),
+        ("면책기간이 지나지 않은 경우 보장 없음", "계약일부터 90일간은 보장하지 않습니다."),
+    ],
+)
+def test_what_the_source_or_the_summary_tells_besides_is_no_contradiction(
+    summary: str, source: str
+) -> None:
+    assert "contradicted" not in score(summary, [source])["summary_accuracy"].evidence
+
+
+def test_an_item_denied_of_another_thing_is_looked_at() -> None:
+    evidence = score("보철치료는 면책기간 없음", ["1년간은 보장하지 않습니다."])
+    (item,) = evidence["summary_accuracy"].evidence["look"]
+    assert item["text"] == "면책기간"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        (
+            "대인배상Ⅰ은 보상됩니다.",
+            "한정 운전자 외의 사고는 대인배상Ⅰ을 제외하고 보상하지 않습니다.",
+        ),
+        (
+            "그 밖의 운전자는 대인배상Ⅰ만 보상",
+            "운전자 외의 사고는 대인배상Ⅰ을 제외하고 보상하지 않음",
+        ),
+        (
+            "교통사고만 보장되고 그 외 상해는 보장되지 않습니다.",
+            "이 특약은 교통상해 이외의 사고는 보장하지 않습니다.",
+        ),
+    ],
+)
+def test_what_is_excepted_from_a_denial_is_paid(summary: str, source: str) -> None:
+    assert opposites(summary, source) == []
+
+
+def test_a_contradiction_is_measured_where_no_text_has_a_figure() -> None:
+    accuracy = score("수술비는 지급되지 않음", ["수술비는 지급합니다."])["summary_accuracy"]
+    assert (accuracy.score, accuracy.measured) == (0.0, True)

@@ -515,3 +515,10 @@ def test_a_value_of_a_table_is_of_its_row_and_of_its_column() -> None:
     )
     assert whys("50%형은 임플란트 140만원, 70%형은 임플란트 100만원", source) == [ITEM, ITEM]
     assert whys("50%형은 임플란트 100만원, 70%형은 임플란트 140만원", source) == []
+
+
+def test_the_head_of_a_line_counts_behind_decimals() -> None:
+    source = "최저보증이율: 5년 이내 연 1.5%. 예상환급률: 1년 0.0%, 3년 72.6%, 5년 91.4%."
+    scores = score("환급률은 3년 72.6%, 5년 94.1%로 예상됩니다.", [source])
+    (wrong,) = scores["summary_accuracy"].evidence["unsupported"]
+    assert wrong["instead"] == "91.4%"
