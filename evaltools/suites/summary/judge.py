@@ -49,6 +49,12 @@ CONCURRENCY = 4
 IN_EVIDENCE = ("reason", "error", "virtual_tags", "points", "model")
 """What the evidence of a case holds of a decision."""
 
+KEPT = ("unsupported", "missing", "definitive")
+"""Keys of evidence that are always there."""
+
+AGAINST = (*KEPT, "contradicted", "look", "unread", "due", "expected", "reason")
+"""What the evidence of a case holds against it, or leaves open."""
+
 KEY_VARIABLES = ("EVALTOOLS_JUDGE_API_KEY", "OPENAI_API_KEY")
 """Environment variables that may hold the key; the first one set wins."""
 
@@ -106,6 +112,7 @@ def to_ask(units: pd.DataFrame) -> list[JudgeInput]:
                 rule_score=case[metric],
                 trigger=why,
                 points=_points(evidence, case["answer"], contexts),
+                measured=bool(case[f"{metric}_measured"]),
             )
             items.append(item)
     return items
@@ -158,17 +165,22 @@ def combine(
     confidence: float,
     mode: Mode,
     threshold: float,
+    measured: bool = True,
 ) -> tuple[float, DecidedBy]:
     """The final score and who decided it (D17).
 
     override: the judge's score where its confidence reaches `threshold`, otherwise the blend
-    0.7 * rule + 0.3 * llm; blend: always the blend.
+    0.7 * rule + 0.3 * llm; blend: always the blend. Where the rules measured nothing there is nothing to blend: a
+    confident judge decides alone, and the case stays as it is without one.
 
     >>> combine(0.0, 1.0, 0.9, "override", 0.8), combine(0.0, 1.0, 0.5, "override", 0.8)
     ((1.0, 'llm'), (0.3, 'blend'))
     """
-    if mode == "override" and confidence >= threshold:
+    is_confident = confidence >= threshold
+    if is_confident and (mode == "override" or not measured):
         return llm, "llm"
+    if not measured:
+        return rule, "rule"
     return RULE_WEIGHT * rule + LLM_WEIGHT * llm, "blend"
 
 
@@ -251,6 +263,7 @@ def _decide(
         reply.confidence,
         options.judge_mode,
         options.judge_confidence,
+        item.measured,
     )
     points = []
     for point in reply.points:
@@ -272,6 +285,19 @@ def _decide(
     )
 
 
+def _is_overruled(decision: Decision) -> bool:
+    """Whether the judge alone finds all right, so that nothing of what the rules said against it holds."""
+    all_hold = all(point["holds"] for point in decision.points)
+    return decision.decided_by == "llm" and decision.final_score == 1 and all_hold
+
+
+def _overruled(evidence: dict[str, Any]) -> dict[str, Any]:
+    """What takes the place of what the evidence holds against a case, or leaves open."""
+    overruled = {name: evidence.pop(name) for name in AGAINST if name in evidence}
+    empty = {name: type(overruled[name])() for name in KEPT if name in overruled}
+    return {**empty, "overruled": overruled}
+
+
 def judge_units(
     units: pd.DataFrame,
     options: SummaryOptions,
@@ -280,7 +306,8 @@ def judge_units(
 ) -> pd.DataFrame:
     """The frame with the final scores of the cases in a trigger zone; the others keep the rule's.
 
-    A score that the judge decided, alone or in the blend, counts as measured. `attrs["answered_by"]`:
+    A score that the judge decided, alone or in the blend, counts as measured. What the rules said against a case that
+    the judge finds right stands in its evidence under `overruled` (D38). `attrs["answered_by"]`:
     the models that answered, with the number of their replies.
     """
     judged = units.set_index("case_id", drop=False)
@@ -288,13 +315,16 @@ def judge_units(
     for decision in judge_cases(to_ask(units), options, problems, quiet):
         case_id, metric = decision.item.case_id, decision.item.metric
         evidence = json.loads(judged.at[case_id, f"{metric}_evidence"])
+        if _is_overruled(decision):
+            evidence |= _overruled(evidence)
+            judged.at[case_id, "any_unsupported"] &= metric != "summary_accuracy"
         evidence["judge"] = {name: getattr(decision, name) for name in IN_EVIDENCE}
         columns: dict[str, Any] = {"_evidence": dumps(evidence), "_trigger": decision.item.trigger}
         if decision.llm_score is not None:
             models[decision.model or "not named"] += 1
             columns |= {
                 "": decision.final_score,
-                "_measured": True,
+                "_measured": decision.item.measured or decision.decided_by != "rule",
                 "_llm": decision.llm_score,
                 "_confidence": decision.confidence,
                 "_decided_by": decision.decided_by,

@@ -38,7 +38,8 @@ RiskTag = Literal[
 class JudgeInput:
     """One case and metric to judge.
 
-    rule_score: 0..1. trigger: why it is asked. points: the clauses that the rules could not settle,
+    rule_score: 0..1. measured: whether the rules measured it, or the score only stands for what they could not.
+    trigger: why it is asked. points: the clauses that the rules could not settle,
     each with the passage of the source or the tag that it stands for.
     """
 
@@ -50,6 +51,7 @@ class JudgeInput:
     rule_score: float
     trigger: str
     points: tuple[Mapping[str, str], ...] = ()
+    measured: bool = True
 
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]

@@ -5,10 +5,12 @@ What speaks against a case comes first: it alone is the reason in a line.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...core.language import listed, say
+from .metric_table import TERMS
 from .passages import around
 from .states import JUDGED
 
@@ -25,7 +27,7 @@ def why(case: Case, metric: str) -> str:
     """
     parts = against(case, metric)
     parts += in_favour(case, metric)
-    if not _by_rule(case, metric):
+    if was_judged(case, metric):
         parts.insert(0, judged(case, metric))
     return listed(parts, "; ")
 
@@ -37,22 +39,25 @@ def in_short(case: Case) -> str:
         state = case[f"{metric}_state"]
         if state == "ok" or state != case["state"]:
             continue
-        if _by_rule(case, metric):
-            parts += against(case, metric)
-        else:
-            parts.append(judged(case, metric))
+        reasons = [judged(case, metric)] if was_judged(case, metric) else []
+        if case[f"{metric}_decided_by"] == "rule":
+            reasons += against(case, metric)
+        parts.append(f"{say(TERMS[metric])}: {listed(reasons, '; ')}")
     return listed(parts, "; ")
 
 
-def _by_rule(case: Case, metric: str) -> bool:
-    decided_by = case[f"{metric}_decided_by"]
-    return bool(decided_by == "rule")
+def was_judged(case: Case, metric: str) -> bool:
+    """Whether a judge gave a score, which it may have been too unsure of to decide."""
+    return not math.isnan(case[f"{metric}_llm"])
 
 
 def judged(case: Case, metric: str) -> str:
     """Who decided a score, and how."""
     template = "the judge says {judge:.2f} ({reason}) and decides; the rules say {rule:.2f}"
-    if case[f"{metric}_decided_by"] == "blend":
+    decided_by = case[f"{metric}_decided_by"]
+    if decided_by == "rule":
+        template = "the judge says {judge:.2f} ({reason}), too unsure to decide alone"
+    if decided_by == "blend":
         template = "the judge says {judge:.2f} ({reason}), blended with the rules' {rule:.2f}"
     judge = case[f"{metric}_evidence"]["judge"]
     said = say(

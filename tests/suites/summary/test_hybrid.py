@@ -167,4 +167,63 @@ def test_what_a_judged_case_says_in_short_is_the_judges_reason() -> None:
     }
     columns |= {f"summary_accuracy_{end}": value for end, value in accuracy.items()}
     columns["summary_accuracy_llm"] = 0.2
-    assert in_short(columns) == "the judge says 0.20 (왜) and decides; the rules say 1.00"
+    assert (
+        in_short(columns)
+        == "Summary accuracy: the judge says 0.20 (왜) and decides; the rules say 1.00"
+    )
+
+
+def judged_case(
+    answer: str,
+    source: str,
+    confidence: float,
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> dict[str, Any]:
+    """The row of a case that a judge calls good with some confidence."""
+
+    def replies(
+        inputs: Sequence[JudgeInput],
+        options: SummaryOptions,
+        problems: Problems,
+        quiet: bool,
+    ) -> list[Decision]:
+        reply = Reply(reason="왜", score=1.0, confidence=confidence)
+        answer = Answer(reply, Call(request="", model="m"))
+        return [judge._decide(item, answer, options) for item in inputs]
+
+    monkeypatch.setattr(judge, "judge_cases", replies)
+    file = path / "cases.jsonl"
+    file.write_text(json.dumps({"id": "1", "answer": answer, "contexts": [source]}), "utf-8")
+    run = evaluate("summary", file, judge="hybrid", judge_model="m", n_resamples=100)
+    return run.units.iloc[0].to_dict()
+
+
+@pytest.mark.parametrize(
+    ("confidence", "score", "measured", "state"),
+    [(0.4, 0.5, False, "look"), (0.9, 1.0, True, "ok")],
+)
+def test_what_the_rules_did_not_measure_is_never_blended(
+    confidence: float,
+    score: float,
+    measured: bool,
+    state: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = judged_case("회신을 안내함", "보험료 5만원 납입 안내", confidence, tmp_path, monkeypatch)
+    found = [case[f"summary_accuracy{end}"] for end in ("", "_measured", "_state")]
+    assert found == [score, measured, state]
+    assert "the judge says 1.00 (왜)" in why(case, "summary_accuracy")
+
+
+def test_what_a_sure_judge_overrules_is_not_told_beside_its_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = judged_case("한도는 5만 유로", "한도 USD 50,000", 0.9, tmp_path, monkeypatch)
+    evidence = case["summary_accuracy_evidence"]
+    assert case["summary_accuracy_state"] == "ok"
+    assert "unsupported" not in why(case, "summary_accuracy")
+    assert not evidence["unsupported"]
+    assert evidence["overruled"]["unsupported"][0]["text"] == "5만 유로"
+    assert not case["any_unsupported"]
