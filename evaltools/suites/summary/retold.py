@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .compiled import CompiledPhrases, CompiledRules
+from .compiled import FOLLOWUP_TAG, CompiledPhrases, CompiledRules
 from .entities import ReadText
 from .statements import STOP, has_figure, is_denied, syllable_pairs
 from .text import normalise
@@ -29,6 +29,9 @@ Place = dict[str, Any]
 STATED_RATE = "a source states the rate"
 
 _RATE = re.compile("[0-9]|전액")
+
+_DONE = re.compile(r"(?:완료|종결)(?:[했하되됨함]\w*)?\W*$")
+"""A clause that tells what took place, which is not pending any more (D21)."""
 
 ALIKE = 1 / 3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
@@ -87,6 +90,8 @@ def told(
     weak = _carriers(signs, sources, rules)
     found = find_matches(signs, summary, rules).standing
     for clause in _clauses(summary, found)[:MOST_CLAUSES]:
+        if tag == FOLLOWUP_TAG and _DONE.search(clause.text):
+            continue
         carrying = [*strong, *weak] if clause.worded else strong or weak
         source = next(filter(clause.tells, carrying), None)
         if source:
