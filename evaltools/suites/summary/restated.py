@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from .entities import Entity
-from .statements import Statement
+from .statements import HIGH, LOW, ORDINAL, Statement
 
 ONE_STEP = "it follows from the source's figure by one step"
 
@@ -25,6 +25,9 @@ _FIGURE = re.compile(r"[0-9][0-9,]*(?:\.(?P<decimals>[0-9]+))?")
 _DIFFERENCE_BEFORE = re.compile(r"(?:차이|차액|격차)[가-힣]{0,2}\s?$")
 _DIFFERENCE_BEHIND = re.compile(r"\s?(?:더\s?|만큼\s?)?(?:많|적|비싸|비쌈|싸|저렴|높|낮|차이|차액)")
 
+WHOLE = ("duration", "age", "count")
+"""Kinds of values that are told in whole numbers, so that one begins where the other ends."""
+
 SHARE_WITHIN = 4
 """Characters between a sum and its share: 3,000만원의 50%."""
 
@@ -34,16 +37,18 @@ DAYS_OF_YEAR = 365
 
 
 def restated(
-    told: Entity,
+    statement: Statement,
     sources: Sequence[Statement],
     text: str,
 ) -> tuple[Statement | None, str]:
     """The first figure of the sources that a value restates, and what a person must settle of it, if anything.
 
-    text: where the value stands. One that its words call an approximation (약, 정도) may be rounded: 3천만원 is told to
+    statement: of the value. text: where it stands. One that its words call an approximation (약, 정도) may be rounded: 3천만원 is told to
     ten millions, so that 29,870,000원 rounds to it; 60% to one per cent. Else one step leads to it: what is left of a
-    whole (80% cover from 20% co-payment), months told in days or days in months, and what `_reckoned` finds.
+    whole (80% cover from 20% co-payment), months told in days or days in months, the next whole number under the
+    opposite bound, and what `_reckoned` finds.
     """
+    told = statement.entity
     known = [source for source in sources if source.entity.kind == told.kind]
     before = _words_before(told, text)
     if _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, told.end):
@@ -51,7 +56,9 @@ def restated(
             if _rounds_to(told, source.entity):
                 return source, ""
     for source in known:
-        if not source.entity.support_only and _is_one_step(told, source.entity):
+        if source.entity.support_only:
+            continue
+        if _is_one_step(told, source.entity) or _is_next(statement, source):
             return source, ONE_STEP
     reckoned = _reckoned(told, sources, text) if told.kind == "amount" else None
     return reckoned, ONE_STEP if reckoned else ""
@@ -128,3 +135,15 @@ def _is_one_step(told: Entity, source: Entity) -> bool:
         days_of_months = DAYS_OF_MONTH * Decimal(months.value)
         return of_year or Decimal(days.value) == days_of_months
     return False
+
+
+def _is_next(statement: Statement, source: Statement) -> bool:
+    """Whether two bounds name one border: 65세까지, 66세 이상은 불가; 4일째부터, 3일 초과."""
+    told, other = statement.entity, source.entity
+    if told.kind not in WHOLE or told.base != other.base:
+        return False
+    lower, higher = sorted((statement, source), key=lambda each: Decimal(each.entity.value))
+    difference = Decimal(higher.entity.value) - Decimal(lower.entity.value)
+    is_ordinal = LOW in lower.sides and ORDINAL in higher.sides
+    is_border = HIGH in lower.sides and LOW in higher.sides
+    return difference == 1 and (is_ordinal or is_border)

@@ -30,6 +30,7 @@ CLAIM = "payment"
 
 PRESENT, ABSENT = "present", "absent"
 NEGATIVE, LOSS = "negative", "loss"
+ORDINAL = "ordinal"
 
 OPPOSITE = {LOW: HIGH, UP: DOWN, PAID: DENIED, PRESENT: ABSENT}
 OPPOSITE |= {other: one for one, other in OPPOSITE.items()}
@@ -44,6 +45,7 @@ _BEHIND = {
         + "(?:이하|이내|미만|이전|까지|(?:에 ?)?(?:미달|못 ?미치)|안 ?되는|(?:되|넘|지나|경과하)기 ?전|내(?=에|의|\\s|$)"
         "|안(?=에|의|으로|쪽)|(?:초과|넘)(?:하지|할 수 없|을 수 없|지 ))"
     ),
+    ORDINAL: re.compile("\\s?번?째"),
     UP: re.compile(
         _JOINT + "(?:p|포인트)?(?: ?더)? ?(?:인상|증가|상승|오르|올라|올랐|할증|증액|가산)"
     ),

@@ -391,7 +391,7 @@ def _without_its_value(
     original = next(bare, None)
     why = ""
     if original is None:
-        original, why = restated(entity, values.known, answer)
+        original, why = restated(statement, values.known, answer)
     if original is not None:
         result.supported[entity.key] = shown | original.place
         if why:
