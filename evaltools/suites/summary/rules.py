@@ -149,7 +149,7 @@ class Rules(_Strict):
     aliases: other names of tags, as people write them in a file of cases (면책: exclusion).
     told: what stands behind a wording that lacks what it `needs`, where a summary says no more than
     that the item was told: it covers the tag, and a person must look at it.
-    required: the tags that every summary of a product must name, by product ("*": of any).
+    required: the tags that every summary of a product must name, by product, blanks aside ("*": of any).
     match: "substring" finds phrases as plain text, "flex" with the signs of `phrases.py`.
     fold: full-width and look-alike characters are read as plain ones.
     particles: what a blank in a phrase may stretch over.
@@ -267,6 +267,19 @@ class Rules(_Strict):
         near = get_close_matches(name, all_names, 3, 0.5)
         return nearest(name, near or [*self.known_tags])
 
+    @cached_property
+    def required_tags(self) -> dict[str, tuple[str, ...]]:
+        """The tags that are required, by product, whose name stands without blanks ("암 보험": "암보험")."""
+        return {_together(product): tags for product, tags in self.required.items()}
+
+    def unknown_product(self, product: str | None) -> Message | None:
+        """What to say of a product for which nothing is required though something is for others; None for others."""
+        products = [name for name in self.required if name != "*"]
+        if not product or not products or _together(product) in self.required_tags:
+            return None
+        values = {"product": repr(product), "nearest": nearest(product, products)}
+        return Message("the rules require no tags of the product {product}; {nearest}", values)
+
     def expected_tags(
         self,
         names: Sequence[str] | None,
@@ -277,8 +290,8 @@ class Rules(_Strict):
         None where the case gives none and its product requires none.
         """
         tags = [self.tag_of(name) for name in names or ()]
-        for key in ("*", product or ""):
-            required = self.required.get(key, ())
+        for key in ("*", _together(product or "")):
+            required = self.required_tags.get(key, ())
             tags += [self.tag_of(name) for name in required]
         if names is None and not tags:
             return None

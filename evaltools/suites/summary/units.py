@@ -35,7 +35,7 @@ def score_cases(
 ) -> pd.DataFrame:
     """The units frame by rule alone, a row a case in their order; evidence and lists are JSON text.
 
-    cases: (line, case). Each unknown tag is a warning in `problems`.
+    cases: (line, case). Each unknown tag or product is a warning in `problems`.
     """
     chunks = []
     for start in range(0, len(cases), CHUNK):
@@ -44,11 +44,11 @@ def score_cases(
         chunks = [[Case(id="0")]]
     parts = workers.map(partial(_score_chunk, rules=rules), chunks)
     units = pd.concat(parts, ignore_index=True).head(len(cases))
-    _warn_of_unknown_tags(cases, units["unknown_tags"], rules, problems, file)
+    _warn_of_unknown_names(cases, units["unknown_tags"], rules, problems, file)
     return units
 
 
-def _warn_of_unknown_tags(
+def _warn_of_unknown_names(
     cases: Sequence[tuple[int, Case]],
     unknown_tags: Iterable[str],
     rules: Rules,
@@ -56,17 +56,16 @@ def _warn_of_unknown_tags(
     file: str,
 ) -> None:
     hint = cache(rules.nearest_tag)
+    product_hint = cache(rules.unknown_product)
     for (line, case), unknown in zip(cases, unknown_tags):
+        place: dict[str, Any] = {"file": file, "line": line, "id": case.id}
         for tag in json.loads(unknown):
             template = "unknown tag {tag}, left out of what is expected; {hint}"
-            problems.warn(
-                "unknown-tag",
-                Message(template, {"tag": repr(tag), "hint": hint(tag)}),
-                file=file,
-                line=line,
-                field="summary_tags",
-                id=case.id,
-            )
+            message = Message(template, {"tag": repr(tag), "hint": hint(tag)})
+            problems.warn("unknown-tag", message, field="summary_tags", **place)
+        said = product_hint(case.metadata.product)
+        if said:
+            problems.warn("unknown-product", said, field="product", **place)
 
 
 def _score_chunk(chunk: Sequence[Case], rules: Rules) -> pd.DataFrame:

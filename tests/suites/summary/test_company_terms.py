@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from openpyxl import Workbook
 
@@ -160,3 +161,20 @@ def test_an_error_of_the_whole_file_shows_what_is_wrong_and_not_the_file(tmp_pat
         load_rules(path)
     assert "no tag 'exclusoin'; did you mean exclusion?" in str(error.value)
     assert "got" not in str(error.value)
+
+
+def test_a_product_is_known_whatever_its_blanks_and_another_is_a_warning(tmp_path: Path) -> None:
+    content = {"extends": "ko-insurance", "required": {"암보험": ["면책기간"]}}
+    rules = written(tmp_path / "own.json", content)
+    cases = [
+        {"id": "1", "answer": "안내", "contexts": ["안내"], "metadata": {"product": "암 보험"}},
+        {"id": "2", "answer": "안내", "contexts": ["안내"], "metadata": {"product": "암보함"}},
+    ]
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(cases), "utf-8")
+    told = call("score", "summary", path, "--rules", rules, "--out", tmp_path).output
+    assert told.count("[unknown-product]") == 1
+    assert "'암보함'; did you mean 암보험?" in told
+    scores = pd.read_csv(tmp_path / "results" / "cases" / "summary_scores.csv", dtype=str)
+    coverage = scores[scores["metric"] == "summary_risk_coverage"]
+    assert coverage["tags"].tolist() == ['["waiting_period"]', "[]"]
