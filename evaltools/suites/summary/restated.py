@@ -43,10 +43,10 @@ def restated(
 ) -> tuple[Statement | None, str]:
     """The first figure of the sources that a value restates, and what a person must settle of it, if anything.
 
-    statement: of the value. text: where it stands. One that its words call an approximation (약, 정도) may be rounded: 3천만원 is told to
-    ten millions, so that 29,870,000원 rounds to it; 60% to one per cent. Else one step leads to it: what is left of a
-    whole (80% cover from 20% co-payment), months told in days or days in months, the next whole number under the
-    opposite bound, and what `_reckoned` finds.
+    statement: of the value. text: where it stands. One that its words call an approximation (약, 정도) may be rounded:
+    3천만원 is told to ten millions, so that 29,870,000원 rounds to it; 60% to one per cent. Else one step leads to it:
+    what is left of a whole (80% cover from 20% co-payment), months told in days or days in months, the next whole
+    number under the opposite bound, and what `_reckoned` finds.
     """
     told = statement.entity
     known = [source for source in sources if source.entity.kind == told.kind]

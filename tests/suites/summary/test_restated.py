@@ -72,3 +72,21 @@ def test_a_share_of_a_sum_and_a_difference_of_two_are_one_step_away() -> None:
     two = "일반암은 A사 4,000만원, B사 5,000만원입니다."
     assert accuracy("일반암은 B사가 1천만원 더 많음", two) == (1.0, True)  # 5,000만 - 4,000만
     assert accuracy("일반암 진단비 1천만원", two)[0] < 1  # no word of a difference
+
+
+@pytest.mark.parametrize(
+    ("summary", "source", "supported"),
+    [
+        ("181일째 되는 날부터 보장", "180일이 지난 날의 다음 날부터 보장", True),
+        ("3일 초과 입원 시 지급", "4일째부터 지급", True),
+        ("65세까지 가입", "66세 이상은 가입 불가", True),
+        ("182일째 되는 날부터 보장", "180일이 지난 날의 다음 날부터 보장", False),
+        ("64세까지 가입", "65세까지 가입", False),
+    ],
+)
+def test_the_next_whole_number_under_the_opposite_bound_is_looked_at(
+    summary: str, source: str, supported: bool
+) -> None:
+    accuracy = score(summary, [source])["summary_accuracy"]
+    assert (accuracy.score == 1.0) is supported
+    assert ("look" in accuracy.evidence) is supported

@@ -203,3 +203,10 @@ def test_words_in_an_aside_take_no_promise_back() -> None:
     answer = "골절은 진단서만 내면 무조건 지급(인대 손상이면 통원의료비만 검토)."
     score = et.summary.score(answer, ["골절 진단이 확인되면 대상이 될 수 있어요."])
     assert score["summary_non_definitive"].score == 0.0
+
+
+def test_what_took_place_is_no_follow_up_of_the_source() -> None:
+    source = ["조직검사 결과를 보고 다시 연락하기로 함."]
+    for answer, due in (("조직검사 결과 통보 완료.", 0.0), ("조직검사 결과 보고 연락", 1.0)):
+        scores = et.summary.score(answer, source, ["needs_followup"])
+        assert scores["summary_needs_followup"].score == due
