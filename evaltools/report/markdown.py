@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Number, Real
@@ -21,6 +22,10 @@ ARROWS = {"higher": ("↑", "higher is better"), "lower": ("↓", "lower is bett
 
 NUMBERS = re.compile(r"(\[?[-−+]?\d[-−+\d.,±%\[\] †‡]*|N/A)?")
 """What a cell of a column of numbers holds, as text."""
+
+
+LEAST = 1e-9
+"""Numbers below are printed as 0."""
 
 
 def titled(
@@ -70,18 +75,35 @@ def number(
 ) -> str:
     """A number as printed: "N/A" where nothing was measured, whole where it counts, else with `decimals`.
 
-    >>> number(-0.0024), number(0.0521, signed=True), number(-1200)
-    ('−0.002', '+0.052', '−1,200')
+    What would be 0 so, and is not, has two significant digits; below LEAST it is the rounding of a sum.
+
+    >>> number(-0.0024), number(0.0521, signed=True), number(-1200), number(0.000012345)
+    ('−0.002', '+0.052', '−1,200', '0.000012')
     """
     if is_null(value):
         return "N/A"
     sign = "+" if signed else ""
     if isinstance(value, Integral):
         return f"{int(value):{sign},}".replace("-", "−")
-    text = f"{float(value):{sign},.{decimals}f}"
+    value = float(value)
+    if LEAST <= abs(value) < 0.5 * 10.0**-decimals:
+        decimals = decimals_of(value, 2)
+    text = f"{value:{sign},.{decimals}f}"
     if not text.strip("-0.,"):
         return text.removeprefix("-")
     return text.replace("-", "−")
+
+
+def decimals_of(
+    value: float,
+    digits: int,
+) -> int:
+    """Decimals that show so many significant digits of a number other than 0.
+
+    >>> decimals_of(0.00345, 2), decimals_of(12.0, 2)
+    (4, 0)
+    """
+    return digits - 1 - math.floor(math.log10(abs(value)))
 
 
 def plain(value: Any) -> str:

@@ -19,7 +19,17 @@ from ..core.metric import AnyMetric, metric_title
 from ..core.resampling import Resampling
 from ..stats.bootstrap import monte_carlo_digits
 from ..stats.intervals import MIN_UNITS
-from .markdown import ARROWS, number, struck, text_columns, text_of, text_table, titled
+from .markdown import (
+    ARROWS,
+    LEAST,
+    decimals_of,
+    number,
+    struck,
+    text_columns,
+    text_of,
+    text_table,
+    titled,
+)
 from .templates import in_cell, macros
 from .text import anchor, visible
 
@@ -320,9 +330,15 @@ def interval(
     *,
     signed: bool = False,
 ) -> str:
-    """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval."""
+    """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval.
+
+    So narrow an interval that its ends would be alike has more decimals.
+    """
     ends: list[Any] = [row.get("ci_low"), row.get("ci_high")]
     if any(map(is_null, ends)):
         return ""
-    low, high = (number(float(end), decimals, signed=signed) for end in ends)
+    width = ends[1] - ends[0]
+    if LEAST <= width < 2 * 10.0**-decimals:
+        decimals = decimals_of(width, 2)
+    low, high = (number(round(float(end), decimals), decimals, signed=signed) for end in ends)
     return f"[{low}, {high}]"

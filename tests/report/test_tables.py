@@ -353,6 +353,14 @@ def test_intervals_as_text() -> None:
     assert tables.interval(row) == "[−0.010, 0.075]" and tables.interval(row, 2) == "[−0.01, 0.07]"
     assert tables.interval(row, 2, signed=True) == "[−0.01, +0.07]"
     assert tables.interval({"ci_low": 1100, "ci_high": 2e6}, 0) == "[1,100, 2,000,000]"
+    # never 0, or without a width, by rounding only
+    assert tables.interval({"ci_low": 1.1e-5, "ci_high": 3.4e-5}) == "[0.000011, 0.000034]"
+    assert tables.interval({"ci_low": 0.50001, "ci_high": 0.50012}) == "[0.50001, 0.50012]"
+    assert tables.interval({"ci_low": -0.0001, "ci_high": 0.4}) == "[0.000, 0.400]"
+    assert tables.interval({"ci_low": 0.5, "ci_high": 0.5 + 1e-16}) == "[0.500, 0.500]"
+    assert [plain.number(x) for x in (2.34e-5, -0.0004, 1e-17, 0.0)] == [
+        "0.000023", "−0.00040", "0.000", "0.000",
+    ]  # fmt: skip
     assert tables.interval({"ci_low": 0.1, "ci_high": None}) == tables.interval({}) == ""
 
 
@@ -387,7 +395,7 @@ def test_counts_and_large_numbers_print_whole() -> None:
 
 
 def test_no_negative_zero() -> None:
-    assert plain.number(-0.0001) == "0.000"
+    assert plain.number(-1e-12) == "0.000"
     assert plain.number(-0.0006) == "−0.001"
 
 
