@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -36,6 +36,9 @@ from .tuples import KNOWN, polarity_of, ref_of, term_of
 from .units import units_frame
 
 NO_PROFILE = "no row has the profile {profile}"
+FOREIGN_GOLD = (
+    "none of the samples of this gold file is in the run; expected the gold of these samples"
+)
 
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
@@ -232,15 +235,20 @@ def score(
 def _warn_of_gaps(
     run: _Run,
     units: pd.DataFrame,
-    gold: Iterable[str],
+    gold: Collection[str],
     problems: Problems,
 ) -> None:
-    """Warn of profiles and samples that the run does not hold, and of a run without gold."""
+    """Warn of profiles and samples that the run does not hold, and of a run without gold.
+
+    InputError for a gold file of other samples: those of the run would be held against other gold, or none.
+    """
     wanted = run.options.profile
+    known = set(units["text_id"])
+    if gold and known.isdisjoint(gold):
+        raise problems.fatal("unknown-gold", FOREIGN_GOLD, file=run.gold)
     for profile in set(wanted).difference(units["profile"]):
         problems.warn("unknown-profile", NO_PROFILE, profile=repr(profile), file=run.path)
     if not wanted:  # else there may well be gold for the rows that are left out
-        known = set(units["text_id"])
         for uid in gold:
             if uid not in known:
                 message = "gold for a sample that the run does not hold"

@@ -13,11 +13,20 @@ import pandas as pd
 
 from ...core.check import AnyCheck, CheckKind, Level
 from ...core.common_checks import DUPLICATE_TEXTS, duplicate_texts
+from ...core.language import Message
 
 if TYPE_CHECKING:
     from ...report.run import Run
 
 ANSWERED = "Where turns were answered."
+
+UNANSWERED_TURNS = CheckKind(
+    code="unanswered-turns",
+    title="turns that timed out or failed",
+    applies="Where dialogues have turns.",
+    advice="They take no part in M1, M3, M4 and M5, and may be the harder ones: a system that fails on these looks"
+    " better. Ask for them again, and compare only systems that answered the same turns.",
+)
 
 ECHO_REPLIES = CheckKind(
     code="echo-replies",
@@ -50,8 +59,19 @@ ONE_CLASS_TRUTH = CheckKind(
     advice="Read the rates of violations instead of compliance accuracy, or add turns of the other classes.",
 )
 
-KINDS = (DUPLICATE_TEXTS, ECHO_REPLIES, EMPTY_REPLIES, DUPLICATE_REPLIES, ONE_CLASS_TRUTH)
+KINDS = (
+    DUPLICATE_TEXTS,
+    UNANSWERED_TURNS,
+    ECHO_REPLIES,
+    EMPTY_REPLIES,
+    DUPLICATE_REPLIES,
+    ONE_CLASS_TRUTH,
+)
 
+UNANSWERED = (
+    "{n} of {of} turns have no answer ({states}): they take no part in the metrics of turns, which may look better "
+    "for it"
+)
 ECHO = "{n} of {of} replies are the user's own text: on these turns, metrics of replies describe the user"
 EMPTY = "{n} of {of} turns count as answered but have an empty reply"
 REPEATED = "{n} of {of} turns have a reply that stands on other turns too"
@@ -78,6 +98,7 @@ def checks(result: Run) -> Iterator[AnyCheck]:
     by_dialog = turns.groupby("dialog_id", sort=False)
     user_texts = by_dialog["user_text"].agg("\n".join).reset_index()
     yield from duplicate_texts(user_texts, "user_text", "dialog_id")
+    yield from unanswered_turns(turns)
     answered = turns[turns["turn_status"] == "ok"]
     if answered.empty:
         for kind in (ECHO_REPLIES, EMPTY_REPLIES, DUPLICATE_REPLIES, ONE_CLASS_TRUTH):
@@ -85,6 +106,24 @@ def checks(result: Run) -> Iterator[AnyCheck]:
         return
     yield from check_replies(result, answered)
     yield from one_class_truth(answered)
+
+
+def unanswered_turns(turns: pd.DataFrame) -> Iterator[AnyCheck]:
+    """Turns that timed out or failed: what they would have scored is not known."""
+    if turns.empty:
+        yield UNANSWERED_TURNS.not_applicable("the dialogues have no turns")
+        return
+    statuses = turns["turn_status"][turns["turn_status"] != "ok"]
+    if statuses.empty:
+        return
+    counts = statuses.value_counts().to_dict()
+    states = tuple(
+        Message("{state}: {count}", {"state": Message(str(state)), "count": count})
+        for state, count in counts.items()
+    )
+    yield UNANSWERED_TURNS.failed(
+        "warning", UNANSWERED, {"states": states}, len(statuses), len(turns)
+    )
 
 
 def check_replies(

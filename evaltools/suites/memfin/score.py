@@ -22,6 +22,7 @@ from .columns import COLUMNS, JSON
 from .lexicon import load_lexicon
 from .measures import add_dialog_ratios
 from .options import MemfinOptions
+from .profile import VALUES
 from .replies import LABELS
 from .schema import Dialog
 from .turns import dialog_units
@@ -33,6 +34,8 @@ FAILED = ("error", "failed", "timeout")
 
 NO_DIALOGUE = "no valid dialogue in this trace: nothing to score"
 UNKNOWN_LABEL = "compliance_label_gt {label} is none of {known}; it counts as compliant"
+UNKNOWN_TRUTH = "the true value {value} is none that the word lists know; it scores 0"
+NO_TURNS = "a valid dialogue without turns; only its profile counts"
 UNRESOLVABLE_KEY = "the memory key {key} points at nothing; it takes no part"
 
 TEXT = pd.Series(["text"]).dtype
@@ -143,6 +146,13 @@ def _warn_of_gaps(
     warn: Any,
 ) -> None:
     """Report what a dialogue lacks but can be scored without; `rows`: one a turn."""
+    if not dialog.turns:
+        warn("no-turns", NO_TURNS, field="turns")
+    for scored in rows[0].get("profile") or ():
+        if scored["truth"] is None:
+            name, *_ = VALUES[scored["metric"]]
+            value = dumps(getattr(dialog.profile_gt, name))
+            warn("unknown-truth", UNKNOWN_TRUTH, value=value, field=f"profile_gt.{name}")
     for turn, row in zip(dialog.turns or (), rows):
         field = f"turn {turn.turn_pair_id}"
         label = turn.tags.compliance_label_gt

@@ -133,6 +133,14 @@ def test_gold_of_unknown_and_doubled_samples(tmp_path: Path) -> None:
     assert problems_of(folder)[0].code == "missing-id"
 
 
+def test_a_gold_file_of_other_samples_is_an_error(tmp_path: Path) -> None:
+    folder = run(tmp_path / "r", [GOOD], [gold("good", A)])
+    given = tmp_path / "given.jsonl"
+    write(given, [gold("other", A)])
+    (p,) = problems_of(folder, gold=given)
+    assert (p.severity, p.code, p.file) == ("error", "unknown-gold", str(given))
+
+
 def test_missing_gold_file(tmp_path: Path) -> None:
     folder = run(tmp_path / "r", [GOOD])
     assert problems_of(folder, gold=tmp_path / "no.jsonl")[0].file == str(tmp_path / "no.jsonl")

@@ -84,7 +84,17 @@ def test_empty_replies(tmp_path: Path) -> None:
 def test_failed_turns_are_no_empty_replies(tmp_path: Path) -> None:
     failed = [dialog(f"d{i}", [turn(1, None, status="timeout")], raw_turns=None) for i in range(5)]
     run = et.evaluate("memfin", write(tmp_path, *failed))
-    assert {c.code for c in run.checks} <= {"few-units", "duplicate-texts", "constant-metric"}
+    assert not {c.code for c in run.checks} & {"echo-replies", "empty-replies", "duplicate-replies"}
+
+
+def test_turns_without_an_answer_are_a_caution(tmp_path: Path) -> None:
+    turns = [turn(n) for n in range(3)]
+    turns += [turn(3, None, status="timeout"), turn(4, None, status="error")]
+    run = et.evaluate("memfin", write(tmp_path, dialog("d", turns)))
+    check = found(run, "unanswered-turns")
+    assert check is not None and check.level == "warning" and (check.n, check.of) == (2, 5)
+    assert check.message.startswith("2 of 5 turns have no answer (timeout: 1, error: 1): they")
+    assert found(scored(tmp_path / "all", [*REPLIES]), "unanswered-turns") is None
 
 
 def test_duplicate_replies(tmp_path: Path) -> None:

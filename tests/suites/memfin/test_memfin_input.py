@@ -14,7 +14,7 @@ from evaltools.core.workers import Workers
 from evaltools.suites.memfin.options import MemfinOptions
 from evaltools.suites.memfin.suite import SUITE
 from tests.app.calling import call
-from tests.suites.memfin.memfin_traces import dialog, turn, write
+from tests.suites.memfin.memfin_traces import PROFILE, dialog, turn, write
 
 QUICK = Resampling(n_resamples=100)
 
@@ -278,3 +278,13 @@ def test_what_is_wrong_is_said_in_the_language_of_the_reader(tmp_path: Path) -> 
     assert "Input should be" not in done.output
     done = call("check", "memfin", path, status=3)
     assert "turns.0.turn_status: Input should be 'ok', 'timeout' or 'error'" in done.output
+
+
+def test_a_dialogue_without_turns_and_unknown_truths_are_told(tmp_path: Path) -> None:
+    truth = {**PROFILE, "risk_level_gt": "very brave", "horizon_gt": None}
+    trace = write(
+        tmp_path, dialog("a", profile_gt=truth), dialog("b", turns=None) | {"turns": None}
+    )
+    found = warnings(trace)
+    assert {code: n for code, (n, _) in found.items()} == {"unknown-truth": 2, "no-turns": 1}
+    assert 'the true value "very brave" is none' in found["unknown-truth"][1]
