@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from .language import Message, say, speaking
 from .terminal import echo, printable
@@ -157,6 +157,11 @@ class Problems:
     on_error: OnError = "fail"
     kept: list[Problem] = field(default_factory=list)
     counts: Counter[Kind] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        if self.on_error not in get_args(OnError):
+            text = "on_error: expected one of {kinds}, got {value}"
+            raise UsageError(text, kinds=get_args(OnError), value=repr(self.on_error))
 
     def add(self, problem: Problem) -> None:
         """Count a problem; the first ones of its kind are kept."""

@@ -235,7 +235,9 @@ def require_target(
         return
     role, main = next(iter(source.files.items()))
     before = {entry.role: entry for entry in stored.inputs}.get(role)
-    is_other = before is not None and Path(before.path).resolve() != main.resolve()
+    is_other = (
+        before is not None and Path(before.path).resolve() != Path(shown_path(main)).resolve()
+    )
     held = None
     if stored.kind != "run":
         held = Message("an aggregate over seeds")

@@ -8,7 +8,7 @@ import os
 import platform
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -158,12 +158,13 @@ def write_json(
 def write_jsonl(
     path: Path,
     rows: Iterable[Any],
+    encode: Callable[[Any], str] = dumps,
 ) -> int:
     """Write one JSON value a line; returns how many."""
     n = 0
     with atomic(path) as f:
         for row in rows:
-            f.write(dumps(row) + "\n")
+            f.write(encode(row) + "\n")
             n += 1
     return n
 

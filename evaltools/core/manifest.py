@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +24,7 @@ from .. import __version__
 from .errors import Problems, Severity
 from .files import bytes_hash, dumps, write_json
 from .language import Message
+from .memory import shown_path
 from .resampling import Resampling
 
 NAME = "manifest.json"
@@ -58,7 +60,8 @@ def found_problems(problems: Problems) -> list[Found]:
     found = []
     for kind, count in sorted(problems.counts.items()):
         severity, code = kind
-        examples = list(map(str, problems.kept_of(kind)[:5]))
+        kept = problems.kept_of(kind)[:5]
+        examples = [str(replace(problem, file=shown_path(problem.file))) for problem in kept]
         found.append(Found(severity=severity, code=code, count=count, examples=examples))
     return found
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date, time, timedelta
+from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import UUID
 
 import pandas as pd
 
@@ -36,10 +42,11 @@ PREFIX = "evaltools-memory-"
 """How the temporary folders begin that hold the folders DATA."""
 
 
-def shown_path(path: Path) -> str:
+def shown_path(path: Path | str) -> str:
     """A path as people read it: of data in memory (`as_files`) their name."""
-    is_in_memory = path.parent.name == DATA and path.parent.parent.name.startswith(PREFIX)
-    return path.stem if is_in_memory else str(path)
+    file = Path(path)
+    is_in_memory = file.parent.name == DATA and file.parent.parent.name.startswith(PREFIX)
+    return file.stem if is_in_memory else str(path)
 
 
 @contextmanager
@@ -86,19 +93,12 @@ def write_records(
     """Write records as JSON Lines into a folder; returns the file.
 
     `data`: a DataFrame, anything with `__arrow_c_stream__`, or a list of dicts. A null cell of a frame is left out of
-    its record; NaN in a dict is null. UsageError for anything else, and for a list with an entry that is no dict.
+    its record; NaN in a dict is null; dates and what else JSON has not are texts. UsageError for anything else, for two
+    columns of one name, and for a list with an entry that is no dict.
     """
     is_list = isinstance(data, list)
-    if isinstance(data, pd.DataFrame):
-        data = data.to_dict("records")
-    elif is_data(data) and not is_list:
-        import pyarrow as pa
-
-        data = pa.table(data).to_pylist()
-    elif not is_list:
-        raise UsageError(
-            "expected a path, a DataFrame or a list of dicts, got {kind}", kind=type(data).__name__
-        )
+    if not is_list:
+        data = _records_of_frame(data)
     records = []
     for index, record in enumerate(data):
         if not isinstance(record, Mapping):
@@ -107,16 +107,69 @@ def write_records(
                 index=index,
                 kind=type(record).__name__,
             )
-        cells = {str(key): plain_value(value) for key, value in record.items()}
+        cells = {str(key): _cell(value) for key, value in record.items()}
         if not is_list:
             cells = {key: value for key, value in cells.items() if value is not None}
         records.append(cells)
     path = folder / f"{name}.jsonl"
     try:
-        write_jsonl(path, records)
+        write_jsonl(path, records, _JSON.encode)
     except (TypeError, ValueError) as e:
         raise UsageError("the data cannot be written as JSON: {error}", error=str(e)) from e
     return path
+
+
+def again_and_again(data: Any) -> Any:
+    """The data in a form that can be read more than once, which a stream cannot."""
+    if isinstance(data, pd.DataFrame | list) or not is_data(data):
+        return data
+    import pyarrow as pa
+
+    try:
+        return pa.table(data)
+    except (pa.ArrowException, TypeError, ValueError) as error:  # a single column
+        raise _unexpected(data) from error
+
+
+def _records_of_frame(data: Any) -> list[dict[Any, Any]]:
+    """The rows of a DataFrame or a table of Arrow."""
+    if not is_data(data):
+        raise _unexpected(data)
+    data = again_and_again(data)
+    is_frame = isinstance(data, pd.DataFrame)
+    names = list(map(str, data.columns if is_frame else data.column_names))
+    doubled = [name for name in names if names.count(name) > 1]
+    if doubled:
+        raise UsageError("two columns are named {column}", column=repr(doubled[0]))
+    return data.to_dict("records") if is_frame else data.to_pylist()
+
+
+def _unexpected(data: Any) -> UsageError:
+    text = "expected a path, a DataFrame or a list of dicts, got {kind}"
+    return UsageError(text, kind=type(data).__name__)
+
+
+def _cell(value: Any) -> Any:
+    """A cell as JSON can hold it; an infinite number as text."""
+    value = plain_value(value)
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _as_json(value: Any) -> Any:
+    """What JSON has no form for: decimals as numbers; dates, intervals and the like as text."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, TEXTS):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} {value!r:.80}")
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_as_json)
+
+TEXTS = (date, time, timedelta, UUID, bytes, pd.Interval, pd.Period)
+"""What stands in a file as text."""
 
 
 def _of_memory(error: InputError, folder: Path) -> InputError:
@@ -135,7 +188,8 @@ def _of_memory(error: InputError, folder: Path) -> InputError:
             kinds.add(kind)
             message = problem.message
             if problem.code == "bad-field":
-                fields = tuple(pd.read_json(path, lines=True, dtype=False))
+                with path.open(encoding="utf-8") as lines:
+                    fields = tuple(dict.fromkeys(chain.from_iterable(map(json.loads, lines))))
                 values = {"what": message, "fields": fields}
                 message = Message("{what}; the records have {fields}", values)
             problems.append(replace(problem, file=shown_path(path), message=message))

@@ -21,7 +21,7 @@ from ..core.evaluate import (
     score_task,
 )
 from ..core.files import file_hashes, write_json
-from ..core.folders import whole_folder
+from ..core.folders import require_out, whole_folder
 from ..core.language import Message
 from ..core.memory import as_files
 from ..core.metric_matrix import compile_table, require_within_limits
@@ -89,6 +89,8 @@ def evaluate(
         suite = with_metrics(suite, Path(metrics))
     settings = {"n_resamples": n_resamples, "confidence": confidence, "method": ci, "seed": seed}
     resampling = make_resampling(resampling or Resampling(), settings)
+    if out is not None:
+        require_out(Path(out))
     with as_files(run, options) as (path, values):
         task = make_task(
             suite,

@@ -11,7 +11,7 @@ from ..core.errors import Problems, UsageError
 from ..core.evaluate import run_names
 from ..core.files import resolve
 from ..core.manifest import NAME
-from ..core.memory import as_files, is_data, is_path
+from ..core.memory import again_and_again, as_files, is_data, is_path
 from ..core.names import RUN_NAME, condition_of, find_runs, natural
 from ..core.plugins import get_suite, suite_of_path
 from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
@@ -87,6 +87,7 @@ def _read(
         suite = suite or suite_of_path(path)
     if suite is None:
         raise UsageError("data in memory: name its suite")
+    entry = again_and_again(entry)
     suite = get_suite(suite) if isinstance(suite, str) else suite
     names: Sequence[str | None] = [settings.pop("name", None)]
     if names == [None] and manifest is None:

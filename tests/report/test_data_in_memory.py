@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pydantic import BaseModel
 
 import evaltools as et
 
@@ -114,8 +119,8 @@ def test_a_result_of_data_in_memory_is_kept_and_read_again(tmp_path: Path) -> No
     assert again.manifest.started == first.manifest.started
     loaded = et.load(tmp_path / "results" / "data")
     assert values(loaded) == values(first)
-    with pytest.raises(et.UsageError, match="holds the result of another input"):
-        et.evaluate("table", SCORES.head(10), out=tmp_path, n_resamples=100)
+    other = et.evaluate("table", SCORES.head(10), out=tmp_path, n_resamples=100)
+    assert other.n_units == et.load(tmp_path / "results" / "data").n_units == 10
     # the data are gone: nothing can be scored again
     done = call("rerun", tmp_path / "results" / "data", status=3)
     assert "is not there" in done.stderr
@@ -228,3 +233,86 @@ def test_problems_of_a_file_beside_data_in_memory_are_all_told(tmp_path: Path) -
     with pytest.raises(et.InputError) as error:
         et.evaluate("cr", [row], gold=str(gold))
     assert [(p.file, p.line) for p in error.value.problems] == [(str(gold), 1), (str(gold), 2)]
+
+
+ODD = SCORES.assign(
+    when=pd.date_range("2020-01-01", periods=30, tz="UTC"),
+    day=[date(2020, 1, 1)] * 30,
+    took=pd.to_timedelta(range(30), unit="s"),
+    price=[Decimal("0.5")] * 30,
+    key=[UUID(int=i) for i in range(30)],
+    size=[math.inf, *range(29)],
+)
+
+
+@pytest.mark.parametrize("as_table", [False, True], ids=["DataFrame", "Arrow"])
+def test_what_json_has_no_form_for_is_text(as_table: bool) -> None:
+    odd = ODD.drop(columns="key") if as_table else ODD.assign(
+        bin=pd.cut(range(30), 3), month=pd.Period("2020-01", "M")
+    )  # fmt: skip
+    units = et.evaluate("table", pa.table(odd) if as_table else odd, n_resamples=100).units
+    assert units["when"][0] == "2020-01-01 00:00:00+00:00"
+    assert units["day"][0] == "2020-01-01"
+    assert units["took"][1].endswith("0:00:01")
+    assert units["price"].sum() == 15
+    assert units["size"][0] == "inf"
+    if not as_table:
+        assert units["key"][1] == "00000000-0000-0000-0000-000000000001"
+        assert (units["bin"][29], units["month"][0]) == ("(19.333, 29.0]", "2020-01")
+
+
+def test_a_record_of_ones_own_may_hold_a_time() -> None:
+    class Timed(BaseModel):
+        id: str
+        when: datetime
+
+    metric = et.Metric(name="year", numerator="year", denominator="n", better="none")
+    suite = et.jsonl_suite(
+        "timed",
+        title="Timed",
+        record=Timed,
+        unit="id",
+        columns=lambda r: {"n": 1, "year": r.when.year},
+        metrics=[metric],
+        headline=["year"],
+    )
+    assert et.evaluate(suite, ODD[["id", "when"]], n_resamples=100).value("year") == 2020
+
+
+def test_a_stream_is_read_once_and_stands_for_all_its_runs() -> None:
+    stream = pa.table(pd.concat([SCORES.assign(condition=name) for name in "ab"])).to_reader()
+    assert et.study(stream, suite="table", n_resamples=100).candidates == ["b_data"]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (pd.concat([SCORES, SCORES["topic"]], axis=1), "two columns are named 'topic'"),
+        (SCORES["value"], "expected a path, a DataFrame or a list of dicts, got Series"),
+        (SCORES.assign(odd=[object()] * 30), "written as JSON: object <object"),
+        (
+            [{"id": "\ud800", "metric": "m", "value": 1}],
+            "written as JSON: .* surrogates not allowed",
+        ),
+    ],
+)
+def test_data_that_are_no_records_are_named(data: Any, said: str) -> None:
+    with pytest.raises(et.UsageError, match=said):
+        et.evaluate("table", data, n_resamples=100)
+
+
+def test_errors_name_the_data_and_not_a_file_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(et.UsageError, match=r"^data has no metric .kk."):
+        et.evaluate("table", SCORES, primary="kk")
+    rows = [{"id": "a", "metric": "m", "value": "zz", "extra": 10**30}, *SCORES.to_dict("records")]
+    with pytest.raises(et.InputError, match="the records have id, metric, value, extra, topic"):
+        et.evaluate("table", rows)
+    run = et.evaluate("table", rows, on_error="skip", n_resamples=100)
+    assert {text.split(":")[1] for found in run.manifest.problems for text in found.examples} == {
+        " data"
+    }
+    with pytest.raises(et.UsageError, match="on_error: expected one of fail, skip, got 'ignore'"):
+        et.evaluate("table", SCORES, on_error="ignore")  # type: ignore[arg-type]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(et.UsageError, match="file is no folder"):
+        et.evaluate("table", SCORES, out=tmp_path / "file")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ...core.check import AnyCheck
 from ...core.common_checks import DUPLICATE_TEXTS, duplicate_texts
 from ...core.errors import InputError, Problems, UsageError
+from ...core.memory import shown_path
 from ...core.metric import MetricTable
 from ...core.suite import Source, Suite
 from .options import TableOptions
@@ -48,7 +49,7 @@ def locate(
         raise UsageError(text, path=path, n=len(names), names=tuple(names[:10]))
     problems.merge(content.problems)
     problems.raise_if_failed()
-    options = options.with_metrics(content.metrics, str(path))
+    options = options.with_metrics(content.metrics, shown_path(path))
     return Source(name or names[0], {"scores": path}, options)
 
 
