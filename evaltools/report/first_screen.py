@@ -154,6 +154,8 @@ def study_table(
 
 def primary_differences(study: Study) -> HtmlTable:
     """The difference of every candidate on the primary metric, a row a candidate; an empty piece for none."""
+    if not study.primary:
+        return stack([])
     rows = study_tables.comparison(study, [study.primary])
     caption = say(
         "“{title}” against {baseline}",
@@ -355,7 +357,7 @@ def study_screen(study: Study) -> HtmlTable:
     size = say("conditions: {conditions}, runs: {n}", conditions=n_conditions, n=len(study.results))
     pieces = []
     carrying: dict[str, Sized] = {}
-    for name in study.candidates:
+    for name in study.candidates if study.primary else []:
         carrying |= groups_of_change(study, study.primary, name)
     if not study.candidates:
         numbers = headline(study, study_tables.estimates(study))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..core.check import Check, QuietCheck, check_states
+from ..core.errors import UsageError
 from ..core.language import say
 from ..core.metric import AnyMetric, MetricTable
 from ..core.names import nearest
@@ -29,6 +30,9 @@ class Numbers(Shown):
 
         @property
         def suite(self) -> Suite: ...
+
+        @property
+        def blocked(self) -> frozenset[str]: ...
 
         @property
         def results(self) -> Sequence[Run]: ...
@@ -54,7 +58,18 @@ class Numbers(Shown):
         return self.suite.metrics(self.options)
 
     def metric(self, name: str) -> AnyMetric:
-        """The metric of that name in the table. UsageError names the nearest for an unknown name."""
+        """The metric of that name in the table. UsageError names the nearest for an unknown name.
+
+        No name stands for the primary metric where none can be measured: UsageError.
+        """
+        if not name:
+            raise UsageError(
+                "no headline metric of {suite} can be measured here: name a metric; there are {metrics}",
+                suite=self.suite.name,
+                metrics=tuple(
+                    metric.name for metric in self.metrics if metric.name not in self.blocked
+                ),
+            )
         return self.suite.metric(name, self.options)
 
     def title(self, name: str) -> str:

@@ -53,7 +53,7 @@ def table(study: Study) -> pd.DataFrame:
     """
     names = list(study.headline)
     if study.suite.paper:
-        names = list(dict.fromkeys([study.primary, *study.suite.paper]))
+        names = [name for name in dict.fromkeys([study.primary, *study.suite.paper]) if name]
     estimates = views.estimates(study, names)
     estimates = estimates.sort_values(
         "metric", key=lambda column: column.map(names.index), kind="stable"
@@ -88,6 +88,8 @@ def table(study: Study) -> pd.DataFrame:
             if difference["verdict"] == "better":
                 row[value] = Strong(texts["value"])
         rows.append(row)
+    if not rows:
+        return pd.DataFrame()
     frame = pd.DataFrame(rows, dtype=object)
     frame["Metric"] = frame["Metric"].mask(frame["Metric"].duplicated(), "")
     return frame.loc[:, frame.ne("").any()]

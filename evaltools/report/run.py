@@ -305,7 +305,7 @@ class Run(Numbers):
             self.metrics,
             self.suite.unit,
             by_parts(self.units, column),
-            [self.metric(name).name for name in metrics] or self.headline,
+            [self.metric(name).name for name in metrics or self.headline or [self.primary]],
             self.resampling,
         )
 

@@ -285,8 +285,13 @@ class Study(Numbers):
     def __getitem__(self, metric: str) -> pd.Series:
         """One difference as a Series: delta, ci_low, ci_high, p_value, verdict, ...; of one condition, one score.
 
-        Of several candidates that of the first. KeyError that names the nearest for an unknown name.
+        Of several candidates that of the first. KeyError for a metric without a direction, and one that names the
+        nearest for an unknown name.
         """
+        if metric not in self and any(entry.name == metric for entry in self.metrics):
+            raise KeyError(
+                f"{metric!r} has no direction and is not compared; its values are those of each run: run[{metric!r}]"
+            )
         return super().__getitem__(metric)
 
     @property
@@ -417,7 +422,7 @@ class Study(Numbers):
             self.metrics,
             self.suite.unit,
             self.resampling,
-            [self.metric(metric).name for metric in metrics] or [self.primary],
+            [self.metric(metric).name for metric in metrics or [self.primary]],
             (self.baseline, name),
         )
         for sentence in study_sentences.turning(frame):

@@ -60,7 +60,7 @@ def finding(study: Study) -> Parts:
     makes a whole run mean nothing stands before all.
     """
     leads = _void_runs(study)
-    if len(study.candidates) > 1:
+    if len(study.candidates) > 1 and study.primary:
         verdicts = [row["verdict"] for row in primary_rows(study).values()]
         among_several = say(
             "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse",
@@ -90,12 +90,12 @@ def switched(shown: Run | Study) -> list[str]:
     usual = shown.usual_primary
     if usual not in shown.blocked or shown.primary in (usual, shown.declared):
         return []
-    sentence = say(
-        "“{usual}” cannot be measured here: “{primary}” leads in its place.",
-        usual=shown.title(usual),
-        primary=shown.title(shown.primary) if shown.primary else "–",
-    )
-    return [sentence]
+    text = "“{usual}” cannot be measured here, nor any other metric of the headline."
+    primary = ""
+    if shown.primary:
+        text = "“{usual}” cannot be measured here: “{primary}” leads in its place."
+        primary = shown.title(shown.primary)
+    return [say(text, usual=shown.title(usual), primary=primary)]
 
 
 def _void_runs(study: Study) -> list[Parts]:

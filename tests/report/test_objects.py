@@ -6,13 +6,16 @@ import inspect
 import pickle
 import pydoc
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import BaseModel
 
 import evaltools as et
+from evaltools.core.check import Check
 
 QUICK = et.Resampling(n_resamples=200)
 F1 = "tuple_f1_s2_refpol"
@@ -151,6 +154,49 @@ def scores(name: str, values: Any, **columns: Any) -> et.Run:
     """A run of the suite `table` with a value a sample."""
     frame = pd.DataFrame({"id": range(len(values)), "metric": "m", "value": values, **columns})
     return et.evaluate("table", frame, name=name, resampling=QUICK)
+
+
+def void(name: str, gain: float) -> et.Run:
+    """A run whose only headline metric a check blocks."""
+
+    class Record(BaseModel):
+        id: str
+        right: float
+
+    def metric(name: str, better: str) -> et.Metric:
+        return et.Metric(name=name, numerator="right", denominator="n", better=better)
+
+    suite = et.jsonl_suite(
+        "void",
+        title="Void",
+        record=Record,
+        unit="id",
+        columns=lambda record: {"n": 1, "right": record.right},
+        metrics=[metric("m", "higher"), metric("k", "higher"), metric("size", "none")],
+        headline=["m"],
+        checks=lambda run: [Check("void", "blocking", "nothing was asked", blocks=("m",))],
+    )
+    rows = [{"id": str(i), "right": i % 7 + gain * (i % 3)} for i in range(40)]
+    return et.evaluate(suite, rows, name=name, resampling=QUICK)
+
+
+def test_where_no_headline_metric_can_be_measured_that_is_said() -> None:
+    runs = [void("a", 0), void("b", 1), void("c", 2)]
+    cmp, study = et.compare(*runs[:2]), et.study(runs)
+    for shown in (cmp, study):
+        assert "cannot be measured here, nor any other metric of the headline" in repr(shown)
+        assert "nothing was asked" in shown._repr_html_()
+        assert r"\begin{tabular}" in shown.to_latex()
+        assert shown["k"]["delta"] > 0
+    asked: list[Callable[[], Any]] = [
+        lambda: cmp.by("right"), cmp.samples, cmp.rank, cmp.plot.paired,
+        lambda: runs[0].by("right"), runs[0].plot.spread, lambda: runs[0].diff(runs[1]),
+    ]  # fmt: skip
+    for ask in asked:
+        with pytest.raises(et.UsageError, match=r"no headline metric of void .* there are k, size"):
+            ask()
+    with pytest.raises(KeyError, match="'size' has no direction and is not compared"):
+        cmp["size"]
 
 
 def test_a_difference_that_turns_its_sign_between_parts_is_a_warning() -> None:
