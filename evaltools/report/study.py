@@ -216,10 +216,10 @@ class Study(Numbers):
 
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
-        """Candidate -> its comparison with the baseline."""
+        """Candidate -> its comparison with the baseline; a metric that a check blocks is not better or worse."""
         comparisons = {}
         for candidate in self.candidates:
-            comparisons[candidate] = compare(
+            compared = compare(
                 self.frames(self.baseline),
                 self.frames(candidate),
                 self.metrics,
@@ -231,6 +231,11 @@ class Study(Numbers):
                 names=(self.baseline, candidate),
                 joint=self.joint,
             )
+            table = compared.table
+            claims = table["verdict"].isin(["better", "worse", "equivalent"])
+            void = claims & table["metric"].isin(self.blocked)
+            verdicts = table["verdict"].mask(void, "not measured")
+            comparisons[candidate] = replace(compared, table=table.assign(verdict=verdicts))
         return comparisons
 
     @property

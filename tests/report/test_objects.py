@@ -188,6 +188,7 @@ def test_where_no_headline_metric_can_be_measured_that_is_said() -> None:
         assert "nothing was asked" in shown._repr_html_()
         assert r"\begin{tabular}" in shown.to_latex()
         assert shown["k"]["delta"] > 0
+        assert shown["m"]["verdict"] == "not measured"
     asked: list[Callable[[], Any]] = [
         lambda: cmp.by("right"), cmp.samples, cmp.rank, cmp.plot.paired,
         lambda: runs[0].by("right"), runs[0].plot.spread, lambda: runs[0].diff(runs[1]),
