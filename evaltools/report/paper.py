@@ -49,7 +49,8 @@ def table(study: Study) -> pd.DataFrame:
 
     Metrics: the measured ones of those that the suite names for papers; else the headline.
     Columns: Metric, Condition, Value (over seeds: Mean), its interval, Difference to the baseline, its interval, p
-    (adjusted where it is), n and Seeds. A candidate's value is `Strong` where its verdict is better.
+    (adjusted; of a metric outside the family raw, and said to be exploratory), n and Seeds. A candidate's value is
+    `Strong` where its verdict is better.
     """
     names = list(study.headline)
     if study.suite.paper:
@@ -84,7 +85,10 @@ def table(study: Study) -> pd.DataFrame:
         if difference is not None:
             row["Difference"] = number(difference["delta"], signed=True)
             row[f"Its {level}"] = interval(difference, signed=True)
-            row["p"] = p_text(difference["p_adjusted"]) or p_text(difference["p_value"])
+            row["p"] = p_text(difference["p_adjusted"])
+            if not difference["family"]:
+                raw = p_text(difference["p_value"])
+                row["p"] = f"{raw} (exploratory)" if raw else ""
             if difference["verdict"] == "better":
                 row[value] = Strong(texts["value"])
         rows.append(row)

@@ -16,6 +16,7 @@ from ..core.metric import metric_title
 from ..core.resampling import Resampling
 from ..stats.calibration import Drawn
 from ..stats.compare import ROUGH
+from ..stats.differences import equivalence_confidence
 from .markdown import number
 from .tables import interval
 
@@ -125,8 +126,16 @@ def verdict_parts(
     row: Row,
     resampling: Resampling,
 ) -> tuple[str, str]:
-    """The finding of the row of a primary metric, which is the title of its page, and the numbers behind it."""
+    """The finding of the row of a primary metric, which is the title of its page, and the numbers behind it.
+
+    Behind an equivalence stands the interval that lies within the margin.
+    """
     verdict = row["verdict"]
+    level, bounds = resampling.percent, interval(row, signed=True)
+    if verdict == "equivalent":
+        level = f"{100 * equivalence_confidence(resampling.confidence):.4g}%"
+        ends = {"ci_low": row["equivalence_low"], "ci_high": row["equivalence_high"]}
+        bounds = interval(ends, signed=True)
     # of several conditions the p for all pairs of them
     is_adjusted = not pd.isna(row["p_adjusted"]) and row["p_adjusted"] != row["p_value"]
     p = p_equation(row["p_adjusted"] if is_adjusted else row["p_value"])
@@ -142,8 +151,8 @@ def verdict_parts(
         x=number(row["value_candidate"]),
         y=number(row["value_baseline"]),
         delta=number(row["delta"], signed=True),
-        level=resampling.percent,
-        bounds=interval(row, signed=True) or "–",
+        level=level,
+        bounds=bounds or "–",
         p=f"{p} {say('(adjusted)')}" if is_adjusted else p,
         n=int(row["n_units"]),
         differ=int(row["n_differ"]),

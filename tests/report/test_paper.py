@@ -101,6 +101,17 @@ def test_bold_is_for_better(clear: Study) -> None:
     assert "Bold: better than old." in note and clear.signature in note
 
 
+def test_a_metric_outside_the_family_is_said_to_be_exploratory() -> None:
+    study = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"])
+    rows = paper.table(study)
+    titles = rows["Metric"].replace("", None).ffill().str.partition("\xa0")[0]
+    p_of = dict(zip(titles[rows["p"] != ""], rows["p"][rows["p"] != ""]))
+    headline = {study.title(name) for name in study.headline}
+    assert p_of.keys() & headline and p_of.keys() - headline
+    for title, p in p_of.items():
+        assert ("exploratory" in p) == (title not in headline), title
+
+
 def test_what_is_not_there_has_no_column_and_is_not_spoken_of(bare: Study, seeded: Study) -> None:
     alone = paper.table(bare)
     assert {"Difference", "Its 95% interval", "p", "Seeds"}.isdisjoint(alone)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
+from evaltools.report.markdown import number
 from evaltools.report.sentences import (
     mde_text,
     p_equation,
@@ -59,6 +60,8 @@ def test_words_of_equivalence(seeds: tuple[object, ...]) -> None:
     same = rows(compared(a, b, margin={"mean": 0.5, "micro": 9.0}))
     text = verdict_sentence(same.loc["mean"])
     assert text.startswith("candidate is equivalent to baseline on “Mean” within ±0.5: ")
+    low, high = same.loc["mean", ["equivalence_low", "equivalence_high"]]
+    assert f"90% interval [{number(low, signed=True)}, {number(high, signed=True)}]" in text
     assert verdict_text(same.loc["mean"]) == "equivalent (±0.5)"
     assert verdict_text(same.loc["micro"]) == "equivalent (±9) (exploratory)"
     a, b = two(seeds=seeds, shift=0.15)
