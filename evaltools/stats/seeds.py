@@ -341,7 +341,7 @@ def _fill_scored(
     constant = np.where(is_proportion, "wilson", CONSTANT)
     method = np.where(error > 0, "score-t", constant)
     intervals.fill(
-        condition.several & ~np.isnan(low),
+        condition.several & (condition.n_units > 0) & ~np.isnan(low),
         np.fmin(np.where(few_df, plain_low, low), low_of_all),
         np.fmax(np.where(few_df, plain_high, high), high_of_none),
         np.where(few_df, COMPONENTS, method),

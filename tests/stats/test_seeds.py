@@ -233,6 +233,18 @@ def test_a_rate_of_zero_in_every_seed_gets_wilson_at_the_number_of_samples() -> 
     assert row["ci_method"] == "wilson"
 
 
+def test_a_rate_of_nothing_has_no_interval() -> None:
+    cleared = Metric(
+        name="cleared", numerator="c", denominator="r", better="higher", proportion=True, empty=0.0
+    )
+    run = pd.DataFrame({"id": range(40), "c": 0, "r": 0})
+    (row,) = aggregate({"x": {1: run, 2: run}}, [cleared], "id", Resampling())["x"].to_dict(
+        "records"
+    )
+    assert (row["value"], row["n_units"], row["ci_method"]) == (0.0, 0, "none")
+    assert np.isnan(row["ci_low"]) and np.isnan(row["ci_high"])
+
+
 def test_a_rate_stays_inside_its_limits() -> None:
     runs = {
         s: f.assign(hit=[1] * 39 + [0]) if s == 42 else f.assign(hit=1)
