@@ -189,7 +189,8 @@ WALKS = {
             "The direction is that of the samples' own values. Of perplexities a sample holds a log-likelihood (of words and"
             " bytes with their number, so that ours is a ratio): more is better there, and lm-eval's number is exp(-mean). A metric"
             " of which lm-eval's number is not the mean of its samples has no direction, and is named.",
-            "Values that are texts or lists (BLEU, Brier score) are left out, and named. Logs of 2024 are read, too.",
+            "A file that was renamed names no task: of such files convert one at a time, or name each with `--condition`."
+            " Values that are texts or lists (BLEU, Brier score) are not measured, and counted. Logs of 2024 are read, too.",
             'What was asked, output, target and the fields of the document are columns of the units: `run.by("topic")`.',
             *COMMON,
         ),
@@ -210,8 +211,9 @@ WALKS = {
             " error, is not measured.",
             "More is better of words, truth values, scores with an accuracy and Inspect's own scorers. Of other numbers a log does"
             " not say it: they are described and never judged, until `--higher NAME` or `--lower NAME` of `report table` says it.",
-            "The score that the log leads with is first. Lists are left out, and named. Output, target and metadata are columns of"
-            " the units.",
+            "The score that the log leads with is first. Values that are lists are not measured, and samples without a score"
+            " neither; the command counts both. A task with other arguments or another data set is another task. Output, target"
+            " and metadata are columns of the units.",
             "Back again: `evaltools score SUITE RUN --inspect-scores FILE` writes rows that Inspect reads as precomputed scores.",
             *COMMON,
         ),
@@ -228,8 +230,8 @@ WALKS = {
         (
             "Metrics are `success` (whose mean is the pass rate), `score` and the named scores; the provider is the condition, with"
             " its prompt where it has several.",
-            "A prompt is called by its label. Repeats (`--repeat`) are trials of their test, told by its variables, and are"
-            " resampled with it.",
+            "A prompt is called by its label. A test is named by a hash of its variables and assertions, so that the same test"
+            " pairs over files whatever its place; repeats (`--repeat`) are trials of it, and are resampled with it.",
             "A call that ended in an error (`failureReason` 2) is no success, as in promptfoo's pass rate; its other scores are not"
             " measured. The command says how many there are.",
             "The results line by line (`-o results.jsonl`) are read, too; CSV, HTML and YAML do not hold all scores.",
@@ -251,7 +253,7 @@ WALKS = {
             "Each metric gives two: its score, and `NAME passed`. One that ended in an error is not measured.",
             "The direction of a score is that in which its threshold is passed. Where no case tells (all at the threshold), it has"
             " none. `.latest_test_run.json` is read, too.",
-            "Cases that share a name are numbered instead, and a second metric of one name on a case is"
+            "Conversations are cases, too. Cases that share a name are numbered instead, and a second metric of one name on a case is"
             " `NAME (2)`.",
             CONDITION,
             *COMMON,

@@ -125,6 +125,7 @@ def _samples(
     options = {key: value for key, value in settings.items() if key not in PER_FILE}
     seen: set[tuple[str, Any]] = set()
     tasks: dict[str, str] = {}
+    of_run: dict[Any, Path] = {}
     for number, path in enumerate(files):
         of_file = {}
         for option in PER_FILE:
@@ -135,6 +136,8 @@ def _samples(
             sample = replace(sample, **of_file)
             keys = _keys(sample)
             _require_one_task(source, keys, tasks)
+            if not source.task and form.kind == "scores":
+                _require_one_file(source, sample, of_run)
             repeated = [key for key in keys if key in seen or keys.count(key) > 1]
             if repeated:
                 name, _ = repeated[0]
@@ -163,6 +166,27 @@ def _require_one_task(
                 "{metric} of the task {task}, in another file of {other}: convert one task at a time",
                 metric=metric,
                 task=source.task,
+                other=other,
+            )
+
+
+def _require_one_file(
+    source: Source,
+    sample: Scored,
+    files: dict[Any, Path],
+) -> None:
+    """InputError where a metric of a run stands in two files, and no task says that both measure the same.
+
+    `files`: (metric, condition, seed) -> the file that holds it.
+    """
+    for score in sample.scores:
+        run = score.metric, sample.condition, sample.seed
+        other = files.setdefault(run, source.path)
+        if other != source.path:
+            raise source.fatal(
+                "several-tasks",
+                "{metric} of one run stands in {other} too, and no task is named: convert one file at a time",
+                metric=score.metric,
                 other=other,
             )
 

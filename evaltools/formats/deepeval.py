@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import chain
 from typing import Any
 
 from .rows import Row, Score, Scored, mapping, number
@@ -29,7 +30,7 @@ class Measured(Row):
 
 
 class Case(Row):
-    """A test case."""
+    """A test case; the last three fields are of a conversation."""
 
     name: str | None = None
     input: str | None = None
@@ -37,6 +38,9 @@ class Case(Row):
     expectedOutput: Any = None
     additionalMetadata: Any = None
     metricsData: list[Measured] | None = None
+    scenario: str | None = None
+    expectedOutcome: str | None = None
+    metadata: Any = None
 
 
 def read(source: Source) -> Records:
@@ -45,12 +49,9 @@ def read(source: Source) -> Records:
     With an error it is not measured. The direction of a score is that in which its threshold is
     passed, where all cases agree. A case is named by its number where several share a name.
     """
-    key = "testCases"
-    if source.part("testRunData") is not None:  # of .latest_test_run.json
-        key = "testRunData.testCases"
     names: Counter[str | None] = Counter()
     votes: defaultdict[str, set[bool]] = defaultdict(set)
-    for case in source.first_look(lambda again: again.records(Case, key)):
+    for case in source.first_look(_cases):
         names[case.name] += 1
         for measured in case.metricsData or ():
             if measured.passes_above is not None:
@@ -61,21 +62,40 @@ def read(source: Source) -> Records:
         case: Case,
     ) -> Scored:
         scores = []
+        times: Counter[str] = Counter()
         for index, measured in enumerate(case.metricsData or ()):
             score, success = measured.score, measured.success
             if measured.error:
                 score = success = None
             value = number(score, f"metricsData.{index}.score")
+            of_name = votes[measured.name]
+            is_higher = True in of_name if len(of_name) == 1 else None
+            times[measured.name] += 1
             metric = measured.name
-            is_higher = True in votes[metric] if len(votes[metric]) == 1 else None
+            if times[metric] > 1:
+                metric = f"{metric} ({times[metric]})"
             scores.append(Score(metric, value, is_higher))
             scores.append(Score(f"{metric} passed", number(success, "success"), True))
-        texts = {"output": case.actualOutput, "target": case.expectedOutput}
+        texts = {
+            "output": case.actualOutput,
+            "target": case.expectedOutput or case.expectedOutcome,
+        }
         return Scored(
             id=case.name if case.name and names[case.name] == 1 else str(count),
             scores=scores,
-            text=case.input,
-            further={**texts, **mapping(case.additionalMetadata)},
+            text=case.input or case.scenario,
+            further={**texts, **mapping(case.additionalMetadata), **mapping(case.metadata)},
         )
 
-    return source.rows(source.records(Case, key), scored)
+    return source.rows(_cases(source), scored)
+
+
+def _cases(source: Source) -> Records:
+    """The test cases, then the conversations."""
+    # of .latest_test_run.json
+    above = "" if source.part("testRunData") is None else "testRunData."
+    conversations = above + "conversationalTestCases"
+    cases = source.records(Case, f"{above}testCases")
+    if source.value(conversations):
+        return chain(cases, source.records(Case, conversations))
+    return cases

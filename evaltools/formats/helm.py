@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from .directions import direction, higher_is_better
-from .rows import Row, Score, Scored, mapping, number
+from .rows import Row, Score, Scored, called, mapping, number
 from .source import Records, Source
 
 
@@ -35,6 +35,10 @@ class Instance(Row):
     stats: list[Stat]
 
 
+ADAPTATION = ("method", "max_train_instances")
+"""Of adapter_spec what makes another task of a scenario: how it is asked, and with how many examples."""
+
+
 class RunSpec(Row):
     """The run, as run_spec.json beside the statistics describes it."""
 
@@ -44,13 +48,13 @@ class RunSpec(Row):
 
     @property
     def task(self) -> str:
-        """What is asked: the scenario and its arguments, as in MMLUScenario(subject=anatomy)."""
+        """What is asked, and how: MMLUScenario(subject=anatomy, method=multiple_choice_joint)."""
         scenario = str(self.scenario_spec.get("class_name", "")).rpartition(".")[2]
-        arguments = mapping(self.scenario_spec.get("args"))
-        if not arguments:
-            return scenario
-        listed = ", ".join(f"{name}={value}" for name, value in arguments.items())
-        return f"{scenario}({listed})"
+        arguments = dict(mapping(self.scenario_spec.get("args")))
+        for name in ADAPTATION:
+            if name in self.adapter_spec:
+                arguments[name] = self.adapter_spec[name]
+        return called(scenario, arguments)
 
     @property
     def main_metrics(self) -> list[str]:

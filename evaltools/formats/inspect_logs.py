@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from pydantic_core import from_json
 
 from ..core.records import fitted, short
 from .directions import higher_is_better
-from .rows import Row, Score, Scored, Unfit, mapping, number
+from .rows import Row, Score, Scored, Unfit, called, mapping, number
 from .source import Records, Source
 
 if sys.version_info >= (3, 14):
@@ -49,6 +50,16 @@ class Spec(Row):
 
     model: str
     task: str = ""
+    task_args: dict[str, Any] = Field(default_factory=dict)
+    dataset: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def asked(self) -> str:
+        """The task with its arguments and the name of its data set."""
+        # a task of a package is logged as package/task
+        name = self.task.rpartition("/")[2]
+        dataset = self.dataset.get("name")
+        return called(name, self.task_args | ({"dataset": dataset} if dataset else {}))
 
 
 class ReportedScore(Row):
@@ -175,8 +186,7 @@ def _header(
         text = "expected a log of Inspect: version, status, eval.model"
         raise source.fatal("wrong-format", text)
     source.require_version(header.version, VERSIONS, "version")
-    # a task of a package is logged as package/task
-    source.task = header.eval.task.rpartition("/")[2]
+    source.task = header.eval.asked
     if header.status != "success":
         text = "the status of the log is {status}"
         source.warn("not-finished", text, status=short(header.status))
@@ -189,26 +199,14 @@ def _scores(
     source: Source,
 ) -> Records:
     directions: dict[str, bool | None] = {}
-    failed: list[Scored] = []
+    unscored: list[Scored] = []
+    not_numbers: list[tuple[str, Scored]] = []
 
     def scored(
         _: int,
         sample: LogSample,
     ) -> Scored | None:
-        scores = []
-        for scorer, key, value in _values(sample, header):
-            metric = f"{scorer}/{key}" if key else scorer
-            field = f"scores.{metric}.value"
-            if isinstance(value, list | dict):
-                text = "{metric} is no number and left out"
-                source.warn_once("no-number", text, metric=metric, field=field)
-                continue
-            if directions.get(metric) is None:
-                is_judgement = isinstance(value, bool) or _word(value) is not None
-                is_higher = (key or scorer) in header.accuracies or is_judgement
-                directions[metric] = is_higher or higher_is_better("inspect", scorer)
-            measured = None if sample.error else _value(value, field)
-            scores.append(Score(metric, measured, directions[metric]))
+        scores: list[Score] = []
         row = Scored(
             id=str(sample.id),
             scores=scores,
@@ -217,16 +215,37 @@ def _scores(
             text=_text(sample.input),
             further=sample.further,
         )
-        if sample.error and not sample.scores:
-            failed.append(row)
+        if not sample.scores:
+            unscored.append(row)
             return None
+        for scorer, key, value in _values(sample, header):
+            metric = f"{scorer}/{key}" if key else scorer
+            field = f"scores.{metric}.value"
+            if isinstance(value, list | dict):
+                not_numbers.append((metric, row))
+                continue
+            if directions.get(metric) is None:
+                is_judgement = isinstance(value, bool) or _word(value) is not None
+                is_higher = (key or scorer) in header.accuracies or is_judgement
+                directions[metric] = is_higher or higher_is_better("inspect", scorer)
+            measured = None if sample.error else _value(value, field)
+            scores.append(Score(metric, measured, directions[metric]))
         return row
 
     yield from source.rows(samples, scored)
-    # by no metric measured, rather than left out of every mean
-    unmeasured = [Score(metric, None, is_higher) for metric, is_higher in directions.items()]
-    for row in failed:
-        yield "samples", replace(row, scores=unmeasured)
+    # not measured, rather than left out of every mean
+    unmeasured = {
+        metric: Score(metric, None, is_higher) for metric, is_higher in directions.items()
+    }
+    if unscored:
+        text = "{n} samples have no score: not measured"
+        source.warn("no-score", text, n=len(unscored), field="samples")
+    for row in unscored:
+        yield "samples", replace(row, scores=list(unmeasured.values()))
+    source.warn_of_no_numbers(Counter(metric for metric, _ in not_numbers), directions)
+    for metric, row in not_numbers:
+        if metric in unmeasured:
+            yield "samples", replace(row, scores=[unmeasured[metric]])
 
 
 def _values(sample: LogSample, header: Header) -> Iterator[tuple[str, str, Any]]:

@@ -96,15 +96,21 @@ def read(source: Source) -> Records:
     """A metric is `NAME,FILTER`; its value is a number at the top of the line.
 
     The id is doc_hash, or doc_id where that is absent or several samples share it. What is no
-    number is left out with a warning. From the results beside the file, where they are there: the
-    direction of each metric and the model's name as the condition.
+    number is not measured; a metric without any number is left out. Both are counted and said.
+    From the results beside the file, where they are there: the direction of each metric and the
+    model's name as the condition.
     """
     times: Counter[tuple[str, str | None]] = Counter()
     values: defaultdict[str, list[float]] = defaultdict(list)
+    no_numbers: Counter[str] = Counter()
     for line in source.first_look(lambda again: again.json_lines(Line)):
         times[line.filter, line.doc_hash] += 1
         for metric, value in line.values.items():
-            of_metric = values[f"{metric},{line.filter}"]
+            name = f"{metric},{line.filter}"
+            if not _is_score(metric, value):
+                no_numbers[name] += 1
+                continue
+            of_metric = values[name]
             with suppress(Unfit):  # reported when it is read as a score
                 measured = number(value, metric)
                 if measured is not None:
@@ -116,6 +122,7 @@ def read(source: Source) -> Records:
         results = source.beside(f"results_{file_name['date']}.json", Results) or results
         task = file_name["task"]
         source.task = task
+    source.warn_of_no_numbers(no_numbers, values)
     directions = {}
     for name, of_metric in values.items():
         directions[name] = _direction(name, of_metric, results, task, source)
@@ -130,13 +137,11 @@ def read(source: Source) -> Records:
         scores = []
         for metric, value in line.values.items():
             name = f"{metric},{line.filter}"
-            if metric in LOG_LIKELIHOODS and isinstance(value, list):
+            if isinstance(value, list) and _is_score(metric, value):
                 scores.append(_ratio(name, value, metric))
-            elif isinstance(value, int | float | None):
-                scores.append(Score(name, number(value, metric), directions[name]))
-            else:
-                text = "{metric} is no number and left out"
-                source.warn_once("no-number", text, metric=name, field=metric, id=id_)
+            elif name in directions:
+                measured = value if _is_score(metric, value) else None
+                scores.append(Score(name, number(measured, metric), directions[name]))
         return Scored(
             id=id_,
             scores=scores,
@@ -146,6 +151,16 @@ def read(source: Source) -> Records:
         )
 
     return source.rows(source.json_lines(Line), scored)
+
+
+def _is_score(
+    metric: str,
+    value: Any,
+) -> bool:
+    """Whether a value is a number, not measured, or a log-likelihood with its number of tokens."""
+    if isinstance(value, list):
+        return metric in LOG_LIKELIHOODS
+    return isinstance(value, int | float | None)
 
 
 def _direction(

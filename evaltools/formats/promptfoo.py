@@ -18,6 +18,12 @@ VERSIONS = (3,)
 ERROR = 2
 """The failureReason of a call that gave nothing to judge."""
 
+OF_SESSION = "sessionId"
+"""A variable that promptfoo sets itself, as those that begin with _: no part of the test."""
+
+ID_SIGNS = 12
+"""Characters of the hash that names a test."""
+
 LABEL = 60
 """Characters of a prompt's label in the name of its condition."""
 
@@ -50,6 +56,7 @@ class Prompt(Row):
 class Case(Row):
     """A test as the config describes it."""
 
+    assert_: Any = Field(None, alias="assert")
     description: str | None = None
     metadata: dict[str, Any] | None = None
 
@@ -90,13 +97,19 @@ class Outcome(Row):
 
     @property
     def test(self) -> str:
-        """What repeats of a test have in common, as a hash."""
-        return bytes_hash(repr(self.vars).encode())
+        """The hash of what is asked and what is asserted: the same for repeats, and in another file."""
+        asked = {}
+        for name, value in self.vars.items():
+            if name != OF_SESSION and not name.startswith("_"):
+                asked[name] = value
+        content = json.dumps([asked, self.testCase.assert_], sort_keys=True)
+        return bytes_hash(content.encode())[:ID_SIGNS]
 
     @property
     def further(self) -> dict[str, Any]:
         """Output, error and what describes the test, whose variables have columns of their own."""
         return {
+            "testIdx": self.testIdx,
             "output": self.response.output if self.response else None,
             "error": self.error if self.failureReason == ERROR else None,
             "description": self.testCase.description,
@@ -109,7 +122,8 @@ def read(source: Source) -> Records:
     """Metrics success, score and the named scores; the condition is the provider (and the prompt,
     of several).
 
-    Repeats are trials of their test. What failed for an error (failureReason 2) is no success, as
+    A test is named by a hash of its variables and assertions, so that it pairs with the same one in another file;
+    repeats are trials of it. What failed for an error (failureReason 2) is no success, as
     in promptfoo's pass rate; its other scores are not measured.
     """
     suffix = source.path.suffix.lower()
@@ -118,13 +132,11 @@ def read(source: Source) -> Records:
         raise source.fatal("wrong-format", text, suffix=suffix)
     n_errors = 0
     columns: dict[Column, None] = {}
-    names: dict[str, int] = {}  # test -> its least testIdx
     times: Counter[tuple[Column, str]] = Counter()
     for outcome in source.first_look(_outcomes):
         test = outcome.test
         n_errors += outcome.failureReason == ERROR
         columns[outcome.column] = None
-        names[test] = min(outcome.testIdx, names.get(test, outcome.testIdx))
         times[outcome.column, test] += 1
     if n_errors:
         text = (
@@ -143,14 +155,16 @@ def read(source: Source) -> Records:
         column, test = outcome.column, outcome.test
         repeats[column, test] += 1
         trial = str(repeats[column, test]) if is_repeated else None
-        values = {"success": outcome.success, "score": outcome.score, **outcome.namedScores}
+        values = {"success": outcome.success, "score": outcome.score}
+        for name, value in outcome.namedScores.items():
+            values[f"{name} (named)" if name in values else name] = value
         scores = []
         for metric, value in values.items():
             if outcome.failureReason == ERROR and metric != "success":
                 value = None
             scores.append(Score(metric, number(value, metric), True))
         return Scored(
-            id=str(names[test]),
+            id=test,
             scores=scores,
             condition=conditions[column],
             trial=trial,

@@ -65,7 +65,11 @@ def _lines(source: Source) -> Records:
     if "user_input" not in header:
         raise source.fatal("wrong-format", "expected a column user_input", line=1)
     for line, cells in rows:
-        yield line, Line(**dict(zip(header, map(_value, cells))))
+        values: dict[str, Any] = {}
+        for name, cell in zip(header, cells):
+            # an answer of "007" is no number
+            values[name] = cell if name in Line.model_fields else _value(cell)
+        yield line, Line(**values)
 
 
 def _value(cell: str) -> float | str:

@@ -204,6 +204,21 @@ def further_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     return columns
 
 
+def called(
+    name: str,
+    arguments: Mapping[str, Any],
+) -> str:
+    """A name with the arguments that it was called with.
+
+    >>> called("MMLUScenario", {"subject": "anatomy"})
+    'MMLUScenario(subject=anatomy)'
+    """
+    if not arguments:
+        return name
+    listed = ", ".join(f"{key}={value}" for key, value in arguments.items())
+    return f"{name}({listed})"
+
+
 def mapping(value: Any) -> dict[str, Any]:
     """The value where it is an object of JSON, else an empty one."""
     return value if isinstance(value, dict) else {}

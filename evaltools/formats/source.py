@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
@@ -62,7 +62,6 @@ class Source:
         self.path = path
         self.problems = problems
         self.task = ""
-        self._warned: set[tuple[str, str]] = set()
         with path.open("rb") as file:
             if file.read(len(PARQUET)) == PARQUET:
                 text = "is parquet, which no format here is: write it as CSV or JSON Lines"
@@ -107,18 +106,17 @@ class Source:
         """Report what can be used all the same."""
         self.problems.warn(code, template, file=self.path, **values)
 
-    def warn_once(
+    def warn_of_no_numbers(
         self,
-        code: str,
-        template: str,
-        *,
-        metric: str,
-        **where: Any,
+        counts: Mapping[str, int],
+        measured: Container[str],
     ) -> None:
-        """Warn of a metric in these words at the first place alone."""
-        if (template, metric) not in self._warned:
-            self.warn(code, template, metric=metric, **where)
-        self._warned.add((template, metric))
+        """Warn of metrics with values that are no numbers. `counts`: how many; `measured`: with numbers as well."""
+        for metric, n in counts.items():
+            text = "{metric} is no number and left out"
+            if metric in measured:
+                text = "{metric}: {n} values are no numbers: not measured"
+            self.warn("no-number", text, metric=metric, n=n)
 
     def fatal(
         self,

@@ -93,6 +93,9 @@ def outcome(
     }
 
 
+Q0, Q1 = "d16ccdbd2f22", "f45b4955a731"
+"""Hashes of the two tests."""
+
 PROMPTFOO = {
     "evalId": "e",
     "results": {
@@ -248,12 +251,27 @@ EXPECTED: dict[str, dict[Any, dict[str, Any]]] = {
     },
     # repeats are trials; an error (failureReason 2) is no success, its scores are not measured
     "promptfoo": {
-        ("a", None, "success"): {"0/1": 1.0, "1/1": 0.0, "0/2": 1.0, "1/2": 0.0},
-        ("a", None, "score"): {"0/1": 1.0, "1/1": 0.25, "0/2": 0.5, "1/2": None},
-        ("a", None, "tone"): {"0/1": 0.5, "1/1": 0.125, "0/2": 0.25, "1/2": None},
-        **{("b prompt 1", None, m): {"0/1": 0.0} for m in ("success", "score", "tone")},
+        ("a", None, "success"): {
+            f"{Q0}/1": 1.0,
+            f"{Q1}/1": 0.0,
+            f"{Q0}/2": 1.0,
+            f"{Q1}/2": 0.0,
+        },
+        ("a", None, "score"): {
+            f"{Q0}/1": 1.0,
+            f"{Q1}/1": 0.25,
+            f"{Q0}/2": 0.5,
+            f"{Q1}/2": None,
+        },
+        ("a", None, "tone"): {
+            f"{Q0}/1": 0.5,
+            f"{Q1}/1": 0.125,
+            f"{Q0}/2": 0.25,
+            f"{Q1}/2": None,
+        },
+        **{("b prompt 1", None, m): {f"{Q0}/1": 0.0} for m in ("success", "score", "tone")},
         **{
-            ("b prompt 2", None, m): {"0/1": v}
+            ("b prompt 2", None, m): {f"{Q0}/1": v}
             for m, v in (("success", 1.0), ("score", 1.0), ("tone", 0.5))
         },
     },
@@ -363,6 +381,129 @@ def test_several_tasks_of_inspect_are_refused_but_not_one_of_two_models(tmp_path
     )
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"task_args": {"subject": "law"}},
+        {"dataset": {"name": "law"}},
+    ],
+)
+def test_other_arguments_or_data_of_a_task_of_inspect_are_another_task(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
+    header = {**INSPECT["eval"], "task": "mmlu"}
+    a = put(tmp_path, "inspect", {**INSPECT, "eval": header}, name="a.json")
+    b = put(tmp_path, "inspect", {**INSPECT, "eval": header | changes}, name="b.json")
+    done = call("convert", "inspect", a, b, "-o", tmp_path / "x.jsonl", status=3)
+    assert "another file of mmlu: convert one task at a time" in done.output
+
+
+def test_renamed_files_of_lm_eval_are_no_single_run(tmp_path: Path) -> None:
+    pair = [put(tmp_path, "lm-eval", name=f"{name}.jsonl") for name in ("arc", "hellaswag")]
+    other = [{**line, "doc_hash": f"other {i}"} for i, line in enumerate(LM_EVAL)]
+    pair[1] = put(tmp_path, "lm-eval", other, name="hellaswag.jsonl")
+    target = ("-o", tmp_path / "x.jsonl")
+    done = call("convert", "lm-eval", *pair, *target, status=3)
+    assert "exact_match,strict of one run stands in" in done.output
+    call("convert", "lm-eval", *pair, "--condition", "a", "--condition", "b", *target)
+
+
+@pytest.mark.parametrize("changes", [{"method": "separate"}, {"max_train_instances": 5}])
+def test_two_adaptations_of_a_scenario_of_helm_are_not_pooled(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
+    spec = {"model": "m", "method": "joint", "max_train_instances": 0}
+    runs = tmp_path / "runs"
+    for name, adapter in (("a", spec), ("b", spec | changes)):
+        (runs / name).mkdir(parents=True)
+        put(runs / name, "helm", [instance(name, 0, 1.0, 1)], name="per_instance_stats.json")
+        content = {"scenario_spec": {"class_name": "x.Boolq"}, "adapter_spec": adapter}
+        (runs / name / "run_spec.json").write_text(json.dumps(content))
+    done = call("convert", "helm", runs, "-o", tmp_path / "x.jsonl", status=3)
+    assert "another file of Boolq(method=joint, max_train_instances=0)" in done.output
+
+
+def test_tests_of_promptfoo_are_known_by_what_they_ask_and_assert(tmp_path: Path) -> None:
+    def results(name: str, *asked: str, checks: str = "contains") -> set[str]:
+        rows = []
+        for i, question in enumerate(asked):
+            case = {"assert": [{"type": checks, "value": "x"}]}
+            more = {"vars": {"q": question, "sessionId": name}, "testCase": case}
+            rows.append({**outcome(i, "a", 1.0), **more})
+        path = put(
+            tmp_path, "promptfoo", {"results": {"version": 3, "results": rows}}, name=f"{name}.json"
+        )
+        found = converted(tmp_path, "promptfoo", path)
+        return set(found["a", None, "success"])
+
+    both = results("first", "capital", "river")
+    assert len(both) == 2
+    assert results("other order", "river", "capital") == both
+    assert results("others", "sea", "lake").isdisjoint(both)
+    assert results("other checks", "capital", "river", checks="equals").isdisjoint(both)
+
+
+def test_a_named_score_takes_no_place_of_promptfoos_own(tmp_path: Path) -> None:
+    rows = [{**outcome(0, "a", 1.0), "namedScores": {"success": 0.25, "score": 0.5}}]
+    path = put(tmp_path, "promptfoo", {"results": {"version": 3, "results": rows}})
+    found = converted(tmp_path, "promptfoo", path)
+    values = {metric: value for (_, _, metric), of in found.items() for value in of.values()}
+    assert values == {"success": 1, "score": 1, "success (named)": 0.25, "score (named)": 0.5}
+
+
+def test_samples_of_inspect_without_a_score_or_a_number_are_counted(tmp_path: Path) -> None:
+    silent = {**sample("silent", 1, None), "scores": {}}
+    listed = sample("listed", 1, None)
+    listed["scores"]["match"]["value"] = ["C", "I"]
+    content = {**INSPECT, "samples": [listed, silent, *SAMPLES[:2]]}
+    done = call("convert", "inspect", put(tmp_path, "inspect", content), "-o", tmp_path / "x.jsonl")
+    assert "1 samples have no score: not measured" in done.output
+    assert "match: 1 values are no numbers: not measured" in done.output
+    found = converted(tmp_path, "inspect", put(tmp_path, "inspect", content))
+    (of_match,) = [values for key, values in found.items() if key[2] == "match"]
+    assert {id_: of_match[id_] for id_ in ("silent/1", "listed/1")} == {
+        "silent/1": None,
+        "listed/1": None,
+    }
+
+
+def test_a_value_of_lm_eval_that_is_no_number_is_not_measured(tmp_path: Path) -> None:
+    rows = [{**LM_EVAL[-1], "doc_id": i, "nll": value} for i, value in enumerate([2.5, "?", 1.5])]
+    path = put(tmp_path, "lm-eval", rows)
+    done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl")
+    assert "nll,strict: 1 values are no numbers: not measured" in done.output
+    found = converted(tmp_path, "lm-eval", path)
+    assert found[None, None, "nll,strict"] == {"0": 2.5, "1": None, "2": 1.5}
+
+
+def test_conversations_of_deepeval_are_cases(tmp_path: Path) -> None:
+    talk = {
+        "name": "talk",
+        "scenario": "a refund",
+        "metricsData": [{"name": "Retention", "score": 0.5, "success": True, "threshold": 0.4}],
+    }
+    path = put(tmp_path, "deepeval", {**DEEPEVAL, "conversationalTestCases": [talk]})
+    found = converted(tmp_path, "deepeval", path)
+    assert found[None, None, "Retention"] == {"talk": 0.5}
+    assert "Faithfulness" in {metric for _, _, metric in found}
+
+
+def test_a_second_metric_of_a_name_is_numbered(tmp_path: Path) -> None:
+    measured = {"name": "GEval", "score": 0.5, "success": True, "threshold": 0.4}
+    cases = [{"name": "a", "metricsData": [measured, {**measured, "score": 0.75}]}]
+    found = converted(tmp_path, "deepeval", put(tmp_path, "deepeval", {"testCases": cases}))
+    assert found[None, None, "GEval"] == {"a": 0.5}
+    assert found[None, None, "GEval (2)"] == {"a": 0.75}
+
+
+def test_answers_that_look_like_numbers_stay_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("user_input,response,reference,faithfulness\n2+2,007,2020,0.5\n")
+    call("convert", "ragas", path, "-o", tmp_path / "x.jsonl")
+    row = json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8"))
+    assert (row["output"], row["target"], row["value"]) == ("007", "2020", 0.5)
+
+
 def test_lm_eval_says_which_metric_is_no_number(tmp_path: Path) -> None:
     done = call("convert", "lm-eval", put(tmp_path, "lm-eval"), "-o", tmp_path / "scores.jsonl")
     assert "bleu,strict is no number and left out" in done.output
@@ -400,7 +541,7 @@ def test_names_of_several_files(tmp_path: Path) -> None:
     found = converted(tmp_path, "ragas", a, str(b), *more)
     assert set(found) == {(c, "7", m) for c in "AB" for m in ("faithfulness", "correct")}
     done = call("convert", "ragas", a, b, "-o", tmp_path / "x.jsonl", status=3)
-    assert f"{b}:1: 1: a second faithfulness of this id" in done.output
+    assert f"{b}: faithfulness of one run stands in {a} too, and no task is named" in done.output
 
 
 def test_helm_without_a_trial_is_its_first(tmp_path: Path) -> None:
