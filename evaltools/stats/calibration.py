@@ -15,19 +15,23 @@ Reference: Angelopoulos, Duchi, Zrnic, "PPI++: Efficient prediction-powered infe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..core.errors import Problems
+from ..core.errors import InputError, Problem
+from ..core.language import Message
 from .agreement import ballot, cohen_kappa, kappa_of
 from .arrays import Array
 from .score_intervals import t_quantile, t_wilson, wilson
 
 LEAST = 30
 """Labels of a metric below which nothing is estimated."""
+
+TOO_FEW = "{n} labelled cases; expected {least} or more"
 
 PASS = 0.5
 """A score from here on agrees with a label of 1."""
@@ -66,11 +70,12 @@ class Calibration:
     """A judge held against labels.
 
     `frame`: COLUMNS, a row a metric that has labels; null: not measured. `notes`: metric -> what a
-    reader must know of its labels.
+    reader must know of its labels. `left_out`: metric -> its labelled cases, fewer than LEAST.
     """
 
     frame: pd.DataFrame
     notes: dict[str, Drawn]
+    left_out: dict[str, int]
 
 
 def calibrate(
@@ -81,8 +86,8 @@ def calibrate(
 ) -> Calibration:
     """Hold scores (`labels.read_scores`) against labels (`labels.read_labels`).
 
-    Several raters of a case count as their mean. InputError, which names `file`, for fewer than
-    LEAST labels of a metric.
+    Several raters of a case count as their mean. A metric of fewer than LEAST labelled cases is left out. InputError,
+    which names `file`, where that leaves none.
 
     >>> cases = [f"c{i}" for i in range(60)]
     >>> scores = pd.DataFrame({"case_id": cases, "metric": "m", "score": [0.0, 1.0] * 30})
@@ -92,23 +97,14 @@ def calibrate(
       metric   n  n_labelled  judge_mean  corrected_mean
     0      m  60          40         0.5            0.75
     """
-    problems = Problems()
-    if labels.empty:
-        problems.error("few-labels", "no label", file=file)
     rows = []
     notes = {}
+    left_out = {}
     for metric, votes in labels.groupby("metric", sort=False):
         cases = labelled_cases(scores, votes, metric)
         n = int(cases["label"].notna().sum())
         if n < LEAST:
-            problems.error(
-                "few-labels",
-                "{n} labelled cases; expected {least} or more",
-                n=n,
-                least=LEAST,
-                file=file,
-                field=metric,
-            )
+            left_out[metric] = n
             continue
         rows.append(
             {
@@ -122,8 +118,18 @@ def calibrate(
         note = drawn(cases)
         if note is not None:
             notes[metric] = note
-    problems.raise_if_failed()
-    return Calibration(pd.DataFrame(rows, columns=list(COLUMNS)), notes)
+    if not rows:
+        raise InputError(_too_few(left_out, file))
+    return Calibration(pd.DataFrame(rows, columns=list(COLUMNS)), notes, left_out)
+
+
+def _too_few(left_out: Mapping[str, int], file: str) -> list[Problem]:
+    """What is wrong with labels of which no metric has enough."""
+    problems = []
+    for metric, n in left_out.items():
+        message = Message(TOO_FEW, {"n": n, "least": LEAST})
+        problems.append(Problem("error", "few-labels", message, file=file, field=metric))
+    return problems or [Problem("error", "few-labels", "no label", file=file)]
 
 
 def labelled_cases(

@@ -131,3 +131,14 @@ def test_what_was_not_measured_takes_no_part_and_is_said(tmp_path: Path) -> None
     assert pd.isna(pd.read_csv(tmp_path / "c.csv").iloc[0]["judge_kappa"])
     korean = call(*how, "--lang", "ko").stdout
     assert "측정되지 않아" in korean
+
+
+def test_a_metric_with_too_few_labels_is_left_out_and_said(files: Path) -> None:
+    for name in ("scores", "labels"):
+        rows = pd.read_csv(files / f"{name}.csv")
+        few = rows.head(20).assign(metric="few")
+        pd.concat([rows, few]).to_csv(files / f"{name}.csv", index=False)
+    paths = [files / name for name in ("scores.csv", "labels.csv")]
+    said = call("calibrate", *paths, "-o", files / "c.csv").stdout
+    assert "few is left out: 20 labelled cases; expected 30 or more" in " ".join(said.split())
+    assert pd.read_csv(files / "c.csv")["metric"].tolist() == ["m"]

@@ -57,13 +57,18 @@ def with_labels(
     for metric in labels["metric"].unique():
         cases = labelled_cases(measured, labels, metric).set_index("case_id")
         columns[f"{metric}_label"] = units["case_id"].map(cases["label"])
-        if metric in options.labelled:
+        n = int(cases["label"].notna().sum())
+        if metric in options.labelled and n >= LEAST:
             mean = corrected_mean(cases["score"].to_numpy(), cases["label"].to_numpy())
             contributed = pd.Series(mean.contributions, cases.index)
             columns[f"{metric}_corrected"] = units["case_id"].map(contributed)
         else:
-            values = {"n": int(cases["label"].notna().sum()), "least": LEAST}
-            message = Message("{n} labelled cases, {least} are needed", values)
+            message = Message(
+                "{n} labelled cases that were measured, {least} are needed",
+                {"n": n, "least": LEAST},
+            )
+            if metric in options.labelled:
+                columns[f"{metric}_corrected"] = float("nan")
             problems.warn("few-labels", message, file=str(path), field=metric)
     return units.assign(**columns)
 

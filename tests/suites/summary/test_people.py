@@ -105,7 +105,10 @@ def test_too_few_labels_change_nothing_and_are_said(files: Path, tmp_path: Path)
     pd.read_csv(files / "labels.csv").head(29).to_csv(tmp_path / "few.csv", index=False)
     found = et.evaluate("summary", files / "cases.jsonl", labels=str(tmp_path / "few.csv"))
     assert found.headline == et.evaluate("summary", files / "cases.jsonl").headline
-    assert "29 labelled cases, 30 are needed" in found.manifest.problems[0].examples[0]
+    assert (
+        "29 labelled cases that were measured, 30 are needed"
+        in found.manifest.problems[0].examples[0]
+    )
     assert not found.options.labelled
 
 
@@ -151,3 +154,13 @@ def test_the_same_numbers_from_files(files: Path, tmp_path: Path) -> None:
     assert not problems.kept and len(scores) == 5 * 150
     assert calibrate(scores, labels).frame["n_labelled"].tolist() == [50]
     assert labelled_cases(scores, labels, M)["threshold"].unique().tolist() == [0.8]
+
+
+def test_a_metric_that_few_labelled_cases_measure_is_left_out(files: Path, tmp_path: Path) -> None:
+    labels = pd.read_csv(files / "labels.csv")
+    other = labels.assign(metric="summary_risk_coverage")
+    pd.concat([labels, other]).to_csv(tmp_path / "two.csv", index=False)
+    found = et.evaluate("summary", files / "cases.jsonl", labels=str(tmp_path / "two.csv"))
+    assert found[f"{M}_corrected"]["value"] == run(files)[f"{M}_corrected"]["value"]
+    assert pd.isna(found["summary_risk_coverage_corrected"]["value"])
+    assert "0 labelled cases that were measured" in found.manifest.problems[0].examples[0]
