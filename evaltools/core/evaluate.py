@@ -153,6 +153,19 @@ def make_task(
     return Task(suite, source, problems, folder, manifest)
 
 
+def refuse_empty(
+    units: pd.DataFrame,
+    suite: Suite,
+    source: Source,
+    problems: Problems,
+) -> None:
+    """InputError where nothing of a source can be used."""
+    if units.empty:
+        path = next(iter(source.files.values()))
+        template = "no {unit} of it can be used"
+        raise problems.fatal("no-rows", template, unit=suite.unit, file=path)
+
+
 def score_task(
     task: Task,
     workers: Workers,
@@ -170,9 +183,7 @@ def score_task(
         beside.submit(list, map(content_hash, states))  # large files take long to hash
         units = suite.score(task.source, task.source.options, problems, workers, aside)
     problems.raise_if_failed()
-    if units.empty:
-        text = "no {unit} of it can be used"
-        raise problems.fatal("no-rows", text, unit=suite.unit, file=next(iter(states)))
+    refuse_empty(units, suite, task.source, problems)
     for path, before in states.items():
         if state(path) != before:
             text = "changed while it was read: is it still being written?"

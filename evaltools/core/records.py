@@ -18,6 +18,14 @@ CODES = {"json_invalid": "bad-json", "model_type": "not-an-object"}
 """Type of an error of pydantic's -> code of the problem; all others are "bad-field"."""
 
 
+PLAIN = {
+    "too_short": "should have at least {min_length} items, not {actual_length}",
+    "string_pattern_mismatch": "should match pattern {pattern}",
+    "string_too_long": "should have at most {max_length} characters",
+}
+"""Type of an error of pydantic's -> what is said of it, where its own sentence is made of more than a template."""
+
+
 def describe(error: ValidationError) -> list[tuple[str, str, Message]]:
     """(code, field, message) for each thing that a pydantic model did not accept in one line."""
     problems = []
@@ -51,17 +59,21 @@ def _as_message(error: Any) -> Message:
     if error["type"] == "value_error":  # of a validator of ours
         told = _told(context["error"])
         return told if isinstance(told, Message) else Message(told)
+    values = {name: _told(value) for name, value in context.items()}
+    if error["type"] in PLAIN:
+        return Message(PLAIN[error["type"]], values)
     try:
         template = PydanticKnownError(error["type"], context).message_template
     except (KeyError, TypeError, ValueError):
         return Message(text)
-    values = {name: _told(value) for name, value in context.items()}
     message = Message(template, values)
     return message if str(message) == text else Message(text)
 
 
 def _told(value: Any) -> str | Message:
     """A value of an error; of an exception that carries a message the message."""
+    if isinstance(value, float):
+        return f"{value:g}"
     arguments = value.args if isinstance(value, Exception) else ()
     return arguments[0] if arguments and isinstance(arguments[0], Message) else str(value)
 

@@ -12,7 +12,7 @@ import click
 
 from ...core.commands import PATH, lang_option
 from ...core.errors import BAD_INPUT, InputError, Problems
-from ...core.evaluate import locate, make_options, run_names
+from ...core.evaluate import locate, make_options, refuse_empty, run_names
 from ...core.plugins import get_suite
 from ...core.terminal import echo
 from ...core.workers import Workers
@@ -35,7 +35,8 @@ def check_suite(name: str) -> click.Command:
         options = make_options(suite, values)
         for name in run_names(suite, path, problems):
             source = locate(suite, path, name, options, problems)
-            suite.score(source, source.options, problems, Workers(), None)
+            units = suite.score(source, source.options, problems, Workers(), None)
+            refuse_empty(units, suite, source, problems)
 
     text = f"Inputs of {suite.title}: list every problem."
     return _check_command(

@@ -145,8 +145,9 @@ def _read_xlsx(path: Path, problems: Problems) -> Cases:
             sizes = {"n": n_bytes >> 20, "most": WORKBOOK_BYTES >> 20}
             raise problems.fatal("file-too-large", template, **sizes, **place)
     try:
-        sheet = pd.read_excel(
+        sheets = pd.read_excel(
             path,
+            sheet_name=None,
             header=None,
             dtype=str,
             keep_default_na=False,
@@ -156,7 +157,12 @@ def _read_xlsx(path: Path, problems: Problems) -> Cases:
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
         template = "no Excel workbook that can be read: {reason}"
         raise problems.fatal("bad-xlsx", template, reason=str(e), **place) from e
-    sheet = sheet.fillna("")  # errors of formulas
+    first, *others = sheets
+    sheet = sheets[first].fillna("")  # errors of formulas
+    names = [name for name in others if not sheets[name].empty]
+    if names:
+        template = "only the first sheet is read, and not {names}"
+        problems.warn("other-sheets", template, names=tuple(names), **place)
     doubtful = (
         ("full-cell", _fills_cell, "{n} characters: Excel may have cut the text off"),
         ("formula", _is_formula, "a formula is read as its text, not as its result"),

@@ -185,6 +185,10 @@ class Rules(_Strict):
     @classmethod
     def _known_metrics(cls, value: dict[str, float]) -> dict[str, float]:
         *needed, optional = METRICS
+        for name in value:
+            if name not in METRICS:
+                values = {"metric": repr(name), "nearest": nearest(name, METRICS)}
+                raise RuleError("no metric {metric}; {nearest}", name, **values)
         named = set(value) - {optional}
         if named != set(needed):
             listed = ", ".join(needed)
@@ -386,9 +390,10 @@ def read_rules(path: Path, problems: Problems) -> Rules:
     content = read_json(path, problems, unique_keys=True)
     if not isinstance(content, dict):
         raise problems.fatal("not-an-object", "a rule file is one JSON object", file=file)
+    extended = content.get("extends")
     content = _with_inherited(content, path, problems)
     try:
-        return Rules.model_validate_json(json.dumps(content))
+        rules = Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
         errors = e.errors(include_url=False)
         text = path.read_text(encoding="utf-8")
@@ -397,8 +402,18 @@ def read_rules(path: Path, problems: Problems) -> Rules:
             quoted = getattr(cause, "quoted", "")
             names = field.split(".") if field else [quoted]
             line = _line_of(names, text)
-            problems.error(code, message, field=field, file=file, line=line)
+            own = ".".join(
+                name for name in names if not name.isdigit()
+            )  # numbers count inherited entries
+            problems.error(code, message, field=own if field else "", file=file, line=line)
         raise InputError(problems.errors) from None
+    before = load_rules(extended).other_names if extended else {}
+    for alias, tag in rules.other_names.items():
+        if before.get(alias, tag) != tag:
+            template = "{alias} stands for {tag}, and for {before} in the rules that it extends"
+            values = {"alias": repr(alias), "tag": tag, "before": before[alias]}
+            problems.warn("replaced-alias", template, **values, file=file, field="aliases")
+    return rules
 
 
 def _with_inherited(
@@ -412,6 +427,13 @@ def _with_inherited(
         raise _bad_field("extends", template, path, problems)
     name = content.get("base", content.get("extends"))
     if name is None:
+        fields = Rules.model_fields.items()
+        missing = tuple(key for key, of in fields if of.is_required() and key not in content)
+        if missing:
+            template = (
+                'without {names}; a file that only adds to rules has "extends": "ko-insurance"'
+            )
+            raise problems.fatal("bad-field", template, names=missing, file=path)
         return content
     field = "base" if "base" in content else "extends"
     names = tuple(bundled())

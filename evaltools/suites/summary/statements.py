@@ -156,7 +156,7 @@ LABEL = "label:"
 
 _FIGURE = re.compile(r"[0-9]")
 CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
-_ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'’\"”0-9]*['’\"”]")
+_ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'‘’\"“”0-9]*['’\"”]")
 """A remark or a name within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
 
 _BRACKET = re.compile(r"\([^()]*\)")
@@ -327,7 +327,7 @@ def refused_items(claim: Statement) -> list[frozenset[str]]:
     >>> [sorted(words) for claim in claims(read) for words in refused_items(claim)]
     [['현금'], ['가증', '유가', '증권']]
     """
-    text = claim.entity.text
+    text = claim.entity.text[-LONGEST_LIST:]
     told = _REFUSED.search(text)
     if DENIED not in claim.sides or not told or _TOPIC.search(text[told.end() :]):
         return []

@@ -310,3 +310,43 @@ def test_an_error_of_a_validator_is_told_in_its_own_words(tmp_path: Path) -> Non
         load_rules(str(path))
     assert "Value error" not in str(raised.value)
     assert ": no let-off named nope" in str(raised.value)
+
+
+def test_a_file_that_only_adds_is_told_to_extend(tmp_path: Path) -> None:
+    path = tmp_path / "own.json"
+    path.write_text('{"tags": {"limit": {"phrases": ["한도"]}}}', encoding="utf-8")
+    problems = Problems()
+    with pytest.raises(InputError):
+        read_rules(path, problems)
+    (problem,) = problems.errors
+    assert '"extends": "ko-insurance"' in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("own", "field", "said"),
+    [
+        ('"tags": {"limit": {"phrases": [" "]}}', "tags.limit.phrases", "pattern"),
+        ('"thresholds": {"summary_acuracy": 0.5}', "thresholds", "summary_acuracy"),
+    ],
+)
+def test_an_error_counts_no_inherited_entries_and_names_what_is_misspelt(
+    tmp_path: Path, own: str, field: str, said: str
+) -> None:
+    path = tmp_path / "own.json"
+    head = '"schema_version": 1, "name": "own", "version": "1", "extends": "ko-insurance"'
+    path.write_text(f"{{{head}, {own}}}", encoding="utf-8")
+    problems = Problems()
+    with pytest.raises(InputError):
+        read_rules(path, problems)
+    (problem,) = problems.errors
+    assert problem.field == field
+    assert said in str(problem.message)
+
+
+def test_an_alias_that_changes_its_tag_is_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "own.json"
+    content = {"schema_version": 1, "name": "own", "version": "1", "extends": "ko-insurance"}
+    path.write_text(json.dumps({**content, "aliases": {"면책": "deductible"}}), encoding="utf-8")
+    problems = Problems()
+    assert read_rules(path, problems).tag_of("면책") == "deductible"
+    assert [problem.code for problem in problems.warnings] == ["replaced-alias"]

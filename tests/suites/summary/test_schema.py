@@ -18,6 +18,7 @@ from evaltools.core.files import example
 from evaltools.suites.summary import read as cases_file
 from evaltools.suites.summary.read import CELL_LIMIT, looks_like_cases, read_cases
 from evaltools.suites.summary.schema import Case, split_tags
+from tests.app.calling import call
 
 CASES: list[dict[str, Any]] = [
     json.loads(line)
@@ -198,6 +199,30 @@ def test_a_workbook_reports_formulas_and_full_cells(tmp_path: Path) -> None:
         ("full-cell", 2, "contexts"),
         ("formula", 2, "answer"),
     ]
+
+
+def test_further_sheets_of_a_workbook_are_named(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.worksheets[0].append(["id", "answer"])
+    book.worksheets[0].append(["a", "90일"])
+    book.create_sheet("둘째").append(["id", "answer"])
+    book.create_sheet("empty")
+    book.save(tmp_path / "cases.xlsx")
+    problems = Problems()
+    assert len(read(tmp_path / "cases.xlsx", problems)) == 1
+    (warning,) = problems.warnings
+    assert (warning.code, "둘째" in str(warning), "empty" in str(warning)) == (
+        "other-sheets",
+        True,
+        False,
+    )
+
+
+def test_a_file_without_a_case_is_refused_by_check_as_by_score(tmp_path: Path) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_text("id,answer\n", encoding="utf-8")
+    for command in ("check", "score"):
+        assert "[no-rows]" in call(command, "summary", path, status=3).output
 
 
 @pytest.mark.parametrize(
