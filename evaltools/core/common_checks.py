@@ -227,7 +227,7 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
             "{of_candidate}) and take no part; {ends}{also}"
         )
         values["also"] = ""
-        if pd.isna(first["delta_worst"]):
+        if pd.isna(first["delta_worst"]) or pd.isna(first["delta_best"]):
             values["ends"] = Message(
                 "without limits of the metric nobody can say what they would change"
             )

@@ -41,8 +41,9 @@ def condition_of(name: str) -> tuple[str, str, str]:
 
 def safe_name(name: str) -> str:
     """A run's name as a folder name: it cannot leave the folder it is put in. UsageError where it would."""
-    bad = re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
-    if not name or name.startswith(".") or bad or len(name.encode()) > LONGEST_NAME:
+    is_text = isinstance(name, str)
+    bad = is_text and re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
+    if not is_text or not name or name.startswith(".") or bad or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
             "{name} cannot be the name of a run: it must be usable as a folder name, not hidden",
             name=repr(name),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.extensions import ExtensionArray
 from pydantic import Field, create_model
 
 from ..core.errors import UsageError
@@ -67,6 +69,9 @@ def make_study(
         raise UsageError("no runs given")
     first, *others = (run for of_seed in conditions.values() for run in of_seed.values())
     require_comparable(first, others)
+    if margin is not None and not isinstance(margin, Mapping):
+        text = "margin: expected {example}, got {given}"
+        raise UsageError(text, example="{metric: largest difference}", given=repr(margin))
     require_declared(
         first.metrics,
         primary,
@@ -269,7 +274,7 @@ def _side(
     if len(conditions) > 1:
         raise UsageError(
             "{inputs} holds several conditions: {names}",
-            inputs=tuple(map(str, inputs)),
+            inputs=tuple(run.name if isinstance(run, Run) else str(run) for run in inputs),
             names=tuple(conditions),
         )
     return next(iter(conditions.items()))
@@ -281,8 +286,8 @@ def _side(
 def _is_values(side: Any) -> bool:
     """Whether a side of a comparison is a Series, an array or a list of numbers."""
     if isinstance(side, list | tuple):
-        return all(value is None or isinstance(value, Real) for value in side)
-    return isinstance(side, pd.Series | np.ndarray)
+        return all(value is None or isinstance(value, Real | np.bool_ | Decimal) for value in side)
+    return isinstance(side, pd.Series | pd.Index | ExtensionArray | np.ndarray | range)
 
 
 def _values_as_runs(
@@ -306,10 +311,14 @@ def _values_as_runs(
             baseline=len(baseline),
             candidate=len(candidate),
         )
+    if "name" in settings:
+        raise UsageError("two lists of numbers have no name")
+    series = [pd.Series(side if by_index else list(side)) for side in (baseline, candidate)]
+    labels = [str(label) for label in series[0].index.append(series[1].index)]
     sides = {}
-    for name, side in (("baseline", baseline), ("candidate", candidate)):
-        values = pd.Series(side if by_index else list(side))
-        sides[name] = pd.DataFrame({"id": values.index.astype(str), "value": values.tolist()})
+    for name, values in zip(("baseline", "candidate"), series):
+        ids, labels = labels[: len(values)], labels[len(values) :]
+        sides[name] = pd.DataFrame({"id": ids, "value": values.tolist()})
     numbers = pd.concat(sides.values())["value"].dropna()
     metric = Metric(
         name="value",

@@ -122,7 +122,7 @@ class Numbers(Shown):
         """The first row of `frame` on a metric. KeyError that names the nearest for an unknown name."""
         if metric not in self:
             raise KeyError(
-                f"no metric {metric!r} in {self.suite.name}; {nearest(metric, list(self))}"
+                f"no metric {metric!r} in {self.suite.name}; {nearest(str(metric), list(self))}"
             )
         return self._rows().loc[metric]
 

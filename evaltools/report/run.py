@@ -175,7 +175,7 @@ class Run(Numbers):
     def estimate(self, *metrics: AnyMetric) -> Any:
         """A metric of one's own over the units, with its interval: a Series; a frame for several.
 
-        A difference or mean may be made of the metrics of the run.
+        A difference or mean may be made of the metrics of the run. UsageError where a metric does not fit the units.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
@@ -183,13 +183,18 @@ class Run(Numbers):
         >>> int(run.estimate(both)["n_units"])
         40
         """
-        wanted = subset((*self.metrics, *metrics), [metric.name for metric in metrics])
-        frame = estimate(
-            self.units,
-            wanted,
-            unit=self.suite.unit,
-            resampling=self.resampling,
-        )
+        if not metrics:
+            raise UsageError("name a metric: run.estimate(et.Metric(...))")
+        try:
+            frame = estimate(
+                self.units,
+                subset((*self.metrics, *metrics), [metric.name for metric in metrics]),
+                unit=self.suite.unit,
+                resampling=self.resampling,
+            )
+        except (KeyError, ValueError) as e:
+            text = "the metrics do not fit the units: {reason}"
+            raise UsageError(text, reason=str(e.args[0])) from e
         if len(metrics) == 1:
             return frame.iloc[0].rename(metrics[0].name)
         return frame.head(len(metrics))
@@ -275,7 +280,7 @@ class Run(Numbers):
         is_known = index.is_unique and index.isin(self.data.index).all() and unit in units
         if not is_known or not units[unit].equals(self.data.loc[index, unit]):
             raise UsageError("expected rows of the units of {run}, with their index", run=self.name)
-        plain = units.drop(columns=list(self.suite.decode), errors="ignore")
+        plain = units.drop(columns=list(self.suite.decode), errors="ignore").rename(columns=str)
         return self.data.loc[index].assign(**plain)
 
     def with_columns(self, units: pd.DataFrame) -> Run:
@@ -405,6 +410,8 @@ class Run(Numbers):
     def __getstate__(self) -> dict[str, Any]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         del state["suite"]
+        if "units" in vars(self):  # columns may have been added
+            state["units"] = self.units
         state["options"] = self.options.model_dump()
         return state
 

@@ -17,6 +17,7 @@ from ..core.plugins import get_suite, suite_of_path
 from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
 from ..core.suite import Suite
 from .evaluate import evaluate, load
+from .numbers import Numbers
 from .run import Run
 
 Conditions = dict[str, dict[str, Run]]
@@ -26,9 +27,9 @@ Conditions = dict[str, dict[str, Run]]
 def as_inputs(runs: Any) -> list[Any]:
     """What was given, one entry an input: a run, a path, a text as on the command line or data in memory is one.
 
-    UsageError for what is none of these, and no list of them.
+    A study stands for its runs. UsageError for what is none of these, and no list of them.
     """
-    if isinstance(runs, Run) or is_path(runs) or is_data(runs):
+    if isinstance(runs, Numbers) or is_path(runs) or is_data(runs):
         runs = [runs]
     if not isinstance(runs, Iterable):
         raise UsageError(
@@ -37,7 +38,10 @@ def as_inputs(runs: Any) -> list[Any]:
         )
     inputs: list[Any] = []
     for run in runs:
-        inputs += find_runs(run) if is_path(run) else [run]
+        if isinstance(run, Numbers):
+            inputs += run.results
+        else:
+            inputs += find_runs(run) if is_path(run) else [run]
     return inputs
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_list_like
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
@@ -50,11 +51,12 @@ def by_parts(
         values = column
     if isinstance(values, pd.Series) and values.index.equals(units.index):
         values = values.to_numpy()
-    if len(values) != len(units):
+    n_values = len(values) if is_list_like(values) else 1
+    if n_values != len(units):
         raise UsageError(
             "{n} values for {n_units} units: expected one a row "
             "(of some rows of the units: run.where(rows).by(...))",
-            n=len(values),
+            n=n_values,
             n_units=len(units),
         )
     if isinstance(values, pd.Series):

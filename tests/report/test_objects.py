@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 import pydoc
+import re
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -334,3 +337,92 @@ def test_the_functions_of_plain_values_are_those_of_the_suites() -> None:
     }
     (turn,) = et.memfin.score_dialog(dialog)
     assert turn["dialog_id"] == "d1"
+
+
+# --- what people type
+
+
+LOW = [0.1, 0.4, 0.3, 0.8, 0.2] * 8
+HIGH = [0.2, 0.5, 0.4, 0.9, 0.1] * 8
+
+
+@pytest.mark.parametrize(
+    "as_side",
+    [
+        lambda values: pd.Series(
+            values, index=pd.MultiIndex.from_product([range(8), list("abcde")])
+        ),
+        lambda values: [Decimal(str(value)) for value in values],
+        pd.Index,
+        pd.array,
+    ],
+)
+def test_any_numbers_in_a_row_are_compared(as_side: Any) -> None:
+    plain = et.compare(LOW, HIGH, n_resamples=100)["value"]
+    cmp = et.compare(as_side(LOW), as_side(HIGH), n_resamples=100)["value"]
+    assert (cmp["delta"], cmp["n_units"]) == (pytest.approx(plain["delta"]), 40)
+
+
+def test_truth_values_ranges_and_labels_of_two_kinds_are_compared() -> None:
+    right = [np.True_, np.False_] * 20
+    assert et.compare(right, right[::-1], n_resamples=100)["value"]["n_units"] == 40
+    assert et.compare(range(40), LOW, n_resamples=100)["value"]["n_units"] == 40
+    by_float = pd.Series(HIGH, index=[float(i) for i in range(40)])
+    assert et.compare(pd.Series(LOW), by_float, n_resamples=100)["value"]["n_units"] == 40
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"margin": 0.1}, "margin: expected {metric: largest difference}, got 0.1"),
+        ({"better": "Lower"}, "got 'Lower'"),
+        ({"bounds": "0,1"}, "expected bounds as"),
+        ({"name": "x"}, "two lists of numbers have no name"),
+    ],
+)
+def test_settings_of_a_comparison_that_make_no_sense_are_named(settings: Any, said: str) -> None:
+    with pytest.raises(et.UsageError, match=re.escape(said)):
+        et.compare(LOW, HIGH, **settings)
+
+
+def test_limits_that_are_open_on_one_side_say_nothing_of_what_is_missing() -> None:
+    cmp = et.compare(LOW, [None, *HIGH[1:]], bounds=(0, np.inf), n_resamples=100)
+    (check,) = [check for check in cmp.checks if check.code == "one-sided-missing"]
+    assert "nan" not in check.message and "without limits" in check.message
+
+
+def test_studies_stand_for_their_runs(seeds: et.Study, comparison: et.Study) -> None:
+    cmp = et.compare(seeds, et.study(comparison.conditions["with_memory"].values()))
+    assert list(cmp.conditions) == ["no_memory", "with_memory"]
+    with pytest.raises(et.UsageError, match=r"^no_memory__seed1_proposed, .* several conditions"):
+        et.compare(comparison, seeds)
+
+
+def test_a_copy_keeps_the_columns_that_were_added(run: et.Run) -> None:
+    mine = run.where(run.units)
+    mine.units["mine"] = 1
+    for again in (pickle.loads(pickle.dumps(mine)), copy.deepcopy(mine)):  # noqa: S301
+        assert again.units["mine"].sum() == len(mine.units)
+        assert again.by("mine", F1)["n"].tolist() == [40]
+    assert "mine" in mine.units.columns
+
+
+def test_what_no_run_has_is_named(run: et.Run) -> None:
+    none = et.Metric(name="none", numerator="nosuch", denominator="n", better="none")
+    mean = et.Mean(name="mean", of=("nosuch",), better="none")
+    for metrics in ((none,), (mean,), ()):
+        with pytest.raises(et.UsageError, match=r"the metrics do not fit the units|name a metric"):
+            run.estimate(*metrics)
+    for column in (3, lambda units: 5):
+        with pytest.raises(et.UsageError, match="1 values for 40 units"):
+            run.by(column)  # type: ignore[arg-type]
+    with pytest.raises(KeyError, match="no metric 1 in cr"):
+        run[1]  # type: ignore[index]
+    with pytest.raises(et.UsageError, match="5 cannot be the name of a run"):
+        et.evaluate("cr", "example:cr/with_memory__seed1_proposed", name=5)  # type: ignore[arg-type]
+
+
+def test_a_column_whose_name_is_a_number_is_a_column() -> None:
+    run = et.evaluate("table", [{"id": f"q{i}", "metric": "m", "value": i} for i in range(30)])
+    run.units[5] = 1
+    assert run.where("line > 3").n_units == 27
