@@ -127,7 +127,7 @@ def test_a_metric_of_one_s_own(run: et.Run) -> None:
     frame = run.estimate(both, gap)
     assert list(frame["name"]) == ["both", "gap"]
     assert frame["value"].iloc[1] == pytest.approx(run.value("tuple_f1_s2_refpol") - row["value"])
-    with pytest.raises(KeyError, match="nosuch"):
+    with pytest.raises(et.UsageError, match="nosuch"):
         run.estimate(et.Metric(name="x", numerator="nosuch", denominator="n", better="none"))
 
 
@@ -385,10 +385,10 @@ def test_where_refuses_other_rows(runs: dict[str, et.Run]) -> None:
 
 def test_a_metric_of_ones_own_names_the_nearest_column(runs: dict[str, et.Run]) -> None:
     misspelt = et.Metric(name="m", numerator="f1_s2_refpoll", denominator="n", better="higher")
-    with pytest.raises(KeyError, match="did you mean f1_s2_refpol"):
+    with pytest.raises(et.UsageError, match="did you mean f1_s2_refpol"):
         runs["cr"].estimate(misspelt)
     query = et.Metric(name="m", numerator="f1_s2_refpol == 1", denominator="n", better="higher")
-    with pytest.raises(ValueError, match="add it to the units as a column first"):
+    with pytest.raises(et.UsageError, match="add it to the units as a column first"):
         runs["cr"].estimate(query)
 
 
