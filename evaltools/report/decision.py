@@ -260,7 +260,7 @@ def _departures(
         departures.append(say(text, n=lacking))
     for run in study.results:
         if run.manifest.inputs[0].sha256 in decision.pilot:
-            departures.append(say("{run} is a run of the pilot", run=run.name))
+            departures.append(say("{run} was read from a file of the pilot", run=run.name))
         elif datetime.fromisoformat(run.manifest.started) < decision.written:
             text = "{run} was scored before the decision was written"
             departures.append(say(text, run=run.name))

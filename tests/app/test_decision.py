@@ -121,7 +121,7 @@ def test_a_run_of_the_pilot_is_named() -> None:
     study = compared()
     pilot = [study.conditions["new"][""].manifest.inputs[0].sha256]
     outcome = judge(decision(pilot=pilot), study)
-    assert outcome.departures == ["new is a run of the pilot"]
+    assert outcome.departures == ["new was read from a file of the pilot"]
 
 
 @pytest.mark.parametrize(

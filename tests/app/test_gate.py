@@ -391,6 +391,19 @@ def test_a_result_is_never_written_over(results: Path, tmp_path: Path, option: s
     assert "would change" in call("gate", lone, "--min", "a=1", option, lone, status=2).output
 
 
+def test_the_input_of_a_result_is_never_written_over(tmp_path: Path) -> None:
+    scores = tmp_path / "scores.csv"
+    scores.write_text("id,metric,value\na,acc,1\nb,acc,0\n")
+    before = scores.read_bytes()
+    call("score", "table", scores, "-o", tmp_path / "out", *QUICK)
+    result = tmp_path / "out" / "results" / "scores"
+    done = call("gate", result, "--min", "acc=0", "--junit", scores, status=2)
+    assert "is an input" in done.output and scores.read_bytes() == before
+    one = ("--junit", tmp_path / "f", "--summary", tmp_path / "f")
+    call("gate", result, "--min", "acc=0", *one, status=2)
+    assert not (tmp_path / "f").exists()
+
+
 @pytest.mark.parametrize(
     ("n_units", "missing_baseline", "missing_candidate", "margin", "met"),
     [

@@ -154,9 +154,12 @@ def gate(
         raise UsageError(
             "--decision FILE tests what it declares against --baseline RESULT, without --margin"
         )
-    for file in (junit_file, summary_file):
-        if file is not None:
-            _refuse_result(file, [result, baseline or result])
+    targets = [file for file in (junit_file, summary_file) if file is not None]
+    read_files = [path for path in (result, baseline, decision) if path is not None]
+    for file in targets:
+        _refuse_result(file, read_files)
+    if len({file.resolve() for file in targets}) < len(targets):
+        raise UsageError("--junit and --summary: {file} can hold one of the two", file=summary_file)
     content = read(result)
     rows = [
         *check_bounds(result, content, AT_LEAST, minima, use),
@@ -184,11 +187,16 @@ def _refuse_result(
     file: Path,
     results: Sequence[Path],
 ) -> None:
-    """UsageError where a file cannot be written, or would change what it speaks of."""
+    """UsageError where a file cannot be written, or would change what it speaks of, or the input of that."""
     is_result = file.resolve() in [path.resolve() for path in results]
     if is_result or read_manifest(file.parent) is not None:
         raise UsageError("{file} would change a result; write it to another place", file=file)
-    refuse_input(file)
+    inputs = []
+    for path in results:
+        manifest = read_manifest(path.parent if path.is_file() else path)
+        if manifest is not None:
+            inputs += [entry.path for entry in manifest.inputs]
+    refuse_input(file, inputs)
 
 
 def read(path: Path) -> StoredMetrics:
