@@ -17,6 +17,7 @@ from ..core.resampling import Resampling
 from ..stats.calibration import Drawn
 from ..stats.compare import ROUGH
 from ..stats.differences import equivalence_confidence
+from ..stats.intervals import MIN_UNITS
 from .markdown import number
 from .tables import interval
 
@@ -101,8 +102,9 @@ FINDINGS = {
     "equivalent": "{b} is equivalent to {a} on “{title}” within {margin}",
     "tied": "{b} is not shown to differ from {a} on “{title}”",
     "too few": "Too few units to judge {b} against {a} on “{title}”",
+    "few differ": "Too few units differ to tell {b} from {a} on “{title}”",
 }
-"""What the row of a primary metric says, by its verdict."""
+"""What the row of a primary metric says, by its verdict; "few differ" is "too few" of units enough."""
 
 DETAILS = "{x} against {y}, a difference of {delta}, {level} interval {bounds}, {p}."
 
@@ -110,6 +112,8 @@ OTHER_DETAILS = {
     "not measured": "it is not measured on both sides.",
     "too few": "{x} against {y}, a difference of {delta}, {level} interval {bounds}; {n} paired units, of which {differ} "
     "differ, are too few for a verdict.",
+    "few differ": "{x} against {y}, a difference of {delta}, {level} interval {bounds}; {differ} of {n} paired units "
+    "differ, too few for a verdict.",
 }
 """The numbers behind a verdict that is none; behind all others stand DETAILS."""
 
@@ -136,6 +140,8 @@ def verdict_parts(
         level = f"{100 * equivalence_confidence(resampling.confidence):.4g}%"
         ends = {"ci_low": row["equivalence_low"], "ci_high": row["equivalence_high"]}
         bounds = interval(ends, signed=True)
+    if verdict == "too few" and row["n_units"] >= MIN_UNITS:
+        verdict = "few differ"
     # of several conditions the p for all pairs of them
     is_adjusted = not pd.isna(row["p_adjusted"]) and row["p_adjusted"] != row["p_value"]
     p = p_equation(row["p_adjusted"] if is_adjusted else row["p_value"])

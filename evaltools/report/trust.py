@@ -75,7 +75,8 @@ def checks_of_study(study: Study) -> list[Check]:
     sizes = {run.name: run.data[study.suite.unit].nunique() for run in study.results}
     checks += missing_units(sizes, len(study.unit_names))
     if study.candidates:
-        checks += one_sided_missing(study_tables.comparison(study))
+        names = dict.fromkeys([study.primary, *study.headline])
+        checks += one_sided_missing(study_tables.comparison(study, list(names)))
     if study.seeded:
         checks += missing_seeds({name: list(runs) for name, runs in study.conditions.items()})
     return worst_first(checks)

@@ -159,6 +159,17 @@ def scores(name: str, values: Any, **columns: Any) -> et.Run:
     return et.evaluate("table", frame, name=name, resampling=QUICK)
 
 
+def test_a_study_stands_for_its_runs(comparison: et.Study, run: et.Run) -> None:
+    sides = [
+        et.study(list(runs.values()), resampling=QUICK) for runs in comparison.conditions.values()
+    ]
+    again = et.compare(*sides)
+    pd.testing.assert_frame_equal(again.frame, comparison.frame)
+    assert len(et.study([sides[0], run]).results) == 4
+    with pytest.raises(et.UsageError, match="holds several conditions: no_memory, with_memory"):
+        et.compare(comparison, run)
+
+
 def void(name: str, gain: float) -> et.Run:
     """A run whose only headline metric a check blocks."""
 

@@ -41,7 +41,7 @@ def test_sentences_say_what_holds() -> None:
     assert verdict_text(c.loc["errors"]) == "not shown to differ"
     same = rows(compared(*differing(6))).loc["errors"]
     assert verdict_text(same) == "too few: 40 pairs, 0 differ"
-    assert "40 paired units, of which 0 differ, are too few" in verdict_sentence(same)
+    assert "0 of 40 paired units differ, too few for a verdict" in verdict_sentence(same)
 
 
 def test_a_side_without_values_is_not_called_identical_and_what_it_lacks_is_said() -> None:
@@ -93,18 +93,35 @@ def test_what_has_no_counterpart_is_said_and_nothing_else() -> None:
     assert "one side only" not in repr(et.compare(scores, scores[::-1] + 1))
     shorter = repr(et.compare(scores, scores.iloc[3:] + 1))
     assert "3 of 40 values are on one side only (baseline lacks 0, candidate lacks 3)" in shorter
+    half = repr(et.compare(scores, scores.iloc[3:] + 1, bounds=(0, np.inf)))
+    assert "nobody can say what they would change" in half and "nan" not in half
+
+
+def test_what_the_primary_metric_lacks_is_said_first() -> None:
+    frame = pd.DataFrame({"id": range(40), "m": [0, 1, 1, 0] * 10, "k": [1, 0, 1, 0] * 10})
+    sides = []
+    for name, lacking in (("a", 0), ("b", 3)):
+        scores = frame.melt("id", ["m", "k"], "metric", "value")
+        sides.append(et.evaluate("table", scores[scores["id"] >= lacking], name=name))
+    (check,) = [c for c in et.compare(*sides, primary="k").checks if c.code == "one-sided-missing"]
+    assert "“k”: 3 of 40 values are on one side only" in check.message
+    assert "(so in 1 more metrics)" in check.message
 
 
 @pytest.mark.parametrize(("m", "few"), [(5, True), (6, False)])
 def test_too_few_units_that_differ_are_counted(m: int, few: bool) -> None:
     row = rows(compared(*differing(m), headline=("mean",))).loc["mean"]
-    why = "40 paired units, of which 5 differ, are too few for a verdict."
+    why = "5 of 40 paired units differ, too few for a verdict."
     assert (why in verdict_sentence(row)) == few
+    lead = "Too few units differ to tell candidate from baseline on “Mean”: "
+    assert verdict_sentence(row).startswith(lead) == few
 
 
 def test_few_pairs_and_a_metric_that_a_side_lacks() -> None:
     a, b = (({s: f.iloc[:9] for s, f in side.items()}) for side in two(seeds=(1,), shift=5.0))
-    assert verdict_text(rows(compared(a, b)).loc["mean"]) == "too few: 9 pairs, 9 differ"
+    row = rows(compared(a, b)).loc["mean"]
+    assert verdict_text(row) == "too few: 9 pairs, 9 differ"
+    assert verdict_sentence(row).startswith("Too few units to judge candidate against baseline")
     a, b = two()
     nowhere = compared(a, {s: f.assign(n=0, y=0.0, bad=0) for s, f in b.items()})
     assert verdict_sentence(rows(nowhere).loc["mean"]).endswith(
