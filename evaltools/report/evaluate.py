@@ -32,6 +32,7 @@ from ..core.results import (
     UNITS,
     metrics_json,
     read_current,
+    read_manifest,
     read_result,
 )
 from ..core.suite import Suite
@@ -205,6 +206,25 @@ def _saved(
     manifest = run.manifest.model_copy(update={"files": file_hashes(folder)})
     manifest.write(folder)
     return replace(run, manifest=manifest)
+
+
+def save(
+    run: Run,
+    out: Path,
+) -> Run:
+    """Write results/<run>/ of a run that was made before, where it does not stand there; one over some units nowhere.
+
+    UsageError where the result of another input is in its place.
+    """
+    folder = out / "results" / run.name
+    stored = read_manifest(folder)
+    if run.query or (stored is not None and stored.files == run.manifest.files):
+        return run
+    contents = [entry.sha256 for entry in run.manifest.inputs]
+    if stored is not None and [entry.sha256 for entry in stored.inputs] != contents:
+        raise UsageError("{folder} holds the result of something else", folder=folder)
+    with whole_folder(folder) as aside:
+        return _saved(run, aside)
 
 
 def load(folder: str | Path) -> Run:

@@ -16,7 +16,7 @@ from ..core.names import RUN_NAME, condition_of, find_runs, natural
 from ..core.plugins import get_suite, suite_of_path
 from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
 from ..core.suite import Suite
-from .evaluate import evaluate, load
+from .evaluate import evaluate, load, save
 from .numbers import Numbers
 from .run import Run
 
@@ -73,7 +73,8 @@ def _read(
 ) -> Iterator[tuple[Run, Path | None]]:
     """The runs of one input, each with the folder of its result where that was given."""
     if isinstance(entry, Run):
-        yield entry, None
+        out = settings.get("out")
+        yield entry if out is None else save(entry, Path(out)), None
         return
     manifest = None
     if is_path(entry):

@@ -20,7 +20,7 @@ from evaltools.report import study_sentences
 from evaltools.report import study_tables as study_views
 from evaltools.report.make_study import default_name
 from evaltools.report.run_groups import group
-from tests.app.calling import renamed
+from tests.app.calling import call, renamed
 
 FAST = et.Resampling(n_resamples=200)
 RUNS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]
@@ -406,3 +406,22 @@ def test_two_conditions_are_tested_alone() -> None:
     row = study.frame[study.frame["primary"]].iloc[0]
     assert row["p_adjusted"] == row["p_value"]
     assert "all pairs" not in study_sentences.how(study)
+
+
+def test_results_of_a_study_of_runs_are_written_too(tmp_path: Path) -> None:
+    def run(name: str, n: int = 40) -> et.Run:
+        rows = [{"id": f"q{i}", "metric": "m", "value": i % 2} for i in range(n)]
+        return et.evaluate("table", rows, name=name, n_resamples=100)
+
+    runs = [run("a__seed1_x"), run("b__seed1_x")]
+    et.study(runs, out=tmp_path)
+    assert et.load(tmp_path / "results/a__seed1_x").value("m") == 0.5
+    folders = [tmp_path / f"results/{name}_aggregated" for name in "ab"]
+    call("gate", folders[0], "--baseline", folders[1], "--margin", "m=.9")
+    manifest = tmp_path / "results/a__seed1_x/manifest.json"
+    before = manifest.stat().st_ino
+    et.study([et.load(manifest.parent), runs[1].where("line > 9")], out=tmp_path)
+    assert manifest.stat().st_ino == before, "it stood there"
+    assert et.load(tmp_path / "results/b__seed1_x").n_units == 40, "not some of its units"
+    with pytest.raises(et.UsageError, match="a__seed1_x holds the result of something else"):
+        et.study([run("a__seed1_x", 30), runs[1]], out=tmp_path)
