@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
@@ -27,7 +28,7 @@ from .arrays import Array
 from .claims import with_trials
 from .declared import Declared, declare
 from .design import Pairing, Runs, grid, pair, pair_rows
-from .detectable import smallest_difference, units_needed
+from .detectable import POWER, smallest_difference, units_needed
 from .differences import differences, evidence, judged_together, within_margin
 from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
@@ -334,8 +335,22 @@ def _smallest_shown(
             more,
         )
         mde = np.fmax(mde, smallest)
+    mde = np.fmax(mde, _beyond_interval(rows))
     mde = np.where(rows["ci_low"].notna(), mde, np.nan)
     return [_known_digits(value, df) for value, df in zip(mde, rows["df"])]
+
+
+def _beyond_interval(rows: pd.DataFrame) -> Array:
+    """The difference whose interval leaves out 0 with 80% power, for the method "mover"; else nan.
+
+    Such an interval allows for large differences that were not drawn, and reaches further towards 0
+    than the standard error says.
+    """
+    above = rows["ci_high"] - rows["delta"]
+    below = rows["delta"] - rows["ci_low"]
+    reach = np.where(rows["delta"] < 0, above, below)
+    found = reach + ndtri(POWER) * rows["error"]
+    return np.where(rows["ci_method"] == "mover", found, np.nan)
 
 
 def _known_digits(

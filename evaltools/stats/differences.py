@@ -120,8 +120,7 @@ def _intervals(
 ) -> Intervals:
     """The intervals of the delta of the wanted metrics, each by the first rule that holds for it."""
     delta = tested.paired.delta
-    least, most = tested.paired.baseline.compiled.ends
-    span = most - least
+    span = _span(tested.paired)
     has_limits = np.isfinite(span)
     auto = resampling.method == "auto"
     low, high = _mover_bounds(tested, span, resampling.confidence)
@@ -129,14 +128,12 @@ def _intervals(
     varies = wanted & (tested.error > 0)
     one_seed = varies & ~tested.several
     intervals = Intervals.none(len(delta))
-    if auto:
-        few_decide = ~carries_difference(tested.differences, span)
-        intervals.fill(
-            differs & has_limits & one_seed & few_decide,
-            low,
-            high,
-            "mover",
-        )
+    intervals.fill(
+        differs & one_seed & _uses_mover(tested, span, resampling),
+        low,
+        high,
+        "mover",
+    )
     to_draw = one_seed & (intervals.method == "none")
     if to_draw.any():
         drawn = _bootstrap(tested.paired, to_draw, resampling)
@@ -169,6 +166,24 @@ def _intervals(
         high=np.minimum(intervals.high, span),
         method=intervals.method,
     )
+
+
+def _span(paired: Paired) -> Array:
+    """How far the limits of each metric are apart; infinite without limits."""
+    least, most = paired.baseline.compiled.ends
+    return most - least
+
+
+def _uses_mover(
+    tested: Evidence,
+    span: Array,
+    resampling: Resampling,
+) -> Array:
+    """(metrics,): whether gains and losses are taken apart, as few units of one seed decide."""
+    if resampling.method != "auto":
+        return np.zeros(len(span), dtype=bool)
+    few_decide = ~carries_difference(tested.differences, span)
+    return np.isfinite(span) & ~tested.several & few_decide
 
 
 def _mover_bounds(
@@ -326,6 +341,10 @@ def decide(
     """
     tested = evidence(paired, n_permutations, resampling)
     shown = (paired.n_units >= MIN_UNITS) & (tested.p_value <= resampling.level)
+    span = _span(paired)
+    low, high = _mover_bounds(tested, span, resampling.confidence)
+    in_use = _uses_mover(tested, span, resampling)
+    shown &= ~(in_use & (low <= 0) & (high >= 0))
     return np.where(shown, np.sign(paired.delta), 0.0)
 
 

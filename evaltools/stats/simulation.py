@@ -6,6 +6,8 @@ The units are tilted to the wanted difference (`Pilot.weights`), seeds vary as t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..core.metric import Metric
@@ -34,7 +36,7 @@ def simulated_power(
     """
     rng = np.random.default_rng([resampling.seed, n, seeds])
     cumulated = np.cumsum(pilot.weights(difference))
-    compiled = _studies(getattr(pilot.metric, "proportion", False))
+    compiled = _studies(pilot.metric)
     shape = (seeds, n, BLOCK)
     # cells whose mean over both sides varies as half their difference does go apart, and have like seeds
     apart = pilot.components.sides == 2 and seeds > 1
@@ -65,15 +67,17 @@ def simulated_power(
     return successes / (BLOCKS * BLOCK)
 
 
-def _studies(proportion: bool) -> Compiled:
-    """A table in which each of BLOCK studies is a metric, y0 / n, y1 / n, ..."""
+def _studies(planned: Any) -> Compiled:
+    """A table in which each of BLOCK studies is a metric, y0 / n, y1 / n, ..., within the limits of the planned one."""
+    least, most = planned.limits
     table = [
         Metric(
             name=f"m{study}",
             numerator=f"y{study}",
             denominator="n",
             better="higher",
-            proportion=proportion,
+            bounds=(least, most) if np.isfinite(most - least) else None,
+            proportion=getattr(planned, "proportion", False),
         )
         for study in range(BLOCK)
     ]
