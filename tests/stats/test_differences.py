@@ -219,3 +219,14 @@ def test_seeds_that_mean_the_same_on_both_sides_pair_and_others_are_pooled() -> 
     ).loc["mean"]
     assert apart["df"] == pytest.approx(4, abs=0.5)
     assert like["ci_high"] - like["ci_low"] < 0.2 * (apart["ci_high"] - apart["ci_low"])
+
+
+def test_what_could_be_shown_lies_beyond_what_the_interval_allows() -> None:
+    """13 of 50 units gain, none loses: p is small, the interval allows for losses that were not drawn, and so does mde."""
+    rng = np.random.default_rng(0)
+    before = pd.DataFrame({"id": range(50), "y": rng.choice([0.0, 0.4, 0.5], 50), "n": 1.0})
+    after = before.assign(y=before["y"] + np.where(before["id"] < 13, 0.23, 0.0))
+    metric = Metric(name="f1", numerator="y", denominator="n", better="higher", bounds=(0, 1))
+    row = compare({"": before}, {"": after}, [metric], "id", Resampling(), ["f1"]).table.iloc[0]
+    assert (row["p_value"] < 0.001, row["verdict"], row["ci_method"]) == (True, "tied", "mover")
+    assert row["ci_low"] < 0 < row["delta"] < row["mde"]
