@@ -255,13 +255,8 @@ class Run(Numbers):
         >>> run.where(units).n_units == len(units)
         True
         """
-        if isinstance(part, str):
-            units = self.queried(part)
-            which = part
-        else:
-            units = part
-            which = f"{len(part)} of {len(self.data)} units"
-        data = self._stored(units)
+        data = self._stored(self.queried(part) if isinstance(part, str) else part)
+        which = part if isinstance(part, str) else f"{len(part)} of {len(self.data)} units"
         if data.empty:
             raise UsageError("{query}: no unit of {run} is so", query=repr(which), run=self.name)
         if data.equals(self.data):
@@ -276,8 +271,10 @@ class Run(Numbers):
     def _stored(self, units: pd.DataFrame) -> pd.DataFrame:
         """These rows of `units` as `data` has them; UsageError where they are none of them."""
         unit = self.suite.unit
-        index = units.index
-        is_known = index.is_unique and index.isin(self.data.index).all() and unit in units
+        is_known = isinstance(units, pd.DataFrame) and unit in units
+        if is_known:
+            index = units.index
+            is_known = index.is_unique and index.isin(self.data.index).all()
         if not is_known or not units[unit].equals(self.data.loc[index, unit]):
             raise UsageError("expected rows of the units of {run}, with their index", run=self.name)
         plain = units.drop(columns=list(self.suite.decode), errors="ignore").rename(columns=str)

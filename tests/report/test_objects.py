@@ -410,12 +410,12 @@ def test_studies_stand_for_their_runs(seeds: et.Study, comparison: et.Study) -> 
 
 
 def test_a_copy_keeps_the_columns_that_were_added(run: et.Run) -> None:
-    mine = run.where(run.units)
+    mine = copy.deepcopy(run)
     mine.units["mine"] = 1
     for again in (pickle.loads(pickle.dumps(mine)), copy.deepcopy(mine)):  # noqa: S301
         assert again.units["mine"].sum() == len(mine.units)
         assert again.by("mine", F1)["n"].tolist() == [40]
-    assert "mine" in mine.units.columns
+    assert "mine" not in run.units
 
 
 def test_what_no_run_has_is_named(run: et.Run) -> None:
@@ -424,6 +424,9 @@ def test_what_no_run_has_is_named(run: et.Run) -> None:
     for metrics in ((none,), (mean,), ()):
         with pytest.raises(et.UsageError, match=r"the metrics do not fit the units|name a metric"):
             run.estimate(*metrics)
+    for part in (lambda units: units, run.units["n"] > 0, [1, 2]):
+        with pytest.raises(et.UsageError, match="expected rows of the units"):
+            run.where(part)  # type: ignore[arg-type]
     for column in (3, lambda units: 5):
         with pytest.raises(et.UsageError, match="1 values for 40 units"):
             run.by(column)  # type: ignore[arg-type]
