@@ -134,8 +134,9 @@ def samples(
 
     `cards`: a card a row, in the order to be read. `groups`: label -> the rows of a group; a link to
     `anchor("group", label)` opens the browser on it. All cards stand in the page, which shows some at a time;
-    without scripts they stand in a box that scrolls. The cards take at most CARRIED / `share` bytes, and a line counts
-    the samples beyond, of which there are `total` with those of the cards.
+    without scripts they stand in a box that scrolls. The cards take at most CARRIED / `share` bytes, those of the
+    smallest groups first; groups and a line count the samples beyond, of which there are `total` with those of the
+    cards.
 
     >>> frame = pd.DataFrame({"text_id": ["a", "b"], "text": ["One sentence.", "Another."]})
     >>> "One sentence." in samples(frame, Layout()).html
@@ -143,15 +144,17 @@ def samples(
     """
     caption = say(caption)
     total = len(cards) if total is None else total
-    pieces = _pieces(cards, layout, CARRIED // share)
-    carried = cards.index[: len(pieces)]
+    groups = groups or {}
+    made = _pieces(cards.loc[_rarest_first(cards.index, groups)], layout, CARRIED // share)
+    carried = cards.index[cards.index.isin(list(made))]
+    pieces = [made[row] for row in carried]
     numbers = [list(range(len(pieces)))]
     buttons = []
-    for label, members in (groups or {}).items():
-        of_group = carried.isin(members).nonzero()[0].tolist()
-        if of_group:
+    for label, members in groups.items():
+        if len(members):
+            of_group = carried.isin(members).nonzero()[0].tolist()
             numbers.append(of_group)
-            buttons.append((label, anchor("group", label), len(of_group)))
+            buttons.append((label, anchor("group", label), len(of_group), len(members)))
     data = dumps({"page": layout.page, "groups": numbers})
     html = macros().samples(
         pieces,
@@ -164,14 +167,25 @@ def samples(
     return HtmlTable(html, f"{caption} ({total:,})")
 
 
+def _rarest_first(
+    rows: pd.Index,
+    groups: Mapping[str, pd.Index],
+) -> pd.Index:
+    """The rows in the order of the smallest group that each is in, those in none last."""
+    size = pd.Series(len(rows), index=rows)
+    for members in groups.values():
+        size[rows.isin(members)] = size[rows.isin(members)].clip(upper=len(members))
+    return size.sort_values(kind="stable").index
+
+
 def _pieces(
     cards: pd.DataFrame,
     layout: Layout,
     room: int,
-) -> list[Markup]:
-    """As many of the cards as fit into `room` bytes, at least one."""
-    pieces: list[Markup] = []
-    for card in cards.to_dict("records"):
+) -> dict[Any, Markup]:
+    """Row -> its card, of as many of them as fit into `room` bytes, at least one."""
+    pieces: dict[Any, Markup] = {}
+    for row, card in zip(cards.index, cards.to_dict("records")):
         id = anchor("sample", card[layout.id])
         piece = macros().sample(
             id,
@@ -184,7 +198,7 @@ def _pieces(
         room -= len(piece.encode())
         if room < 0 and pieces:
             break
-        pieces.append(piece)
+        pieces[row] = piece
     return pieces
 
 

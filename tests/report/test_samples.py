@@ -67,8 +67,24 @@ def test_a_large_run_has_cards_for_as_many_as_a_page_may_carry(
     assert len(ids(html)) == 3 and LEFT_OUT in html
 
 
+def test_groups_count_what_they_hold_and_small_ones_are_carried_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    groups = {"most": pd.Index(range(28)), "rare": pd.Index([3, 25])}
+    monkeypatch.setattr(module, "CARRIED", 3_000)
+    html = samples(MANY, Layout(), groups, total=40).html
+    carried = ids(html)
+    n = len(carried)
+    assert n < 20 and carried == sorted(carried) and carried[-1] == "sample-s25"
+    assert re.findall(r'aria-pressed="\w+">(.*?) <b>(.*?)</b>', html) == [
+        ("most", f"{n} of 28"),
+        ("rare", "2"),
+        ("All", f"{n} of 40"),
+    ]
+
+
 def test_groups_have_the_counts_of_what_they_show() -> None:
-    rows = {"broken": [1, 0], "both <b>": [1, 29], "empty": [], "other": [99]}
+    rows = {"broken": [1, 0], "both <b>": [1, 29], "empty": []}
     groups = {label: pd.Index(members) for label, members in rows.items()}
     html = samples(MANY, Layout(), groups).html
     assert data_of(html)["groups"] == [[*range(30)], [0, 1], [1, 29]]
