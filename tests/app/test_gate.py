@@ -115,7 +115,7 @@ def verdict(word: str, name: str = "accuracy", **more: str) -> dict[str, str]:
         (["pass", "not measured"], 1, "FAIL accuracy not measured: Accuracy"),
         (["pass", "no threshold"], 0, "PASS"),
         (["no threshold"], 2, "holds no verdicts: give --min NAME=X"),
-        ([], 2, "holds no verdicts"),
+        ([], 2, "RESULT, and no --strict"),
     ],
 )
 def test_without_bounds_the_verdicts_of_the_suite_decide(

@@ -291,7 +291,7 @@ def check_verdicts(
                 rows.append(Checked(row.metric, row.verdict in passing, f"{line} ({one.run})"))
     if not rows:
         raise UsageError(
-            "{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT",
+            "{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT, and no --strict",
             path=path,
         )
     return rows
