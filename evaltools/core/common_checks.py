@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from .check import AnyCheck, Check, CheckKind
@@ -37,6 +38,14 @@ CLASS_SIZE = CheckKind(
     applies="Where a metric is a mean over classes, as macro F1 is.",
     advice="Evaluate more units of these classes, or read a metric that weighs units alike (micro F1, accuracy): such"
     " a mean is too low on average, and no interval mends that.",
+)
+
+MEAN_UNITS = CheckKind(
+    code="mean-units",
+    title="a mean of metrics that rests on fewer units than these",
+    applies="Where a metric is a mean over classes, as macro F1 is.",
+    advice="A unit with a null in one of the metrics takes no part in their mean. Where a unit does not belong to a"
+    " class, give 0 in the columns of that class; null means that it was not measured.",
 )
 
 DUPLICATE_TEXTS = CheckKind(
@@ -85,7 +94,7 @@ BUNDLED_EXAMPLE = CheckKind(
     advice="Give your own files.",
 )
 
-RUN_KINDS = (FEW_UNITS, CONSTANT_METRIC, CLASS_SIZE)
+RUN_KINDS = (FEW_UNITS, CONSTANT_METRIC, CLASS_SIZE, MEAN_UNITS)
 """The checks that every run has."""
 
 STUDY_KINDS = (MISSING_UNITS, ONE_SIDED_MISSING, MISSING_SEEDS)
@@ -162,6 +171,36 @@ def class_sizes(
     )
     values = {"least": MIN_CLASS_UNITS, "classes": tuple(small.values())}
     yield CLASS_SIZE.failed("warning", template, values, len(small), len(small))
+
+
+def mean_units(
+    estimates: pd.DataFrame,
+    metrics: MetricTable,
+) -> Iterator[AnyCheck]:
+    """Means that are not those of their metrics as shown: units in which one of these is null take no part in them."""
+    means = [metric for metric in metrics if isinstance(metric, Mean)]
+    if not means:
+        yield MEAN_UNITS.not_applicable("no metric is a mean over classes")
+        return
+    by_name = estimates.set_index("metric")
+    differing = []
+    for mean in means:
+        own = by_name.loc[mean.name]
+        of_parts = by_name.loc[list(mean.of), "value"].mean(skipna=False)
+        if pd.isna(of_parts) or np.isclose(own["value"], of_parts):
+            continue
+        template = "“{title}” (n = {n_units}, {mean:.3f} by its metrics)"
+        values = {
+            "title": metric_title(mean.name, own["title"]),
+            "n_units": int(own["n_units"]),
+            "mean": float(of_parts),
+        }
+        differing.append(Message(template, values))
+    if not differing:
+        return
+    template = "means over the units in which all of their metrics are measured, and not those of the values shown: {means}"
+    n = len(differing)
+    yield MEAN_UNITS.failed("warning", template, {"means": tuple(differing)}, n, len(means))
 
 
 def duplicate_texts(

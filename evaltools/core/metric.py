@@ -156,7 +156,8 @@ class Difference(_Entry):
 class Mean(_Entry):
     """The plain mean of other metrics of the same table, as macro F1 is the mean of class F1s.
 
-    It is not measured where one of its metrics is not measured. Give these `empty=0.0` where an
+    It is over the units in which all of its metrics are measured: where a unit does not belong to a
+    class, give 0, not null, in the columns of that class. Give the metrics `empty=0.0` where an
     absent class counts as 0.
 
     >>> Mean(name="macro_f1", of=("f1_positive", "f1_negative"), better="higher").weights()

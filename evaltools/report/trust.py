@@ -30,6 +30,7 @@ from ..core.common_checks import (
     class_sizes,
     constant_metrics,
     few_units,
+    mean_units,
     missing_seeds,
     missing_units,
     one_sided_missing,
@@ -56,6 +57,7 @@ def check_outcomes(run: Run) -> list[AnyCheck]:
     headline = run.suite.headline_names(run.options, frozenset(blocked))
     outcomes += constant_metrics(run.estimates, headline)
     outcomes += class_sizes(run.estimates, run.metrics)
+    outcomes += mean_units(run.estimates, run.metrics)
     return outcomes
 
 
