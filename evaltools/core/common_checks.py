@@ -198,7 +198,7 @@ def mean_units(
         differing.append(Message(template, values))
     if not differing:
         return
-    template = "means over the units in which all of their metrics are measured, and not those of the values shown: {means}"
+    template = "means over the units in which all of their metrics are measured, not those of the values shown: {means}"
     n = len(differing)
     yield MEAN_UNITS.failed("warning", template, {"means": tuple(differing)}, n, len(means))
 
