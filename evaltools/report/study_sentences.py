@@ -278,13 +278,17 @@ NONE_IS_ENOUGH = (
 )
 
 
+DESPITE_P = "p is small, but the interval holds 0: large differences the other way may be too rare to have been drawn."
+
+
 def settle(
     row: Row,
     resampling: Resampling,
 ) -> str:
     """What would settle a "tied" row of `Comparison.table`, a sentence; "" for every other verdict.
 
-    It names the smallest difference that could be shown now, with two more seeds, and with twice the samples.
+    It names the smallest difference that could be shown now, with two more seeds, and with twice the samples. Where p is
+    small all the same, it says what the interval allows for.
     """
     ways = []
     for code, share in larger_studies(row, resampling.confidence).items():
@@ -292,7 +296,10 @@ def settle(
         ways.append(say(HELPS[code], then=then))
     if not ways:
         return ""
-    return say(
+    despite = ""
+    if row["ci_method"] == "mover" and row["p_value"] <= row["level"]:
+        despite = say(DESPITE_P) + " "
+    return despite + say(
         "What would settle it: on “{title}” a true difference of {now} could be shown now ({power:.0%} power); {ways}.",
         title=say(metric_title(row["metric"], row["title"])),
         now=mde_text(row),

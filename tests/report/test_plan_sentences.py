@@ -30,7 +30,7 @@ ASKED = et.Resampling()
 ROW = {
     "verdict": "tied", "mde": 0.1, "df": 20.0, "level": 0.05, "each": 0.0, "n_units": 100, "n_seeds": 5,
     "metric": "f1", "title": "F1", "var_seed": 0.0, "var_sample": 0.0004, "var_residual": 0.0,
-    "pooled": False,
+    "pooled": False, "ci_method": "components", "p_value": 0.2,
 }  # fmt: skip
 
 
@@ -40,6 +40,14 @@ def test_only_samples_help_where_samples_are_all_that_varies() -> None:
         "What would settle it: on “F1” a true difference of 0.10 could be shown now (80% power); "
         "twice the samples would bring that to 0.070, two more seeds would bring that to 0.10."
     )
+
+
+def test_a_small_p_beside_an_interval_that_holds_0_is_explained_there_alone() -> None:
+    of_interval = "p is small, but the interval holds 0"
+    mover = {**ROW, "n_seeds": 1, "ci_method": "mover"}
+    assert settle({**mover, "p_value": 0.001}, ASKED).startswith(of_interval)
+    assert of_interval not in settle(mover, ASKED)
+    assert of_interval not in settle({**ROW, "p_value": 0.001}, ASKED)
 
 
 def test_only_seeds_help_where_seeds_are_all_that_varies() -> None:
