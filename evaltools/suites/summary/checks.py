@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from ...core.language import Message
 from ...report.sentences import label_message
 from . import people
 from .options import SummaryOptions
+from .states import JUDGED
 from .verdicts import metric_verdicts
 
 if TYPE_CHECKING:
@@ -46,6 +48,14 @@ DUPLICATE_ANSWERS = CheckKind(
     advice="Look whether the system answers different cases alike, or the file repeats a row.",
 )
 
+NOT_JUDGED = CheckKind(
+    code="not-judged",
+    title="questions to which the judge gave no usable reply",
+    applies="With `--judge hybrid`.",
+    advice="Read the reason: a server that cannot be reached or a wrong model fails every question. The rules decide"
+    " these cases; run the command again once the judge answers.",
+)
+
 LABELS_NOT_RANDOM = CheckKind(
     code="labels-not-random",
     title="labelled cases that cannot have been drawn at random",
@@ -60,6 +70,7 @@ KINDS = (
     IMPUTED_SHARE,
     UNREAD_FIGURES,
     DUPLICATE_ANSWERS,
+    NOT_JUDGED,
     LABELS_NOT_RANDOM,
 )
 
@@ -90,6 +101,7 @@ def checks(run: Run) -> Iterator[AnyCheck]:
     yield from not_measured(run)
     yield from unread_figures(data)
     yield from duplicate_answers(data["answer"])
+    yield from not_judged(data, run.options)
     yield from labels_not_random(data, run.options)
 
 
@@ -153,6 +165,26 @@ def duplicate_answers(answers: pd.Series) -> Iterator[AnyCheck]:
         template = "{n} of {of} cases have a summary that stands on other cases too ({count} texts)"
         values = {"count": repeated.nunique()}
         yield DUPLICATE_ANSWERS.failed("warning", template, values, n, len(answers))
+
+
+def not_judged(data: pd.DataFrame, options: SummaryOptions) -> Iterator[AnyCheck]:
+    """Questions to which the judge gave no usable reply, with the commonest reason."""
+    if options.judge == "off":
+        yield NOT_JUDGED.not_applicable("no judge was asked")
+        return
+    errors: Counter[str] = Counter()
+    n_asked = 0
+    for metric in JUDGED:
+        for evidence in map(json.loads, data[f"{metric}_evidence"]):
+            if "judge" in evidence:
+                n_asked += 1
+                errors[evidence["judge"]["error"] or ""] += 1
+    del errors[""]
+    if errors:
+        template = "the judge gave no usable reply to {n} of {of} questions: {reason}"
+        reason, _ = errors.most_common(1)[0]
+        n = errors.total()
+        yield NOT_JUDGED.failed("warning", template, {"reason": Message(reason)}, n, n_asked)
 
 
 def labels_not_random(data: pd.DataFrame, options: SummaryOptions) -> Iterator[AnyCheck]:

@@ -227,3 +227,12 @@ def test_what_a_sure_judge_overrules_is_not_told_beside_its_score(
     assert not evidence["unsupported"]
     assert evidence["overruled"]["unsupported"][0]["text"] == "5만 유로"
     assert not case["any_unsupported"]
+
+
+def test_a_judge_that_cannot_be_reached_is_a_check(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    file.write_text(json.dumps({"id": "1", "answer": "회신 안내", "contexts": ["안내"]}), "utf-8")
+    address = "http://127.0.0.1:9/v1"  # nothing listens there
+    run = evaluate("summary", file, judge="hybrid", judge_model="m", judge_base_url=address)
+    (check,) = [check for check in run.checks if check.code == "not-judged"]
+    assert "the server cannot be reached" in check.message
