@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,10 @@ COLOURS = {"pass": GOOD, "ok": GOOD, "look": LOOK, "fail": BAD}
 
 PAGE_WIDTH = 220
 """Characters across a page that are still readable."""
+
+LINE_HEIGHT = 15
+MOST_LINES = 27
+"""Points of a line, and how many of them a row can be high. Not every program fits the rows to wrapped texts itself."""
 
 A4 = 9
 
@@ -105,12 +110,14 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
     heads = [_held(str(name)) for name in sheet.frame]
     page.write_row(header, 0, heads, book.add_format(HEADER))
     total_width = 0
+    lines = [1] * len(sheet.frame)
     for index, (name, column) in enumerate(sheet.frame.items()):
         # that of its first cells and its head, within limits
         texts = [str(name), *map(str, column.head(200))]
         width = min(max(8, *map(width_of, texts)) + 2, 60)
         total_width += width
         page.set_column(index, index, width)
+        lines = [max(n, _lines(value, width)) for n, value in zip(lines, column.tolist())]
         for row, value in enumerate(column.tolist(), header + 1):
             look = _look(value, name, sheet)
             key = tuple(look.items())
@@ -122,6 +129,9 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
                 _held(value),
                 formats[key],
             )
+    for row, n_lines in enumerate(lines, header + 1):
+        if n_lines > 1:
+            page.set_row(row, LINE_HEIGHT * n_lines)
     page.freeze_panes(header + 1, 1)
     page.autofilter(
         header,
@@ -136,6 +146,15 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
     page.repeat_rows(header)
     page.repeat_columns(0)
     page.set_footer("&L&A&R&P / &N")
+
+
+def _lines(value: Any, width: int) -> int:
+    """The lines that a value takes in a column of a width, as many as a row can show at the most."""
+    if not isinstance(value, str):
+        return 1
+    shown = value[: MOST_LINES * width].split("\n")
+    n_lines = sum(max(1, ceil(width_of(line) / width)) for line in shown)
+    return min(n_lines, MOST_LINES)
 
 
 def _look(value: Any, column: Any, sheet: Sheet) -> dict[str, Any]:

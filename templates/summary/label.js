@@ -85,8 +85,9 @@
       }
     });
     const text = rows.map((row) => row.map((x) => cell(String(x))).join(",") + "\n").join("");
+    // the mark of UTF-8, by which spreadsheet programs read Hangul
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    link.href = URL.createObjectURL(new Blob(["\ufeff" + text], { type: "text/csv" }));
     link.download = "labels.csv";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -191,3 +191,13 @@ def test_an_empty_frame_and_one_that_is_too_long(
     with pytest.raises(UsageError, match="too many"):
         write_workbook(tmp_path / "b.xlsx", [Sheet("S", pd.DataFrame({"a": range(9)}))])
     assert not (tmp_path / "b.xlsx").exists()
+
+
+def test_a_row_is_as_high_as_its_wrapped_text(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": ["short", "보험금 " * 40, "one\ntwo", "x" * 30_000]})
+    write_workbook(tmp_path / "a.xlsx", [Sheet("s", frame)])
+    rows = openpyxl.load_workbook(tmp_path / "a.xlsx")["s"].row_dimensions
+    heights = [rows[number].height for number in (2, 3, 4, 5)]
+    assert heights[0] is None
+    assert heights[1] >= 60 and heights[2] == 30
+    assert heights[3] <= 409  # the most that a row can be

@@ -117,6 +117,7 @@ def test_buttons_notes_and_a_hangul_keyboard(labelling: Any, tmp_path: Path) -> 
     with page.expect_download() as found:
         page.get_by_role("button", name="download").click()
     found.value.save_as(tmp_path / "labels.csv")
+    assert (tmp_path / "labels.csv").read_bytes().startswith(b"\xef\xbb\xbf")
     rows = pd.read_csv(tmp_path / "labels.csv")
     assert rows["label"].isna().tolist() == [True, False]
     assert rows["note"].tolist()[0] == 'no promise, "j" is textj'
