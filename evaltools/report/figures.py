@@ -29,7 +29,7 @@ from ..core.files import asset_dir
 from ..core.language import say
 from ..core.metric import metric_title
 from .fonts import ANSWERED, even_weight, families, webfont_css
-from .markdown import ARROWS
+from .markdown import ARROWS, number
 from .sentences import NO_VERDICT, UNDECIDED
 from .text import visible, width_of
 
@@ -363,7 +363,7 @@ def distribution(
             color=colour,
             alpha=0.4,
         )
-        mean = say("mean {mean:.3f}, n={n:,}", mean=values.mean(), n=len(values))
+        mean = say("mean {mean}, n={n:,}", mean=number(values.mean()), n=len(values))
         line = ax.axvline(
             values.mean(),
             label=f"{shown(say(str(name)), 40, 1)}: {mean}",
