@@ -183,7 +183,7 @@ class Run(Numbers):
         >>> int(run.estimate(both)["n_units"])
         40
         """
-        if not metrics:
+        if not metrics or not all(isinstance(metric, AnyMetric) for metric in metrics):
             raise UsageError("name a metric: run.estimate(et.Metric(...))")
         try:
             frame = estimate(

@@ -22,6 +22,7 @@ from ..core.metric_matrix import (
     Part,
     column_values,
     compile_table,
+    require_columns,
     require_within_limits,
 )
 from ..core.resampling import CONSTANT, Resampling
@@ -117,6 +118,7 @@ def estimate_run(
     resampling: Resampling,
 ) -> pd.DataFrame:
     """The estimates of one run, as `estimate`, in the form of `core.estimates`."""
+    require_columns(units, [unit])
     estimates = []
     groups = measured_groups(table, [units], unit)
     # the texts of samples would be copied for every group
