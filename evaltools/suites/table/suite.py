@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...core.check import AnyCheck
+from ...core.check import AnyCheck, CheckKind
 from ...core.common_checks import DUPLICATE_TEXTS, duplicate_texts
 from ...core.errors import InputError, Problems, UsageError
 from ...core.memory import shown_path
-from ...core.metric import MetricTable
+from ...core.metric import Metric, MetricTable
 from ...core.suite import Source, Suite
 from .options import TableOptions
 from .read import columns
@@ -22,6 +22,14 @@ from .survey import survey
 
 if TYPE_CHECKING:
     from ...report.run import Run
+
+UNEVEN_TRIALS = CheckKind(
+    code="uneven-trials",
+    title="samples with fewer trials than others",
+    applies="To tables with a column `trial`; it looks at the metric that leads.",
+    advice="A sample weighs as many rows as it has trials. Draw the missing trials: where those that failed are left"
+    " out, the value is too good. Comparisons pair trials of the same number.",
+)
 
 LEADING = 10
 """Metrics that lead every page."""
@@ -84,6 +92,25 @@ def sniff(path: Path) -> bool:
 def checks(run: Run) -> Iterator[AnyCheck]:
     """The checks of a run."""
     yield from duplicate_texts(run.data, "text", "id")
+    if "trial" in run.data:
+        yield from _uneven_trials(run)
+
+
+def _uneven_trials(run: Run) -> Iterator[AnyCheck]:
+    """Whether samples of the leading metric have fewer trials than the others: they weigh less."""
+    leading = [metric for metric in run.metrics if metric.name == run.primary]
+    if not leading or not isinstance(leading[0], Metric):
+        return
+    measured = run.data[run.data[leading[0].denominator].notna()]
+    sample = "item" if "item" in measured else "id"
+    n_trials = measured.groupby(sample).size()
+    fewer = n_trials[n_trials < n_trials.max()]
+    if len(fewer):
+        values = {"fewer": len(fewer), "n": len(n_trials), "most": int(n_trials.max())}
+        template = (
+            "{fewer} of {n} samples have fewer than {most} trials, and weigh less than the others"
+        )
+        yield UNEVEN_TRIALS.failed("warning", template, values, len(fewer), len(n_trials))
 
 
 SUITE = Suite(
@@ -99,5 +126,5 @@ SUITE = Suite(
     metrics=metrics,
     headline=headline,
     checks=checks,
-    check_kinds=(DUPLICATE_TEXTS,),
+    check_kinds=(DUPLICATE_TEXTS, UNEVEN_TRIALS),
 )

@@ -194,6 +194,27 @@ def test_trials_are_repeated_draws_of_one_sample(kind: str, tmp_path: Path) -> N
     assert run["acc"][numbers].tolist() == other["acc"][numbers].tolist()
 
 
+def test_samples_with_fewer_trials_are_told(tmp_path: Path) -> None:
+    """30 samples of 3 trials; the third of four samples failed, by a null and by a row that is left out."""
+    rows: list[dict[str, Any]] = []
+    for i in range(30):
+        for trial in range(3):
+            rows.append({"id": f"q{i}", "metric": "acc", "trial": trial, "value": (i + trial) % 2})
+    whole = et.evaluate("table", put(tmp_path, rows))
+    assert "uneven-trials" not in [check.code for check in whole.checks]
+    for i in (3, 4, 5):
+        rows[3 * i + 2]["value"] = None
+    del rows[3 * 6 + 2]
+    (check,) = [
+        check
+        for check in et.evaluate("table", put(tmp_path, rows)).checks
+        if check.code == "uneven-trials"
+    ]
+    assert (
+        check.message == "4 of 30 samples have fewer than 3 trials, and weigh less than the others"
+    )
+
+
 def test_a_second_row_of_a_trial_is_an_error(tmp_path: Path) -> None:
     rows = [{**ROW, "trial": 1}, {**ROW, "trial": 2}, {**ROW, "trial": 1}]
     path = put(tmp_path, rows)
@@ -463,8 +484,10 @@ def test_files_of_two_kinds_compare_within_declared_bounds(tmp_path: Path) -> No
     whole = [{"id": str(i), "metric": "acc", "value": i % 2} for i in range(20)]
     parts = [{"id": str(i), "metric": "acc", "value": 0.5} for i in range(20)]
     pair = [put(tmp_path, rows, name=name) for name, rows in (("a", whole), ("b", parts))]
-    call("compare", *pair, *QUICK, status=2)
-    assert "acc" in call("compare", *pair, "--bounds", "acc=0,1", *QUICK).output
+    undeclared = call("compare", *pair, *QUICK).output
+    declared = call("compare", *pair, "--bounds", "acc=0,1", *QUICK).output
+    # only limits that are declared are those of a metric whose values are not all 0 or 1
+    assert ("bca-t" in undeclared, "bca-t" in declared) == (True, False)
     for text in ("acc=zz", "nope=0,1"):
         call("compare", *pair, "--bounds", text, *QUICK, status=2)
 
