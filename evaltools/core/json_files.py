@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from . import text_files
 from .errors import InputError, Problems
 from .language import Message
-from .records import T, describe, fitted
+from .records import T, describe, fitted, json_reason
 from .text_files import BOM, lines_of, not_utf8, pass_line, read_utf8
 
 
@@ -34,9 +34,9 @@ def read_json(
     try:
         value = from_json(text)
     except ValueError as error:
-        # the place stands at the end of what is said
-        reason, _, place = str(error).partition(" at line ")
+        place = str(error).partition(" at line ")[2]
         line = int(place.partition(" ")[0]) if place else None
+        reason = json_reason(str(error))
         raise problems.fatal(
             "bad-json", "not JSON: {reason}", reason=reason, file=path, line=line
         ) from None

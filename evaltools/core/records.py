@@ -26,6 +26,30 @@ PLAIN = {
 """Type of an error of pydantic's -> what is said of it, where its own sentence is made of more than a template."""
 
 
+JSON_REASONS = {
+    "EOF while parsing": "it ends too early",
+    "expected": "a sign is missing or in the wrong place",
+    "trailing comma": "a comma before a closing bracket",
+    "trailing characters": "more text behind its end",
+    "key must be": "a key without double quotes",
+}
+"""How a parser's reason begins -> what is said instead."""
+
+
+def json_reason(text: str) -> Message:
+    """Why a text is no JSON, in plain words, of what a parser says; the column where it names one.
+
+    >>> str(json_reason("trailing comma at line 1 column 8"))
+    'a comma before a closing bracket (character 8)'
+    """
+    reason, _, place = text.partition(" at line ")
+    plain = next((JSON_REASONS[key] for key in JSON_REASONS if reason.startswith(key)), reason)
+    column = place.rpartition(" ")[2]
+    if not column or plain == JSON_REASONS["EOF while parsing"]:
+        return Message(plain)
+    return Message("{reason} (character {column})", {"reason": Message(plain), "column": column})
+
+
 def describe(error: ValidationError) -> list[tuple[str, str, Message]]:
     """(code, field, message) for each thing that a pydantic model did not accept in one line."""
     problems = []
@@ -60,6 +84,8 @@ def _as_message(error: Any) -> Message:
         told = _told(context["error"])
         return told if isinstance(told, Message) else Message(told)
     values = {name: _told(value) for name, value in context.items()}
+    if error["type"] == "json_invalid":
+        return Message("Invalid JSON: {error}", {"error": json_reason(str(context["error"]))})
     if error["type"] in PLAIN:
         return Message(PLAIN[error["type"]], values)
     try:

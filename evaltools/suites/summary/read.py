@@ -21,6 +21,7 @@ from pydantic_core import from_json
 from ...core.csv_files import csv_rows
 from ...core.errors import Problems
 from ...core.json_files import read_json, read_jsonl
+from ...core.language import Message
 from ...core.records import FirstLines, fitted
 from ...core.text_files import BOM, read_utf8, require_file
 from .schema import Case
@@ -156,7 +157,10 @@ def _read_xlsx(path: Path, problems: Problems) -> Cases:
         )
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
         template = "no Excel workbook that can be read: {reason}"
-        raise problems.fatal("bad-xlsx", template, reason=str(e), **place) from e
+        reason = Message(
+            "it is damaged, or of another kind" if isinstance(e, BadZipFile) else str(e)
+        )
+        raise problems.fatal("bad-xlsx", template, reason=reason, **place) from e
     first, *others = sheets
     sheet = sheets[first].fillna("")  # errors of formulas
     names = [name for name in others if not sheets[name].empty]

@@ -369,8 +369,7 @@ def load_rules(name_or_path: str | Path) -> Rules:
             content_hash = sha256(path)
     if not exists:
         template = "no rules {name}, and no file of that name; {nearest}"
-        near = nearest(name, bundled())
-        raise UsageError(template, name=repr(name), nearest=near)
+        raise UsageError(template, name=repr(name), nearest=nearest(name, bundled()))
     return _read_once(path, content_hash)
 
 

@@ -350,3 +350,14 @@ def test_an_alias_that_changes_its_tag_is_a_warning(tmp_path: Path) -> None:
     problems = Problems()
     assert read_rules(path, problems).tag_of("면책") == "deductible"
     assert [problem.code for problem in problems.warnings] == ["replaced-alias"]
+
+
+def test_what_is_no_json_is_told_in_the_readers_language(tmp_path: Path) -> None:
+    path = tmp_path / "own.json"
+    path.write_text('{"tags": [1\n', encoding="utf-8")
+    problems = Problems()
+    with pytest.raises(InputError):
+        read_rules(path, problems)
+    with speaking("ko"):
+        (text,) = [problem.text() for problem in problems.errors]
+    assert "중간에서 끝남" in text and "EOF" not in text
