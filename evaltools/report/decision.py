@@ -126,14 +126,15 @@ def decision_of(
     """The decision that a row of a plan leads to; `looks` at equal numbers of samples. UsageError without samples."""
     if pd.isna(planned["samples"]):
         raise UsageError("no number of samples finds this difference: there is nothing to register")
-    n = round(int(planned["samples"]) * _more_for_looks(looks, study.resampling.level, power))
-    if not 1 <= looks <= n // MIN_UNITS:
+    most = int(planned["samples"]) // MIN_UNITS
+    if not 1 <= looks <= most:
         raise UsageError(
             "--looks {looks}: expected 1 to {most}, each after {least} samples or more",
             looks=looks,
-            most=n // MIN_UNITS,
+            most=most,
             least=MIN_UNITS,
         )
+    n = round(int(planned["samples"]) * _more_for_looks(looks, study.resampling.level, power))
     directed = study.metric(metric)
     return Decision(
         suite=study.suite.name,

@@ -182,3 +182,13 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
         ("plan", *pair, *how, "--register", file),
     ):
         call(*command, status=2)
+
+
+def test_more_looks_than_samples_allow_are_refused_at_once(tmp_path: Path) -> None:
+    pair = ("example:cr/no_memory", "example:cr/with_memory")
+    how = ("--metric", "tuple_f1_s2_refpol", "--difference", "0.1", "--seeds", "3", *QUICK)
+    done = call(
+        "plan", *pair, *how, "--looks", "1000000", "--register", tmp_path / "d.toml", status=2
+    )
+    assert "--looks 1000000: expected 1 to " in done.output
+    assert not (tmp_path / "d.toml").exists()

@@ -116,7 +116,7 @@ def looks_like_cases(path: Path) -> bool:
             keys = set(cases[0])
     except (OSError, ValueError, TypeError, LookupError, StopIteration, csv.Error):
         return False
-    return "id" in keys and not keys.isdisjoint(FIELDS[2:])
+    return "id" in keys and not keys.isdisjoint(("answer", "contexts"))
 
 
 def _read_jsonl(path: Path, problems: Problems) -> Cases:

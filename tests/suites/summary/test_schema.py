@@ -312,3 +312,14 @@ def test_a_workbook_that_swells_is_refused_before_it_is_read(
     monkeypatch.setattr(cases_file, "WORKBOOK_BYTES", 20_000)
     with pytest.raises(InputError, match="once it is unpacked"):
         list(read_cases(path, Problems()))
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_case"), [("answer", True), ("contexts", True), ("channel", False)]
+)
+def test_a_file_of_cases_has_summaries_or_what_they_summarise(
+    tmp_path: Path, fields: str, is_case: bool
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"id": "a", fields: "x"}) + "\n", encoding="utf-8")
+    assert looks_like_cases(path) is is_case
