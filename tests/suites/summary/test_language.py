@@ -23,11 +23,11 @@ RULES = load_rules("ko-insurance")
 DATA = Path(__file__).parents[2] / "data"
 GRIDS = tomllib.loads((DATA / "summary_language.toml").read_text(encoding="utf-8"))
 TAGS = sorted({grid["expected"] for grid in GRIDS["covers"]} - {""})
-NEWEST = (12, 13)
+NEWEST = (12, 13, 14, 15)
 """The waves of cases that most rules were not written for."""
 
-MISSED = 62
-"""So many of the newest 240 lie outside of the band that their author gives."""
+MISSED = 87
+"""So many of the newest 460 lie outside of the band that their author gives."""
 
 CONTEXT = "진단비 30만원, 사고는 2월 28일"
 
@@ -138,7 +138,7 @@ def test_the_mixed_corpus_is_read_right_in_all_but_few_cases() -> None:
             missed = unlearnt if case.get("wave") in NEWEST else wrong
             missed.append((case["answer"], score))
     n_newest = sum(case.get("wave") in NEWEST for case in cases)
-    assert n_newest == 240
+    assert n_newest == 460
     assert len(wrong) <= 0.02 * (len(cases) - n_newest), wrong
     # a figure at another item lowers no score: it is looked at
     assert len(unlearnt) <= MISSED, unlearnt
