@@ -265,6 +265,8 @@ class Sources:
         most = max(alike, default=0.0)
         if not most:
             return None
+        if not has_figure(statement.entity.value):
+            return of_kind[alike.index(most)]
         close = [pair for pair in zip(alike, of_kind) if pair[0] >= most - WRITTEN_ALIKE]
 
         def rank(pair: tuple[float, Statement]) -> float:

@@ -74,7 +74,7 @@ def test_report_terminal_excel_and_calibrate_say_the_same(files: Path, tmp_path:
     shown_in_sheet = str(lead["Non-definitive, corrected by labels"])
     value, _, rest = shown_in_sheet.partition(" [")
     assert float(value) == pytest.approx(row["value"], abs=0.005)
-    assert f"{value} [" in said
+    assert f"{value} [" in " ".join(said.split())
     assert rest.endswith("n = 50")
 
 
