@@ -268,7 +268,7 @@ def test_check_lists_problems_and_writes_nothing(here: Path) -> None:
     path.write_text('{"id": "c", "answer": 3}\n{broken\n', encoding="utf-8")
     done = call("check", "summary", path, status=3)
     assert f"{path}:1: c: answer:" in done.output and f"{path}:2:" in done.output
-    assert "2 errors" in done.stdout
+    assert "3 errors" in done.stdout  # and no case is left that can be used
     assert "0 errors" in call("check", "summary", example("summary/cases.jsonl")).stdout
     assert "0 errors" in call("check", "cr", example(f"cr/{RUN}")).stdout
     assert "0 errors" in call("check", "memfin", example("memfin/plain_llm")).stdout
