@@ -299,7 +299,7 @@ def test_a_blank_phrase_in_a_rule_file(tmp_path: Path) -> None:
     raw = json.loads((fuzz.RULES / "seed.json").read_text(encoding="utf-8"))
     raw["units"][0]["words"] = ["\t \n"]
     (tmp_path / "r.json").write_text(json.dumps(raw))
-    with pytest.raises(InputError, match=r"units\.0\.words\.0"):
+    with pytest.raises(InputError, match=r"units\.words"):
         load_rules(tmp_path / "r.json")
 
 

@@ -58,22 +58,7 @@ def jsonl_suite(
     'labels'
     """
     table, names = tuple(metrics), tuple(headline)
-    if name in BUILT_IN:
-        raise UsageError("suite {suite}: that is the name of a built-in suite", suite=repr(name))
-    if not hasattr(record, unit) and unit not in getattr(record, "model_fields", {}):
-        raise UsageError(
-            "suite {suite}: expected record as a pydantic model with the field {unit}",
-            suite=repr(name),
-            unit=unit,
-        )
-    aliases = {metric.alias_of for metric in table if metric.alias_of}
-    unknown = sorted({*names, *aliases} - {metric.name for metric in table})
-    if unknown:
-        raise UsageError(
-            "suite {suite}: headline or alias_of names {names}, which is no metric of it",
-            suite=repr(name),
-            names=tuple(unknown),
-        )
+    _require_sense(name, record, unit, table, names)
     file = _RecordsFile(record, unit, columns, with_options=options is not SuiteOptions)
     fields = {"input": "FILE", **fields}
     return Suite(
@@ -89,6 +74,32 @@ def jsonl_suite(
         code=_source(columns),
         **fields,
     )
+
+
+def _require_sense(
+    name: str,
+    record: type[BaseModel],
+    unit: str,
+    table: Sequence[AnyMetric],
+    headline: Sequence[str],
+) -> None:
+    """UsageError for a suite that cannot be made of these, as `jsonl_suite` says."""
+    if name in BUILT_IN:
+        raise UsageError("suite {suite}: that is the name of a built-in suite", suite=repr(name))
+    if not hasattr(record, unit) and unit not in getattr(record, "model_fields", {}):
+        raise UsageError(
+            "suite {suite}: expected record as a pydantic model with the field {unit}",
+            suite=repr(name),
+            unit=unit,
+        )
+    aliases = {metric.alias_of for metric in table if metric.alias_of}
+    unknown = sorted({*headline, *aliases} - {metric.name for metric in table})
+    if unknown:
+        raise UsageError(
+            "suite {suite}: headline or alias_of names {names}, which is no metric of it",
+            suite=repr(name),
+            names=tuple(unknown),
+        )
 
 
 def _source(function: Callable[..., Any]) -> str:

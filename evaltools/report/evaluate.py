@@ -94,13 +94,7 @@ def evaluate(
         require_out(Path(out))
     with as_files(run, options) as (path, values):
         task = make_task(
-            suite,
-            path,
-            name,
-            values,
-            out=out,
-            resampling=resampling,
-            on_error=on_error,
+            suite, path, name, values, out=out, resampling=resampling, on_error=on_error
         )
         return _run_of(task, workers or Workers(), fresh)
 

@@ -73,8 +73,7 @@ def unit_changes(
     pairing(baseline, candidate, unit, names)
     compiled = compile_table(subset(table, [metric]))
     measured = [measured_runs(runs, compiled.metrics, unit) for runs in (baseline, candidate)]
-    paired, _, _ = pair_rows(measured[0], measured[1], unit)
-    a, b, by_seed, _ = paired
+    (a, b, by_seed, _), _, _ = pair_rows(measured[0], measured[1], unit)
     before = cell_sums(a, compiled)
     after = cell_sums(b, compiled)
     values_before = _values_of_cells(before)

@@ -427,12 +427,13 @@ def _with_inherited(
     name = content.get("base", content.get("extends"))
     if name is None:
         fields = Rules.model_fields.items()
-        missing = tuple(key for key, of in fields if of.is_required() and key not in content)
+        required = [key for key, field in fields if field.is_required()]
+        missing = tuple(key for key in required if key not in content)
         if missing:
             template = (
                 'without {names}; a file that only adds to rules has "extends": "ko-insurance"'
             )
-            raise problems.fatal("bad-field", template, names=missing, file=path)
+            raise problems.fatal("bad-field", template, names=missing, file=path, field=missing[0])
         return content
     field = "base" if "base" in content else "extends"
     names = tuple(bundled())
