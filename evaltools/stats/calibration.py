@@ -123,8 +123,16 @@ def calibrate(
     return Calibration(pd.DataFrame(rows, columns=list(COLUMNS)), notes, left_out)
 
 
+def require_labels(labels: pd.DataFrame, file: str) -> None:
+    """InputError, which names `file`, for labels of a metric (`labels.read_labels`) that are fewer than LEAST."""
+    n_cases = labels.groupby("metric", sort=False)["case_id"].nunique()
+    few = n_cases[n_cases < LEAST].to_dict()
+    if few or labels.empty:
+        raise InputError(_too_few(few, file))
+
+
 def _too_few(left_out: Mapping[str, int], file: str) -> list[Problem]:
-    """What is wrong with labels of which no metric has enough."""
+    """What is wrong with labels of metrics (metric -> their cases), or with none at all."""
     problems = []
     for metric, n in left_out.items():
         message = Message(TOO_FEW, {"n": n, "least": LEAST})

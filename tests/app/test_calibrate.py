@@ -133,12 +133,27 @@ def test_what_was_not_measured_takes_no_part_and_is_said(tmp_path: Path) -> None
     assert "측정되지 않아" in korean
 
 
-def test_a_metric_with_too_few_labels_is_left_out_and_said(files: Path) -> None:
+def with_metric_few(files: Path, n: int, measured: int) -> list[Path]:
+    """The files with a further metric of n labelled cases, of which only the first were measured."""
     for name in ("scores", "labels"):
         rows = pd.read_csv(files / f"{name}.csv")
-        few = rows.head(20).assign(metric="few")
-        pd.concat([rows, few]).to_csv(files / f"{name}.csv", index=False)
-    paths = [files / name for name in ("scores.csv", "labels.csv")]
+        few = rows.head(n).assign(metric="few")
+        rows = pd.concat([rows, few])
+        if name == "scores":
+            rows["measured"] = [True] * (len(rows) - n + measured) + [False] * (n - measured)
+        rows.to_csv(files / f"{name}.csv", index=False)
+    return [files / "scores.csv", files / "labels.csv"]
+
+
+def test_a_metric_of_which_too_few_cases_were_measured_is_left_out_and_said(files: Path) -> None:
+    paths = with_metric_few(files, n=35, measured=20)
     said = call("calibrate", *paths, "-o", files / "c.csv").stdout
     assert "few is left out: 20 labelled cases; expected 30 or more" in " ".join(said.split())
     assert pd.read_csv(files / "c.csv")["metric"].tolist() == ["m"]
+
+
+def test_too_few_labels_of_a_metric_are_bad_input(files: Path) -> None:
+    paths = with_metric_few(files, n=20, measured=20)
+    said = call("calibrate", *paths, "-o", files / "c.csv", status=3).output
+    assert "few" in said and "20 labelled cases; expected 30 or more" in " ".join(said.split())
+    assert not (files / "c.csv").exists()

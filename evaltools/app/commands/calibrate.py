@@ -16,7 +16,7 @@ from ...report.markdown import number
 from ...report.sentences import label_message
 from ...report.study_files import csv
 from ...report.text import visible
-from ...stats.calibration import LEAST, TOO_FEW
+from ...stats.calibration import LEAST, TOO_FEW, require_labels
 from ...stats.calibration import calibrate as calibration_of
 from ...stats.labels import only_measured, read_labels, read_scores
 from ..options import confidence_option
@@ -73,8 +73,8 @@ def calibrate(
 
     SCORES have the columns case_id, metric, score (summary_scores.csv is such a file), LABELS case_id, metric, label,
     and maybe rater. Both are CSV or JSONL, with numbers from 0 to 1. The corrected mean is what people
-    would give all cases. A metric with fewer than 30 labels is left out; where none has more: status 3, nothing is
-    written.
+    would give all cases. Fewer than 30 labels of a metric: status 3, nothing is written. A metric whose labels are of
+    cases that were not measured is left out.
     """
     refuse_input(out, [scores, labels])
     problems = Problems()
@@ -82,6 +82,7 @@ def calibrate(
     problems.raise_if_failed()
     labelled = read_labels(labels, scored, problems)
     problems.raise_if_failed()
+    require_labels(labelled, str(labels))
     for text in _unmeasured(scored, labelled):
         echo(wrapped(f"{say('note')}: {text}"))
     calibration = calibration_of(

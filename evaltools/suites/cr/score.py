@@ -244,7 +244,7 @@ def _warn_of_gaps(
     """
     wanted = run.options.profile
     known = set(units["text_id"])
-    if gold and known.isdisjoint(gold):
+    if gold and not wanted and known.isdisjoint(gold):
         raise problems.fatal("unknown-gold", FOREIGN_GOLD, file=run.gold)
     for profile in set(wanted).difference(units["profile"]):
         problems.warn("unknown-profile", NO_PROFILE, profile=repr(profile), file=run.path)
