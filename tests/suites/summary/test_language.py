@@ -26,7 +26,7 @@ TAGS = sorted({grid["expected"] for grid in GRIDS["covers"]} - {""})
 NEWEST = (12, 13, 14, 15)
 """The waves of cases that most rules were not written for."""
 
-MISSED = 87
+MISSED = 85
 """So many of the newest 460 lie outside of the band that their author gives."""
 
 CONTEXT = "진단비 30만원, 사고는 2월 28일"
