@@ -21,8 +21,8 @@ from .arrays import Array
 Seed = Hashable
 Runs = Mapping[Seed, pd.DataFrame]
 
-TRIAL = "trial"
-ROW_LABELS = ("item", "turn_pair_id", TRIAL)
+ITEM, TRIAL = "item", "trial"
+ROW_LABELS = (ITEM, "turn_pair_id", TRIAL)
 """Columns that tell the rows of a unit apart: the samples of a cluster, the turns of a dialogue, the
 trials of a sample."""
 
@@ -269,7 +269,7 @@ def row_grids(
 
     That column is `unit` itself where nothing tells the rows of a unit apart.
     """
-    columns = _row_columns(conditions)
+    columns = _row_columns(conditions, unit)
     if not columns:
         return [grid(runs, unit) for runs in conditions], unit
     grids = []
@@ -286,10 +286,19 @@ def row_grids(
     return grids, ROW
 
 
-def _row_columns(conditions: Sequence[Runs]) -> list[str]:
-    """The columns by which the rows of all conditions pair within a unit."""
+def _row_columns(
+    conditions: Sequence[Runs],
+    unit: str,
+) -> list[str]:
+    """The columns by which the rows of all conditions pair within a unit.
+
+    Where each unit has one row, a turn or trial is only where its value stands (that of a dialogue
+    in its first turn).
+    """
     frames = [frame for runs in conditions for frame in runs.values()]
     columns = [name for name in ROW_LABELS if all(name in frame for frame in frames)]
+    if not any(frame[unit].duplicated().any() for frame in frames):
+        return [name for name in columns if name == ITEM]
     if TRIAL in columns:
         numbers = []
         for runs in conditions:

@@ -275,6 +275,16 @@ def test_trials_that_are_numbered_otherwise_are_draws_of_their_own() -> None:
     assert row["value_baseline"] == pytest.approx(whole["right"].mean())
 
 
+def test_the_value_of_a_dialogue_pairs_in_whichever_of_its_turns_it_stands() -> None:
+    whole = rows_within("turn_pair_id")
+    is_first = whole["turn_pair_id"] == 0
+    of_dialogue = whole.assign(n=whole["n"].where(is_first), right=whole["right"].where(is_first))
+    later = of_dialogue.assign(turn_pair_id=of_dialogue["turn_pair_id"] + 1)
+    sides = {"": of_dialogue}, {"": later}
+    row = compare(*sides, [RIGHT], "id", Resampling(), ["right"]).table.iloc[0]
+    assert (row["n_units"], row["delta"], row["missing_candidate"]) == (40, 0, 0)
+
+
 def test_cells_that_a_side_lacks_under_seeds_of_its_own_are_counted() -> None:
     """5 seeds against 4: 40 failing cells of the candidate are lost, of 5 * 40 + 4 * 40."""
     rng = np.random.default_rng(0)
