@@ -117,8 +117,9 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
         width = min(max(8, *map(width_of, texts)) + 2, 60)
         total_width += width
         page.set_column(index, index, width)
-        lines = [max(n, _lines(value, width)) for n, value in zip(lines, column.tolist())]
-        for row, value in enumerate(column.tolist(), header + 1):
+        values = column.tolist()
+        lines = [max(n, _lines(value, width)) for n, value in zip(lines, values)]
+        for row, value in enumerate(values, header + 1):
             look = _look(value, name, sheet)
             key = tuple(look.items())
             if key not in formats:

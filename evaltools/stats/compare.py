@@ -206,8 +206,7 @@ def _measured(
     identical = True
     for group in measured_groups(table, frames, unit):
         measured_a, measured_b = (group.runs(runs) for runs in sides)
-        paired_group, whole_a, whole_b = pair_rows(measured_a, measured_b, unit)
-        a, b, by_seed, _ = paired_group
+        (a, b, by_seed, _), whole_a, whole_b = pair_rows(measured_a, measured_b, unit)
         n_units = len(a.units)
         n_cells = n_units * (len(a.seeds) + len(b.seeds))
         for metrics, compiled in metric_groups(table, group.metrics, n_units, n_cells):

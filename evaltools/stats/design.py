@@ -22,11 +22,11 @@ Seed = Hashable
 Runs = Mapping[Seed, pd.DataFrame]
 
 ITEM, TRIAL = "item", "trial"
-ROW_LABELS = (ITEM, "turn_pair_id", TRIAL)
+ROW_COLUMNS = (ITEM, "turn_pair_id", TRIAL)
 """Columns that tell the rows of a unit apart: the samples of a cluster, the turns of a dialogue, the
 trials of a sample."""
 
-ROW = "row of a unit"
+ROW_LABEL = "row of a unit"
 """The column of the labels of rows, while conditions are paired by them."""
 
 BETWEEN = "\x1f"
@@ -244,7 +244,7 @@ def pair_rows(
     candidate: Runs,
     unit: str,
 ) -> tuple[Pairing, Grid, Grid]:
-    """Pair two conditions by the rows of their units, where columns tell these apart (ROW_LABELS).
+    """Pair two conditions by the rows of their units, where columns tell these apart (ROW_COLUMNS).
 
     A sample of a cluster, a turn of a dialogue or a trial of a sample that one side lacks takes no
     part on the other. Trials pair where both sides have the same numbers of them; else they are
@@ -281,9 +281,9 @@ def row_grids(
             label = frame[unit].astype(str)
             for column in columns:
                 label = label + BETWEEN + frame[column].astype(str)
-            labelled[seed] = frame.assign(**{ROW: label})
-        grids.append(grid(labelled, ROW))
-    return grids, ROW
+            labelled[seed] = frame.assign(**{ROW_LABEL: label})
+        grids.append(grid(labelled, ROW_LABEL))
+    return grids, ROW_LABEL
 
 
 def _row_columns(
@@ -296,7 +296,9 @@ def _row_columns(
     in its first turn).
     """
     frames = [frame for runs in conditions for frame in runs.values()]
-    columns = [name for name in ROW_LABELS if all(name in frame for frame in frames)]
+    columns = [name for name in ROW_COLUMNS if all(name in frame for frame in frames)]
+    if not columns:
+        return columns
     if not any(frame[unit].duplicated().any() for frame in frames):
         return [name for name in columns if name == ITEM]
     if TRIAL in columns:

@@ -342,9 +342,10 @@ def decide(
     tested = evidence(paired, n_permutations, resampling)
     shown = (paired.n_units >= MIN_UNITS) & (tested.p_value <= resampling.level)
     span = _span(paired)
-    low, high = _mover_bounds(tested, span, resampling.confidence)
     in_use = _uses_mover(tested, span, resampling)
-    shown &= ~(in_use & (low <= 0) & (high >= 0))
+    if in_use.any():
+        low, high = _mover_bounds(tested, span, resampling.confidence)
+        shown &= ~(in_use & (low <= 0) & (high >= 0))
     return np.where(shown, np.sign(paired.delta), 0.0)
 
 

@@ -313,15 +313,15 @@ def unit_differences(
     numerators - R * difference of the denominators) / D. So a unit with the same numerator and
     denominator brings exactly 0, however far the totals lie apart, and the sum is the difference of
     the ratios. A ratio without a denominator counts as 0. Denominators that lie far apart as a whole
-    (ten trials of a sample against one) are brought to one size first (`_of_one_size`).
+    (ten trials of a sample against one) are brought to one size first (`_scales`).
 
     >>> one = np.array([[1.0], [0.0]])
     >>> unit_differences(one, np.ones((2, 1)), np.ones((2, 1)), np.ones((2, 1))).ravel().tolist()
     [0.0, 0.5]
     """
-    den_a, den_b, scale_a, scale_b = _of_one_size(den_a, den_b)
-    num_a = num_a * scale_a
-    num_b = num_b * scale_b
+    scale_a, scale_b = _scales(den_a, den_b)
+    num_a, den_a = scale_a * num_a, scale_a * den_a
+    num_b, den_b = scale_b * num_b, scale_b * den_b
     total_a = over_units(den_a)
     total_b = over_units(den_b)
     ratio_a = _quotient(over_units(num_a), total_a)
@@ -336,15 +336,15 @@ FAR_APART = 1.5
 """Totals of denominators one of which is more than so many times the other are scales of their own."""
 
 
-def _of_one_size(
+def _scales(
     den_a: Array,
     den_b: Array,
-) -> tuple[Array, Array, Array, Array]:
-    """The denominators (..., units, ratios), and what those of each side are multiplied by.
+) -> tuple[Array, Array]:
+    """What each side of the denominators (..., units, ratios) is multiplied by; 1 for most ratios.
 
-    Where their totals are FAR_APART, and most units with one on both sides have another there, both
-    get the mean of the totals. Else the side with more would outweigh the other, and the spread of
-    the differences come out too small.
+    Where the totals are FAR_APART, and most units with a denominator on both sides have another one
+    there, both sides get the mean of the totals. Else the side with more would outweigh the other,
+    and the spread of the differences come out too small.
     """
     total_a = over_units(den_a)[..., None, :]
     total_b = over_units(den_b)[..., None, :]
@@ -357,7 +357,7 @@ def _of_one_size(
     middle = (total_a + total_b) / 2
     scale_a = np.where(far_apart, _quotient(middle, total_a), 1.0)
     scale_b = np.where(far_apart, _quotient(middle, total_b), 1.0)
-    return den_a * scale_a, den_b * scale_b, scale_a, scale_b
+    return scale_a, scale_b
 
 
 def unit_shares(
@@ -365,8 +365,8 @@ def unit_shares(
     den_b: Array,
 ) -> Array:
     """What each unit weighs in the difference of two ratios; sums to 1 over units, or is all 0."""
-    den_a, den_b, _, _ = _of_one_size(den_a, den_b)
-    weights = den_a + den_b
+    scale_a, scale_b = _scales(den_a, den_b)
+    weights = scale_a * den_a + scale_b * den_b
     return _quotient(weights, over_units(weights)[..., None, :])
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from .compiled import FOLLOWUP_TAG, CompiledPhrases, CompiledRules
 from .entities import ReadText
-from .statements import STOP, has_figure, is_denied, syllable_pairs
+from .statements import STOP, has_absence, has_figure, is_denied, syllable_pairs
 from .text import normalise
 from .wording import NEEDED_WITHIN, Matches, find_matches
 
@@ -127,6 +127,8 @@ def denied_items(
     are named in one place (면책, 면책기간) the last.
     """
     denied: dict[int, tuple[Place, bool]] = {}
+    if not has_absence(summary.raw):  # as in most summaries
+        return []
     for named in rules.tags.values():
         match = _first_denied(named, summary, rules)
         if match is None or any(_first_denied(named, source, rules) for source in sources):

@@ -401,10 +401,10 @@ def read_rules(path: Path, problems: Problems) -> Rules:
             quoted = getattr(cause, "quoted", "")
             names = field.split(".") if field else [quoted]
             line = _line_of(names, text)
-            own = ".".join(
-                name for name in names if not name.isdigit()
-            )  # numbers count inherited entries
-            problems.error(code, message, field=own if field else "", file=file, line=line)
+            # without the numbers, which count inherited entries too
+            own = [name for name in names if not name.isdigit()]
+            place = ".".join(own) if field else ""
+            problems.error(code, message, field=place, file=file, line=line)
         raise InputError(problems.errors) from None
     before = load_rules(extended).other_names if extended else {}
     for alias, tag in rules.other_names.items():

@@ -311,6 +311,11 @@ def _claimed(clause: str) -> frozenset[str]:
     return frozenset(sides)
 
 
+def has_absence(text: str) -> bool:
+    """Whether a text says of anything that there is none."""
+    return bool(_ABSENT.search(text))
+
+
 def is_denied(after: str) -> bool:
     """Whether what stands behind the name of an item says that there is none.
 
