@@ -49,7 +49,7 @@ def table(study: Study) -> pd.DataFrame:
 
     Metrics: the measured ones of those that the suite names for papers; else the headline.
     Columns: Metric, Condition, Value (over seeds: Mean), its interval, Difference to the baseline, its interval, p
-    (adjusted; of a metric outside the family raw, and said to be exploratory), n and Seeds. A candidate's value is
+    (adjusted; else raw, which is said; of a metric outside the family exploratory), n and Seeds. A candidate's value is
     `Strong` where its verdict is better.
     """
     names = list(study.headline)
@@ -85,10 +85,9 @@ def table(study: Study) -> pd.DataFrame:
         if difference is not None:
             row["Difference"] = number(difference["delta"], signed=True)
             row[f"Its {level}"] = interval(difference, signed=True)
-            row["p"] = p_text(difference["p_adjusted"])
-            if not difference["family"]:
-                raw = p_text(difference["p_value"])
-                row["p"] = f"{raw} (exploratory)" if raw else ""
+            raw = p_text(difference["p_value"])
+            note = "raw" if difference["family"] else "exploratory"
+            row["p"] = p_text(difference["p_adjusted"]) or (f"{raw} ({note})" if raw else "")
             if difference["verdict"] == "better":
                 row[value] = Strong(texts["value"])
         rows.append(row)

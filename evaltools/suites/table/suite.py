@@ -106,10 +106,10 @@ def _uneven_trials(run: Run) -> Iterator[AnyCheck]:
     n_trials = measured.groupby(sample).size()
     fewer = n_trials[n_trials < n_trials.max()]
     if len(fewer):
-        values = {"fewer": len(fewer), "n": len(n_trials), "most": int(n_trials.max())}
         template = (
-            "{fewer} of {n} samples have fewer than {most} trials, and weigh less than the others"
+            "{n} of {of} samples have fewer than {most} trials, and weigh less than the others"
         )
+        values = {"most": int(n_trials.max())}
         yield UNEVEN_TRIALS.failed("warning", template, values, len(fewer), len(n_trials))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import evaltools as et
-from evaltools.core.check import Check
+from evaltools.core.check import Check, checks_of_runs
 
 from .memfin_traces import dialog, turn, write
 
@@ -93,7 +94,11 @@ def test_turns_without_an_answer_are_a_caution(tmp_path: Path) -> None:
     run = et.evaluate("memfin", write(tmp_path, dialog("d", turns)))
     check = found(run, "unanswered-turns")
     assert check is not None and check.level == "warning" and (check.n, check.of) == (2, 5)
-    assert check.message.startswith("2 of 5 turns have no answer (timeout: 1, error: 1): they")
+    assert check.message.startswith(
+        "2 of 5 turns have no answer, as they timed out or failed: they"
+    )
+    several = checks_of_runs([[check], [replace(check, n=1, of=4)]])
+    assert several[0].message.startswith("3 of 9 turns have no answer, as they timed out or failed")
     assert found(scored(tmp_path / "all", [*REPLIES]), "unanswered-turns") is None
 
 
