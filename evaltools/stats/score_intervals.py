@@ -313,7 +313,8 @@ def unit_differences(
     numerators - R * difference of the denominators) / D. So a unit with the same numerator and
     denominator brings exactly 0, however far the totals lie apart, and the sum is the difference of
     the ratios. A ratio without a denominator counts as 0. Denominators that lie far apart as a whole
-    (ten trials of a sample against one) are brought to one size first (`_scales`).
+    (ten trials of a sample against one) are brought to one size first (`_scales`); there the sum
+    holds, and equal units may differ.
 
     >>> one = np.array([[1.0], [0.0]])
     >>> unit_differences(one, np.ones((2, 1)), np.ones((2, 1)), np.ones((2, 1))).ravel().tolist()
