@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from ..core.errors import BAD_INPUT, FAILED, InputError, Problems, UsageError, tell
 from ..core.evaluate import locate, make_options, require_target, run_names
-from ..core.files import refuse_input, resolve
+from ..core.files import resolve
 from ..core.folders import remove_leftovers, require_out
 from ..core.language import language, say
 from ..core.names import condition_of, find_runs, natural, safe_name
@@ -23,8 +23,6 @@ from ..core.results import manifest_of_run
 from ..core.terminal import echo
 from ..core.workers import Workers
 from ..report import study_sentences
-from ..report.evaluate import load
-from ..report.export import write_exports
 from ..report.gallery import build, replaceable
 from ..report.make_study import study
 from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepare, run
@@ -137,29 +135,9 @@ class Batch:
 
     # --- what the commands ask for
 
-    def score(
-        self,
-        paths: Sequence[str],
-        *,
-        flat_file: Path | None = None,
-        inspect_file: Path | None = None,
-    ) -> None:
-        """Score every run; bad input of one does not stop the others.
-
-        The numbers of a single one also go to the files, in the shapes of other tools (`write_exports`). UsageError
-        for several runs then, and for a file that is an input.
-        """
-        found = self._find(paths, name=self.name)
-        files = [file for file in (flat_file, inspect_file) if file is not None]
-        if files and len(found) > 1:
-            raise UsageError("numbers of one run go into a file, here are several")
-        for file in files:
-            for one in found:
-                refuse_input(file, one.inputs)
-        runs = self._score(found)
-        self._show(runs)
-        for one in runs if files else ():
-            write_exports(load(one.folder), flat_file=flat_file, inspect_file=inspect_file)
+    def score(self, paths: Sequence[str]) -> None:
+        """Score every run; bad input of one does not stop the others."""
+        self._show(self._score(self._find(paths, name=self.name)))
 
     def report(self, paths: Sequence[str]) -> None:
         """Score every run, and plan its report, or one report of all where the suite sees its runs together."""

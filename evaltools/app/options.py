@@ -194,14 +194,6 @@ margin_option = click.option(
 )
 
 
-decision_option = click.option(
-    "--decision",
-    type=PATH,
-    metavar="FILE",
-    help="Test exactly what a file of plan --register declares, and list every departure from it.",
-)
-
-
 def read_suite(path: Path | None) -> None:
     """Make the suite of a file known, where one is given."""
     if path is not None:

@@ -256,7 +256,6 @@ def test_every_command_tells_its_use_and_what_is_missing(command: str) -> None:
         (("compare", "a", "b", "--margin", "f1"), "오류: --margin 'f1': NAME=X 형식이어야"),
         (("gate", "absent", "--margin", "f1=0.1"), "오류: --margin은 지표가 기준보다"),
         (("score", "cr", f"example:cr/{ONE}", "x", "--name", "y"), "오류: --name 옵션은 실행이"),
-        (("plan", f"example:cr/{ONE}", "--metric", "m", "--difference", "1", "--looks", "2"), "--register FILE을"),
         (("report", "seeds", f"example:cr/{ONE}", "--margin", "f1=x"), "오류: --margin 'f1=x'"),
     ],
 )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,27 +137,6 @@ def test_a_plan_says_how_many_rows_a_unit_has(tmp_path: Path) -> None:
     text = call("plan", tmp_path / "t.csv", *how, "--csv", tmp_path / "plan.csv").stdout
     assert pd.read_csv(tmp_path / "plan.csv")["rows_per_sample"].tolist() == [4.0]
     assert "samples: units (id), each of as many rows as these runs have" in " ".join(text.split())
-
-
-def test_a_plan_of_other_numbers_of_trials(tmp_path: Path) -> None:
-    file = tmp_path / "t.csv"
-    write_trials(file)
-    how = ("--suite", "table", "--metric", "right", "--difference", "0.1", "--seeds", "1", *QUICK)
-    asked = ("--trials", "1,2", "--csv", tmp_path / "plan.csv", "--register", tmp_path / "d.toml")
-    call("plan", file, *how, *asked)
-    found = pd.read_csv(tmp_path / "plan.csv")
-    assert found["trials"].tolist() == [1, 2]
-    assert found["samples"].is_monotonic_decreasing
-    declared = tomllib.loads((tmp_path / "d.toml").read_text())
-    assert declared["n"] == found.loc[found["calls"].idxmin(), "samples"]
-
-
-def test_numbers_of_trials_that_cannot_be_planned(tmp_path: Path) -> None:
-    how = ("--metric", F1, "--difference", "0.1", *QUICK)
-    said = call("plan", *TWO_RUNS, *how, "--trials", "1,3", status=2).output
-    assert "give a pilot with two trials or more of 10 samples" in " ".join(said.split())
-    said = call("plan", *TWO_RUNS, *how, "--cluster-size", "two", status=2).output
-    assert "--cluster-size 'two': expected whole numbers from 1 on" in said
 
 
 # --- rank

@@ -58,7 +58,6 @@ def test_a_folder_that_may_not_be_written_to_is_told_before_the_work(
     metric = ("--metric", "tuple_f1_s2_refpol")
     commands: list[tuple[object, ...]] = [
         ("score", "cr", run, "-o", new, *QUICK),
-        ("score", "cr", run, "-o", tmp_path / "free", "--flat", shut / "flat.json", *QUICK),
         ("report", "cr", run, "-o", new, *QUICK),
         ("report", "seeds", "example:cr/no_memory", "-o", new, *QUICK),
         ("demo", "-o", new),

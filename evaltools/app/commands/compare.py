@@ -11,14 +11,12 @@ import pandas as pd
 
 from ...core.check import LEVEL_WORDS, check_lines
 from ...core.commands import PATH
-from ...core.errors import UsageError
 from ...core.files import refuse_input, write_text
 from ...core.language import say
 from ...core.metric import metric_title
 from ...core.names import find_runs
 from ...core.terminal import echo
 from ...report import study_sentences
-from ...report.decision import judge, read_decision
 from ...report.make_study import compare as compare_runs
 from ...report.markdown import number
 from ...report.sentences import mde_text, p_text, verdict_text
@@ -28,7 +26,6 @@ from ...report.tables import interval
 from ...stats.detectable import POWER
 from ..groups import RunsCommand
 from ..options import (
-    decision_option,
     margin_option,
     primary_option,
     study_options,
@@ -52,14 +49,12 @@ MDE = (
 @click.option("--csv", "csv_file", type=PATH, help="Write the whole comparison there as well.")
 @primary_option
 @margin_option
-@decision_option
 @study_options
 def compare(
     baseline: str,
     candidate: str,
     everything: bool,
     csv_file: Path | None,
-    decision: Path | None,
     **settings: Any,
 ) -> None:
     """Is B better than A? Two runs, or two sets of seeds, in pairs.
@@ -67,23 +62,11 @@ def compare(
     A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
     or several runs joined by commas. The options of the suite are taken too (evaltools score SUITE --help).
     """
-    declared = None
-    if decision is not None:
-        if settings["margin"] or settings["primary"]:
-            raise UsageError("--decision says what is tested: leave out --primary and --margin")
-        declared = read_decision(decision)
-        settings["primary"] = declared.metric
     if csv_file is not None:
         refuse_input(csv_file, [*find_runs(baseline), *find_runs(candidate)])
     study = compare_runs(baseline, candidate, **settings)
     if csv_file is not None:
         write_text(csv_file, comparison_csv(study))
-    if declared is not None:
-        outcome = judge(declared, study)
-        departures = outcome.departures or [say("Nothing departs from what was declared.")]
-        for sentence in (outcome.text, *departures):
-            echo(wrapped(sentence))
-        echo("")
     echo(comparison_text(study, everything=everything))
 
 

@@ -26,7 +26,6 @@ from ...core.names import nearest
 from ...core.plugins import refuse_parent
 from ...core.results import METRICS, StoredMetrics, read_manifest, spoilt_files
 from ...core.terminal import echo
-from ...report.decision import judge, read_decision
 from ...report.evaluate import load
 from ...report.make_study import compare
 from ...report.markdown import markdown, markdown_table
@@ -37,7 +36,7 @@ from ...report.tables import verdict_line
 from ...report.text import visible
 from ...stats.differences import least_gain
 from ...stats.intervals import MIN_UNITS
-from ..options import NAMED_NUMBER, as_margins, decision_option
+from ..options import NAMED_NUMBER, as_margins
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,6 @@ class Checked:
     callback=as_margins,
     help="With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval.",
 )
-@decision_option
 @click.option(
     "--strict",
     is_flag=True,
@@ -136,7 +134,6 @@ def gate(
     use: str,
     baseline: Path | None,
     margins: Mapping[str, float],
-    decision: Path | None,
     strict: bool,
     junit_file: Path | None,
     summary_file: Path | None,
@@ -150,12 +147,8 @@ def gate(
         raise UsageError(
             "--margin says how much worse than a baseline a metric may be: give --baseline RESULT"
         )
-    if decision is not None and (baseline is None or margins):
-        raise UsageError(
-            "--decision FILE tests what it declares against --baseline RESULT, without --margin"
-        )
     targets = [file for file in (junit_file, summary_file) if file is not None]
-    read_files = [path for path in (result, baseline, decision) if path is not None]
+    read_files = [path for path in (result, baseline) if path is not None]
     for file in targets:
         _refuse_result(file, read_files)
     if len({file.resolve() for file in targets}) < len(targets):
@@ -167,10 +160,7 @@ def gate(
     ]
     if baseline is not None:
         study = _compared(result, baseline)
-        if decision is not None:
-            rows += check_decision(study, decision)
-        else:
-            rows += check_baseline(study, margins)
+        rows += check_baseline(study, margins)
     if strict or not rows:
         rows += check_verdicts(result, content, strict)
     name = content.run or str(result)
@@ -340,17 +330,6 @@ def _compared(path: Path, baseline: Path) -> Study:
         [load(folder) for folder in baseline_folders],
         [load(folder) for folder in candidate_folders],
     )
-
-
-def check_decision(study: Study, file: Path) -> list[Checked]:
-    """Whether a result meets a decision that was written before; each departure from it is a line without a verdict."""
-    decision = read_decision(file)
-    outcome = judge(decision, study)
-    rows = [Checked(decision.metric, outcome.met, outcome.text)]
-    for departure in outcome.departures:
-        text = say("departs from the decision: {departure}", departure=departure)
-        rows.append(Checked(decision.metric, None, text))
-    return rows
 
 
 def _is_comparable(row: Any) -> bool:

@@ -9,13 +9,11 @@ from typing import Any
 import click
 
 from ...core.commands import PATH, quiet_option
-from ...core.errors import UsageError
 from ...core.files import refuse_input, write_text
 from ...core.names import find_runs
 from ...core.progress import bar
 from ...core.terminal import echo
 from ...report import study_sentences
-from ...report.decision import decision_of, write_decision
 from ...report.make_study import study
 from ...report.study_files import csv
 from ...stats.within_units import SIZES
@@ -54,39 +52,7 @@ from ..text import columns, wrapped
     callback=whole_numbers,
     help="Numbers of seeds to plan for.",
 )
-@click.option(
-    "--trials",
-    metavar="N,...",
-    callback=whole_numbers,
-    help="Numbers of trials of a sample to plan for; by default as many as the runs have.",
-)
-@click.option(
-    "--cluster-size",
-    metavar="N,...",
-    callback=whole_numbers,
-    help="Numbers of samples in a cluster to plan for; by default as many as the runs have.",
-)
 @click.option("--csv", "csv_file", type=PATH, help="Write the plan there as well.")
-@click.option(
-    "--register",
-    type=PATH,
-    metavar="FILE",
-    help="Write the decision there (TOML), before the data: compare and gate --decision FILE test exactly that.",
-)
-@click.option(
-    "--margin",
-    type=click.FloatRange(0),
-    default=0.0,
-    show_default=True,
-    help="With --register: how much worse the candidate may be, in the metric's own unit; 0: it must be better.",
-)
-@click.option(
-    "--looks",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="With --register: how often the data may be tested on the way, at equal numbers of samples.",
-)
 @suite_option
 @suite_file_option
 @study_options
@@ -97,12 +63,7 @@ def plan(
     difference: float,
     power: float,
     seeds: Sequence[int],
-    trials: Sequence[int] | None,
-    cluster_size: Sequence[int] | None,
     csv_file: Path | None,
-    register: Path | None,
-    margin: float,
-    looks: int,
     quiet: bool,
     **settings: Any,
 ) -> None:
@@ -111,36 +72,19 @@ def plan(
     RUN... are the pilot: the runs of two conditions (named as for `compare`), or of one, whose seeds then stand in
     for the other.
     """
-    if register is None and (margin or looks != 1):
-        raise UsageError("--margin and --looks belong to a decision: give --register FILE")
-    if register is not None and register.exists():
-        raise UsageError("{file} is there already; a decision is not replaced", file=register)
     paths = [path for run in runs for path in find_runs(run)]
     if csv_file is not None:
         refuse_input(csv_file, paths)
     pilot = study(paths, **settings)
-    n_rows = len(set(seeds)) * len(set(trials or cluster_size or [1]))
+    n_rows = len(set(seeds))
     with bar(n_rows, "planning", quiet, "seeds") as step:
         table = pilot.plan(
             metric,
-            difference + margin,  # what the test must find
+            difference,
             power=power,
             seeds=seeds,
-            trials=trials,
-            cluster_size=cluster_size,
             done=step,
         )
-    if register is not None:
-        decision = decision_of(
-            pilot,
-            study_sentences.cheapest_row(table),
-            metric=metric,
-            difference=difference,
-            power=power,
-            margin=margin,
-            looks=looks,
-        )
-        write_decision(register, decision)
     if csv_file is not None:
         write_text(csv_file, csv(table))
     not_asked = [kind for kind in SIZES if table[kind].isna().all()]
@@ -149,5 +93,3 @@ def plan(
     echo(f"\n{columns(shown, {'power': '{:.0%}'.format})}\n")
     for note in study_sentences.plan_notes(pilot, table):
         echo(wrapped(note))
-    if register is not None:
-        echo(f"\n{register}")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from ...core.commands import PATH
 from ...core.plugins import get_suite
 from ..batch import Batch
 from ..groups import LazyGroup
@@ -23,26 +21,9 @@ def score_suite(name: str) -> click.Command:
     @click.command(suite.name, params=options, help=f"Score runs of {suite.title}.")
     @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
     @batch_options
-    @click.option(
-        "--flat",
-        "flat_file",
-        type=PATH,
-        help="Write {metric: value} there as JSON, for a tracker.",
-    )
-    @click.option(
-        "--inspect-scores",
-        "inspect_file",
-        type=PATH,
-        help="Write the units' values there, as Inspect reads scores.",
-    )
-    def command(
-        runs: tuple[str, ...],
-        flat_file: Path | None,
-        inspect_file: Path | None,
-        **options: Any,
-    ) -> None:
+    def command(runs: tuple[str, ...], **options: Any) -> None:
         batch = Batch(suite, **options)
-        batch.score(runs, flat_file=flat_file, inspect_file=inspect_file)
+        batch.score(runs)
         sys.exit(batch.end())
 
     return command
