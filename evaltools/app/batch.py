@@ -18,9 +18,8 @@ from ..core.folders import remove_leftovers, require_out
 from ..core.language import language, say
 from ..core.names import condition_of, find_runs, natural, safe_name
 from ..core.plugins import FROM_FILES
-from ..core.progress import bar
 from ..core.results import manifest_of_run
-from ..core.terminal import echo
+from ..core.terminal import bar, echo
 from ..core.workers import Workers
 from ..report import study_sentences
 from ..report.gallery import build, replaceable

@@ -12,10 +12,10 @@ from typing import Any
 
 from .errors import UsageError, WorkFailed
 from .manifest import versions
-from .workers import Ended, Task, failed, or_lost
+from .workers import LOST, Ended, failed, is_lost
 
+# how long a scheduler may take to answer, and to have a worker
 CONNECT_SECONDS = 10
-"""How long a scheduler may take to answer, and to have a worker."""
 
 GIVEN_UP = "the cluster gave it up: its scheduler does not answer any more, or has no workers left"
 
@@ -32,13 +32,10 @@ def _client(address: str) -> Iterator[Any]:
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as e:
-        text = "no dask scheduler answers at {address}: {reason}"
-        raise WorkFailed(text, address=repr(address), reason=e) from e
+        raise WorkFailed(f"no dask scheduler answers at {address!r}: {e}") from e
     with client:
         if not _has_workers(client):
-            raise WorkFailed(
-                "the dask scheduler at {address} has no workers", address=repr(address)
-            )
+            raise WorkFailed(f"the dask scheduler at {address!r} has no workers")
         yield client
 
 
@@ -54,7 +51,7 @@ def _has_workers(client: Any) -> bool:
 def on_cluster(
     address: str,
     call: Callable[..., Any],
-    tasks: Sequence[Task],
+    tasks: Sequence[tuple[Any, ...]],
 ) -> Ended:
     """As `Workers.ended`, on a cluster. WorkFailed where it does not answer or has no workers."""
     with _client(address) as client:
@@ -74,13 +71,13 @@ def on_cluster(
                     if future.cancelled():
                         yield index, failed(GIVEN_UP)
                     else:
-                        yield index, or_lost(future, KilledWorker)
+                        yield index, failed(LOST) if is_lost(future, KilledWorker) else future
         finally:
             pool.shutdown(wait=False)
 
 
+# the working directory is the whole process's: one task at a time
 _FOLDER = Lock()
-"""The working directory is the whole process's: one task at a time."""
 
 
 def _like_here(

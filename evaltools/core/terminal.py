@@ -1,9 +1,13 @@
-"""What reaches a terminal: one line of ours stays one line, whatever names, files and replies hold."""
+"""What reaches a terminal: lines, tables that fit it, and bars of progress."""
 
 from __future__ import annotations
 
 import os
 import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from shutil import get_terminal_size
 
 
 def printable(text: str) -> str:
@@ -15,18 +19,71 @@ def printable(text: str) -> str:
     return "".join(shown)
 
 
-def echo(text: object, err: bool = False) -> None:
-    """Print to standard output or error; letters that the terminal's encoding lacks are spelt out.
+def echo(text: object = "", err: bool = False) -> None:
+    """Print a line to standard output or error, whatever names, files and replies in it hold."""
+    _write(printable(str(text)), err)
 
-    A reader that has seen enough and is gone changes nothing: what follows is printed nowhere.
-    """
+
+def paragraph(text: str) -> None:
+    """Print a sentence in lines that fit the terminal, those from the second on indented."""
+    width = get_terminal_size().columns
+    for line in text.splitlines():
+        options = {"break_on_hyphens": False, "break_long_words": False}
+        echo(textwrap.fill(line, width, subsequent_indent="  ", **options))
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table that fits the terminal: the first column at its left, numbers at their right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=None, pad_edge=False, show_header=any(heads))
+    for index, head in enumerate(heads):
+        grid.add_column(Text(head), justify="right" if index else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(printable(cell)) for cell in row))
+    console = Console()
+    with console.capture() as captured:
+        console.print(grid)
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    _write("\n".join(lines))
+
+
+def _write(text: str, err: bool = False) -> None:
+    """Print where there is a stream, and a reader who has not gone; letters that it lacks are spelt out."""
     stream = sys.stderr if err else sys.stdout
+    if stream is None:
+        return
     encoding = stream.encoding or "utf-8"
     try:
-        print(
-            printable(str(text)).encode(encoding, "backslashreplace").decode(encoding),
-            file=stream,
-            flush=True,
-        )
+        print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+@contextmanager
+def bar(
+    total: int,
+    label: str,
+    quiet: bool = False,
+) -> Iterator[Callable[..., None]]:
+    """Yields a function to call when something is done: `step("its name")`.
+
+    There is a bar where there is a label and standard error is a terminal: a notebook's output holds none.
+    """
+    if quiet or not label or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda name="": None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    # without a thread of its own, which would be copied, half alive, into forked processes
+    with Progress(console=Console(stderr=True), auto_refresh=False, transient=True) as progress:
+        task = progress.add_task(label, total=total)
+
+        def step(name: str = "") -> None:
+            progress.update(task, advance=1, description=f"{label} {printable(name)[-40:]}")
+            progress.refresh()
+
+        yield step

@@ -1,4 +1,4 @@
-"""Where work is done: in this process, in several on this machine, or on a cluster (`core.cluster`)."""
+"""One map over tasks: in this process, in several of this machine, or on a dask cluster (`core.cluster`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -15,23 +15,19 @@ from threading import Thread
 from typing import Any
 
 from .errors import WorkFailed
-from .progress import bar
+from .terminal import bar, echo
 
 LOST = "the process that worked on it was killed (out of memory?)"
 
-Task = tuple[Any, ...]
-"""The arguments of a call."""
-
-Ended = Generator[tuple[int, Future[Any]]]
-"""(index of the task, its future), as the calls end."""
+# (index of a task, its future), as the calls end
+Ended = Generator[tuple[int, Future[Any]], None, None]
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Where work is done: `jobs` processes on this machine or, with the address of a `scheduler`, those of a cluster.
+    """Where work is done: `jobs` processes of this machine or, with the address of a `scheduler`, a dask cluster.
 
-    Results never depend on how many there are, nor on where. `label` names the work in the progress bar that
-    slow work shows in a terminal; "" shows none.
+    Results never depend on how many there are, nor on where. `label` names the work in the progress bar; "" shows none.
 
     >>> Workers().map(len, ["one", "three"])
     [3, 5]
@@ -41,19 +37,13 @@ class Workers:
     scheduler: str | None = None
     label: str = ""
 
-    def map(
-        self,
-        call: Callable[[Any], Any],
-        tasks: Sequence[Any],
-    ) -> list[Any]:
+    def map(self, call: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         """call(task) for every task, in the order of the tasks; `call` and the tasks must be picklable.
 
-        Raises what a call raises, and WorkFailed where the process of a task was killed.
+        Raises what a call raises, and WorkFailed where the process of a task was killed twice.
         """
-        is_alone = self.jobs <= 1 and self.scheduler is None
-        arguments = [(task,) for task in tasks]
-        ended = in_this_process(call, arguments) if is_alone else self.ended(call, arguments)
         results: dict[int, Any] = {}
+        ended = self.ended(call, [(task,) for task in tasks])
         with bar(len(tasks), self.label) as step, closing(ended):
             for index, future in ended:
                 results[index] = future.result()
@@ -63,27 +53,39 @@ class Workers:
     def ended(
         self,
         call: Callable[..., Any],
-        tasks: Sequence[Task],
+        tasks: Sequence[tuple[Any, ...]],
     ) -> Ended:
         """Yields (index of the task, its future) as the calls end.
 
-        Several tasks are worked on outside this process, one alone in it, unless there is a cluster. A call that
-        fails is a future with an exception and stops no other. Closing the generator stops what still runs.
+        A call that fails is a future with an exception and stops no other. A task whose process is killed is tried
+        once more. Closing the generator stops what still runs.
         """
-        if self.scheduler is not None and len(tasks) > 0:
+        if self.scheduler is not None and tasks:
             from .cluster import on_cluster
 
             return on_cluster(self.scheduler, call, tasks)
-        if len(tasks) <= 1:
-            return in_this_process(call, tasks)
-        return in_processes(self.jobs, call, dict(enumerate(tasks)))
+        n_processes = min(self.jobs, len(tasks))
+        if n_processes > 1 and _has_semaphores():
+            return _in_processes(n_processes, call, tasks)
+        return _in_this_process(call, tasks)
 
 
-def in_this_process(
+def _has_semaphores() -> bool:
+    """Whether processes can be started that wait for one another; where not, that is said."""
+    from multiprocessing import Lock
+
+    try:
+        Lock()
+    except OSError as e:
+        echo(f"warning: working in one process, as there can be no others: /dev/shm: {e}", err=True)
+        return False
+    return True
+
+
+def _in_this_process(
     call: Callable[..., Any],
-    tasks: Sequence[Task],
+    tasks: Sequence[tuple[Any, ...]],
 ) -> Ended:
-    """As `Workers.ended`, one after the other here."""
     for index, task in enumerate(tasks):
         future: Future[Any] = Future()
         try:
@@ -93,39 +95,32 @@ def in_this_process(
         yield index, future
 
 
-def in_processes(
-    jobs: int,
+def _in_processes(
+    n_processes: int,
     call: Callable[..., Any],
-    tasks: dict[int, Task],
+    tasks: Sequence[tuple[Any, ...]],
 ) -> Ended:
-    """As `Workers.ended`, in `jobs` processes. A task whose process dies is lost alone.
-
-    A process that dies takes its pool along: what did not end then is tried again, each task in a pool of its own.
-    """
+    remaining = dict(enumerate(tasks))
     indices: dict[Future[Any], int] = {}
-    again = dict(tasks) if len(tasks) > 1 else {}
-    with _pool(min(jobs, len(tasks))) as pool:
+    with _pool(n_processes) as pool:
         with suppress(BrokenProcessPool):
-            for index, task in tasks.items():
+            for index, task in remaining.items():
                 indices[pool.submit(call, *task)] = index
         for future in as_completed(indices):
-            index = indices[future]
-            if index in again and isinstance(future.exception(), BrokenProcessPool):
-                continue
-            again.pop(index, None)
-            yield index, or_lost(future)
-    for index, task in again.items():
-        yield from in_processes(1, call, {index: task})
+            if not is_lost(future):
+                del remaining[indices[future]]
+                yield indices[future], future
+    # a process that dies takes its pool along: what did not end then gets a pool of its own
+    for index, task in remaining.items():
+        with _pool(1) as pool:
+            future = pool.submit(call, *task)
+            wait([future])
+        yield index, failed(LOST) if is_lost(future) else future
 
 
-def or_lost(
-    future: Future[Any],
-    *lost: type[BaseException],
-) -> Future[Any]:
-    """The future, or a failed one where its process was killed or ended itself."""
-    if isinstance(future.exception(), (BrokenProcessPool, SystemExit, *lost)):
-        return failed(LOST)
-    return future
+def is_lost(future: Future[Any], *kinds: type[BaseException]) -> bool:
+    """Whether the process of a future was killed, or ended itself."""
+    return isinstance(future.exception(), (BrokenProcessPool, SystemExit, *kinds))
 
 
 def failed(message: str) -> Future[Any]:
@@ -136,13 +131,10 @@ def failed(message: str) -> Future[Any]:
 
 
 @contextmanager
-def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that end with the block; at once, when it is left by an exception.
-
-    What they leave half-written then, the next command removes (`core.files.remove_leftovers`).
-    """
+def _pool(n_processes: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with the block; at once, when it is left by an exception."""
     others = set(active_children())
-    pool = ProcessPoolExecutor(jobs, initializer=_begin)
+    pool = ProcessPoolExecutor(n_processes, initializer=_begin)
     try:
         yield pool
     except BaseException:

@@ -395,7 +395,7 @@ HEAVY = (
     "distributed",
     "openai",
 )
-LIBRARIES = ("numpy", "pandas", "scipy", "pydantic", "pyarrow", "tqdm")
+LIBRARIES = ("numpy", "pandas", "scipy", "pydantic", "pyarrow", "rich")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import time
@@ -68,7 +69,7 @@ def test_map_raises_what_a_call_raises() -> None:
         Workers(2).map(refuse, [0, 1, 2])
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 4])
+@pytest.mark.parametrize("jobs", [2, 4])
 def test_only_the_task_whose_process_dies_is_lost(jobs: int) -> None:
     tasks = [(x,) for x in (1, DIE, 2, 5, DIE, 6)]
     ended = dict(Workers(jobs).ended(double, tasks))
@@ -87,6 +88,17 @@ def test_a_process_that_is_told_to_end_is_lost_and_no_exit_status() -> None:
     assert ended[0].result() == 0
     with pytest.raises(WorkFailed):
         Workers(2).map(told_to_end, [1, 1])
+
+
+def test_without_a_place_for_semaphores_there_is_one_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lock() -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(multiprocessing, "Lock", lock)
+    assert Workers(2).map(double, [4, 1]) == [8, 2]
+    assert "working in one process, as there can be no others: /dev/shm" in capsys.readouterr().err
 
 
 def test_closing_stops_what_runs(tmp_path: Path) -> None:

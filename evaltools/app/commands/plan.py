@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH, quiet_option
+from ...core.commands import PATH
 from ...core.files import refuse_input, write_text
 from ...core.names import find_runs
-from ...core.progress import bar
 from ...core.terminal import echo
 from ...report import study_sentences
 from ...report.make_study import study
@@ -56,7 +55,6 @@ from ..text import columns, wrapped
 @suite_option
 @suite_file_option
 @study_options
-@quiet_option
 def plan(
     runs: tuple[str, ...],
     metric: str,
@@ -64,7 +62,6 @@ def plan(
     power: float,
     seeds: Sequence[int],
     csv_file: Path | None,
-    quiet: bool,
     **settings: Any,
 ) -> None:
     """How many samples and seeds would show a difference.
@@ -76,15 +73,7 @@ def plan(
     if csv_file is not None:
         refuse_input(csv_file, paths)
     pilot = study(paths, **settings)
-    n_rows = len(set(seeds))
-    with bar(n_rows, "planning", quiet, "seeds") as step:
-        table = pilot.plan(
-            metric,
-            difference,
-            power=power,
-            seeds=seeds,
-            done=step,
-        )
+    table = pilot.plan(metric, difference, power=power, seeds=seeds)
     if csv_file is not None:
         write_text(csv_file, csv(table))
     not_asked = [kind for kind in SIZES if table[kind].isna().all()]

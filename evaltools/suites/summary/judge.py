@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from ...core.errors import Problems
 from ...core.files import dumps
-from ...core.progress import bar
+from ...core.terminal import bar
 from ...llm.cache import request_hash
 from ...llm.client import Answer, Client, in_background
 from .compiled import FOLLOWUP_TAG

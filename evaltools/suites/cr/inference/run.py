@@ -15,7 +15,7 @@ from pathlib import Path
 from ....core.errors import Problems, UsageError, WorkFailed
 from ....core.folders import put_back, require_out, require_replaceable
 from ....core.language import Message
-from ....core.progress import bar
+from ....core.terminal import bar
 from ....llm.accounting import Limits
 from ....llm.client import Client, in_background
 from ..suite import SUITE
