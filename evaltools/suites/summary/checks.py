@@ -60,8 +60,7 @@ LABELS_NOT_RANDOM = CheckKind(
     code="labels-not-random",
     title="labelled cases that cannot have been drawn at random",
     applies="With `--labels`.",
-    advice="Draw the cases to label at random: labels of failures only say nothing of the"
-    " rest.",
+    advice="Draw the cases to label at random: labels of failures only say nothing of the rest.",
 )
 
 KINDS = (

@@ -69,7 +69,7 @@ class ReadText:
 def _beginning(words: UnitWords) -> re.Pattern[str]:
     """How anything begins that may be a value; of several sorts the first counts."""
     native, hangul = any_of(numerals.NATIVE), numerals.HANGUL
-    english, unit, after = numerals.ENGLISH_NUMBER, words.hangul, words.after
+    unit, after = words.hangul, words.after
     sorts = (
         # 3분의 1, 3분의 1/2
         r"(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<share>[0-9]{1,3})"
@@ -87,7 +87,7 @@ def _beginning(words: UnitWords) -> re.Pattern[str]:
         # 삼천만원, 일억 이천만원, 오만 팔천 팔백원
         r"(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?"
         rf"(?P<hangul>[{hangul}]{{1,24}}(?:(?:(?<=[천만억조])\s|\s(?=[만억]))[{hangul}]{{1,16}}){{0,2}})",
-        f"(?<![a-z])(?P<english>{english})(?![a-z])",
+        rf"(?<![a-z])(?<!hundred )(?<!and )(?P<english>{any_of(numerals.ENGLISH)})(?![a-z])",
     )
     return re.compile("|".join(sorts))
 

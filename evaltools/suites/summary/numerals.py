@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from .text import NOTATION, any_of
+from .text import NOTATION
 
 Value = int | Decimal
 """Exact: 2221.3005억 is 222130050000."""
@@ -27,15 +27,19 @@ def _words(table: str) -> dict[str, int]:
     return numbers
 
 
-def _native() -> dict[str, int]:
-    """한, 두, ..., 열, 스물, and those put together: 열한, 스물두."""
-    words = _words("native")
-    tens = {word: value for word, value in words.items() if value >= 10}
-    ones = {word: value for word, value in words.items() if value < 10}
-    for ten, ten_value in tens.items():
-        for one, one_value in ones.items():
-            words[ten + one] = ten_value + one_value
-    return words
+def _below_hundred(table: str, least_ten: int, *joints: str) -> dict[str, int]:
+    """The words of a table, and its tens and ones put together: 열한, 스물두, twenty-four.
+
+    least_ten: the smallest number that ones may follow. joints: what may stand between the two.
+    """
+    words = _words(table)
+    numbers = dict(words)
+    for ten, ten_value in words.items():
+        for one, one_value in words.items():
+            if ten_value >= least_ten and 0 < one_value < 10:
+                for joint in joints:
+                    numbers[ten + joint + one] = ten_value + one_value
+    return numbers
 
 
 ONES = _words("hangul")
@@ -44,12 +48,9 @@ BIG = _words("big")
 HANGUL = "".join([*ONES, *SMALL, *BIG])
 """All syllables of numbers in Hangul."""
 
-NATIVE = _native()
-ENGLISH = _words("english")
+NATIVE = _below_hundred("native", 10, "")
+ENGLISH = _below_hundred("english", 20, "-", " ")
 ENGLISH_SCALE = _words("english_scale")
-
-_ENGLISH_WORD = any_of([*ENGLISH, "hundred"])
-ENGLISH_NUMBER = rf"(?:{_ENGLISH_WORD})(?:(?:\s|-)(?:and\s)?(?:{_ENGLISH_WORD})){{0,4}}"
 
 SCALES = SMALL | BIG
 TEN_THOUSAND = BIG["만"]
@@ -252,31 +253,3 @@ def spoken_sum(run: str) -> Value | None:
     is_large = "억" in run[1:] or ("만" in run and any(scale in run for scale in SMALL))
     reading = _hangul(run) if is_large else None
     return reading.spoken if reading else None
-
-
-def english_value(words: str) -> int | None:
-    """The value of an English numeral below a thousand; None where the words do not make one.
-
-    >>> english_value("twenty-four"), english_value("one hundred and eighty")
-    (24, 180)
-    >>> print(english_value("two three"))
-    None
-    """
-    total = 0
-    below = 10**4  # the next word must be below this
-    for word in re.split(r"[\s-]+", words):
-        if word == "and":
-            continue
-        if word == "hundred":
-            if not 0 < total < 10:
-                return None
-            total *= 100
-            below = 100
-            continue
-        value = ENGLISH[word]
-        is_ten = value >= 20
-        if below == 10 or below < (100 if is_ten else 10):
-            return None
-        total += value
-        below = 20 if is_ten else 10
-    return total

@@ -29,7 +29,7 @@ from functools import cache
 from itertools import chain
 
 from ...core.language import Message
-from .numerals import ENGLISH, NATIVE
+from .numerals import NATIVE
 from .text import any_of
 
 Spans = list[tuple[int, int]]
@@ -53,8 +53,7 @@ _SIGNS = {
     "…": r"[^.!?\n;]{0,12}?",
     "#": (
         r"(?:[0-9][0-9,.]{0,15}"
-        rf"|{_NUMBER_IN_WORDS}"
-        rf"|(?<![a-z])(?:{any_of(ENGLISH)})(?![a-z]))"
+        rf"|{_NUMBER_IN_WORDS})"
     ),
     "*": "[a-z]{0,20}",
     "_": r"\s{0,2}",

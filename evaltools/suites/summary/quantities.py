@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from .numerals import (
+    ENGLISH,
     ENGLISH_SCALE,
     NATIVE,
     ONES,
     TEN_THOUSAND,
     Number,
     Value,
-    english_value,
     hangul_value,
     read_number,
     spoken_sum,
@@ -136,12 +136,8 @@ class QuantityReader:
         return self._numeral(NATIVE[match["native"]], *match.span("native"))
 
     def read_english(self, match: re.Match[str]) -> int:
-        """thirty days, thirty (30) days, two thousand won."""
-        value = english_value(match[0])
-        if value is None:
-            return match.end()
-        scale, end = self._english_scale(match.end(), after_sign=True)
-        return self._numeral(value * scale, match.start(), end)
+        """thirty days, thirty (30) days."""
+        return self._numeral(ENGLISH[match["english"]], *match.span())
 
     def _numeral(self, value: int, start: int, end: int) -> int:
         """A numeral in words with its unit. One of a countable (한 번, one case) says no count."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from .entities import Entity
-from .statements import HIGH, LOW, ORDINAL, Statement
+from .statements import Statement
 
 ONE_STEP = "it follows from the source's figure by one step"
 
@@ -18,18 +18,9 @@ _ABOUT_BEFORE = re.compile(r"(?:약|대략|어림잡아|about|around|approximate
 _ABOUT_AFTER = re.compile(r"\s?(?:정도|가량|내외|안팎|남짓|쯤|or so)")
 
 WITHIN = 12
-"""Characters before a figure in which a word calls it an approximation, or a difference."""
+"""Characters before a figure in which a word calls it an approximation."""
 
 _FIGURE = re.compile(r"[0-9][0-9,]*(?:\.(?P<decimals>[0-9]+))?")
-
-_DIFFERENCE_BEFORE = re.compile(r"(?:차이|차액|격차)[가-힣]{0,2}\s?$")
-_DIFFERENCE_BEHIND = re.compile(r"\s?(?:더\s?|만큼\s?)?(?:많|적|비싸|비쌈|싸|저렴|높|낮|차이|차액)")
-
-WHOLE = ("duration", "age", "count")
-"""Kinds of values that are told in whole numbers, so that one begins where the other ends."""
-
-SHARE_WITHIN = 4
-"""Characters between a sum and its share: 3,000만원의 50%."""
 
 DAYS_OF_MONTH = 30
 DAYS_OF_YEAR = 365
@@ -50,7 +41,7 @@ def restated(
     """
     told = statement.entity
     known = [source for source in sources if source.entity.kind == told.kind]
-    before = _words_before(told, text)
+    before = text[max(told.start - WITHIN, 0) : told.start]
     if _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, told.end):
         for source in known:
             if _rounds_to(told, source.entity):
@@ -58,44 +49,9 @@ def restated(
     for source in known:
         if source.entity.support_only:
             continue
-        if _is_one_step(told, source.entity) or _is_next(statement, source):
+        if _is_one_step(told, source.entity):
             return source, ONE_STEP
-    reckoned = _reckoned(told, sources, text) if told.kind == "amount" else None
-    return reckoned, ONE_STEP if reckoned else ""
-
-
-def _words_before(told: Entity, text: str) -> str:
-    return text[max(told.start - WITHIN, 0) : told.start]
-
-
-def _reckoned(
-    told: Entity,
-    sources: Sequence[Statement],
-    text: str,
-) -> Statement | None:
-    """The sum of the sources of which an amount is the share that stands beside it, or the difference to another.
-
-    The half of 3천만원 where a source pays 50% of 3천만원; 1천만원 more where it has 4천만원 and 5천만원.
-    """
-    sums: dict[Decimal, list[Statement]] = {}
-    for source in sources:
-        if (source.entity.kind, source.entity.base) == (told.kind, told.base):
-            sums.setdefault(Decimal(source.entity.value), []).append(source)
-    value = Decimal(told.value)
-    before = _words_before(told, text)
-    if _DIFFERENCE_BEFORE.search(before) or _DIFFERENCE_BEHIND.match(text, told.end):
-        for whole, places in sums.items():
-            if whole + value in sums:
-                return places[0]
-    for share in sources:
-        if share.entity.kind != "percent" or not Decimal(share.entity.value):
-            continue
-        whole = 100 * value / Decimal(share.entity.value)
-        for place in sums.get(whole, []):
-            gap = share.entity.start - place.entity.end
-            if place.number == share.number and 0 <= gap <= SHARE_WITHIN:
-                return place
-    return None
+    return None, ""
 
 
 def _rounds_to(told: Entity, source: Entity) -> bool:
@@ -135,15 +91,3 @@ def _is_one_step(told: Entity, source: Entity) -> bool:
         days_of_months = DAYS_OF_MONTH * Decimal(months.value)
         return of_year or Decimal(days.value) == days_of_months
     return False
-
-
-def _is_next(statement: Statement, source: Statement) -> bool:
-    """Whether two bounds name one border: 65세까지, 66세 이상은 불가; 4일째부터, 3일 초과."""
-    told, other = statement.entity, source.entity
-    if told.kind not in WHOLE or told.base != other.base:
-        return False
-    lower, higher = sorted((statement, source), key=lambda each: Decimal(each.entity.value))
-    difference = Decimal(higher.entity.value) - Decimal(lower.entity.value)
-    is_ordinal = LOW in lower.sides and ORDINAL in higher.sides
-    is_border = HIGH in lower.sides and LOW in higher.sides
-    return difference == 1 and (is_ordinal or is_border)

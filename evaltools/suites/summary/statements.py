@@ -30,7 +30,6 @@ CLAIM = "payment"
 
 PRESENT, ABSENT = "present", "absent"
 NEGATIVE, LOSS = "negative", "loss"
-ORDINAL = "ordinal"
 
 OPPOSITE = {LOW: HIGH, UP: DOWN, PAID: DENIED, PRESENT: ABSENT}
 OPPOSITE |= {other: one for one, other in OPPOSITE.items()}
@@ -45,7 +44,6 @@ _BEHIND = {
         + "(?:이하|이내|미만|이전|까지|(?:에 ?)?(?:미달|못 ?미치)|안 ?되는|(?:되|넘|지나|경과하)기 ?전|내(?=에|의|\\s|$)"
         "|안(?=에|의|으로|쪽)|(?:초과|넘)(?:하지|할 수 없|을 수 없|지 ))"
     ),
-    ORDINAL: re.compile("\\s?번?째"),
     UP: re.compile(
         _JOINT + "(?:p|포인트)?(?: ?더)? ?(?:인상|증가|상승|오르|올라|올랐|할증|증액|가산)"
     ),
@@ -137,22 +135,15 @@ _ENDING = re.compile(
 """Endings of verbs and particles: what a word is about stands before them."""
 
 _RECKONED = re.compile(
-    r"[x×*=+→]\s?$|[0-9][0-9,.]*\s?[가-힣%]{0,4}(?:에서|보다)\s?[가-힣]{0,2}\s?$"
+    r"[x×*=→]\s?$|[0-9][0-9,.]*\s?[가-힣%]{0,4}(?:\s?\+|(?:에서|보다)\s?[가-힣]{0,2})\s?$"
 )
-_RECKONED_WITH = re.compile(r"\s?[x×*=+→]|(?:에서|보다|\s중(?:에서)?)\s?[가-힣]{0,2}\s?[0-9]")
+_RECKONED_WITH = re.compile(
+    r"\s?(?:[x×*=→]|\+\s?[0-9])|(?:에서|보다|\s중(?:에서)?)\s?[가-힣]{0,2}\s?[0-9]"
+)
 """Before and behind a value that is reckoned with, or changed: 3만원 x 42일, 5만원 → 3만원, 10회에서 8회로."""
-
-_HEAD = re.compile(r"([^:.\n■○●▶※-]+):(?!\d)(?:[^:.\n■○●▶※]|(?<=\d)\.(?=\d))*$")
-"""What a line is about, before all of its values: 휴업손해: 1일 200만원, 최대 60일, 대기 3일."""
 
 _TABLE = re.compile(r"(?m)(?:^[^\S\n]*+\|[^\n]*+(?:\n|\Z)){2,}")
 """Lines of cells between bars, the heads of the columns first."""
-
-_LABEL = re.compile(r"(?<![0-9a-z가-힣])(?:[a-z]\s?(?:사|안|플랜|타입|상품)|[0-9]{1,3}\s?%?\s?형)")
-"""What tells companies, plans and forms of a product apart: A사, B안, 70%형."""
-
-LABEL = "label:"
-"""What such a word begins with among the words of a statement."""
 
 _FIGURE = re.compile(r"[0-9]")
 CLAUSE_END = re.compile(rf"[.!?](?!\d)|[;\n|\[\]■○●▶※]|{_CONNECTIVE}")
@@ -160,13 +151,6 @@ _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'‘’\"“”0-9]*['’\"”]
 """A remark or a name within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
 
 _BRACKET = re.compile(r"\([^()]*\)")
-
-_REFUSED = re.compile(
-    r"(?:.*(?:않아|없어|아니어서|이라|라서)\s)?(?P<items>[^|:]{2,20}?)(?:[은는도]\s|\s?(?=제외|부지급|면책|미지급))"
-)
-"""What a clause refuses, behind the reason for it: 피부이식을 하지 않아 수술비는 지급하지 않음."""
-
-_ITEMS = re.compile(r"(?:이나|[나와과,·/]|및)\s|[·/]")
 
 _NEXT_OF_LIST = re.compile(r"[,·/()+]|(?<=원)과\s")
 """In a list of values what is said at its end is said of all: A 300만원, B 3천만원을 1회 지급."""
@@ -262,8 +246,7 @@ def _statement(
     before = _norm(raw[max(entity.start - BEFORE, 0) : entity.start])
     after = _norm(raw[entity.end : entity.end + AFTER])
     line = _LINE.split(raw[first : entity.start])[-1]
-    head = _HEAD.search(before)
-    words = _item_words(f"{head[1]} {_norm(line)}" if head else _norm(line))
+    words = _item_words(_norm(line))
     following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
     words |= _words_behind(after, following - entity.end)
     words |= _conditions(entities, index, entity.start - len(line))
@@ -325,22 +308,6 @@ def is_denied(after: str) -> bool:
     return bool(_NONE_OF_IT.match(after))
 
 
-def refused_items(claim: Statement) -> list[frozenset[str]]:
-    """The words of each item of which a clause says that it is not paid; none where it says when, or has a figure.
-
-    >>> read = ReadText("현금이나 유가증권은 보상하지 않음", normalise("현금이나 유가증권은 보상하지 않음"), [])
-    >>> [sorted(words) for claim in claims(read) for words in refused_items(claim)]
-    [['현금'], ['가증', '유가', '증권']]
-    """
-    text = claim.entity.text[-LONGEST_LIST:]
-    told = _REFUSED.search(text)
-    if DENIED not in claim.sides or not told or _TOPIC.search(text[told.end() :]):
-        return []
-    refused = CLAIM_WORDS.sub(" ", told["items"])
-    items = [] if has_figure(refused) else _ITEMS.split(refused)
-    return [words for words in map(syllable_pairs, items) if words]
-
-
 def has_figure(text: str) -> bool:
     return bool(_FIGURE.search(text))
 
@@ -352,9 +319,8 @@ def _words_behind(after: str, next_value: int) -> frozenset[str]:
 
 
 def _item_words(text: str) -> frozenset[str]:
-    """What a value is of, with the units of other figures (대물 1사고당 is 대물, and 사고당) and the labels before it."""
-    labels = {LABEL + "".join(label.split()) for label in _LABEL.findall(text)}
-    return syllable_pairs(_FIGURE.sub(" ", text)) | labels
+    """What a value is of, with the units of other figures (대물 1사고당 is 대물, and 사고당)."""
+    return syllable_pairs(_FIGURE.sub(" ", text))
 
 
 def _conditions(

@@ -28,7 +28,6 @@ from .statements import (
     DENIED,
     DOWN,
     HIGH,
-    LABEL,
     LOSS,
     LOW,
     NEGATIVE,
@@ -39,7 +38,6 @@ from .statements import (
     Statement,
     claims,
     has_figure,
-    refused_items,
     statements,
 )
 from .unread import month_and_day
@@ -130,7 +128,7 @@ class Sources:
 
     known: of their values and figures. weights: of the words around the values, one over the number of values
     that each stands around. of_kind: kind and unit -> the same among the values of that kind alone, which a word
-    may tell apart though it stands around others too; there a label, which tells items apart alone, is MISPLACED.
+    may tell apart though it stands around others too.
     """
 
     def __init__(self, sources: Sequence[ReadText]):
@@ -146,11 +144,7 @@ class Sources:
         for statement in self.compared:
             by_kind.setdefault(_kind(statement), []).append(statement)
         self.of_kind = {kind: _rarity(alike) for kind, alike in by_kind.items()}
-        labels = {word: MISPLACED for word in self.weights if word.startswith(LABEL)}
-        for weights in self.of_kind.values():
-            weights |= labels
         self._same = by_key([*self.known, *claimed])
-        self.refused = [(words, claim) for claim in claimed for words in refused_items(claim)]
 
     @cached_property
     def bare(self) -> dict[str, Statement]:
@@ -198,6 +192,10 @@ class Sources:
             # a sum paid each month is no period that something must last
             same = [source for source in same if not source.entity.support_only]
 
+        if statement.sides & BOUNDS:
+            # what puts a bound on it, of whatever side, says more of it than what only mentions it
+            same = [source for source in same if source.sides & BOUNDS] or same
+
         def rank(source: Statement) -> float:
             return self.alike(statement, source) + PREFERRED * _confirms(statement, source)
 
@@ -232,27 +230,6 @@ class Sources:
     def _is_negative(self, key: str) -> bool:
         places = self._same[key]
         return all(NEGATIVE in place.sides for place in places)
-
-    def elsewhere(
-        self,
-        statement: Statement,
-        told: Mapping[str, Sequence[Statement]],
-    ) -> tuple[Statement | None, str]:
-        """Where a source says it of another item, or that the item is not paid, and which of the two; else (None, "")."""
-        other = self.misplaced(statement, told)
-        if other:
-            return other, ITEM
-        claim = self.refusal(statement)
-        return claim, OPPOSITE_PAYMENT if claim else ""
-
-    def refusal(self, statement: Statement) -> Statement | None:
-        """The clause of a source that refuses the item of a sum that is told as paid."""
-        if statement.entity.kind != "amount" or PAID not in statement.sides:
-            return None
-        for words, claim in self.refused:
-            if words <= statement.words:
-                return claim
-        return None
 
     def instead(self, statement: Statement) -> Statement | None:
         """The sources' own value of the kind at the item of a value that none of them states.
@@ -393,7 +370,8 @@ def support(
             result.supported.setdefault(key, shown)
         other = None
         if relations and not why:
-            other, why = known.elsewhere(statement, told)
+            other = known.misplaced(statement, told)
+            why = ITEM if other else ""
         place = other.place if other else {}
         if why:
             result.look.append({**shown, **place, "why": why})
