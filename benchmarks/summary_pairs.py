@@ -5,7 +5,7 @@
 The cases stand in tests/data/summary_pairs.jsonl. The failures of the first 96 sources were before us
 while the rules were mended. The 44 with h, the 20 with k and the 30 with n were written afterwards, each
 before the scores of its sources were known, and rules were mended after each: the rates at first sight
-stand in docs/benchmarks.md. Those with h and k have no wrong summaries of their own (summary_mutants.py
+stand in benchmarks/README.md. Those with h and k have no wrong summaries of their own (summary_mutants.py
 changes one item of the right ones), those with n have one each that leaves the risk out. Those with m and
 later are of thirteen authors who had read no rules.
 A right summary is a false alarm where any of its four metrics is `fail` or `look`; a wrong one is a

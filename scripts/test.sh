@@ -49,8 +49,7 @@ export PATH="$PWD/$venv/bin:$PATH"
 step "browser" browser
 step "lint" lint
 step "types" mypy
-step "known vulnerabilities" python scripts/audit.py
-step "documentation (strict)" python scripts/build_site.py
+step "budget" python scripts/house.py
 step "notebooks (nbval, strict)" pytest -q --nbval notebooks -p no:cacheprovider --nbval-kernel-name python3
 # whatever reads the reference runs must be skipped, not fail, on a machine without them
 step "tests without the reference runs" env EVALTOOLS_REFERENCE=/nonexistent pytest -q -m reference

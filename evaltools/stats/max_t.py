@@ -12,7 +12,7 @@ pair and once by those of all conditions: by chance the few seeds of a pair may 
 
 References: Westfall and Young, "Resampling-based multiple testing" (1993), step-down max-T; Romano
 and Wolf, "Exact and approximate stepdown methods for multiple hypothesis testing", JASA 100 (2005).
-Measured error: benchmarks/simulations.md.
+Measured error: docs/statistics.md.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ across neighbourhoods and academic achievement across countries", Review of Econ
 (2024); Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons",
 Journal of Computational and Graphical Statistics 13 (2004); Bron and Kerbosch, "Finding all cliques
 of an undirected graph", Communications of the ACM 16 (1973). Measured error and coverage:
-benchmarks/simulations.md.
+docs/statistics.md.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ References: Berry and Armitage, "Mid-P confidence intervals: a brief review", Th
 (1995); Wilson, JASA 22 (1927); Korn and Graubard, "Confidence intervals for proportions with small
 expected number of positive counts estimated from survey data", Survey Methodology 24 (1998); Zou
 and Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27
-(2008). Measured coverage: benchmarks/simulations.md.
+(2008). Measured coverage: docs/statistics.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
                           --nearest of the same kind---> what the source says instead
 
 A contradiction counts as no support. What only a person can settle is listed and changes no score:
-words that tell two items apart in a text do not always do so (measured in docs/benchmarks.md).
+words that tell two items apart in a text do not always do so (measured in benchmarks/README.md).
 Source: specification D34.
 """
 
