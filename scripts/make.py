@@ -1,16 +1,18 @@
 """Make all that is made: docs/metrics.md from the metric tables, docs/inputs.md from the models of the input files,
 the outputs of commands in
-the written pages, the outputs stored in the notebooks, and the bundled examples.
+the written pages, the picture of README, the outputs stored in the notebooks, and the bundled examples.
 
-    python scripts/make.py [docs] [notebooks] [examples]          docs and notebooks by default
+    python scripts/make.py [docs] [picture] [notebooks] [examples]          the first three by default
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -365,6 +367,21 @@ def make_docs() -> None:
         write_text(path, written(name))
 
 
+def make_picture() -> None:
+    """The picture of README: the first screen of the comparison of the bundled examples. Needs a Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        run_line(f"evaltools report seeds example:cr/no_memory example:cr/with_memory -o {folder}")
+        (page,) = Path(folder).glob("reports/*/metric_report.html")
+        path = os.environ.get("EVALTOOLS_CHROMIUM") or shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        shown = browser.new_page(viewport={"width": 1200, "height": 760})
+        shown.goto(page.as_uri())
+        shown.screenshot(path=ROOT / "docs" / "comparison.png")
+        browser.close()
+
+
 def make_notebooks() -> None:
     """Run every notebook with its default parameters and store the outputs that nbval compares."""
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
@@ -380,8 +397,13 @@ def make_examples() -> None:
         subprocess.run([sys.executable, str(script)], check=True)
 
 
-PARTS = {"examples": make_examples, "docs": make_docs, "notebooks": make_notebooks}
+PARTS = {
+    "examples": make_examples,
+    "docs": make_docs,
+    "picture": make_picture,
+    "notebooks": make_notebooks,
+}
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ("docs", "notebooks"):
+    for part in sys.argv[1:] or ("docs", "picture", "notebooks"):
         PARTS[part]()
