@@ -90,6 +90,7 @@ _PAID = re.compile(
 )
 _ABSENT = re.compile(
     r"없(?:음|다|습|고|이|으며|으$|었|어요|[\s.,)]|$)|미적용|적용 ?안|불필요|무제한"
+    r"|(?:공제|부과|적용|발생|차감|부담)[하되]지 ?(?:는|도)? ?않"
     r"|(?:부담|공제)[가-힣]{0,3} ?면제|(?<![0-9,.])0\s?[%원]"
 )
 """An item is told as not there: 면책기간 없음, 자기부담 0%."""
@@ -282,16 +283,16 @@ def claims(read: ReadText, number: int = 0) -> list[Statement]:
 
 
 def _claimed(clause: str) -> frozenset[str]:
-    """Whether a clause says that something is paid, or not; that it is not there, or has a figure."""
-    side = payment(clause.replace(WAIVER, "보상") + " ")
-    sides = {side} if side else set()
+    """The polarity of a clause: that something is paid or there, or not; both of what is the only thing paid."""
     if _NOTHING_ELSE.search(clause):
-        sides = {PAID, DENIED}
+        return frozenset({PAID, DENIED})
+    side = payment(clause.replace(WAIVER, "보상") + " ")
+    says = {side} if side else set()
     if _ABSENT.search(clause):
-        sides.add(ABSENT)
-    elif has_figure(clause):
-        sides.add(PRESENT)
-    return frozenset(sides)
+        return frozenset({DENIED, ABSENT})
+    if has_figure(clause):
+        says.add(PRESENT)
+    return frozenset(says)
 
 
 def has_absence(text: str) -> bool:
