@@ -44,9 +44,9 @@ def read_csv(
     for field, info in model.model_fields.items():
         name = str(info.validation_alias or field)
         if info.is_required() and header.count(name) != 1:
-            text = "expected the column {column} once, got {header}"
-            values = {"column": name, "header": ", ".join(header)[:200]}
-            raise problems.fatal("wrong-columns", text, **values, file=path, line=1)
+            got = ", ".join(header)[:200]
+            message = f"expected the column {name} once, got {got}"
+            raise problems.fatal("wrong-columns", message, file=path, line=1)
         if name in header:
             index_of[name] = header.index(name)
     for line, cells in rows:
@@ -79,9 +79,8 @@ def csv_rows(
             if len(cells) == len(header):
                 yield line, cells
             elif cells:
-                text = "expected {n} cells, as the header has, got {got}"
-                n_cells = {"n": len(header), "got": len(cells)}
-                problems.error("bad-row", text, **n_cells, file=path, line=line)
+                message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
+                problems.error("bad-row", message, file=path, line=line)
 
 
 def _whole_rows(
@@ -106,7 +105,7 @@ def _whole_rows(
             file.seek(row_start)
             pass_line(file)
             line += 1
-            problems.error("bad-csv", "not CSV: {reason}", reason=str(e), file=path, line=line)
+            problems.error("bad-csv", f"not CSV: {e}", file=path, line=line)
             yield line, []
 
 

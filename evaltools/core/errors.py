@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from .language import Message, say, speaking
+from .language import Message, speaking
 from .terminal import echo, printable
 
 Severity = Literal["error", "warning"]
@@ -57,9 +57,9 @@ class Problem:
         place = self.file
         if self.line is not None:
             place += f":{self.line}"
-        parts = [place, self.id, self.field, say(self.message)]
+        parts = [place, self.id, self.field, str(self.message)]
         what = ": ".join(part for part in parts if part)
-        text = f"{say(self.severity)}: {what} [{self.code}]"
+        text = f"{self.severity}: {what} [{self.code}]"
         return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
 
 
@@ -130,12 +130,12 @@ def tell(
             echo(problem.text(), err=True)
         return BAD_INPUT
     if isinstance(error, Told):
-        text = say(error.args[0])
+        text = error.args[0]
     else:
         text = str(error)
         if not isinstance(error, OSError):
             echo("".join(traceback.format_exception(error)), err=True)
-    parts = [say("error"), whose, text or type(error).__name__]
+    parts = ["error", whose, text or type(error).__name__]
     echo(": ".join(part for part in parts if part), err=True)
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
@@ -160,8 +160,9 @@ class Problems:
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
-            text = "on_error: expected one of {kinds}, got {value}"
-            raise UsageError(text, kinds=get_args(OnError), value=repr(self.on_error))
+            raise UsageError(
+                f"on_error: expected one of {get_args(OnError)}, got {self.on_error!r}"
+            )
 
     def add(self, problem: Problem) -> None:
         """Count a problem; the first ones of its kind are kept."""
@@ -265,12 +266,9 @@ class Problems:
             severity, code = kind
             n_more = count - len(self.kept_of(kind))
             if n_more:
-                more = say("{severity}: {n} more", severity=say(severity), n=n_more)
+                more = f"{severity}: {n_more} more"
                 yield f"{more} [{code}]", False
-        total = say(
-            "{errors} errors, {warnings} warnings in {inputs} input(s)",
-            errors=self.count("error"),
-            warnings=self.count("warning"),
-            inputs=inputs,
+        total = (
+            f"{self.count('error')} errors, {self.count('warning')} warnings in {inputs} input(s)"
         )
         yield total, False

@@ -21,7 +21,7 @@ from .. import BUILT_IN, __version__
 from .errors import OnError, Problems, UsageError
 from .files import content_hash, resolve, state
 from .folders import require_replaceable
-from .language import Message, language
+from .language import language
 from .manifest import (
     SCHEMA_VERSION,
     Bootstrap,
@@ -55,7 +55,7 @@ def make_options(suite: Suite, values: Mapping[str, Any]) -> Any:
     try:
         return suite.options(**set_values)
     except ValidationError as e:
-        raise UsageError("options of {suite}: {wrong}", suite=suite.name, wrong=all_wrong(e)) from e
+        raise UsageError(f"options of {suite.name}: {all_wrong(e)}") from e
 
 
 def make_policy(suite: Suite, options: Any) -> dict[str, Any]:
@@ -162,8 +162,7 @@ def refuse_empty(
     """InputError where nothing of a source can be used."""
     if units.empty:
         path = next(iter(source.files.values()))
-        template = "no {unit} of it can be used"
-        raise problems.fatal("no-rows", template, unit=suite.unit, file=path)
+        raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=path)
 
 
 def score_task(
@@ -186,8 +185,9 @@ def score_task(
     refuse_empty(units, suite, task.source, problems)
     for path, before in states.items():
         if state(path) != before:
-            text = "changed while it was read: is it still being written?"
-            raise problems.fatal("changed-file", text, file=path)
+            raise problems.fatal(
+                "changed-file", "changed while it was read: is it still being written?", file=path
+            )
     n_rows = units.attrs.get("rows", {})
     inputs = []
     for role, path in files.items():
@@ -236,9 +236,8 @@ def require_target(
         is_inside = path.resolve().is_relative_to(target)
         if is_inside and path.resolve() not in carried_paths:
             raise UsageError(
-                "{path} is an input and lies in {folder}, which would be replaced; give another --out",
-                path=path,
-                folder=folder,
+                f"{path} is an input and lies in {folder}, which would be replaced; "
+                "give another --out"
             )
     require_replaceable(folder, suite.runner if carried else ())
     stored = None if fresh else read_manifest(folder)
@@ -251,14 +250,12 @@ def require_target(
     )
     held = None
     if stored.kind != "run":
-        held = Message("an aggregate over seeds")
+        held = "an aggregate over seeds"
     elif stored.suite != suite.name:
-        held = Message("a result of {suite}", {"suite": stored.suite})
+        held = f"a result of {stored.suite}"
     elif before and is_other and before.sha256 != content_hash(main):
-        held = Message("the result of another input, {path}", {"path": before.path})
+        held = f"the result of another input, {before.path}"
     if held is not None:
         raise UsageError(
-            "{folder} holds {held}; --fresh replaces it, --name or --out put the new one elsewhere",
-            folder=folder,
-            held=held,
+            f"{folder} holds {held}; --fresh replaces it, --name or --out put the new one elsewhere"
         )

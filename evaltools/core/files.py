@@ -54,9 +54,7 @@ def example(name: str) -> Path:
     """
     path = EXAMPLES / name
     if not path.resolve().is_relative_to(EXAMPLES.resolve()) or not path.exists():
-        raise UsageError(
-            "no example {name}; there are: {names}", name=repr(name), names=tuple(examples())
-        )
+        raise UsageError(f"no example {name!r}; there are: {', '.join(examples())}")
     return path
 
 
@@ -81,10 +79,9 @@ def require_writable(folder: Path) -> None:
     paths = (folder, *folder.absolute().parents)
     existing = next(path for path in paths if path.exists())
     if not existing.is_dir():
-        text = "{file} is no folder: nothing can be written to {folder}"
-        raise UsageError(text, file=existing, folder=folder)
+        raise UsageError(f"{existing} is no folder: nothing can be written to {folder}")
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise UsageError("{folder} cannot be written to; give another folder", folder=existing)
+        raise UsageError(f"{existing} cannot be written to; give another folder")
 
 
 def refuse_input(
@@ -93,16 +90,16 @@ def refuse_input(
 ) -> None:
     """UsageError where a file cannot be written, is one of the inputs, or lies in the folder of one."""
     if os.path.lexists(target) and not target.is_file():
-        raise UsageError("{path} is no file; name one to write to", path=target)
+        raise UsageError(f"{target} is no file; name one to write to")
     require_writable(target.parent)
     for path in inputs:
         source = Path(os.path.realpath(resolve(path)))  # a link in a circle is an error elsewhere
         is_inside = target.exists() and target.resolve().is_relative_to(source)
         if is_inside or target.resolve() == source:
-            text = (
-                "{path} is an input or lies in one, which would be replaced; write to another file"
+            raise UsageError(
+                f"{target} is an input or lies in one, which would be replaced; "
+                "write to another file"
             )
-            raise UsageError(text, path=target)
 
 
 def beside(target: Path) -> dict[str, Any]:

@@ -11,11 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from .errors import UsageError
 from .files import HOST, beside, require_writable
-from .language import Message
 
 LOCK = ".lock"
 """Beside the folders of results: who swaps one in holds it."""
@@ -51,27 +49,21 @@ def require_replaceable(
     `carried`: files that stay when the folder is replaced.
     """
     if folder.is_symlink():
-        raise UsageError(
-            "{folder} is a link; remove the link, or give another --out or --name", folder=folder
-        )
+        raise UsageError(f"{folder} is a link; remove the link, or give another --out or --name")
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise UsageError(
-            "{folder} is no folder; move it, or give another --out or --name", folder=folder
-        )
+        raise UsageError(f"{folder} is no folder; move it, or give another --out or --name")
     foreign = [name for name in foreign_files(folder) if name not in carried]
     if not foreign:
         return
-    names: Any = tuple(foreign[:NAMED])
+    names = ", ".join(foreign[:NAMED])
     n_more = len(foreign) - NAMED
     if n_more > 0:
-        names = Message("{names} and {n} more", {"names": names, "n": n_more})
+        names = f"{names} and {n_more} more"
     raise UsageError(
-        "{folder} holds what evaltools did not write, and would be replaced: {names}; "
-        "move it, or give another --out or --name",
-        folder=folder,
-        names=names,
+        f"{folder} holds what evaltools did not write, and would be replaced: "
+        f"{names}; move it, or give another --out or --name"
     )
 
 

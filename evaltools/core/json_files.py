@@ -14,7 +14,6 @@ from pydantic_core import from_json
 
 from . import text_files
 from .errors import InputError, Problems
-from .language import Message
 from .records import T, describe, fitted, json_reason
 from .text_files import BOM, lines_of, not_utf8, pass_line, read_utf8
 
@@ -37,9 +36,7 @@ def read_json(
         place = str(error).partition(" at line ")[2]
         line = int(place.partition(" ")[0]) if place else None
         reason = json_reason(str(error))
-        raise problems.fatal(
-            "bad-json", "not JSON: {reason}", reason=reason, file=path, line=line
-        ) from None
+        raise problems.fatal("bad-json", f"not JSON: {reason}", file=path, line=line) from None
     if unique_keys:
         _require_unique_keys(text, path, problems)
     return value
@@ -109,9 +106,13 @@ def read_jsonl(
                 break
             position += len(line)
             if len(line) > text_files.LINE_BYTES:
-                text = "a line of more than {size} MB; expected one JSON object a line"
                 size = text_files.LINE_BYTES >> 20
-                raise problems.fatal("line-too-long", text, size=size, file=path, line=number)
+                raise problems.fatal(
+                    "line-too-long",
+                    f"a line of more than {size} MB; expected one JSON object a line",
+                    file=path,
+                    line=number,
+                )
             progress.lines = number
             if number == 1 and start == 0:
                 line = line.removeprefix(BOM)
@@ -141,7 +142,7 @@ def _report(
         problems.error(code, message, field=field, **where)
 
 
-def _damage(raw: bytes, message: Message) -> tuple[str, Message]:
+def _damage(raw: bytes, message: str) -> tuple[str, str]:
     """(code, message) for a line that is no JSON: in another encoding, or the last one and cut off."""
     code = "bad-json"
     is_cut = not raw.endswith(b"\n")
@@ -153,8 +154,7 @@ def _damage(raw: bytes, message: Message) -> tuple[str, Message]:
         is_cut = is_cut and e.reason == "unexpected end of data"
     if not is_cut:
         return code, message
-    text = "{what}; the last line has no end: is the run still being written?"
-    return "cut-off-line", Message(text, {"what": message})
+    return "cut-off-line", f"{message}; the last line has no end: is the run still being written?"
 
 
 def _text_of(key: str | None, raw: bytes) -> str:

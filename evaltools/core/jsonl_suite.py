@@ -85,20 +85,17 @@ def _require_sense(
 ) -> None:
     """UsageError for a suite that cannot be made of these, as `jsonl_suite` says."""
     if name in BUILT_IN:
-        raise UsageError("suite {suite}: that is the name of a built-in suite", suite=repr(name))
+        raise UsageError(f"suite {name!r}: that is the name of a built-in suite")
     if not hasattr(record, unit) and unit not in getattr(record, "model_fields", {}):
         raise UsageError(
-            "suite {suite}: expected record as a pydantic model with the field {unit}",
-            suite=repr(name),
-            unit=unit,
+            f"suite {name!r}: expected record as a pydantic model with the field {unit}"
         )
     aliases = {metric.alias_of for metric in table if metric.alias_of}
     unknown = sorted({*headline, *aliases} - {metric.name for metric in table})
     if unknown:
         raise UsageError(
-            "suite {suite}: headline or alias_of names {names}, which is no metric of it",
-            suite=repr(name),
-            names=tuple(unknown),
+            f"suite {name!r}: headline or alias_of names {', '.join(unknown)}, "
+            "which is no metric of it"
         )
 
 
@@ -159,9 +156,10 @@ class _RecordsFile:
             try:
                 sums = dict(self.columns(record, *arguments))
             except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
-                text = "columns(record): {error}"
                 error = f"{type(e).__name__}: {e}"
-                problems.error("bad-columns", text, error=error, file=path, line=line, id=uid)
+                problems.error(
+                    "bad-columns", f"columns(record): {error}", file=path, line=line, id=uid
+                )
                 continue
             fields = record.model_dump()
             plain = {

@@ -20,7 +20,6 @@ import pandas as pd
 from .errors import InputError, Problem, UsageError
 from .estimates import plain_value
 from .files import write_jsonl
-from .language import Message
 
 
 def is_path(run: Any) -> bool:
@@ -76,13 +75,7 @@ def as_files(
         except InputError as error:
             raise _of_memory(error, folder) from None
         except UsageError as error:
-            message = error.args[0]
-            if isinstance(message, Message):
-                values = dict(message.values)
-                for key, value in values.items():
-                    values[key] = shown_path(value) if isinstance(value, Path) else value
-                message = replace(message, values=values)
-            raise UsageError(message) from None
+            raise UsageError(str(error).replace(f"{folder}/", "")) from None
 
 
 def write_records(
@@ -103,9 +96,7 @@ def write_records(
     for index, record in enumerate(data):
         if not isinstance(record, Mapping):
             raise UsageError(
-                "record {index} of the list is {kind}; expected a dict",
-                index=index,
-                kind=type(record).__name__,
+                f"record {index} of the list is {type(record).__name__}; expected a dict"
             )
         cells = {str(key): _cell(value) for key, value in record.items()}
         if not is_list:
@@ -115,7 +106,7 @@ def write_records(
     try:
         write_jsonl(path, records, _JSON.encode)
     except (TypeError, ValueError) as e:
-        raise UsageError("the data cannot be written as JSON: {error}", error=str(e)) from e
+        raise UsageError(f"the data cannot be written as JSON: {e}") from e
     return path
 
 
@@ -140,13 +131,12 @@ def _records_of_frame(data: Any) -> list[dict[Any, Any]]:
     names = list(map(str, data.columns if is_frame else data.column_names))
     doubled = [name for name in names if names.count(name) > 1]
     if doubled:
-        raise UsageError("two columns are named {column}", column=repr(doubled[0]))
+        raise UsageError(f"two columns are named {doubled[0]!r}")
     return data.to_dict("records") if is_frame else data.to_pylist()
 
 
 def _unexpected(data: Any) -> UsageError:
-    text = "expected a path, a DataFrame or a list of dicts, got {kind}"
-    return UsageError(text, kind=type(data).__name__)
+    return UsageError(f"expected a path, a DataFrame or a list of dicts, got {type(data).__name__}")
 
 
 def _cell(value: Any) -> Any:
@@ -189,8 +179,7 @@ def _of_memory(error: InputError, folder: Path) -> InputError:
             message = problem.message
             if problem.code == "bad-field":
                 with path.open(encoding="utf-8") as lines:
-                    fields = tuple(dict.fromkeys(chain.from_iterable(map(json.loads, lines))))
-                values = {"what": message, "fields": fields}
-                message = Message("{what}; the records have {fields}", values)
+                    fields = dict.fromkeys(chain.from_iterable(map(json.loads, lines)))
+                message = f"{message}; the records have {', '.join(fields)}"
             problems.append(replace(problem, file=shown_path(path), message=message))
     return InputError(problems)

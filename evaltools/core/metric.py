@@ -42,10 +42,8 @@ class _Entry:
             object.__setattr__(self, "title", self.name)
         if self.better not in get_args(Better):
             raise UsageError(
-                "metric {name}: expected better as one of {kinds}, got {better}",
-                name=repr(self.name),
-                kinds=get_args(Better),
-                better=repr(self.better),
+                f"metric {self.name!r}: expected better as one of {get_args(Better)}, "
+                f"got {self.better!r}"
             )
 
     @property
@@ -115,9 +113,8 @@ class Metric(_Entry):
             low, high = math.nan, math.nan
         if not low < high:
             raise UsageError(
-                "metric {name}: expected bounds as (low, high), low below high, got {bounds}",
-                name=repr(self.name),
-                bounds=repr(self.bounds),
+                f"metric {self.name!r}: expected bounds as (low, high), low below "
+                f"high, got {self.bounds!r}"
             )
         object.__setattr__(self, "bounds", (low, high))
 
@@ -179,9 +176,7 @@ def _require_each_once(name: str, parts: Sequence[str]) -> None:
     """UsageError where a metric is made of no others, or of one of them twice."""
     if isinstance(parts, str) or not parts or len(set(parts)) < len(parts):
         raise UsageError(
-            "metric {name}: expected the names of other metrics, each once, got {parts}",
-            name=repr(name),
-            parts=repr(parts),
+            f"metric {name!r}: expected the names of other metrics, each once, got {parts!r}"
         )
 
 

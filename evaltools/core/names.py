@@ -12,7 +12,6 @@ from typing import Any
 from .errors import UsageError
 from .files import EXAMPLES
 from .folders import put_back
-from .language import Message
 
 RUN_NAME = re.compile(r"^(?:(?P<run_id>.+)__)?seed(?P<seed>[^_]+)_(?P<mode>.+)$")
 LONGEST_NAME = 200
@@ -35,7 +34,7 @@ def condition_of(name: str) -> tuple[str, str, str]:
     """
     match = RUN_NAME.match(name)
     if not match:
-        raise UsageError("{name} is not named <run_id>__seed<N>_<mode>", name=repr(name))
+        raise UsageError(f"{name!r} is not named <run_id>__seed<N>_<mode>")
     return match["run_id"] or match["mode"], match["seed"], match["mode"]
 
 
@@ -45,8 +44,7 @@ def safe_name(name: str) -> str:
     bad = is_text and re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
     if not is_text or not name or name.startswith(".") or bad or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
-            "{name} cannot be the name of a run: it must be usable as a folder name, not hidden",
-            name=repr(name),
+            f"{name!r} cannot be the name of a run: it must be usable as a folder name, not hidden"
         )
     return name
 
@@ -54,7 +52,7 @@ def safe_name(name: str) -> str:
 def nearest(
     name: str,
     known: Sequence[str],
-) -> Message:
+) -> str:
     """What to say of a name that is not known: those that come closest, or all."""
     near = get_close_matches(
         name,
@@ -63,8 +61,8 @@ def nearest(
         0.5,
     )
     if near:
-        return Message("did you mean {names}?", {"names": tuple(near)})
-    return Message("there are {names}", {"names": tuple(known)})
+        return f"did you mean {', '.join(near)}?"
+    return f"there are {', '.join(known)}"
 
 
 def find_runs(run: str | Path) -> list[Path]:
@@ -95,7 +93,5 @@ def _runs_at(part: str) -> list[Path]:
         folders = [path for path in seeds if path.is_dir()]
         return folders or seeds
     raise UsageError(
-        "{part}: no such run, and nothing named {name}__seed<N>_<mode> beside it",
-        part=part,
-        name=prefix.name,
+        f"{part}: no such run, and nothing named {prefix.name}__seed<N>_<mode> beside it"
     )

@@ -61,14 +61,12 @@ def get_suite(name: str) -> Suite:
         return FROM_FILES[name]
     entries = [entry for entry in installed() if entry.name == name]
     if len(entries) > 1:
-        text = "several packages install a suite {name}; remove all but one"
-        raise UsageError(text, name=repr(name))
+        raise UsageError(f"several packages install a suite {name!r}; remove all but one")
     if entries:
         return _installed_suite(entries[0])
     raise UsageError(
-        "no suite {name}; there are {names}, and those of a file: --suite-file FILE",
-        name=repr(name),
-        names=tuple(suite_names()),
+        f"no suite {name!r}; there are {', '.join(suite_names())}, and those of a "
+        "file: --suite-file FILE"
     )
 
 
@@ -84,10 +82,8 @@ def _installed_suite(entry: EntryPoint) -> Suite:
     # whatever a stranger raises concerns its own commands only
     except (Exception, SystemExit) as e:
         raise UsageError(
-            "the suite {name} is installed but {object} cannot be loaded: {error}",
-            name=repr(entry.name),
-            object=entry.value,
-            error=f"{type(e).__name__}: {e}",
+            f"the suite {entry.name!r} is installed but {entry.value} cannot be "
+            f"loaded: {type(e).__name__}: {e}"
         ) from e
     return suite
 
@@ -105,13 +101,9 @@ def load_suite_file(path: Path) -> Suite:
     """The SUITE of a Python file, from then on known by its name. UsageError for a file without one."""
     suite = getattr(load_file(path), "SUITE", None)
     if not isinstance(suite, Suite):
-        raise UsageError("{path}: expected SUITE = et.jsonl_suite(...)", path=path)
+        raise UsageError(f"{path}: expected SUITE = et.jsonl_suite(...)")
     if suite.name in BUILT_IN:
-        raise UsageError(
-            "{path}: {name} is the name of a built-in suite; give it another",
-            path=path,
-            name=repr(suite.name),
-        )
+        raise UsageError(f"{path}: {suite.name!r} is the name of a built-in suite; give it another")
     FROM_FILES[suite.name] = replace(suite, file=path)
     use_language_files(path.parent)
     return FROM_FILES[suite.name]
@@ -120,13 +112,13 @@ def load_suite_file(path: Path) -> Suite:
 def load_file(path: Path) -> ModuleType:
     """A Python file of the user's as a module, run once. UsageError with file and line where it cannot be run."""
     if not path.is_file():
-        raise UsageError("{path}: no such file", path=path)
+        raise UsageError(f"{path}: no such file")
     name = f"_evaltools_{path.stem}_{sha256(path)[:12]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise UsageError("{path}: expected a Python file (.py)", path=path)
+        raise UsageError(f"{path}: expected a Python file (.py)")
     module = module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -135,7 +127,7 @@ def load_file(path: Path) -> ModuleType:
         del sys.modules[name]
         line = e.lineno if isinstance(e, SyntaxError) else _line_in(path, e)
         error = f"{type(e).__name__}: {e}"
-        raise UsageError("{path}:{line}: {error}", path=path, line=line, error=error) from e
+        raise UsageError(f"{path}:{line}: {error}") from e
     return module
 
 
@@ -157,7 +149,7 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
     further: Any = getattr(module, "METRICS", None)
     is_table = isinstance(further, list | tuple) and len(further) > 0
     if not is_table or not all(isinstance(metric, AnyMetric) for metric in further):
-        raise UsageError("{path}: expected METRICS = [et.Metric(...), ...]", path=path)
+        raise UsageError(f"{path}: expected METRICS = [et.Metric(...), ...]")
     make_columns = getattr(module, "columns", None)
 
     def score(source: Source, *arguments: Any) -> pd.DataFrame:
@@ -184,16 +176,13 @@ def _with_columns(
         columns = make(decoded(units, suite))
     except Exception as e:  # the user's own code may raise anything
         raise UsageError(
-            "{path}:{line}: columns(units): {error}",
-            path=path,
-            line=_line_in(path, e),
-            error=f"{type(e).__name__}: {e}",
+            f"{path}:{_line_in(path, e)}: columns(units): {type(e).__name__}: {e}"
         ) from e
     is_frame = isinstance(columns, pd.DataFrame) and columns.index.equals(units.index)
     if not is_frame or units.columns.intersection(columns.columns).any():
         raise UsageError(
-            "{path}: columns(units) must return a DataFrame of new columns with the index of the units",
-            path=path,
+            f"{path}: columns(units) must return a DataFrame of new columns with "
+            "the index of the units"
         )
     combined = pd.concat([units, columns], axis=1)
     combined.attrs = units.attrs
@@ -206,8 +195,7 @@ def stored_suite(manifest: Manifest) -> Suite:
 
     def unknown(*_: Any) -> Any:
         raise UsageError(
-            "the suite {name} is not known here; give its file with --suite-file, or install it",
-            name=repr(name),
+            f"the suite {name!r} is not known here; give its file with --suite-file, or install it"
         )
 
     table = tuple(make_metric(fields) for fields in manifest.metrics)
@@ -247,13 +235,11 @@ def suite_of_path(path: Path) -> str:
     if len(names) == 1:
         return names[0]
     if not path.exists():
-        raise UsageError("{path}: no such run", path=path)
+        raise UsageError(f"{path}: no such run")
     if not names:
         refuse_parent(path, lambda inside: bool(suites_of_path(inside)))
-    text = "{path} looks like an input of no suite: name it with suite (--suite)"
-    if names:
-        text = "{path} looks like an input of {suites}: name it with suite (--suite)"
-    raise UsageError(text, path=path, suites=tuple(names))
+    suites = ", ".join(names) or "no suite"
+    raise UsageError(f"{path} looks like an input of {suites}: name it with suite (--suite)")
 
 
 def require_input(suite: Suite, path: Path) -> None:
@@ -262,16 +248,9 @@ def require_input(suite: Suite, path: Path) -> None:
         return
     others = suites_of_path(path)
     if others:
-        raise UsageError(
-            "{path} looks like an input of {others}, not of {suite}",
-            path=path,
-            others=tuple(others),
-            suite=suite.name,
-        )
+        raise UsageError(f"{path} looks like an input of {', '.join(others)}, not of {suite.name}")
     if (path / NAME).is_file():
-        raise UsageError(
-            "{path} is a results folder; name the input that it was made of", path=path
-        )
+        raise UsageError(f"{path} is a results folder; name the input that it was made of")
     refuse_parent(path, suite.sniff)
 
 
@@ -281,8 +260,6 @@ def refuse_parent(path: Path, is_run: Callable[[Path], bool]) -> None:
     runs = [run for run in inside if is_run(run)]
     if runs:
         raise UsageError(
-            "{path} is a folder of runs ({n}), not a run; name them: {first} ... (or {path}/*)",
-            path=path,
-            n=len(runs),
-            first=runs[0],
+            f"{path} is a folder of runs ({len(runs)}), not a run; name them: "
+            f"{runs[0]} ... (or {path}/*)"
         )

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import PydanticKnownError
 
 from .errors import Problems
-from .language import Message
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -36,72 +34,49 @@ JSON_REASONS = {
 """How a parser's reason begins -> what is said instead."""
 
 
-def json_reason(text: str) -> Message:
+def json_reason(text: str) -> str:
     """Why a text is no JSON, in plain words, of what a parser says; the column where it names one.
 
-    >>> str(json_reason("trailing comma at line 1 column 8"))
+    >>> json_reason("trailing comma at line 1 column 8")
     'a comma before a closing bracket (character 8)'
     """
     reason, _, place = text.partition(" at line ")
     plain = next((JSON_REASONS[key] for key in JSON_REASONS if reason.startswith(key)), reason)
     column = place.rpartition(" ")[2]
     if not column or plain == JSON_REASONS["EOF while parsing"]:
-        return Message(plain)
-    return Message("{reason} (character {column})", {"reason": Message(plain), "column": column})
+        return plain
+    return f"{plain} (character {column})"
 
 
-def describe(error: ValidationError) -> list[tuple[str, str, Message]]:
+def describe(error: ValidationError) -> list[tuple[str, str, str]]:
     """(code, field, message) for each thing that a pydantic model did not accept in one line."""
     problems = []
     for e in error.errors(include_url=False):
         code = CODES.get(e["type"], "bad-field")
-        message = _as_message(e)
+        message = _sentence_of(e)
         of_a_whole = e["type"] == "value_error" and isinstance(e["input"], dict)
         if code == "bad-field" and e["type"] != "missing" and not of_a_whole:
-            values = {"what": message, "value": short(e["input"])}
-            message = Message("{what}, got {value}", values)
+            message = f"{message}, got {short(e['input'])}"
         field = ".".join(str(part) or '""' for part in e["loc"])
         problems.append((code, field, message))
     return problems
 
 
-def all_wrong(error: ValidationError) -> Message:
-    """All that a pydantic model of settings did not accept, as one message."""
-    parts = []
-    for _, name, message in describe(error):
-        parts.append(Message("{name}: {message}", {"name": name, "message": message}))
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = Message("{before}; {part}", {"before": joined, "part": part})
-    return joined
+def all_wrong(error: ValidationError) -> str:
+    """All that a pydantic model of settings did not accept, as one sentence."""
+    return "; ".join(f"{name}: {message}" for _, name, message in describe(error))
 
 
-def _as_message(error: Any) -> Message:
-    """What pydantic says of an error, as a template and its values, so that it can be told in another language."""
-    text = error["msg"]
+def _sentence_of(error: Any) -> str:
+    """What pydantic says of an error, without its own prefixes."""
     context = error.get("ctx", {})
     if error["type"] == "value_error":  # of a validator of ours
-        told = _told(context["error"])
-        return told if isinstance(told, Message) else Message(told)
-    values = {name: _told(value) for name, value in context.items()}
+        return str(context["error"])
     if error["type"] == "json_invalid":
-        return Message("Invalid JSON: {error}", {"error": json_reason(str(context["error"]))})
+        return f"Invalid JSON: {json_reason(str(context['error']))}"
     if error["type"] in PLAIN:
-        return Message(PLAIN[error["type"]], values)
-    try:
-        template = PydanticKnownError(error["type"], context).message_template
-    except (KeyError, TypeError, ValueError):
-        return Message(text)
-    message = Message(template, values)
-    return message if str(message) == text else Message(text)
-
-
-def _told(value: Any) -> str | Message:
-    """A value of an error; of an exception that carries a message the message."""
-    if isinstance(value, float):
-        return f"{value:g}"
-    arguments = value.args if isinstance(value, Exception) else ()
-    return arguments[0] if arguments and isinstance(arguments[0], Message) else str(value)
+        return PLAIN[error["type"]].format(**context)
+    return error["msg"]
 
 
 def fitted(
@@ -156,7 +131,7 @@ class FirstLines:
         key: Any,
         line: int,
         *,
-        what: str | Message,
+        what: str,
         **where: str,
     ) -> bool:
         """Whether no earlier line had this key; `what` names such a record in the message, `where` its id and field."""
@@ -164,9 +139,7 @@ class FirstLines:
         if first != line:
             self.problems.error(
                 self.code,
-                "a second {what}; the first is on line {first}",
-                what=Message(what) if isinstance(what, str) else what,
-                first=first,
+                f"a second {what}; the first is on line {first}",
                 file=self.path,
                 line=line,
                 **where,
@@ -182,7 +155,7 @@ def unique_records(
 ) -> Iterator[tuple[int, str, Any]]:
     """Yield (line, id, record) of the records whose `field`, the id, comes for the first time; report the others."""
     first_lines = FirstLines(path, problems)
-    what = Message("record of this {field}", {"field": field})
+    what = f"record of this {field}"
     for line, record in records:
         uid = str(getattr(record, field))
         if first_lines.is_first(uid, line, id=uid, what=what):

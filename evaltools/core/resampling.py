@@ -64,4 +64,4 @@ def make_resampling(
     try:
         return Resampling(**{**defaults.model_dump(), **changed})
     except ValidationError as e:
-        raise UsageError("settings of the intervals: {wrong}", wrong=all_wrong(e)) from e
+        raise UsageError(f"settings of the intervals: {all_wrong(e)}") from e

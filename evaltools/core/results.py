@@ -16,7 +16,7 @@ from .errors import InputError, UsageError
 from .estimates import from_public, plain_rows
 from .files import bytes_hash, content_hash, dumps, file_hashes, sha256
 from .folders import put_back
-from .language import Message, remember, stored_messages
+from .language import remember, stored_messages
 from .manifest import NAME, SCHEMA_VERSION, Manifest, StoredMessage
 from .metric import make_metric
 from .metric_matrix import compile_table
@@ -95,15 +95,13 @@ def read_result(folder: Path) -> dict[str, Any]:
     """
     manifest = read_manifest(folder)
     if manifest is None or manifest.kind != "run":
-        reason: str | Message = Message("no readable {file}", {"file": NAME})
-        raise _incomplete(folder, reason)
+        raise _incomplete(folder, f"no readable {NAME}")
     suite = suite_of_manifest(manifest)
     try:
         for file in (METRICS, UNITS):
             known = manifest.files.get(file)
             if known and known != sha256(folder / file):
-                reason = Message("{file} is not as it was written", {"file": file})
-                raise _incomplete(folder, reason)
+                raise _incomplete(folder, f"{file} is not as it was written")
         options = suite.options(**known_options(suite, manifest.options))
         fields = _read_files(folder, manifest, suite, options)
         summed = compile_table(suite.metrics(options)).columns
@@ -118,17 +116,14 @@ def read_result(folder: Path) -> dict[str, Any]:
 
 def _outdated(manifest: Manifest) -> UsageError:
     return UsageError(
-        "{run} was made by another version of evaltools, or with other rules; "
-        "score its input again: evaltools score {suite} {source}",
-        run=manifest.run,
-        suite=manifest.suite,
-        source=manifest.inputs[0].path,
+        f"{manifest.run} was made by another version of evaltools, or with other "
+        f"rules; score its input again: evaltools score {manifest.suite} "
+        f"{manifest.inputs[0].path}"
     )
 
 
-def _incomplete(folder: Path, reason: str | Message) -> UsageError:
-    text = "{folder} holds no complete result of a run: {reason}"
-    return UsageError(text, folder=folder, reason=reason)
+def _incomplete(folder: Path, reason: str) -> UsageError:
+    return UsageError(f"{folder} holds no complete result of a run: {reason}")
 
 
 def read_current(folder: Path, task: Task) -> dict[str, Any] | None:

@@ -212,12 +212,7 @@ class Suite:
         """The metric of that name; UsageError names those that come closest."""
         table = {metric.name: metric for metric in self.metrics(options)}
         if name not in table:
-            raise UsageError(
-                "no metric {name} in {suite}; {nearest}",
-                name=repr(name),
-                suite=self.name,
-                nearest=nearest(name, list(table)),
-            )
+            raise UsageError(f"no metric {name!r} in {self.name}; {nearest(name, list(table))}")
         return table[name]
 
     def headline_names(

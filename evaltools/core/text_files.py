@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO
 
 from .errors import Problems
-from .language import Message
 
 BOM = b"\xef\xbb\xbf"
 
@@ -39,8 +38,9 @@ def require_file(path: Path, problems: Problems) -> None:
         raise problems.fatal("empty-file", "the file is empty", file=path)
     for mark, encoding in FOREIGN.items():
         if start.startswith(mark):
-            text = "the file is {encoding}; expected text in UTF-8"
-            raise problems.fatal("wrong-encoding", text, encoding=encoding, file=path)
+            raise problems.fatal(
+                "wrong-encoding", f"the file is {encoding}; expected text in UTF-8", file=path
+            )
 
 
 def lines_of(f: IO[bytes]) -> Iterator[bytes]:
@@ -79,13 +79,15 @@ def read_utf8(path: Path, problems: Problems) -> str:
         raise problems.fatal("unreadable-file", "is no file", file=path)
     try:
         if path.stat().st_size > FILE_BYTES:
-            text = "of more than {size} MB, which would have to be held in memory whole"
-            raise problems.fatal("file-too-large", text, size=FILE_BYTES >> 20, file=path)
+            raise problems.fatal(
+                "file-too-large",
+                f"of more than {FILE_BYTES >> 20} MB, which would have to be held in memory whole",
+                file=path,
+            )
         raw = path.read_bytes().removeprefix(BOM)
     except OSError as e:
-        text = "cannot be read: {reason}"
         reason = e.strerror or str(e)
-        raise problems.fatal("unreadable-file", text, reason=reason, file=path) from e
+        raise problems.fatal("unreadable-file", f"cannot be read: {reason}", file=path) from e
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as e:
@@ -97,14 +99,13 @@ def not_utf8(
     raw: bytes,
     error: UnicodeDecodeError,
     of: str,
-) -> Message:
+) -> str:
     """Where some bytes are no UTF-8, and that they read as the encoding which Korean files often have."""
-    text = "byte {n} of the {of} is not UTF-8 (0x{byte})"
+    text = f"byte {error.start} of the {of} is not UTF-8 (0x{raw[error.start]:02x})"
     try:
         korean = re.search("[가-힣]{2}", raw.decode("cp949"))
     except UnicodeDecodeError:
         korean = None
     if korean:
-        text = "byte {n} of the {of} is not UTF-8 (0x{byte}); it reads as CP949: save it as UTF-8"
-    values = {"n": error.start, "of": Message(of), "byte": f"{raw[error.start]:02x}"}
-    return Message(text, values)
+        text += "; it reads as CP949: save it as UTF-8"
+    return text

@@ -22,7 +22,6 @@ from ..core.evaluate import (
 )
 from ..core.files import file_hashes, write_json
 from ..core.folders import require_out, whole_folder
-from ..core.language import Message
 from ..core.memory import as_files
 from ..core.metric_matrix import compile_table, require_within_limits
 from ..core.plugins import get_suite, with_metrics
@@ -166,9 +165,8 @@ def _estimates(run: Run) -> pd.DataFrame:
         if is_ours:
             raise
         raise UsageError(
-            "{where}: the metrics do not fit the units: {reason}",
-            where=suite.metrics_file or Message("the suite {name}", {"name": repr(suite.name)}),
-            reason=e.args[0],
+            f"{suite.metrics_file or f'the suite {suite.name!r}'}: "
+            f"the metrics do not fit the units: {e.args[0]}"
         ) from e
     if suite.intervals is None:
         return estimates
@@ -216,7 +214,7 @@ def save(
         return run
     contents = [entry.sha256 for entry in run.manifest.inputs]
     if stored is not None and [entry.sha256 for entry in stored.inputs] != contents:
-        raise UsageError("{folder} holds the result of something else", folder=folder)
+        raise UsageError(f"{folder} holds the result of something else")
     with whole_folder(folder) as aside:
         return _saved(run, aside)
 

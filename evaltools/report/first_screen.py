@@ -127,7 +127,7 @@ def study_table(
 ) -> HtmlTable:
     """The comparison with the baseline, or "all metrics", "ranks"; UsageError for another."""
     if which not in TABLES:
-        raise UsageError("no table {name}; there are {names}", name=repr(which), names=TABLES)
+        raise UsageError(f"no table {which!r}; there are {', '.join(TABLES)}")
     if which == "ranks":
         text = " ".join(study_sentences.ranking(study))
         return stack([words(text), table(study.rank())])

@@ -36,19 +36,13 @@ def require_comparable(
     for run in runs:
         if run.suite.name != first.suite.name:
             raise UsageError(
-                "{run} is a run of {suite}, {first} of {other}",
-                run=run.name,
-                suite=run.suite.name,
-                first=first.name,
-                other=first.suite.name,
+                f"{run.name} is a run of {run.suite.name}, {first.name} of {first.suite.name}"
             )
         different = [key for key in first.policy if run.policy.get(key) != first.policy[key]]
         if different or len(run.policy) > len(first.policy):
             raise UsageError(
-                "{run} and {first} were scored under different policies ({names}) and cannot be compared",
-                run=run.name,
-                first=first.name,
-                names=tuple(different),
+                f"{run.name} and {first.name} were scored under different policies "
+                f"({', '.join(different)}) and cannot be compared"
             )
 
 
@@ -70,8 +64,7 @@ def make_study(
     first, *others = (run for of_seed in conditions.values() for run in of_seed.values())
     require_comparable(first, others)
     if margin is not None and not isinstance(margin, Mapping):
-        text = "margin: expected {example}, got {given}"
-        raise UsageError(text, example="{metric: largest difference}", given=repr(margin))
+        raise UsageError(f"margin: expected {{metric: largest difference}}, got {margin!r}")
     require_declared(
         first.metrics,
         primary,
@@ -80,9 +73,7 @@ def make_study(
     )
     baseline = baseline or next(iter(conditions))
     if baseline not in conditions:
-        raise UsageError(
-            "no condition {name} among {names}", name=repr(baseline), names=tuple(conditions)
-        )
+        raise UsageError(f"no condition {baseline!r} among {', '.join(conditions)}")
     candidates = [condition for condition in conditions if condition != baseline]
     study = Study(
         name=safe_name(name or default_name(baseline, candidates)),
@@ -188,8 +179,7 @@ def ranked_study(
     ranks = made.rank()  # says what is wrong before anything is written
     if ranks["rank_low"].count() < 2:
         raise UsageError(
-            "{metric} is measured in fewer than two conditions: nothing to rank",
-            metric=made.primary,
+            f"{made.primary} is measured in fewer than two conditions: nothing to rank"
         )
     save_study(
         made,
@@ -273,9 +263,9 @@ def _side(
     conditions, _ = group(runs)
     if len(conditions) > 1:
         raise UsageError(
-            "{inputs} holds several conditions: {names}",
-            inputs=tuple(run.name if isinstance(run, Run) else str(run) for run in inputs),
-            names=tuple(conditions),
+            ""
+            f"{', '.join(run.name if isinstance(run, Run) else str(run) for run in inputs)} "
+            f"holds several conditions: {', '.join(conditions)}"
         )
     return next(iter(conditions.items()))
 
@@ -307,9 +297,8 @@ def _values_as_runs(
     by_index = isinstance(baseline, pd.Series) and isinstance(candidate, pd.Series)
     if not by_index and len(baseline) != len(candidate):
         raise UsageError(
-            "lists of different lengths pair by no position: {baseline} and {candidate} numbers",
-            baseline=len(baseline),
-            candidate=len(candidate),
+            f"lists of different lengths pair by no position: {len(baseline)} and "
+            f"{len(candidate)} numbers"
         )
     if "name" in settings:
         raise UsageError("two lists of numbers have no name")

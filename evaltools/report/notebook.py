@@ -143,17 +143,12 @@ def run(job: ReportJob) -> Path:
             {},
         )
         last_line = str(failure).strip().splitlines()[-1]
-        raise WorkFailed(
-            "{reason} (see {notebook})",
-            reason=last_line,
-            notebook=job.folder / NOTEBOOK,
-        ) from failure
+        raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})") from failure
     # the notebook may have read a result or the one that replaced it
     for folder, digest in job.results.items():
         if result_hash(Path(folder)) != digest:
             raise WorkFailed(
-                "{folder} was replaced while its report was made: make the report again",
-                folder=folder,
+                f"{folder} was replaced while its report was made: make the report again"
             )
     paper_files = {}
     if isinstance(job.paper, Study):

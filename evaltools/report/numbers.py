@@ -64,11 +64,9 @@ class Numbers(Shown):
         """
         if not name:
             raise UsageError(
-                "no headline metric of {suite} can be measured here: name a metric; there are {metrics}",
-                suite=self.suite.name,
-                metrics=tuple(
-                    metric.name for metric in self.metrics if metric.name not in self.blocked
-                ),
+                f"no headline metric of {self.suite.name} can be measured here: "
+                "name a metric; there are "
+                f"{', '.join(metric.name for metric in self.metrics if metric.name not in self.blocked)}"
             )
         return self.suite.metric(name, self.options)
 

@@ -76,8 +76,7 @@ class RunPlots:
         difference = run.metric(metric or next(iter(self._differences()), run.primary))
         if not isinstance(difference, Difference):
             raise UsageError(
-                "{metric} is no difference of two metrics, with a before and an after",
-                metric=difference.name,
+                f"{difference.name} is no difference of two metrics, with a before and an after"
             )
         before, after = difference.subtrahend, difference.minuend
         values = {"before": run.unit_values(before), "after": run.unit_values(after)}

@@ -193,8 +193,7 @@ class Run(Numbers):
                 resampling=self.resampling,
             )
         except (KeyError, ValueError) as e:
-            text = "the metrics do not fit the units: {reason}"
-            raise UsageError(text, reason=str(e.args[0])) from e
+            raise UsageError(f"the metrics do not fit the units: {e.args[0]}") from e
         if len(metrics) == 1:
             return frame.iloc[0].rename(metrics[0].name)
         return frame.head(len(metrics))
@@ -227,11 +226,9 @@ class Run(Numbers):
             return self.units.query(query)
         except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
             raise UsageError(
-                "{query} is no query on the units ({reason}); groups: {groups}; columns: {columns}",
-                query=repr(query),
-                reason=f"{type(e).__name__}: {e}",
-                groups=tuple(named_groups(self)),
-                columns=tuple(map(str, self.units.columns)),
+                f"{query!r} is no query on the units ({type(e).__name__}: {e}); "
+                f"groups: {', '.join(named_groups(self))}; columns: "
+                f"{', '.join(map(str, self.units.columns))}"
             ) from e
 
     def only(self, metric: str) -> Run:
@@ -258,7 +255,7 @@ class Run(Numbers):
         data = self._stored(self.queried(part) if isinstance(part, str) else part)
         which = part if isinstance(part, str) else f"{len(part)} of {len(self.data)} units"
         if data.empty:
-            raise UsageError("{query}: no unit of {run} is so", query=repr(which), run=self.name)
+            raise UsageError(f"{which!r}: no unit of {self.name} is so")
         if data.equals(self.data):
             return self
         query = which
@@ -276,7 +273,7 @@ class Run(Numbers):
             index = units.index
             is_known = index.is_unique and index.isin(self.data.index).all()
         if not is_known or not units[unit].equals(self.data.loc[index, unit]):
-            raise UsageError("expected rows of the units of {run}, with their index", run=self.name)
+            raise UsageError(f"expected rows of the units of {self.name}, with their index")
         plain = units.drop(columns=list(self.suite.decode), errors="ignore").rename(columns=str)
         return self.data.loc[index].assign(**plain)
 

@@ -33,8 +33,7 @@ def as_inputs(runs: Any) -> list[Any]:
         runs = [runs]
     if not isinstance(runs, Iterable):
         raise UsageError(
-            "expected runs: paths, results or data in memory, got {kind}",
-            kind=type(runs).__name__,
+            f"expected runs: paths, results or data in memory, got {type(runs).__name__}"
         )
     inputs: list[Any] = []
     for run in runs:
@@ -85,9 +84,7 @@ def _read(
         manifest = read_manifest(path)
         if manifest is not None and manifest.kind == "aggregate":
             raise UsageError(
-                "{path} is an aggregate over seeds; name its runs: {names}",
-                path=path,
-                names=tuple(manifest.runs),
+                f"{path} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}"
             )
         suite = suite or suite_of_path(path)
     if suite is None:
@@ -140,9 +137,8 @@ def group(runs: Sequence[Run]) -> tuple[Conditions, bool]:
         of_seed = conditions.setdefault(condition, {})
         if seed in of_seed:
             raise UsageError(
-                "{first} and {second} are runs of one condition and seed; give them names of their own",
-                first=repr(of_seed[seed].name),
-                second=repr(run.name),
+                f"{of_seed[seed].name!r} and {run.name!r} are runs of one condition "
+                "and seed; give them names of their own"
             )
         of_seed[seed] = run
     return conditions, seeded

@@ -132,11 +132,7 @@ class Study(Numbers):
         if not self.candidates:
             raise UsageError("one condition only: nothing to compare")
         if name is not None and name not in self.candidates:
-            raise UsageError(
-                "no candidate {name}; there is {names}",
-                name=repr(name),
-                names=tuple(self.candidates),
-            )
+            raise UsageError(f"no candidate {name!r}; there is {', '.join(self.candidates)}")
         return name or self.candidates[0]
 
     def frames(self, condition: str) -> Runs:
@@ -333,18 +329,16 @@ class Study(Numbers):
         conditions = [self.baseline, *self.candidates]
         if len(conditions) > 2:
             raise UsageError(
-                "a plan takes the runs of one or two conditions; these are of {names}",
-                names=tuple(conditions),
+                "a plan takes the runs of one or two conditions; these are of "
+                f"{', '.join(conditions)}"
             )
         for condition in conditions:
             estimates = pd.concat(run.estimates for run in self.conditions[condition].values())
             measured = estimates["metric"][estimates["value"].notna()].unique().tolist()
             if directed.name not in measured:
                 raise UsageError(
-                    "{metric} is not measured in {condition}; {nearest}",
-                    metric=directed.name,
-                    condition=condition,
-                    nearest=nearest(directed.name, measured),
+                    f"{directed.name} is not measured in {condition}; "
+                    f"{nearest(directed.name, measured)}"
                 )
         return plan(
             [self.frames(condition) for condition in conditions],
@@ -361,17 +355,12 @@ class Study(Numbers):
         directed = self.metric(name)
         if directed.better == "none" or not getattr(directed, "denominator", True):
             raise UsageError(
-                "{metric} has no direction, so that no condition can be better in it",
-                metric=directed.name,
+                f"{directed.name} has no direction, so that no condition can be better in it"
             )
         for run in self.results:
             for check in run.checks:
                 if directed.name in check.blocks:
-                    raise UsageError(
-                        "{metric} means nothing here: {reason}",
-                        metric=directed.name,
-                        reason=check.sentence,
-                    )
+                    raise UsageError(f"{directed.name} means nothing here: {check.sentence}")
         return directed
 
     agreement = cached_property(study_tables.agreement)

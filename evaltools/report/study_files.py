@@ -14,7 +14,7 @@ from ..core.errors import UsageError
 from ..core.estimates import aggregated_frame, metrics_rows
 from ..core.files import file_hashes, write_json, write_text
 from ..core.folders import require_replaceable, whole_folder
-from ..core.language import Message, language
+from ..core.language import language
 from ..core.manifest import SCHEMA_VERSION, Manifest, Member
 from ..core.names import safe_name
 from ..core.results import METRICS, metrics_json, read_manifest
@@ -121,11 +121,7 @@ def _require_target(
     replaced = ("aggregate", study.suite.name)
     if stored is not None and (stored.kind, stored.suite) != replaced:
         raise UsageError(
-            "{target} holds {run}, a {kind} of {suite}; give another --out",
-            target=target,
-            run=stored.run,
-            kind=Message(stored.kind),
-            suite=stored.suite,
+            f"{target} holds {stored.run}, a {stored.kind} of {stored.suite}; give another --out"
         )
     require_replaceable(target)
     folder = target.resolve()
@@ -134,8 +130,7 @@ def _require_target(
             path = Path(entry.path).resolve()
             if path.is_relative_to(folder):
                 raise UsageError(
-                    "{target} holds an input, and would be replaced; give another --out",
-                    target=target,
+                    f"{target} holds an input, and would be replaced; give another --out"
                 )
 
 

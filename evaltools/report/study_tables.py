@@ -73,7 +73,7 @@ def _rows_of_run(
     is_here = (units.index >= first) & (units.index < end)
     rows = units[is_here]
     if "run" not in rows or not rows["run"].eq(run.name).all():
-        raise UsageError("expected rows of the units of {run}, with their index", run=run.name)
+        raise UsageError(f"expected rows of the units of {run.name}, with their index")
     rows = rows.drop(columns=OF_RUN)
     is_of_others = rows.isna().all() & ~rows.columns.isin(run.units.columns)
     rows = rows.loc[:, ~is_of_others]
@@ -146,7 +146,7 @@ def rank(
     ['with_memory', 'no_memory']
     """
     if len(study.conditions) == 1:
-        raise UsageError("one condition only ({name}): nothing to rank", name=study.baseline)
+        raise UsageError(f"one condition only ({study.baseline}): nothing to rank")
     ranked = study.directed(study.primary if metric is None else metric)
     name = ranked.name
     is_primary = name == study.primary

@@ -80,7 +80,7 @@ def pass_at_k(
     is_whole = isinstance(k, Integral) and k >= 1
     if not is_whole or not (counts["n"] >= k).any():
         raise UsageError(
-            "pass@k: expected k from 1 to the number of trials of a sample, got {k}", k=repr(k)
+            f"pass@k: expected k from 1 to the number of trials of a sample, got {k!r}"
         )
     counts = counts[counts["n"] >= k]
     from scipy.stats import hypergeom  # slow to import
@@ -118,7 +118,7 @@ def _values(
     """(column of the samples, a row a measured trial with its sample, its resampling unit and its value)."""
     data = run.data
     if "trial" not in data:
-        raise UsageError("{run} has no trials: every sample was drawn once", run=run.name)
+        raise UsageError(f"{run.name} has no trials: every sample was drawn once")
     name = run.metric(metric or run.headline[0]).name
     sample = "item" if "item" in data else run.suite.unit
     trials_as_units = data.assign(**{ROW: range(len(data))})

@@ -40,9 +40,8 @@ def by_parts(
     if isinstance(column, str):
         if column not in units:
             raise UsageError(
-                "the units have no column {column}; there are {columns}",
-                column=repr(column),
-                columns=tuple(map(str, units.columns)),
+                f"the units have no column {column!r}; there are "
+                f"{', '.join(map(str, units.columns))}"
             )
         values, name = units[column], column
     elif callable(column):
@@ -54,10 +53,8 @@ def by_parts(
     n_values = len(values) if is_list_like(values) else 1
     if n_values != len(units):
         raise UsageError(
-            "{n} values for {n_units} units: expected one a row "
-            "(of some rows of the units: run.where(rows).by(...))",
-            n=n_values,
-            n_units=len(units),
+            f"{n_values} values for {len(units)} units: expected one a row (of some "
+            "rows of the units: run.where(rows).by(...))"
         )
     if isinstance(values, pd.Series):
         has_value = units.index.isin(values.index)

@@ -174,12 +174,8 @@ def pairing(
     paired = pair(*wholes)
     if not len(paired.baseline.units):
         raise NothingPaired(
-            "{a} ({n_a} units) and {b} ({n_b} units) share no {unit}: nothing to compare",
-            a=names[0],
-            n_a=len(wholes[0].units),
-            b=names[1],
-            n_b=len(wholes[1].units),
-            unit=unit,
+            f"{names[0]} ({len(wholes[0].units)} units) and {names[1]} "
+            f"({len(wholes[1].units)} units) share no {unit}: nothing to compare"
         )
     return paired
 

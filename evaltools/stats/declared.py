@@ -106,29 +106,16 @@ def require_declared(
         declared.insert(0, ("primary", primary))
     for what, name in declared:
         if name not in directed:
-            raise UsageError(
-                "{what}: no metric {name}; {nearest}",
-                what=what,
-                name=repr(name),
-                nearest=nearest(str(name), compiled.names),
-            )
+            raise UsageError(f"{what}: no metric {name!r}; {nearest(str(name), compiled.names)}")
         if not directed[name]:
             raise UsageError(
-                "{what}: {name} has no direction, so that it can be neither better nor worse",
-                what=what,
-                name=name,
+                f"{what}: {name} has no direction, so that it can be neither better nor worse"
             )
     for name, size in margin.items():
         if not 0 < size < np.inf:
-            raise UsageError(
-                "margin of {name}: expected a finite number above 0, got {size}",
-                name=name,
-                size=f"{size:g}",
-            )
+            raise UsageError(f"margin of {name}: expected a finite number above 0, got {size:g}")
     targets = {metric.name: metric.alias_of or metric.name for metric in compiled.metrics}
     if len({targets[name] for name in margin}) < len(margin):
         raise UsageError("margin: a metric and its aliases can have one margin only")
     if margin and confidence <= 0.5:
-        raise UsageError(
-            "a margin needs intervals of more than 50%, not {level:.0%}", level=confidence
-        )
+        raise UsageError(f"a margin needs intervals of more than 50%, not {confidence:.0%}")

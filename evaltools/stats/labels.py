@@ -102,8 +102,7 @@ def read_labels(
         if known is not None and (r.case_id, r.metric) not in known:
             problems.error(
                 "unknown-case",
-                "the scores have no {metric} of this case",
-                metric=r.metric,
+                f"the scores have no {r.metric} of this case",
                 file=path,
                 line=line,
                 field="case_id",

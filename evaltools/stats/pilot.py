@@ -87,16 +87,10 @@ class Pilot:
         if smallest < difference < largest and difference <= room:
             return
         raise UsageError(
-            "a difference of {difference:g} in {metric} cannot be planned from these runs: it stands "
-            "at {value} and has room for {room}, and single units ({unit}) differ by {smallest} to "
-            "{largest}",
-            difference=difference,
-            metric=self.metric.name,
-            value=f"{self.value:.3f}",
-            room=f"{room:.3f}",
-            unit=unit,
-            smallest=f"{smallest:.3g}",
-            largest=f"{largest:.3g}",
+            f"a difference of {difference:g} in {self.metric.name} cannot be "
+            f"planned from these runs: it stands at {self.value:.3f} and has "
+            f"room for {room:.3f}, and single units ({unit}) differ by "
+            f"{smallest:.3g} to {largest:.3g}"
         )
 
     def varying(self, components: Components) -> Pilot:
@@ -159,8 +153,7 @@ def pilot(
     planned = compiled.metrics[0]
     if planned.better == "none" or compiled.counts[0]:
         raise UsageError(
-            "{metric} can be neither better nor worse: there is no difference in it to plan for",
-            metric=metric,
+            f"{metric} can be neither better nor worse: there is no difference in it to plan for"
         )
     measured = [measured_runs(runs, compiled.metrics, unit) for runs in conditions]
     paired, _, cells = paired_cells(measured, compiled, unit)
@@ -241,15 +234,11 @@ def _require_differences(
     """UsageError unless the cells (seeds, units) show differences of enough units to plan from."""
     n = cells.shape[1]
     if n < MIN_UNITS:
-        raise UsageError(
-            "{n} units ({unit}) in common: a plan needs {least}", n=n, unit=unit, least=MIN_UNITS
-        )
+        raise UsageError(f"{n} units ({unit}) in common: a plan needs {MIN_UNITS}")
     largest = np.abs(cells).max(initial=1.0)
     if np.ptp(cells) <= ROUNDING * largest:
         raise UsageError(
-            "{metric} does not differ between these runs in any {unit}: nothing to plan from",
-            metric=metric,
-            unit=unit,
+            f"{metric} does not differ between these runs in any {unit}: nothing to plan from"
         )
 
 

@@ -197,12 +197,10 @@ def _require_settings(
     if is_difference and is_power and are_numbers:
         return
     raise UsageError(
-        "a plan needs a difference above 0, a power between {least:.2g} and 1, and numbers of seeds "
-        "(and trials, or samples of a cluster) from 1 on; got {difference}, {power}, {numbers}",
-        least=1 - goal.confidence,
-        difference=f"{goal.difference:g}",
-        power=f"{goal.power:g}",
-        numbers=str(list(map(list, asked))),
+        "a plan needs a difference above 0, a power between "
+        f"{1 - goal.confidence:.2g} and 1, and numbers of seeds (and trials, or "
+        f"samples of a cluster) from 1 on; got {goal.difference:g}, "
+        f"{goal.power:g}, {list(map(list, asked))}"
     )
 
 

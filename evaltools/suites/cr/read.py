@@ -31,8 +31,6 @@ RUNNER = ("run_manifest.json", "outputs.jsonl", "gold.jsonl", "calls.jsonl", "ep
 MAIN = ("scorecards", "outputs")
 """The roles of a run's main file, the preferred one first."""
 
-NO_MAIN_FILE = "holds neither {scorecards} nor {outputs}"
-
 
 def locate(
     path: Path,
@@ -85,7 +83,8 @@ def _main_role(folder: Path, problems: Problems) -> str:
     for role in reversed(MAIN) if is_our_run else MAIN:
         if (folder / FILES[role]).is_file():
             return role
-    raise problems.fatal("missing-file", NO_MAIN_FILE, **FILES, file=folder)
+    message = f"holds neither {FILES['scorecards']} nor {FILES['outputs']}"
+    raise problems.fatal("missing-file", message, file=folder)
 
 
 def sniff(path: Path) -> bool:

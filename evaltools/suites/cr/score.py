@@ -35,7 +35,6 @@ from .sources import final_rows, gold_rows, profile_of, text_id
 from .tuples import KNOWN, polarity_of, ref_of, term_of
 from .units import units_frame
 
-NO_PROFILE = "no row has the profile {profile}"
 FOREIGN_GOLD = (
     "none of the samples of this gold file is in the run; expected the gold of these samples"
 )
@@ -44,10 +43,6 @@ SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
 
 DECOMPOSED = "the text is in decomposed Unicode; spans are taken in it as it came, and texts are compared composed (NFC)"
-DECOMPOSED_TERM = "the term of tuple {i} is in decomposed Unicode; it is compared composed (NFC)"
-NO_REF = "tuple {i} has no aspect_ref; it takes no part in the metrics by ref"
-SPAN_OUTSIDE_TEXT = "span [{start}, {end}] of tuple {i} is not within the text's {n} characters"
-UNKNOWN_POLARITY = "polarity {polarity} of tuple {i} counts as neutral; expected one of {known}"
 
 
 @dataclass(frozen=True)
@@ -145,17 +140,24 @@ def _warn_of_doubts(
         for i, row in enumerate(rows):
             polarity = polarity_of(row)
             if polarity and polarity not in KNOWN:
-                known = tuple(sorted(KNOWN))
-                values = {"polarity": repr(polarity), "i": i, "known": known}
-                warn("unknown-polarity", UNKNOWN_POLARITY, **values, field=field)
+                known = ", ".join(sorted(KNOWN))
+                message = (
+                    f"polarity {polarity!r} of tuple {i} counts as neutral; expected one of {known}"
+                )
+                warn("unknown-polarity", message, field=field)
             if has_refs and not ref_of(row):
-                warn("invalid-refs", NO_REF, i=i, field=field)
+                message = f"tuple {i} has no aspect_ref; it takes no part in the metrics by ref"
+                warn("invalid-refs", message, field=field)
             if not is_normalized("NFC", term_of(row) or ""):
-                warn("decomposed-text", DECOMPOSED_TERM, i=i, field=field)
+                message = (
+                    f"the term of tuple {i} is in decomposed Unicode; it is compared composed (NFC)"
+                )
+                warn("decomposed-text", message, field=field)
             span = row.span
             if span is not None and rows is gold and not 0 <= span.start <= span.end <= len(text):
-                place = {"start": span.start, "end": span.end, "i": i, "n": len(text)}
-                warn("span-outside-text", SPAN_OUTSIDE_TEXT, **place, field=field)
+                place = f"span [{span.start}, {span.end}] of tuple {i}"
+                message = f"{place} is not within the text's {len(text)} characters"
+                warn("span-outside-text", message, field=field)
 
 
 def _gold_of(path: Path | None) -> tuple[dict[str, list[TupleRow]], Problems]:
@@ -215,7 +217,7 @@ def score(
     problems.raise_if_failed()
     if not frames and options.profile:
         profiles = ", ".join(options.profile)
-        raise problems.fatal("no-rows", NO_PROFILE, profile=repr(profiles), file=run.path)
+        raise problems.fatal("no-rows", f"no row has the profile {profiles!r}", file=run.path)
     if not frames:
         raise problems.fatal("no-rows", "no line of the file can be used", file=run.path)
     rows = pd.concat(frames, ignore_index=True)
@@ -247,7 +249,7 @@ def _warn_of_gaps(
     if gold and not wanted and known.isdisjoint(gold):
         raise problems.fatal("unknown-gold", FOREIGN_GOLD, file=run.gold)
     for profile in set(wanted).difference(units["profile"]):
-        problems.warn("unknown-profile", NO_PROFILE, profile=repr(profile), file=run.path)
+        problems.warn("unknown-profile", f"no row has the profile {profile!r}", file=run.path)
     if not wanted:  # else there may well be gold for the rows that are left out
         for uid in gold:
             if uid not in known:

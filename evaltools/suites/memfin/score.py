@@ -32,11 +32,6 @@ PATTERN = "dialog_trace*.jsonl"
 FAILED = ("error", "failed", "timeout")
 """Values of `dialog_status` that say that the dialogue failed."""
 
-NO_DIALOGUE = "no valid dialogue in this trace: nothing to score"
-UNKNOWN_LABEL = "compliance_label_gt {label} is none of {known}; it counts as compliant"
-UNKNOWN_TRUTH = "the true value {value} is none that the word lists know; it scores 0"
-NO_TURNS = "a valid dialogue without turns; only its profile counts"
-UNRESOLVABLE_KEY = "the memory key {key} points at nothing; it takes no part"
 
 TEXT = pd.Series(["text"]).dtype
 """The dtype that pandas gives to texts; a column of nulls gets it too."""
@@ -57,11 +52,9 @@ def locate(
     if path.is_dir():
         traces = _traces(path)
         if not traces:
-            text = "no {pattern} in this folder"
-            raise problems.fatal("missing-file", text, pattern=PATTERN, file=path)
+            raise problems.fatal("missing-file", f"no {PATTERN} in this folder", file=path)
         if len(traces) > 1 and name not in traces:
-            text = "{folder} holds several traces; name one: {names}"
-            raise UsageError(text, folder=path, names=tuple(traces.values()))
+            raise UsageError(f"{path} holds several traces; name one: {', '.join(map(str, traces.values()))}")
         first, *_ = traces.values()
         trace = traces.get(name or "", first)
     require_file(trace, problems)
@@ -130,7 +123,9 @@ def score(
         rows += map(_with_texts, of_dialog)
     problems.raise_if_failed()
     if not rows:
-        raise problems.fatal("no-valid-dialogue", NO_DIALOGUE, file=trace)
+        raise problems.fatal(
+            "no-valid-dialogue", "no valid dialogue in this trace: nothing to score", file=trace
+        )
     units = _frame(rows)
     counters = {"total_dialogs": states.total()}
     for state in ("valid", "skipped", "failed"):
@@ -147,20 +142,33 @@ def _warn_of_gaps(
 ) -> None:
     """Report what a dialogue lacks but can be scored without; `rows`: one a turn."""
     if not dialog.turns:
-        warn("no-turns", NO_TURNS, field="turns")
+        warn("no-turns", "a valid dialogue without turns; only its profile counts", field="turns")
     for scored in rows[0].get("profile") or ():
         if scored["truth"] is None:
             name, *_ = VALUES[scored["metric"]]
             value = dumps(getattr(dialog.profile_gt, name))
-            warn("unknown-truth", UNKNOWN_TRUTH, value=value, field=f"profile_gt.{name}")
+            warn(
+                "unknown-truth",
+                f"the true value {value} is none that the word lists know; it scores 0",
+                field=f"profile_gt.{name}",
+            )
     for turn, row in zip(dialog.turns or (), rows):
         field = f"turn {turn.turn_pair_id}"
         label = turn.tags.compliance_label_gt
         if label not in LABELS:
-            warn("unknown-label", UNKNOWN_LABEL, label=repr(label), known=LABELS, field=field)
+            warn(
+                "unknown-label",
+                f"compliance_label_gt {label!r} is none of {', '.join(LABELS)}; it counts "
+                "as compliant",
+                field=field,
+            )
         for key in row["resolved_keys"]:
             if not key["resolvable"]:
-                warn("unresolvable-key", UNRESOLVABLE_KEY, key=repr(key["key"]), field=field)
+                warn(
+                    "unresolvable-key",
+                    f"the memory key {key['key']!r} points at nothing; it takes no part",
+                    field=field,
+                )
 
 
 def _with_texts(row: dict[str, Any]) -> dict[str, Any]:

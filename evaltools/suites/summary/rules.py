@@ -265,7 +265,7 @@ class Rules(_Strict):
             return tag
         return self.other_names.get(_together(name), tag)
 
-    def nearest_tag(self, name: str) -> Message:
+    def nearest_tag(self, name: str) -> str:
         """What to say of a tag that is not known: the names that come closest, or all tags."""
         all_names = [*self.known_tags, *self.other_names]
         near = get_close_matches(name, all_names, 3, 0.5)
