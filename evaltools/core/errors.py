@@ -130,7 +130,7 @@ def tell(
             echo(problem.text(), err=True)
         return BAD_INPUT
     if isinstance(error, Told):
-        text = error.args[0]
+        text = str(error.args[0])
     else:
         text = str(error)
         if not isinstance(error, OSError):

@@ -54,7 +54,9 @@ def locate(
         if not traces:
             raise problems.fatal("missing-file", f"no {PATTERN} in this folder", file=path)
         if len(traces) > 1 and name not in traces:
-            raise UsageError(f"{path} holds several traces; name one: {', '.join(map(str, traces.values()))}")
+            raise UsageError(
+                f"{path} holds several traces; name one: {', '.join(map(str, traces.values()))}"
+            )
         first, *_ = traces.values()
         trace = traces.get(name or "", first)
     require_file(trace, problems)

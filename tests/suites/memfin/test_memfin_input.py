@@ -13,7 +13,6 @@ from evaltools import InputError, Problems, Resampling, Run, UsageError, evaluat
 from evaltools.core.workers import Workers
 from evaltools.suites.memfin.options import MemfinOptions
 from evaltools.suites.memfin.suite import SUITE
-from tests.app.calling import call
 from tests.suites.memfin.memfin_traces import PROFILE, dialog, turn, write
 
 QUICK = Resampling(n_resamples=100)
@@ -269,15 +268,6 @@ def test_lone_surrogates_are_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=":2: bad"):
         run(path)
-
-
-def test_what_is_wrong_is_said_in_the_language_of_the_reader(tmp_path: Path) -> None:
-    path = write(tmp_path, dialog("d", [turn(1, status="lost")]))
-    done = call("score", "memfin", path, "-o", tmp_path / "out", "--lang", "ko", status=3)
-    assert "turns.0.turn_status: " in done.output and "[bad-field]" in done.output
-    assert "Input should be" not in done.output
-    done = call("check", "memfin", path, status=3)
-    assert "turns.0.turn_status: Input should be 'ok', 'timeout' or 'error'" in done.output
 
 
 def test_a_dialogue_without_turns_and_unknown_truths_are_told(tmp_path: Path) -> None:
