@@ -4,7 +4,6 @@
     python benchmarks/scale.py --sizes 500,5000 --rounds 5
     python benchmarks/scale.py --only commands     start-up, one small run, reports
     python benchmarks/scale.py --only table        a long table of ten million rows
-    python benchmarks/scale.py --only summary      files of 1,000, 10,000 and 100,000 cases of summaries
 
 The files are made under --folder from the rows of the reference scorecards (EVALTOOLS_REFERENCE) with new ids,
 or, where there is no reference, from the bundled examples padded to the same size; syllables are exchanged, so that
@@ -218,56 +217,15 @@ def table(folder: Path, ids: int = 1_000_000, seeds: int = 5, conditions: int = 
     print(f"| {rows:,} | {runs} | {found.seconds:.0f} | {found.cpu:.1f} | {found.peak_mb:.0f} |")
 
 
-def summary(folder: Path, counts: Sequence[int], jobs: int) -> None:
-    """Cases of the tests and examples again and again, each with an id and a context of its own, scored."""
-    from evaltools.core.files import EXAMPLES
-
-    data = Path(__file__).parents[1] / "tests" / "data"
-    files = [
-        EXAMPLES / "summary" / "cases.jsonl",
-        data / "summary_blind.jsonl",
-        data / "summary_variations.jsonl",
-    ]
-    cases = [json.loads(line) for f in files for line in f.read_text(encoding="utf-8").splitlines()]
-    print(
-        "| cases | MB | s | CPU s | CPU ms a case | peak MB |\n| ---: | ---: | ---: | ---: | ---: | ---: |"
-    )
-    for n in counts:
-        path = folder / f"cases_{n}.jsonl"
-        with path.open("w", encoding="utf-8") as out:
-            for i in range(n):
-                case = cases[i % len(cases)]
-                texts = [
-                    f"{text} (접수번호 {i:07})" for text in case.get("contexts", ["상담 내용 없음"])
-                ]
-                tags = case.get("tags") or case.get("metadata", {}).get("summary_tags")
-                row = {
-                    "id": f"case-{i:07}",
-                    "answer": case["answer"],
-                    "contexts": texts,
-                    "summary_tags": tags,
-                }
-                out.write(json.dumps(row, ensure_ascii=False) + "\n")
-        found = run(
-            evaltools("score", "summary", path, "-o", folder / "out", "-j", str(jobs), "-q")
-        )
-        size = path.stat().st_size / 1e6
-        each = 1000 * found.cpu / n
-        print(
-            f"| {n:,} | {size:.1f} | {found.seconds:.1f} | {found.cpu:.1f} | {each:.2f} | {found.peak_mb:.0f} |",
-            flush=True,
-        )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", help="rows of scorecards, or cases; default: those above")
+    parser.add_argument("--sizes", help="rows of scorecards; default: those above")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
         "--folder", type=Path, help="where the files are made (1.6 GB); default: a temporary one"
     )
-    parser.add_argument("--only", choices=["sizes", "commands", "table", "summary"])
+    parser.add_argument("--only", choices=["sizes", "commands", "table"])
     args = parser.parse_args()
     counts = [int(n) for n in args.sizes.split(",")] if args.sizes else []
     with tempfile.TemporaryDirectory(dir=args.folder) as name:
@@ -275,8 +233,6 @@ def main() -> None:
             table(Path(name))
         if args.only in (None, "sizes"):
             sizes(Path(name), counts or [500, 5_000, 50_000], args.rounds, args.jobs)
-        if args.only in (None, "summary"):
-            summary(Path(name), counts or [1_000, 10_000, 100_000], args.jobs)
         if args.only in (None, "commands"):
             commands(Path(name), args.rounds)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -48,37 +47,11 @@ def reference() -> Path:
     return folder
 
 
-read_below_reference: list[str] = []
-"""Files and folders of the reference runs that were opened since the test began."""
-
-
-def watch_reference(event: str, arguments: tuple[Any, ...]) -> None:
-    """An audit hook that notes what is opened below the folder of the reference runs."""
-    if event in {"open", "os.listdir", "os.scandir"} and str(arguments[0]).startswith(WATCHED):
-        read_below_reference.append(str(arguments[0]))
-
-
 for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
     # A shell that starts the tests in the background ignores these, and so would every process that
     # is started from here. What has a handler of its own here is not ignored there.
     if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
         signal.signal(getattr(signal, name), lambda *_: None)
-
-
-WATCHED = str(reference_folder())
-sys.addaudithook(watch_reference)
-
-
-@pytest.fixture(autouse=True)
-def _reference_by_its_fixture_alone(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A test that reads a reference run says so: by the fixture, or by the marker of that name.
-
-    So `pytest -m reference` selects all the tests that another machine would run differently.
-    """
-    read_below_reference.clear()
-    yield
-    if request.node.get_closest_marker("reference") is None:
-        assert read_below_reference == [], "the test reads reference runs without the fixture"
 
 
 FIRST = (
