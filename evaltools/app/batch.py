@@ -1,13 +1,11 @@
-"""Many runs in one command: in parallel, each on its own, with progress and a summary at the end."""
+"""Many runs in one command: each scored and reported on its own, in parallel, with a summary at the end."""
 
 from __future__ import annotations
 
-import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import to_jsonable_python
 
@@ -15,20 +13,23 @@ from ..core.errors import BAD_INPUT, FAILED, InputError, Problems, UsageError, t
 from ..core.evaluate import locate, make_options, require_target, run_names
 from ..core.files import resolve
 from ..core.folders import remove_leftovers, require_out
-from ..core.language import language, say
+from ..core.language import language, say, speak, speaking
 from ..core.names import condition_of, find_runs, natural, safe_name
-from ..core.plugins import FROM_FILES
-from ..core.results import manifest_of_run
-from ..core.terminal import bar, echo
+from ..core.plugins import FROM_FILES, load_suite_file
+from ..core.results import manifest_of_run, result_hash
+from ..core.terminal import bar, echo, paragraph
 from ..core.workers import Workers
-from ..report import study_sentences
+from ..report.evaluate import evaluate, load
 from ..report.gallery import build, replaceable
 from ..report.make_study import study
-from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepare, run
+from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepare
+from ..report.notebook import run as make_report
 from ..report.study import Study
+from ..report.study_sentences import outcomes
 from ..stats.compare import NothingPaired
-from .scoring import BatchRun, score_run
+from .show import show_run
 
+# settings of `evaluate`, as the command line gives them
 DEFAULTS = {
     "n_resamples": 10_000,
     "confidence": 0.95,
@@ -37,18 +38,26 @@ DEFAULTS = {
     "on_error": "fail",
     "metrics": None,
 }
-"""Settings of `evaluate`, as the command line gives them."""
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-"""What no path of an input may hold: it is printed, and stands in files that are UTF-8."""
+
+class Input(NamedTuple):
+    """One run of a command.
+
+    `path`: as it was typed. `folder`: where its result is to stand, or stands where it `is_scored`. `located_as`: the
+    name that `Suite.locate` gets, None where the path names the run.
+    """
+
+    name: str
+    path: str
+    folder: Path
+    located_as: str | None = None
+    is_scored: bool = False
 
 
 class Batch:
-    """The runs of one command: the reports that are to be made of them, and what became of each.
+    """The runs of one command, the reports that are to be made of them, and what became of each.
 
     The parameters are options of the command line; `settings` are DEFAULTS and the options of the suite.
-    `reports`: the jobs by title. `done`, `skipped`, `bad_input`, `failed`: names of runs and reports. `lines`: what
-    the terminal says at the end.
     """
 
     def __init__(
@@ -61,6 +70,7 @@ class Batch:
         scheduler: str | None = None,
         fresh: bool = False,
         quiet: bool = False,
+        verbose: bool = False,
         paper: bool = False,
         **settings: Any,
     ):
@@ -70,15 +80,13 @@ class Batch:
         self.workers = Workers(jobs, scheduler, label="" if quiet else "scoring")
         self.fresh = fresh
         self.quiet = quiet
+        self.verbose = verbose
         self.paper = paper
         self.settings = {**DEFAULTS, **settings}
         self.reports: dict[str, ReportJob] = {}
         self.done: list[str] = []
-        self.skipped: list[str] = []
-        self.bad_input: list[str] = []
-        self.failed: list[str] = []
-        self.lines: list[str] = []
-        self.new_folders: list[Path] = []
+        self.n_current = 0
+        self.lost: dict[str, int] = {}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -87,17 +95,12 @@ class Batch:
 
     @property
     def status(self) -> int:
-        """Exit status: bad input before failed reports."""
-        if self.bad_input:
-            return BAD_INPUT
-        return FAILED if self.failed else 0
-
-    def fail(self, name: str, error: BaseException) -> None:
-        """Note what went wrong with one run or report, and say it."""
-        if tell(error, name) == BAD_INPUT:
-            self.bad_input.append(name)
-        else:
-            self.failed.append(name)
+        """Exit status: bad input before failed work before wrong usage."""
+        statuses = set(self.lost.values())
+        for status in (BAD_INPUT, FAILED):
+            if status in statuses:
+                return status
+        return max(statuses, default=0)
 
     def run_all(
         self,
@@ -105,32 +108,22 @@ class Batch:
         tasks: Mapping[str, tuple[Any, ...]],
         workers: Workers,
         label: str = "",
-    ) -> dict[str, Any]:
-        """The results of the calls that came to an end, by name; one failure does not stop the others.
-
-        A UsageError is raised where nothing was made by any call or before; elsewhere it is one that failed.
-        """
-        results: dict[str, Any] = {}
-        refused: dict[str, UsageError] = {}
+    ) -> list[str]:
+        """The names of the calls that came to an end; one failure, which is printed, does not stop the others."""
+        ended = []
         names = list(tasks)
         with (
             bar(len(tasks), label, self.quiet) as step,
-            closing(workers.ended(call, list(tasks.values()))) as ended,
+            closing(workers.ended(call, list(tasks.values()))) as futures,
         ):
-            for index, future in ended:
-                name, error = names[index], future.exception()
+            for index, future in futures:
+                error = future.exception()
                 if error is None:
-                    results[name] = future.result()
-                elif isinstance(error, UsageError):
-                    refused[name] = error
+                    ended.append(names[index])
                 else:
-                    self.fail(name, error)
-                step(name)
-        for name, error in refused.items():
-            if not results and not self.done:
-                raise error
-            self.fail(name, error)
-        return results
+                    self.lost[names[index]] = tell(error, names[index])
+                step(names[index])
+        return ended
 
     # --- what the commands ask for
 
@@ -149,47 +142,74 @@ class Batch:
                 self._report_study(suite.notebook, runs, baseline=runs[0].name)
             except NothingPaired as e:
                 self._report_each(runs)
-                self.lines += ["", say("Not compared: {reason}", reason=e.args[0])]
+                paragraph(f"\nNot compared: {e}")
         elif len(runs) > 1 and suite.runs is not None:
             primary = self.options.get("primary")
             self._report_study(suite.study_notebook, runs, primary=primary)
         else:
             self._report_each(runs)
 
-    def _report_each(self, runs: Sequence[BatchRun]) -> None:
-        """Plan a report of every run by itself."""
+    def _report_each(self, runs: Sequence[Input]) -> None:
         self._show(runs)
         for one in runs:
             title = self.name if self.name and len(runs) == 1 else one.name
-            self._plan_report(self.suite.notebook, title, [one])
+            inputs: dict[str, Any] = {"run": one.path, "scored": str(one.folder)}
+            if self.suite.together:
+                inputs = {"runs": [one.path], "scored": [str(one.folder)]}
+            paper = one.folder if self.paper else None
+            self._plan_report(self.suite.notebook, title, [one], inputs, paper)
 
-    def report_seeds(
-        self,
-        runs: Sequence[str],
-        **declared: Any,
-    ) -> None:
+    def report_seeds(self, runs: Sequence[str], **declared: Any) -> None:
         """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
 
         `declared`: baseline, primary and margin as `study` takes them.
         """
-        paths: list[str] = []
-        for text in runs:
-            paths += map(str, find_runs(text))
-        found = self._find(paths, seeds=True, stored=True)
+        paths = [str(path) for text in runs for path in find_runs(text)]
+        found = self._find(paths, stored=True)
+        for one in found:
+            condition_of(one.name)  # says what is wrong with a name that tells no seed
         scored = self._score(found)
-        if not self.status:
+        if not self.lost:
             scored.sort(key=lambda one: natural(one.path))
-            self.done += self._report_study(self.suite.study_notebook, scored, **declared)
+            self._report_study(self.suite.study_notebook, scored, **declared)
+
+    def _report_study(
+        self,
+        notebook: str | Path,
+        runs: Sequence[Input],
+        **declared: Any,
+    ) -> None:
+        """Write the files of the study of runs that are scored, and plan its report."""
+        folders = [str(one.folder) for one in runs]
+        made = study(folders, name=self.name, out=self.out, **declared)
+        self.done += [name for name in [made.name] if name not in self.done]
+        if not self.quiet:
+            echo(f"\n{made.name}")
+            with speaking("en"):
+                for sentence in outcomes(made):
+                    paragraph(sentence)
+        inputs = {
+            "runs": list(dict.fromkeys(one.path for one in runs)),
+            "scored": folders,
+            "baseline": made.baseline,
+            "primary": made.declared,
+            "margin": dict(made.margin),
+        }
+        self._plan_report(notebook, made.name, runs, inputs, made)
 
     def end(self) -> int:
         """Make the planned reports that are not there yet, rebuild the gallery, say what became of it all."""
         if self.reports:
-            self._make_reports()
-            try:
-                build(self.out)
-            except OSError as e:
-                self.fail("index.html", e)
-        self._say()
+            todo = {}
+            for title, job in self.reports.items():
+                if self.fresh or not is_current(job):
+                    todo[title] = (job,)
+            self.n_current = len(self.reports) - len(todo)
+            if self.workers.scheduler is None and len(todo) > 1:
+                prepare()  # once, before the processes fork
+            self.run_all(make_report, todo, self.workers, "reports")
+            build(self.out)
+        self._say_end()
         return self.status
 
     # --- finding and scoring runs
@@ -199,154 +219,89 @@ class Batch:
         paths: Sequence[str],
         *,
         name: str | None = None,
-        seeds: bool = False,
         stored: bool = False,
-    ) -> list[BatchRun]:
-        """The runs at these paths; those that cannot be read have failed.
+    ) -> list[Input]:
+        """The runs at these paths; those that cannot be read are lost.
 
-        `name`: of a single run, instead of its folder's or file's. With `stored` a results folder is a run too; with
-        `seeds`, for a study over seeds, names tell condition and seed.
-
-        UsageError where two runs would write to the same place or one to a folder or file that it may not
-        replace, where a name tells no seed, or an option makes no sense.
+        `name`: of a single run, instead of its folder's or file's. With `stored` a results folder is a run too.
+        UsageError where two runs would write to the same place or one to a folder or file that it may not replace, and
+        where an option makes no sense.
         """
         require_out(self.out)
         replaceable(self.out)
         if name is not None and len(paths) > 1:
-            raise UsageError("--{name} goes with one run only", name="name")
+            raise UsageError("--name goes with one run only")
         options = make_options(self.suite, self.options)
-        by_name: dict[str, BatchRun] = {}
-        errors: list[InputError] = []
+        by_name: dict[str, Input] = {}
         for path in paths:
-            if CONTROL.search(path):
-                text = "{path}: the path of an input must be text without control characters"
-                raise UsageError(text, path=ascii(path))
             try:
                 runs = self._stored_at(path) if stored else []
                 runs = runs or self._runs_at(path, name, options)
             except InputError as e:
-                errors.append(e)
+                self.lost[path] = tell(e)
                 continue
             for one in runs:
-                if seeds:
-                    condition_of(one.name)
                 # on some file systems capitals are not told from small letters
                 other = by_name.setdefault(one.name.casefold(), one)
                 if other is not one:
                     raise UsageError(
-                        "{first} and {second} would both be named {name}; give them names with --name",
-                        first=other.path,
-                        second=one.path,
-                        name=repr(one.name),
+                        f"{other.path} and {one.path} would both be named {one.name!r}; "
+                        "give them names with --name"
                     )
-        if len(by_name) > 1:
-            for option in self.suite.options.single_run:
-                if self.options.get(option) is not None:
-                    raise UsageError("--{name} goes with one run only", name=option)
-        for error in errors:
-            self.fail(error.problems[0].file, error)
+        for option in self.suite.options.single_run if len(by_name) > 1 else ():
+            if self.options.get(option) is not None:
+                raise UsageError(f"--{option} goes with one run only")
         return list(by_name.values())
 
-    def _stored_at(self, path: str) -> list[BatchRun]:
+    def _stored_at(self, path: str) -> list[Input]:
         """The run whose result stands at a path; UsageError where it is one of another suite."""
-        place = resolve(path)
-        result = manifest_of_run(place)
+        folder = resolve(path)
+        result = manifest_of_run(folder)
         if result is None:
             return []
         if result.suite != self.suite.name:
-            raise UsageError(
-                "{path} holds a result of {other}, not of {suite}",
-                path=path,
-                other=result.suite,
-                suite=self.suite.name,
-            )
-        return [BatchRun(safe_name(result.run), path, place, is_scored=True)]
+            raise UsageError(f"{path} holds a result of {result.suite}, not of {self.suite.name}")
+        return [Input(safe_name(result.run), path, folder, is_scored=True)]
 
-    def _runs_at(
-        self,
-        path: str,
-        name: str | None,
-        options: Any,
-    ) -> list[BatchRun]:
+    def _runs_at(self, path: str, name: str | None, options: Any) -> list[Input]:
         """The runs of the input at a path, each with the folder that it may write to."""
         runs = []
         problems = Problems(self.settings["on_error"])  # told again when a run is scored
         for located_as in [name] if name else run_names(self.suite, path, problems):
             source = locate(self.suite, path, located_as, options, problems)
-            inputs = tuple(source.files.values())
             folder = self.out / "results" / source.name
             require_target(folder, self.suite, source, self.fresh)
-            runs.append(BatchRun(source.name, path, folder, inputs, located_as=located_as))
+            runs.append(Input(source.name, path, folder, located_as))
         return runs
 
-    def _score(self, runs: Sequence[BatchRun]) -> list[BatchRun]:
+    def _score(self, runs: Sequence[Input]) -> list[Input]:
         """Those of the runs that could be scored."""
         remove_leftovers(self.out)
-        self.new_folders += [one.folder for one in runs if not one.folder.exists()]
-        label = "scoring"
-        of_run, of_runs = Workers(), self.workers
-        if len(runs) == 1:  # its shards are spread over the processes, else the runs are
-            label = ""
-            of_run, of_runs = of_runs, of_run
         suite = self.suite
         file = suite.file if suite.name in FROM_FILES else None
         settings = {**self.settings, "out": self.out, "fresh": self.fresh}
         tasks = {}
         for one in runs:
-            tasks[one.name] = (one, suite.name, file, language(), of_run, settings)
-        results = self.run_all(score_run, tasks, of_runs, label)
-        scored: list[BatchRun] = [results[name] for name in tasks if name in results]
-        self.done += [one.name for one in scored if one.name not in self.done]
-        return scored
+            tasks[one.name] = (one, suite.name, file, language(), settings)
+        if len(runs) == 1:  # its shards are spread over the processes, else the runs are
+            settings["workers"] = self.workers
+            ended = self.run_all(score_run, tasks, Workers())
+        else:
+            ended = self.run_all(score_run, tasks, self.workers, "scoring")
+        self.done += [name for name in ended if name not in self.done]
+        return [one for one in runs if one.name in ended]
 
     # --- reports
-
-    def _report_study(
-        self,
-        notebook: str | Path,
-        runs: Sequence[BatchRun],
-        **declared: Any,
-    ) -> list[str]:
-        """Write the files of the study of runs that are scored, and plan its report; returns its name.
-
-        `declared`: baseline, primary and margin. UsageError for runs that cannot be put together: then what was
-        written for them is gone again. What else goes wrong is noted.
-        """
-        folders = [one.folder for one in runs]
-        try:
-            made = study(folders, name=self.name, out=self.out, **declared)
-        except UsageError as e:
-            # systems of which no pair can be compared are reported each by itself
-            if not (self.suite.together and isinstance(e, NothingPaired)):
-                self._remove_new_folders()
-            raise
-        except (InputError, OSError) as e:
-            self.fail(self.name or "study", e)
-            return []
-        self.lines += ["", made.name, *study_sentences.outcomes(made)]
-        self._plan_report(notebook, made.name, runs, made)
-        return [made.name]
 
     def _plan_report(
         self,
         notebook: str | Path,
         title: str,
-        runs: Sequence[BatchRun],
-        study: Study | None = None,
+        runs: Sequence[Input],
+        inputs: Mapping[str, Any],
+        paper: Study | Path | None,
     ) -> None:
-        """Plan the report of a run that is scored, or of several as a study: its paper is made from that."""
-        folders = [str(one.folder) for one in runs]
-        paths = list(dict.fromkeys(one.path for one in runs))
-        inputs: dict[str, Any] = {"runs": paths, "scored": folders}
-        paper: Study | Path | None = study
-        if study is not None:
-            inputs["baseline"] = study.baseline
-            inputs["primary"] = study.declared
-            inputs["margin"] = dict(study.margin)
-        elif self.paper:
-            paper = runs[0].folder
-        if study is None and not self.suite.together:  # a notebook of one run
-            inputs = {"run": paths[0], "scored": folders[0]}
+        """Plan the report of runs that are scored; `inputs`: the parameters of the notebook that name them."""
         values = {
             **self.settings,
             "suite": self.suite.name,
@@ -364,56 +319,48 @@ class Batch:
             title=f"{say(self.suite.title)}: {title}",
             folder=self.out / "reports" / title,
             parameters=to_jsonable_python(parameters),
-            results={str(one.folder): one.result for one in runs},
+            results={str(one.folder): result_hash(one.folder) for one in runs},
             paper=paper,
         )
 
-    def _remove_new_folders(self) -> None:
-        for folder in self.new_folders:
-            shutil.rmtree(folder, ignore_errors=True)
-        results = self.out / "results"
-        with suppress(OSError):  # there is more in them, which stays
-            if [path.name for path in results.iterdir()] == [".lock"]:
-                (results / ".lock").unlink()
-            results.rmdir()
-            self.out.rmdir()
-
-    def _make_reports(self) -> None:
-        todo = {}
-        for title, job in self.reports.items():
-            if not self.fresh and is_current(job):
-                self.skipped.append(title)
-            else:
-                todo[title] = (job,)
-        if self.workers.scheduler is None and len(todo) > 1:
-            prepare()  # once, before the processes fork
-        self.run_all(run, todo, self.workers, "reports")
-
     # --- what the terminal says
 
-    def _show(self, runs: Sequence[BatchRun]) -> None:
-        for one in runs:
-            self.lines += ["", *one.lines, f"  -> {one.folder}"]
-
-    def _say(self) -> None:
+    def _show(self, runs: Sequence[Input]) -> None:
         if not self.quiet:
-            for line in self.lines:
-                echo(line)
-            for title, job in self.reports.items():
-                if title not in self.failed:
-                    echo(f"  {say('report'):<7} {job.folder / HTML}")
-            if self.reports:
-                echo(f"  {say('gallery'):<7} {self.out / 'index.html'}")
-        counts = [say("{n} done", n=len(self.done))]
-        if self.skipped:
-            counts.append(say("{n} reports already current", n=len(self.skipped)))
-        lost = {
-            "{n} with bad input ({names})": self.bad_input,
-            "{n} failed ({names})": self.failed,
-        }
-        for template, names in lost.items():
+            with speaking("en"):
+                for one in runs:
+                    show_run(load(one.folder), self.verbose)
+                    echo(f"-> {one.folder}")
+
+    def _say_end(self) -> None:
+        counts = [f"{len(self.done)} done"]
+        if self.n_current:
+            counts.append(f"{self.n_current} reports already current")
+        for is_input, what in ((True, "with bad input"), (False, "failed")):
+            names = sorted(n for n, of in self.lost.items() if (of == BAD_INPUT) == is_input)
             if names:
-                counts.append(say(template, n=len(names), names=sorted(names)))
-        text = "; ".join(counts)
+                counts.append(f"{len(names)} {what} ({', '.join(names)})")
+        if not self.quiet:
+            echo()
+            for title, job in self.reports.items():
+                if title not in self.lost:
+                    echo(f"report  {job.folder / HTML}")
+            if self.reports:
+                echo(f"gallery {self.out / 'index.html'}")
         if self.status or not self.quiet:
-            echo(text if self.quiet else f"\n{text}", err=bool(self.status))
+            echo("; ".join(counts), err=bool(self.status))
+
+
+def score_run(
+    run: Input,
+    suite: str,
+    suite_file: Path | None,
+    lang: str,
+    settings: Mapping[str, Any],
+) -> None:
+    """Score one run, perhaps in another process: the suite goes there by its name and file."""
+    speak(lang)
+    if suite_file is not None:
+        load_suite_file(suite_file)
+    if not run.is_scored:
+        evaluate(suite, run.path, name=run.located_as, **settings)

@@ -10,7 +10,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -19,11 +19,11 @@ import click
 
 from .. import __version__
 from ..core.errors import INTERRUPTED, tell
-from ..core.language import LANGUAGES, say, speak
 from ..core.terminal import echo
 from .groups import LazyGroup, added
 from .options import suite_file_option
 
+# the commands, a module of `commands` each, and what the help says of them
 COMMANDS = {
     "calibrate": "Compare scores of a judge or of rules with labels of people.",
     "check": "List every problem of input files; write nothing.",
@@ -34,31 +34,16 @@ COMMANDS = {
     "gate": "Status 1 unless RESULT holds what is asked, for CI.",
     "lab": "Open JupyterLab on a copy of the notebooks.",
     "plan": "How many samples and seeds would show a difference.",
-    "rank": "Which condition is best on one metric: ranks and tie groups.",
+    "rank": "Which condition is best on one metric: ranks.",
     "report": "Numbers, notebook and HTML page of runs.",
     "rerun": "Make the results of a manifest.json again and compare.",
     "score": "Numbers of runs, without notebook and page.",
 }
-"""The commands, a module of `commands` each, and what the help says of them."""
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # modules make many objects and hardly a cycle: the search for cycles takes 8% of the start of a command
 gc.set_threshold(50_000, 20, 100)
-
-
-# what click itself says is told in the language in force, too: the keys are its own texts
-for module in (click.core, click.exceptions, click.formatting, click.parser, click.types):
-    vars(module)["_"] = say
-    vars(module)["ngettext"] = lambda one, several, n: say(one if n == 1 else several)
-
-
-def speak_as_asked(arguments: Sequence[str]) -> None:
-    """Speak the language of --lang before anything else is read, so that whatever is wrong is told in it."""
-    for option, value in zip(arguments, [*arguments[1:], ""]):
-        name, _, joined = option.partition("=")
-        if name == "--lang" and (joined or value) in LANGUAGES:
-            speak(joined or value)
 
 
 @contextmanager
@@ -67,8 +52,7 @@ def _messages() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        text = say("interrupted: what is finished is kept, the same command goes on from there")
-        echo(text, err=True)
+        echo("interrupted: what is finished is kept, the same command goes on from there", err=True)
         sys.exit(INTERRUPTED)
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
@@ -88,6 +72,15 @@ class MainGroup(LazyGroup):
     """All commands; ends as `_messages` says, whatever signal asks for it."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
+        for descriptor in (
+            0,
+            1,
+            2,
+        ):  # of a closed one the next file that is opened would take the place
+            try:
+                os.fstat(descriptor)
+            except OSError:
+                os.open(os.devnull, os.O_RDWR)
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)  # not every system has both
             # `nohup` has SIGHUP ignored, and so it stays
@@ -102,7 +95,6 @@ class MainGroup(LazyGroup):
         *more: Any,
         **options: Any,
     ) -> click.Context:
-        speak_as_asked(args)
         with _messages():
             return super().make_context(info_name, args, *more, **options)
 

@@ -18,8 +18,8 @@ from ..core.commands import (
     out_option,
     quiet_option,
     together,
+    verbose_option,
 )
-from ..core.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -60,11 +60,7 @@ resampling_options = together(
 )
 
 
-def jobs_option(
-    name: str = "jobs",
-    default: int = 1,
-    **attributes: Any,
-) -> Decorator:
+def jobs_option(name: str = "jobs", default: int = 1, **attributes: Any) -> Decorator:
     """-j, --jobs."""
     return click.option(
         "-j",
@@ -78,11 +74,7 @@ def jobs_option(
     )
 
 
-def make_workers(
-    context: click.Context,
-    option: click.Parameter,
-    jobs: int,
-) -> Workers:
+def make_workers(context: click.Context, option: click.Parameter, jobs: int) -> Workers:
     """The workers that --jobs stands for."""
     from ..core.workers import Workers
 
@@ -91,13 +83,13 @@ def make_workers(
 
 workers_option = jobs_option("workers", callback=make_workers)
 
-
 metrics_option = click.option(
     "--metrics",
     type=PATH,
     help="Python file with METRICS = [...] of your own, and columns(units) if they need any.",
 )
 
+# of the commands that score runs: the arguments of `batch.Batch`
 batch_options = together(
     out_option,
     jobs_option(),
@@ -121,8 +113,11 @@ batch_options = together(
     ),
     lang_option,
     quiet_option,
+    verbose_option,
 )
-"""Options of the commands that score runs: the arguments of `batch.Batch`."""
+
+# of the commands that see several runs together: keywords of `report.make_study.study`
+study_options = together(workers_option, metrics_option, on_error_option, resampling_options)
 
 paper_option = click.option(
     "--paper",
@@ -159,11 +154,7 @@ class NamedNumber(click.ParamType):
         except ValueError:
             number = math.nan
         if not name or not math.isfinite(number):
-            raise UsageError(
-                "{option} {text}: expected NAME=X with a finite number X",
-                option=param.opts[0] if param else "",
-                text=repr(value),
-            )
+            self.fail(f"{value!r}: expected NAME=X with a finite number X", param, ctx)
         return name.strip(), number
 
 
@@ -175,13 +166,13 @@ def as_margins(
     option: click.Parameter,
     pairs: Sequence[tuple[str, float]],
 ) -> dict[str, float]:
-    """Metric -> margin; UsageError for a metric that comes twice, and for a negative margin."""
+    """Metric -> margin, each once and 0 or more."""
     margins = dict(pairs)
     if len(margins) < len(pairs):
-        raise UsageError("--margin: a metric can have one margin only")
+        raise click.BadParameter("a metric can have one margin only", context, option)
     for name, margin in pairs:
         if margin < 0:
-            raise UsageError("--margin {name}: expected a number of 0 or more", name=name)
+            raise click.BadParameter(f"{name}: expected a number of 0 or more", context, option)
     return margins
 
 
@@ -212,37 +203,29 @@ suite_file_option = click.option(
 )
 
 
-study_options = together(
-    workers_option,
-    metrics_option,
-    on_error_option,
-    lang_option,
-    resampling_options,
-)
-"""Options of the commands that see several runs together: keywords of `report.make_study.study`."""
-
-
-def suite_options(
-    model: Any,
-    names: Sequence[str],
-) -> list[click.Parameter]:
+def suite_options(model: Any, names: Sequence[str]) -> list[click.Parameter]:
     """An option for each of these fields of a suite's options: its description, type and default."""
     return [_suite_option(name, model.model_fields[name]) for name in names]
 
 
 def _suite_option(name: str, field: FieldInfo) -> click.Option:
     value_type, multiple = _value_type(field.annotation)
-    flag = f"--{name.replace('_', '-')}"
-    text = field.description or ""
+    flag = name.replace("_", "-")
     if value_type is bool:
-        return click.Option([flag], is_flag=True, default=field.default, help=text)
+        flags = f"--{flag}/--no-{flag}"
+        return click.Option(
+            [flags], default=field.default, show_default=True, help=field.description
+        )
+    click_type = PATH if value_type is Path else value_type
+    if get_origin(value_type) is Literal:
+        click_type = click.Choice(list(get_args(value_type)))
     return click.Option(
-        [flag],
+        [f"--{flag}"],
         multiple=multiple,
-        type=_click_type(value_type),
+        type=click_type,
         default=field.default,
         show_default=not multiple and field.default not in (None, "", ()),
-        help=text,
+        help=field.description,
     )
 
 
@@ -256,29 +239,13 @@ def _value_type(annotation: Any) -> tuple[Any, bool]:
     return annotation, False
 
 
-def _click_type(value_type: Any) -> Any:
-    """The type of an option; limits of a number are told by the model of the options."""
-    if get_origin(value_type) is Literal:
-        return click.Choice(list(get_args(value_type)))
-    return PATH if value_type is Path else value_type
-
-
-def whole_numbers(
-    context: click.Context,
-    option: click.Parameter,
-    text: str | None,
-) -> list[int] | None:
-    """The whole numbers of an option's "1,3,5", None where it is not given; UsageError for anything else."""
-    if text is None:
-        return None
+def whole_numbers(context: click.Context, option: click.Parameter, text: str) -> list[int]:
+    """The whole numbers of an option's "1,3,5"."""
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         numbers = []
     if not numbers or min(numbers) < 1:
-        raise UsageError(
-            "{option} {text}: expected whole numbers from 1 on, joined by commas",
-            option=option.opts[0],
-            text=repr(text),
-        )
+        what = f"{text!r}: expected whole numbers from 1 on, joined by commas"
+        raise click.BadParameter(what, context, option)
     return numbers

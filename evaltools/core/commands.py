@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,15 @@ import click
 
 from .language import LANGUAGES, speak
 
+# what adds options to the function of a command
 Decorator = Callable[[Any], Any]
-"""What adds options to the function of a command."""
+
+# what no path may hold: it is printed, and stands in files that are UTF-8
+CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class NameablePath(click.Path):
-    """A path that can stand in the files, pages and notebooks that name it, which are UTF-8."""
+    """A path that can stand in the files, pages and notebooks that name it."""
 
     def convert(
         self,
@@ -23,14 +27,15 @@ class NameablePath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:
-        try:
-            str(value).encode()
-        except UnicodeEncodeError:
-            self.fail(f"{str(value)!a} is no UTF-8, and could not be named in a file", param, ctx)
+        if CONTROL.search(str(value)):
+            self.fail(f"{str(value)!a}: a path must be text without control characters", param, ctx)
         return super().convert(value, param, ctx)
 
 
 PATH = NameablePath(path_type=Path)
+
+# a run may also be example:NAME, a common prefix, or several joined by commas
+RUN = NameablePath(path_type=str)
 
 
 def together(*options: Decorator) -> Decorator:
@@ -61,7 +66,6 @@ on_error_option = click.option(
     help="A record that cannot be used: fail, or leave it out, count it and report it.",
 )
 
-
 lang_option = click.option(
     "--lang",
     type=click.Choice(LANGUAGES),
@@ -69,7 +73,14 @@ lang_option = click.option(
     show_default=True,
     expose_value=False,
     callback=lambda ctx, param, lang: speak(lang),
-    help="Language of pages, tables, workbooks and messages; CSV, JSON and ids stay as they are.",
+    help="Language of pages, figures and workbooks.",
 )
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+
+verbose_option = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Print every line: ids, signature and notes too.",
+)

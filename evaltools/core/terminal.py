@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
+from typing import Literal
 
 
 def printable(text: str) -> str:
@@ -27,27 +28,45 @@ def echo(text: object = "", err: bool = False) -> None:
 def paragraph(text: str) -> None:
     """Print a sentence in lines that fit the terminal, those from the second on indented."""
     width = get_terminal_size().columns
+    wrapper = textwrap.TextWrapper(
+        width,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     for line in text.splitlines():
-        options = {"break_on_hyphens": False, "break_long_words": False}
-        echo(textwrap.fill(line, width, subsequent_indent="  ", **options))
+        echo(wrapper.fill(line))
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table that fits the terminal: the first column at its left, numbers at their right."""
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], most: int = 10**9) -> int:
+    """Print a table that fits the terminal, as many of its rows as fit into so many lines; returns how many.
+
+    The first column stands at its left and is folded, the others at their right.
+    """
+    shown = len(rows)
+    while (text := _table_text(heads, rows[:shown])).count("\n") >= most:
+        shown -= 1
+    _write(text)
+    return shown
+
+
+def _table_text(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, show_header=any(heads))
+    grid = Table(box=None, pad_edge=False)
     for index, head in enumerate(heads):
-        grid.add_column(Text(head), justify="right" if index else "left", overflow="fold")
+        is_first = index == 0
+        side: Literal["left", "right"] = "left" if is_first else "right"
+        grid.add_column(Text(head), justify=side, overflow="fold", no_wrap=not is_first)
     for row in rows:
-        grid.add_row(*(Text(printable(cell)) for cell in row))
+        grid.add_row(*(Text(printable(cell.replace("\u00a0", " "))) for cell in row))
     console = Console()
     with console.capture() as captured:
         console.print(grid)
     lines = [line.rstrip() for line in captured.get().splitlines()]
-    _write("\n".join(lines))
+    return "\n".join(lines)
 
 
 def _write(text: str, err: bool = False) -> None:

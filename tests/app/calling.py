@@ -31,6 +31,11 @@ def call(*arguments: str | Path, status: int = 0) -> Result:
     return done
 
 
+def said(*arguments: str | Path, status: int = 0) -> str:
+    """What a command prints, its lines joined."""
+    return " ".join(call(*arguments, status=status).output.split())
+
+
 def written(folder: Path) -> set[str]:
     """The files below a folder, but the one by which processes wait for one another."""
     found = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
@@ -40,7 +45,7 @@ def written(folder: Path) -> set[str]:
 @contextmanager
 def without_pages() -> Iterator[None]:
     """Commands run no notebook: an empty file stands for the page of a report. For tests of all else they write."""
-    with patch("evaltools.app.batch.run", empty_page):
+    with patch("evaltools.app.batch.make_report", empty_page):
         yield
 
 

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ import pytest
 from evaltools.core import cluster as clusters
 from evaltools.core.errors import InputError, UsageError, WorkFailed
 from evaltools.core.workers import Workers
-from evaltools.report.evaluate import evaluate
 
 from .processes import until
 from .small_report import GATE, NAMES, REPORT, TIMED, command, files
@@ -108,41 +106,6 @@ def test_cluster_with_other_versions_is_refused(
     monkeypatch.setattr(clusters, "versions", lambda: {"evaltools": "0.0.1"})
     with pytest.raises(UsageError, match="other versions of the libraries"):
         Workers(2, cluster).map(double, [1, 2])
-
-
-def test_what_a_killed_worker_had_begun_is_done_by_another(cluster: str, tmp_path: Path) -> None:
-    assert Workers(2, cluster).map(partial(die_once, tmp_path), [0, 1, 2, 3]) == [0, 1, 2, 3]
-    assert (tmp_path / "died").is_file()
-
-
-def die_once(folder: Path, x: int) -> int:
-    if x == 1 and not (folder / "died").is_file():
-        (folder / "died").touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return x
-
-
-def test_shards_of_a_file_are_scored_on_the_cluster(
-    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The files are the same to the byte as those of one process, but for the manifest's times."""
-    monkeypatch.setattr("evaltools.suites.summary.units.CHUNK", 50)
-    case = {
-        "question": "보험금?",
-        "answer": "진단비 1,000만원을 지급합니다.",
-        "contexts": ["진단비 1,000만원 지급"],
-        "metadata": {"summary_tags": ["limit"]},
-    }
-    lines = [json.dumps({"id": str(i), **case}, ensure_ascii=False) + "\n" for i in range(300)]
-    path = tmp_path / "cases.jsonl"
-    path.write_text("".join(lines), encoding="utf-8")
-    evaluate("summary", path, out=tmp_path / "local")
-
-    evaluate("summary", path, out=tmp_path / "cluster", workers=Workers(2, cluster))
-    for name in ("units.parquet", "metrics.json", "summary_scores.csv"):
-        local = tmp_path / "local" / "results" / "cases" / name
-        remote = tmp_path / "cluster" / "results" / "cases" / name
-        assert local.read_bytes() == remote.read_bytes(), name
 
 
 class SmallNotebook(distributed.WorkerPlugin):
@@ -241,12 +204,6 @@ def dask(module: str, *arguments: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-
-
-def test_a_cluster_that_lost_its_workers_is_not_waited_for(lone_worker: str) -> None:
-    ended = dict(Workers(1, lone_worker).ended(double, [(1,), (DIE,), (2,)]))
-    assert isinstance(ended[1].exception(), WorkFailed)
-    assert "has no workers left" in str(ended[1].exception())
 
 
 def test_a_scheduler_that_is_lost_is_work_that_failed(

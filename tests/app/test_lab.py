@@ -18,52 +18,40 @@ from typing import Any
 
 import pytest
 
-from evaltools.app.commands.lab import command, prepare
-from evaltools.core.errors import UsageError
 from evaltools.core.files import asset_dir
 from evaltools.report.text import visible
 
 from ..hostile import TEXTS
+from .calling import call
 
 
-def test_a_fresh_copy_holds_the_notebooks(tmp_path: Path) -> None:
+@pytest.mark.parametrize("user", [0, 1000])
+def test_a_copy_is_made_once_and_jupyterlab_gets_the_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int
+) -> None:
+    started = []
+
+    def execve(program: str, arguments: list[str], environment: dict[str, str]) -> None:
+        started.append(arguments)
+        raise SystemExit(0)
+
+    monkeypatch.setattr(os, "execve", execve)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
     folder = tmp_path / "lab"
-    prepare(folder)
+    call("lab", "--dir", folder)
     names = sorted(path.name for path in asset_dir("notebooks").glob("*.ipynb"))
     assert sorted(p.name for p in folder.iterdir()) == names
-    assert {"cr_run.ipynb", "cr_seeds.ipynb", "memfin.ipynb", "summary.ipynb"} <= set(names)
-
-
-def test_a_changed_copy_is_never_overwritten(tmp_path: Path) -> None:
-    folder = tmp_path / "lab"
-    prepare(folder)
     (folder / "cr_run.ipynb").write_text("mine", encoding="utf-8")
     (folder / "memfin.ipynb").unlink()
-    prepare(folder)
+    call("lab", "--dir", folder, "--port", "9999", "--ip", "::1")
     assert (folder / "cr_run.ipynb").read_text() == "mine"
     whole = (asset_dir("notebooks") / "memfin.ipynb").read_bytes()
     assert (folder / "memfin.ipynb").read_bytes() == whole
-
-
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "lab").write_text("x")
-    with pytest.raises(UsageError, match="is no folder"):
-        prepare(tmp_path / "lab")
-
-
-def test_options_are_passed_through(tmp_path: Path) -> None:
-    arguments = command(tmp_path, ["--port", "9999", "--ip", "::1"])
-    assert arguments[:4] == [sys.executable, "-m", "jupyterlab", str(tmp_path)]
-    assert arguments[-4:] == ["--port", "9999", "--ip", "::1"]
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no root here")
-def test_root_may_open_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container: JupyterLab refuses root unless it is told."""
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert "--allow-root" in command(tmp_path, [])
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert "--allow-root" not in command(tmp_path, [])
+    assert started[1][:4] == [sys.executable, "-m", "jupyterlab", str(folder)]
+    assert started[1][-4:] == ["--port", "9999", "--ip", "::1"]
+    # as in a container: JupyterLab refuses root unless it is told
+    assert ("--allow-root" in started[1]) == (user == 0)
+    assert "is no folder" in call("lab", "--dir", folder / "cr_run.ipynb", status=2).stderr
 
 
 def test_nothing_of_the_working_directory_is_run(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH, lang_option
+from ...core.commands import PATH
 from ...core.errors import BAD_INPUT, InputError, Problems
 from ...core.evaluate import locate, make_options, refuse_empty, run_names
 from ...core.plugins import get_suite
@@ -19,40 +19,33 @@ from ...core.workers import Workers
 from ..groups import LazyGroup, added
 from ..options import suite_file_option, suite_options
 
-CheckFile = Callable[..., None]
-"""check(path, problems, **options) adds the problems of a file."""
-
 
 def check_suite(name: str) -> click.Command:
     """The command for inputs of a suite, found bad by the same readers that score them."""
     suite = get_suite(name)
 
-    def check_file(
-        path: Path,
-        problems: Problems,
-        **values: Any,
-    ) -> None:
+    def check_file(path: Path, problems: Problems, **values: Any) -> None:
         options = make_options(suite, values)
         for name in run_names(suite, path, problems):
             source = locate(suite, path, name, options, problems)
             units = suite.score(source, source.options, problems, Workers(), None)
             refuse_empty(units, suite, source, problems)
 
+    options = suite_options(suite.options, suite.options.free())
     text = f"Inputs of {suite.title}: list every problem."
-    return _check_command(
-        suite.name, text, check_file, suite_options(suite.options, suite.options.free())
-    )
+    return _check_command(suite.name, text, check_file, options)
 
 
 def _check_command(
     name: str,
     text: str,
-    check_file: CheckFile,
+    check_file: Callable[..., None],
     options: Sequence[click.Parameter] = (),
 ) -> click.Command:
+    """The command for files in which check_file(path, problems, **options) finds problems."""
+
     @click.command(name, params=list(options), help=text)
     @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
-    @lang_option
     def command(files: Sequence[Path], **values: Any) -> None:
         problems = Problems("skip")
         for path in files:

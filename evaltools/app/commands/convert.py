@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH, lang_option, on_error_option, quiet_option
+from ...core.commands import PATH, on_error_option, quiet_option
 from ...core.errors import OnError, Problems
-from ...core.language import say
 from ...core.terminal import echo
 from ...formats.convert import convert as convert_files
 
@@ -38,7 +37,6 @@ from ...formats.convert import convert as convert_files
     type=click.Choice(["term", "category"]),
     help="semeval14: which of the two kinds of tuple.",
 )
-@click.option("--split", help="helm: the split, where a file holds several.")
 @click.option(
     "--condition",
     multiple=True,
@@ -50,7 +48,6 @@ from ...formats.convert import convert as convert_files
     help="Name of the seed: once for all files, or once for each.",
 )
 @on_error_option
-@lang_option
 @quiet_option
 def convert(
     name: str,
@@ -65,7 +62,7 @@ def convert(
     They become gold or predictions of Conflict Review, or rows of the suite `table`.
 
     FORMAT: nikl, semeval14, semeval15, semeval16, aste, asqp, tasd, acos (aspect-based sentiment);
-    every-eval-ever, inspect, lm-eval, promptfoo, deepeval, ragas, helm (scores of any benchmark).
+    inspect, lm-eval, promptfoo, deepeval, ragas (scores of any benchmark).
     """
     problems = Problems(on_error)
     n_rows = convert_files(name, files, target, problems, **options)
@@ -74,4 +71,4 @@ def convert(
             if is_error or not quiet:
                 echo(line, err=True)
     if not quiet:
-        echo(say("{n} rows -> {file}", n=n_rows, file=str(target)))
+        echo(f"{n_rows} rows -> {target}")

@@ -20,11 +20,7 @@ from ..options import jobs_option
 @lang_option
 @quiet_option
 @jobs_option(default=2)
-def demo(
-    out: Path,
-    jobs: int,
-    quiet: bool,
-) -> None:
+def demo(out: Path, jobs: int, quiet: bool) -> None:
     """All reports and the gallery on the bundled examples."""
     batch = Batch(out=out, jobs=jobs, quiet=quiet)
     of_all = batch.settings

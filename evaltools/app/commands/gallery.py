@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from ...core.commands import PATH, lang_option
-from ...core.folders import remove_leftovers
 from ...core.terminal import echo
 from ...report.gallery import build
 
@@ -20,5 +19,4 @@ def gallery(outputs: Path) -> None:
 
     The page finds, filters and compares them.
     """
-    remove_leftovers(outputs)
     echo(build(outputs))

@@ -7,36 +7,31 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from xml.etree import ElementTree
 
 import click
-import pandas as pd
 
-from ...core.check import LEVEL_WORDS
-from ...core.commands import PATH, lang_option
+from ...core.commands import PATH
 from ...core.errors import GATE_NOT_MET, Problems, UsageError
 from ...core.files import refuse_input, write_text
-from ...core.folders import put_back
 from ...core.json_files import read_model
-from ...core.language import say
 from ...core.manifest import NAME, Manifest
 from ...core.metric import metric_title
 from ...core.names import nearest
 from ...core.plugins import refuse_parent
-from ...core.results import METRICS, StoredMetrics, read_manifest, spoilt_files
+from ...core.results import METRICS, UNITS, StoredMetrics, read_manifest, spoilt_files
 from ...core.terminal import echo
 from ...report.evaluate import load
 from ...report.make_study import compare
-from ...report.markdown import markdown, markdown_table
 from ...report.sentences import verdict_text
 from ...report.study import Study
 from ...report.study_files import result_folders
-from ...report.tables import verdict_line
 from ...report.text import visible
-from ...stats.differences import least_gain
 from ...stats.intervals import MIN_UNITS
 from ..options import NAMED_NUMBER, as_margins
+
+BLOCKED = "cannot be measured"
 
 
 @dataclass(frozen=True)
@@ -60,14 +55,9 @@ class Checked:
     met: bool | None
     reason: str
 
-    @property
-    def word(self) -> Literal["PASS", "FAIL", "SKIP"]:
-        if self.met is None:
-            return "SKIP"
-        return "PASS" if self.met else "FAIL"
-
     def __str__(self) -> str:
-        return visible(f"{self.word} {self.name} {self.reason}")
+        word = "SKIP" if self.met is None else "PASS" if self.met else "FAIL"
+        return visible(f"{word} {self.name} {self.reason}")
 
 
 @click.command()
@@ -119,14 +109,6 @@ class Checked:
     metavar="FILE",
     help="Write what was found as JUnit XML, also where it fails.",
 )
-@click.option(
-    "--summary",
-    "summary_file",
-    type=PATH,
-    metavar="FILE",
-    help="Write it as Markdown, for the summary of a CI job.",
-)
-@lang_option
 def gate(
     result: Path,
     minima: Sequence[tuple[str, float]],
@@ -136,7 +118,6 @@ def gate(
     margins: Mapping[str, float],
     strict: bool,
     junit_file: Path | None,
-    summary_file: Path | None,
 ) -> None:
     """Status 1 unless RESULT holds what is asked, for CI.
 
@@ -147,40 +128,29 @@ def gate(
         raise UsageError(
             "--margin says how much worse than a baseline a metric may be: give --baseline RESULT"
         )
-    targets = [file for file in (junit_file, summary_file) if file is not None]
-    read_files = [path for path in (result, baseline) if path is not None]
-    for file in targets:
-        _refuse_result(file, read_files)
-    if len({file.resolve() for file in targets}) < len(targets):
-        raise UsageError("--junit and --summary: {file} can hold one of the two", file=summary_file)
+    if junit_file is not None:
+        _refuse_result(junit_file, [path for path in (result, baseline) if path is not None])
     content = read(result)
     rows = [
         *check_bounds(result, content, AT_LEAST, minima, use),
         *check_bounds(result, content, AT_MOST, maxima, use),
     ]
     if baseline is not None:
-        study = _compared(result, baseline)
-        rows += check_baseline(study, margins)
+        rows += check_baseline(_compared(result, baseline), margins)
     if strict or not rows:
         rows += check_verdicts(result, content, strict)
-    name = content.run or str(result)
     if junit_file is not None:
-        write_text(junit_file, as_junit(rows, name))
-    if summary_file is not None:
-        write_text(summary_file, as_markdown(rows, name))
+        write_text(junit_file, as_junit(rows, content.run or str(result)))
     for row in rows:
         echo(row)
     sys.exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
 
 
-def _refuse_result(
-    file: Path,
-    results: Sequence[Path],
-) -> None:
+def _refuse_result(file: Path, results: Sequence[Path]) -> None:
     """UsageError where a file cannot be written, or would change what it speaks of, or the input of that."""
     is_result = file.resolve() in [path.resolve() for path in results]
     if is_result or read_manifest(file.parent) is not None:
-        raise UsageError("{file} would change a result; write it to another place", file=file)
+        raise UsageError(f"{file} would change a result; write it to another place")
     inputs = []
     for path in results:
         manifest = read_manifest(path.parent if path.is_file() else path)
@@ -189,13 +159,15 @@ def _refuse_result(
     refuse_input(file, inputs)
 
 
+# --- a result, and what vouches for it
+
+
 def read(path: Path) -> StoredMetrics:
     """The content of a metrics.json, or of that in a folder.
 
-    InputError where it is no such thing, or not as it was written. UsageError that names the results where a folder
-    holds several and is none.
+    InputError where it is no such thing, or its manifest does not vouch for it. UsageError that names the results
+    where a folder holds several and is none.
     """
-    put_back(path.parent if path.name == METRICS else path)
     file = path / METRICS if path.is_dir() else path
     if path.is_dir() and not file.is_file():
         for folder in (path, path / "results"):
@@ -205,19 +177,38 @@ def read(path: Path) -> StoredMetrics:
     if len(set(names)) < len(names):
         text = "two metrics have one name"
         raise Problems().fatal("bad-metrics", text, file=file, field="metrics")
-    _require_unspoilt(file)
+    _require_vouched(file)
     return content
 
 
-def _require_unspoilt(file: Path) -> None:
-    """InputError where a result is not as its manifest says; a metrics.json alone has none to be held against."""
-    manifest_file = file.with_name(NAME)
+def _require_vouched(file: Path) -> None:
+    """InputError where the manifest beside a metrics.json does not say that its result is as it was written.
+
+    Of a metrics.json with nothing beside it, it is said that nothing vouches for it.
+    """
+    folder, problems = file.parent, Problems()
+    manifest_file = folder / NAME
+    again = "make the result again"
     if not manifest_file.exists():
+        if (folder / UNITS).exists():
+            text = f"is gone, and nothing vouches for the result beside it: {again}"
+            problems.error("no-manifest", text, file=manifest_file)
+            problems.raise_if_failed()
+        echo(f"note: {file} stands alone and is taken at its word", err=True)
         return
-    problems = Problems()
-    for name in spoilt_files(file.parent, read_model(manifest_file, Manifest)):
-        text = "is not as it was written: make the result again"
-        problems.error("spoilt-result", text, file=file.with_name(name))
+    manifest = read_model(manifest_file, Manifest)
+    for name in (METRICS, UNITS) if manifest.kind == "run" else (METRICS,):
+        if not manifest.files.get(name):
+            text = f"does not list {name} with its sha256, and so vouches for nothing: {again}"
+            problems.error("spoilt-result", text, file=manifest_file, field="files")
+    for name in manifest.files:
+        if not (folder / name).resolve().is_relative_to(folder.resolve()):
+            text = f"{name!r} lies outside of the result: {again}"
+            problems.error("spoilt-result", text, file=manifest_file, field="files")
+    problems.raise_if_failed()
+    for name in spoilt_files(folder, manifest):
+        text = f"is not as it was written: {again}"
+        problems.error("spoilt-result", text, file=folder / name)
     problems.raise_if_failed()
 
 
@@ -236,35 +227,25 @@ def check_bounds(
     What a check says cannot be measured does not pass. UsageError for a metric that the file does not have.
     """
     metrics = {row.name: row for row in content.metrics}
-    blocked = {name: check for check in content.checks or () for name in check.blocks}
+    blocked = {name: check.message for check in content.checks or () for name in check.blocks}
     field = side.worst if use == "worst" else use
     rows = []
     for name, limit in bounds:
         if name not in metrics:
-            raise UsageError(
-                "{path} has no metric {name}; {nearest}",
-                path=path,
-                name=repr(name),
-                nearest=nearest(name, sorted(metrics)),
-            )
+            raise UsageError(f"{path} has no metric {name!r}; {nearest(name, sorted(metrics))}")
         if name in blocked:
-            why = f"{say(LEVEL_WORDS['blocking'])}: {blocked[name].text()}"
-            rows.append(Checked(name, False, why))
+            rows.append(Checked(name, False, f"{BLOCKED}: {blocked[name]}"))
             continue
         number = getattr(metrics[name], field)
-        text = f"{number:.6g}" if number is not None else say("no interval")
+        text = f"{number:.6g}" if number is not None else "no interval"
         if metrics[name].value is None:
-            text = say("not measured")
+            text = "not measured"
         met = number is not None and side.keeps(number, limit)
         rows.append(Checked(name, met, f"{field} {text} {side.sign} {limit:g}"))
     return rows
 
 
-def check_verdicts(
-    path: Path,
-    content: StoredMetrics,
-    strict: bool = False,
-) -> list[Checked]:
+def check_verdicts(path: Path, content: StoredMetrics, strict: bool) -> list[Checked]:
     """The verdicts that a result's suite gave (`Suite.verdicts`), of an aggregate those of all its runs.
 
     A metric without a threshold is not judged, and one that is not measured does not pass; `strict`: neither does
@@ -277,12 +258,13 @@ def check_verdicts(
     for one in contents:
         for row in one.verdicts:
             if row.verdict != "no threshold":
-                line = verdict_line(row.verdict, metric_title(row.metric, row.title), row.said)
-                rows.append(Checked(row.metric, row.verdict in passing, f"{line} ({one.run})"))
+                said = f", {row.said}" if row.said else ""
+                title = metric_title(row.metric, row.title)
+                line = f"{row.verdict}: {title}{said} ({one.run})"
+                rows.append(Checked(row.metric, row.verdict in passing, line))
     if not rows:
         raise UsageError(
-            "{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT, and no --strict",
-            path=path,
+            f"{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT, and no --strict"
         )
     return rows
 
@@ -290,144 +272,86 @@ def check_verdicts(
 # --- a baseline
 
 
-def check_baseline(
-    study: Study,
-    margins: Mapping[str, float],
-) -> list[Checked]:
+def _compared(path: Path, baseline: Path) -> Study:
+    """Two results as a study. UsageError for a result beside itself, and for what cannot be compared."""
+    sides = [result_folders(baseline), result_folders(path)]
+    if sides[0][0].resolve() == sides[1][0].resolve():
+        raise UsageError(f"{path} would be compared with itself; --baseline names another result")
+    return compare(*([load(folder) for folder in folders] for folders in sides))
+
+
+def check_baseline(study: Study, margins: Mapping[str, float]) -> list[Checked]:
     """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
 
     With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority);
-    without one the metric must not be `worse`. What only one side has measured counts as the worst that it could be. A
-    metric with fewer than MIN_UNITS paired units is not judged, which with a margin does not pass, and neither does one
-    that only the baseline has measured. UsageError where nothing can be judged at all.
+    without one the metric must not be `worse`. A metric without a verdict is not judged, which with a margin does not
+    pass; neither does one that the result cannot measure and the baseline can, nor one whose missing values have no
+    verdict. UsageError where nothing can be judged at all.
     """
     candidate = study.candidate()
     table = study.comparisons[candidate].table.set_index("metric", drop=False)
-    for name in margins:
-        study.directed(name)  # says so where no difference is harm
-    asked = dict.fromkeys([*study.headline, *margins])
-    names = [name for name in asked if name in table.index]
-    if not any(_is_comparable(table.loc[name]) for name in names):
+    sides = [study.conditions[name].values() for name in (study.baseline, candidate)]
+    before, now = ({name for run in runs for name in run.blocked} for runs in sides)
+    rows = []
+    usual = study.results[0].suite.headline(study.results[0].options, frozenset())
+    for name in dict.fromkeys([*usual, *margins]):
+        margin = margins.get(name)
+        if name in now and (margin is not None or name not in before):
+            rows.append(Checked(name, False, BLOCKED))
+        elif name not in study.blocked:
+            if margin is not None:
+                study.directed(name)  # says so where no difference is harm
+            if name in table.index:
+                rows.append(_against(table.loc[name], margin))
+    if all(row.met is None for row in rows):
         raise UsageError(
-            "{candidate} and {baseline} have no metric with {n} paired units among {names}: nothing can be judged",
-            candidate=candidate,
-            baseline=study.baseline,
-            n=MIN_UNITS,
-            names=tuple(names),
+            f"{candidate} and {study.baseline} have no metric of the headline with {MIN_UNITS} paired units: "
+            "nothing can be judged"
         )
-    rows = table.loc[names].to_dict("records")
-    return [_against(row, margins.get(row["metric"])) for row in rows]
+    return rows
 
 
-def _compared(path: Path, baseline: Path) -> Study:
-    """Two results as a study. UsageError for a result beside itself, and for what cannot be compared."""
-    candidate_folders, baseline_folders = result_folders(path), result_folders(baseline)
-    if candidate_folders[0].resolve() == baseline_folders[0].resolve():
-        raise UsageError(
-            "{path} would be compared with itself; --baseline names another result", path=path
-        )
-    return compare(
-        [load(folder) for folder in baseline_folders],
-        [load(folder) for folder in candidate_folders],
-    )
-
-
-def _is_comparable(row: Any) -> bool:
-    return not pd.isna(row["delta"]) and row["n_units"] >= MIN_UNITS
-
-
-def _against(
-    row: Mapping[Any, Any],
-    margin: float | None,
-) -> Checked:
-    """What a comparison says of one metric.
-
-    What a side lacks that the other has counts as the worst for the candidate: the interval is moved there.
-    """
-    name = row["metric"]
-    title = say(metric_title(name, row["title"]))
-    verdict = f"{verdict_text(row)} ({title})"
-    if not _is_comparable(row):
-        if row["missing_candidate"] and not row["n_units"]:
-            lost = say("not measured, but it is in the baseline")
-            return Checked(name, False, f"{lost} ({title})")
-        return Checked(name, None if margin is None else False, verdict)
-    change = say(
-        "{candidate} against {baseline}, difference {delta}",
-        candidate=f"{row['value_candidate']:.3f}",
-        baseline=f"{row['value_baseline']:.3f}",
-        delta=f"{row['delta']:+.3f}",
-    )
-    is_lacking = row["missing_baseline"] or row["missing_candidate"]
-    if margin is None and not is_lacking:
-        return Checked(name, row["verdict"] != "worse", f"{change}: {verdict}")
-    if is_lacking:
-        text = (
-            "{change}; the baseline lacks {baseline} values and the result {candidate} that the "
-            "other has; if all were the worst"
-        )
-        missing = {side: row[f"missing_{side}"] for side in ("baseline", "candidate")}
-        change = say(text, change=change, **missing)
+def _against(row: Any, margin: float | None) -> Checked:
+    """What a comparison says of one metric."""
+    name, verdict, n_units = row["metric"], row["verdict"], row["n_units"]
+    title = metric_title(name, row["title"])
+    text = f"{verdict_text(row)} ({title})"
+    if verdict == "not measured" and row["missing_candidate"]:
+        n_missing = row["missing_candidate"]
+        text = f"not measured: {n_missing:g} values of the baseline are missing ({title})"
+        return Checked(name, False, text)
+    if verdict == "not measured" or n_units < MIN_UNITS:
+        return Checked(name, None if margin is None else False, text)
+    change = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, difference {row['delta']:+.3f}"
+    if margin is None:
+        return Checked(name, verdict != "worse", f"{change}: {text}")
     higher = row["better"] == "higher"
-    # the end of the interval on the side of harm; without a margin the other one must reach no difference
-    end = "ci_low" if higher == (margin is not None) else "ci_high"
-    side, limit = (AT_LEAST, 0 - (margin or 0)) if higher else (AT_MOST, margin or 0)
-    gain = least_gain(row, row[end], row["better"])
-    bound = gain if higher else -gain
-    is_shown = pd.notna(row[end]) or not row["n_differ"] or row["verdict"] == "better"
-    number = say("no interval") if pd.isna(bound) else f"{bound:+.4f}"
+    side, limit = (AT_LEAST, 0 - margin) if higher else (AT_MOST, margin)
+    end = "ci_low" if higher else "ci_high"
+    bound = row[end]
+    number = f"{bound:+.4f}" if bound == bound else "no interval"
     reason = f"{change}: {end} {number} {side.sign} {limit:+g} ({title})"
-    return Checked(name, bool(is_shown and side.keeps(bound, limit)), reason)
+    return Checked(name, bool(side.keeps(bound, limit)), reason)
 
 
-# --- files for a CI job
+# --- a file for a CI job
 
 
-def as_junit(
-    rows: Sequence[Checked],
-    result: str,
-) -> str:
+def as_junit(rows: Sequence[Checked], result: str) -> str:
     """The rows as JUnit XML: a testsuite with a testcase each, `failure` where it does not hold."""
-    words = [row.word for row in rows]
-    tags = {"SKIP": "skipped", "FAIL": "failure"}
     suite = ElementTree.Element(
         "testsuite",
         name="evaltools gate",
         tests=str(len(rows)),
-        failures=str(words.count("FAIL")),
-        skipped=str(words.count("SKIP")),
+        failures=str(sum(row.met is False for row in rows)),
+        skipped=str(sum(row.met is None for row in rows)),
     )
     for row in rows:
-        case = ElementTree.SubElement(
-            suite,
-            "testcase",
-            classname=visible(result),
-            name=visible(row.name),
-        )
-        if row.word in tags:
-            reason = visible(row.reason)
-            ElementTree.SubElement(case, tags[row.word], message=reason)
+        named = {"classname": visible(result), "name": visible(row.name)}
+        case = ElementTree.SubElement(suite, "testcase", named)
+        if not row.met:
+            tag = "skipped" if row.met is None else "failure"
+            ElementTree.SubElement(case, tag, message=visible(row.reason))
     ElementTree.indent(suite)
     content = ElementTree.tostring(suite, "utf-8", xml_declaration=True)
     return content.decode() + "\n"
-
-
-def as_markdown(
-    rows: Sequence[Checked],
-    result: str,
-) -> str:
-    """The rows as Markdown, for the summary of a job: how it ended, and a table."""
-    failed = [row for row in rows if row.word == "FAIL"]
-    name = markdown(result)
-    head = say("Gate met: {result}", result=name)
-    if failed:
-        head = say(
-            "Gate {n} of {total} not met: {result}",
-            n=len(failed),
-            total=len(rows),
-            result=name,
-        )
-    cells = [(row.word, row.name, row.reason) for row in rows]
-    heads = ["", say("metric"), say("why")]
-    table = markdown_table(pd.DataFrame(cells, columns=heads))
-    return f"### {head}\n\n{table}"

@@ -1,10 +1,9 @@
-"""`evaltools lab`: the report notebooks and the examples in JupyterLab, as a copy that is yours to change."""
+"""`evaltools lab`: the report notebooks in JupyterLab, as a copy that is yours to change."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +13,12 @@ from ...core.commands import PATH
 from ...core.errors import UsageError
 from ...core.files import asset_dir, require_writable, write_text
 from ...core.terminal import echo
+
+# nothing is fetched from the network
+OFFLINE = [
+    "--LabApp.news_url=None",
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+]
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -35,28 +40,13 @@ def lab(folder: Path, options: tuple[str, ...]) -> None:
     """
     if find_spec("jupyterlab") is None:
         raise UsageError("JupyterLab is not installed: pip install jupyterlab")
-    prepare(folder)
-    echo(f"notebooks in {folder}")
-    arguments = command(folder, options)
-    # neither the server nor a kernel is a module of the working directory
-    os.execve(arguments[0], arguments, {**os.environ, "PYTHONSAFEPATH": "1"})
-
-
-def prepare(folder: Path) -> None:
-    """Copy the notebooks into `folder`; what is there already stays as it is. UsageError where it is a file."""
     require_writable(folder)
     for path in asset_dir("notebooks").glob("*.ipynb"):
         if not (folder / path.name).exists():
             write_text(folder / path.name, path.read_text(encoding="utf-8"))
-
-
-def command(folder: Path, options: Sequence[str]) -> list[str]:
-    """The command that opens JupyterLab on `folder` with this Python. Nothing is fetched from the network."""
-    arguments = [sys.executable, "-m", "jupyterlab", str(folder)]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        arguments.append("--allow-root")  # JupyterLab refuses to start without it
-    arguments += [
-        "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-    ]
-    return [*arguments, *options]
+    echo(f"notebooks in {folder}")
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    as_root = ["--allow-root"] if is_root else []  # JupyterLab refuses to start without it
+    arguments = [sys.executable, "-m", "jupyterlab", str(folder), *as_root, *OFFLINE, *options]
+    # neither the server nor a kernel is a module of the working directory
+    os.execve(arguments[0], arguments, {**os.environ, "PYTHONSAFEPATH": "1"})

@@ -1,4 +1,4 @@
-"""`evaltools plan RUN...`: what a larger study would show."""
+"""`evaltools plan RUN...`: how large a study must be."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH
+from ...core.commands import PATH, RUN
 from ...core.files import refuse_input, write_text
 from ...core.names import find_runs
-from ...core.terminal import echo
-from ...report import study_sentences
+from ...core.terminal import echo, paragraph, table
 from ...report.make_study import study
+from ...report.markdown import number
 from ...report.study_files import csv
-from ...stats.within_units import SIZES
+from ...report.study_sentences import plan_notes, plan_title
 from ..groups import RunsCommand
 from ..options import study_options, suite_file_option, suite_option, whole_numbers
-from ..text import columns, wrapped
 
 
 @click.command(cls=RunsCommand)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=RUN)
 @click.option(
     "--metric",
     required=True,
@@ -73,12 +72,16 @@ def plan(
     if csv_file is not None:
         refuse_input(csv_file, paths)
     pilot = study(paths, **settings)
-    table = pilot.plan(metric, difference, power=power, seeds=seeds)
+    planned = pilot.plan(metric, difference, power=power, seeds=seeds)
     if csv_file is not None:
-        write_text(csv_file, csv(table))
-    not_asked = [kind for kind in SIZES if table[kind].isna().all()]
-    shown = table.drop(columns=["rows_per_sample", *not_asked])
-    echo(wrapped(study_sentences.plan_title(pilot, metric, difference, power)))
-    echo(f"\n{columns(shown, {'power': '{:.0%}'.format})}\n")
-    for note in study_sentences.plan_notes(pilot, table):
-        echo(wrapped(note))
+        write_text(csv_file, csv(planned))
+    paragraph(plan_title(pilot, metric, difference, power))
+    echo()
+    filled = planned.dropna(axis="columns", how="all")
+    rows = [[number(cell, 2).removesuffix(".00") for cell in row] for row in filled.values]
+    table(list(filled), rows)
+    echo()
+    for note in plan_notes(pilot, planned):
+        paragraph(note)
+    if csv_file is not None:
+        echo(csv_file)

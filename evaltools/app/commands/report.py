@@ -1,4 +1,4 @@
-"""`evaltools report SUITE RUN...` and `evaltools report seeds RUN...`"""
+"""`evaltools report SUITE INPUT...` and `evaltools report seeds RUN...`"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ...core.commands import RUN
 from ...core.names import find_runs
 from ...core.plugins import get_suite
 from ...report.run_groups import suite_of_run
@@ -29,7 +30,7 @@ def report_suite(name: str) -> click.Command:
     options = suite_options(suite.options, suite.options.settable())
 
     @click.command(suite.name, params=options, help=f"Report runs of {suite.title}.")
-    @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
+    @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True, type=RUN)
     @batch_options
     @paper_option
     def command(runs: tuple[str, ...], **options: Any) -> None:
@@ -50,7 +51,7 @@ def report() -> None:
 
 
 @report.command(cls=RunsCommand)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=RUN)
 @suite_option
 @suite_file_option
 @click.option(

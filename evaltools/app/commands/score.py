@@ -1,4 +1,4 @@
-"""`evaltools score SUITE RUN...`"""
+"""`evaltools score SUITE INPUT...`"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ...core.commands import RUN
 from ...core.plugins import get_suite
 from ..batch import Batch
 from ..groups import LazyGroup
@@ -19,7 +20,7 @@ def score_suite(name: str) -> click.Command:
     options = suite_options(suite.options, suite.options.settable())
 
     @click.command(suite.name, params=options, help=f"Score runs of {suite.title}.")
-    @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
+    @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True, type=RUN)
     @batch_options
     def command(runs: tuple[str, ...], **options: Any) -> None:
         batch = Batch(suite, **options)

@@ -1,0 +1,311 @@
+"""What a bad day brings to the commands: odd files and folders, inputs in danger, one bad line among good ones."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from evaltools.app.cli import main
+from evaltools.core.files import example
+from tests.app.calling import QUICK, call, said, written
+
+METRIC = ("--metric", "tuple_f1_s2_refpol")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(example("cr/no_memory__seed1_proposed"), tmp_path / "run"))
+
+
+@pytest.fixture
+def result(run: Path, tmp_path: Path) -> Path:
+    call("score", "cr", run, "-o", tmp_path / "out", *QUICK)
+    return tmp_path / "out" / "results" / "run"
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_no_command_writes_over_its_input(run: Path, tmp_path: Path) -> None:
+    outputs, gold = run / "outputs.jsonl", run / "gold.jsonl"
+    nikl = tmp_path / "a.jsonl"
+    nikl.write_text('{"id": "1", "sentence_form": "x", "annotation": []}\n', encoding="utf-8")
+    (tmp_path / "link").symlink_to(outputs)
+    before = contents(tmp_path)
+    for command in (
+        ("compare", run, run, "--csv", outputs, *QUICK),
+        ("compare", run, run, "--csv", tmp_path / "link", *QUICK),
+        ("scorecards", outputs, "--gold", gold, "-o", gold),
+        ("convert", "nikl", nikl, "-o", nikl),
+        ("plan", run, *METRIC, "--difference", "0.1", "--csv", gold, *QUICK),
+    ):
+        assert "is an input" in call(*command, status=2).output
+    assert contents(tmp_path) == before
+
+
+# --- files that are damaged
+
+GOOD = example("summary/cases.jsonl").read_bytes()
+CSV = "id,question,answer\n1,질문,답\n{}" + "".join(f"{i},질문,대기 90일\n" for i in (3, 4, 5))
+
+DAMAGED: dict[str, tuple[str, str, bytes, str]] = {
+    "utf-16": ("summary", "c.jsonl", GOOD.decode().encode("utf-16"), "UTF-16"),
+    "cp949": ("summary", "c.jsonl", GOOD.decode().encode("cp949", "ignore"), "CP949"),
+    "compressed": ("summary", "c.jsonl", gzip.compress(GOOD), "compressed (gzip)"),
+    "cut": ("summary", "c.jsonl", GOOD[:-20], "c.jsonl:24"),
+    "empty": ("summary", "c.jsonl", b"", "c.jsonl: the file is empty"),
+    "field": ("memfin", "dialog_trace.jsonl", b'{"x": 1}\n', "dialog_trace.jsonl:1"),
+    "no record": ("summary", "c.json", b"[]\n", "c.json"),
+    "not closed": ("summary", "c.csv", CSV.format('"2,질문,답\n').encode(), "c.csv:3"),
+    "quote": ("summary", "c.csv", CSV.format('2,"질문\n둘"x,답\n').encode(), "c.csv:3"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_a_damaged_file_is_named_with_its_line_and_nothing_is_written(
+    kind: str, tmp_path: Path
+) -> None:
+    suite, name, content, message = DAMAGED[kind]
+    (tmp_path / name).write_bytes(content)
+    for command in (("check", suite), ("score", suite, "-o", tmp_path / "out", *QUICK)):
+        done = call(*command, tmp_path / name, status=3)
+        assert message in done.stderr and "error: " in done.stderr
+    assert written(tmp_path) == {name}
+
+
+@pytest.mark.parametrize("kind", ["not closed", "quote", "cut"])
+def test_a_bad_line_costs_its_record_alone_under_skip(kind: str, tmp_path: Path) -> None:
+    suite, name, content, message = DAMAGED[kind]
+    (tmp_path / name).write_bytes(content)
+    skip = ("-o", tmp_path / "out", "--on-error", "skip", *QUICK)
+    assert message in call("score", suite, tmp_path / name, *skip).output
+    units = pd.read_parquet(tmp_path / "out" / "results" / "c" / "units.parquet")
+    ids = units["case_id"].tolist()
+    assert len(ids) == 23 if kind == "cut" else ids == ["1", "3", "4", "5"]
+
+
+# --- what is no file, and folders that may not be written to
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "link in a circle"])
+def test_what_is_no_file_is_an_error_and_not_waited_for(
+    kind: str, run: Path, tmp_path: Path
+) -> None:
+    odd = tmp_path / "odd"
+    if kind == "pipe":
+        os.mkfifo(odd)
+    elif kind == "folder":
+        odd.mkdir()
+    else:
+        odd.symlink_to("/dev/null" if kind == "device" else odd)
+    for command in (
+        ("gate", odd, "--min", "x=0"),
+        ("rerun", odd),
+        ("check", "cr", odd),
+        ("score", "summary", odd, "-o", tmp_path / "out"),
+        ("scorecards", odd, "--gold", run / "gold.jsonl", "-o", tmp_path / "s.jsonl"),
+        ("convert", "nikl", odd, "-o", tmp_path / "gold.jsonl"),
+    ):
+        assert "error: " in call(*command, status=3).output
+    assert "error: " in call("compare", run, run, "--csv", odd, *QUICK, status=2).output
+    assert not list(tmp_path.glob("out/results/*"))
+
+
+def test_files_of_a_result_that_became_pipes_are_not_waited_for(
+    result: Path, run: Path, tmp_path: Path
+) -> None:
+    for name in ("units.parquet", "metrics.json", "manifest.json"):
+        (result / name).unlink()
+        os.mkfifo(result / name)
+        call("gallery", tmp_path / "out")
+        call("gate", result, "--min", "x=0", status=3)
+    call("rerun", result, status=3)
+    assert "holds what evaltools did not write" in said(
+        "score", "cr", run, "-o", tmp_path / "out", *QUICK, status=2
+    )
+
+
+COMMANDS = """
+import json, sys
+from click.testing import CliRunner
+from evaltools.app.cli import main
+done = [CliRunner().invoke(main, command) for command in json.load(sys.stdin)]
+print(json.dumps([(d.exit_code, d.output) for d in done]))
+"""
+
+
+def unprivileged(commands: list[tuple[object, ...]], folder: Path) -> list[tuple[int, str]]:
+    """(exit status, output) of each command, called by somebody for whom the modes of files hold."""
+    python = [sys.executable, "-c", COMMANDS]
+    if os.geteuid() == 0:  # they do not, unless it has given up the right to pass over them
+        if shutil.which("setpriv") is None:
+            pytest.skip("root ignores the modes of files, and there is no setpriv")
+        python = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", *python]
+    given = json.dumps([[str(word) for word in command] for command in commands])
+    done = subprocess.run(
+        python, input=given, cwd=folder, capture_output=True, text=True, check=True
+    )
+    return [tuple(one) for one in json.loads(done.stdout)]
+
+
+def test_a_folder_that_may_not_be_written_to_is_named_before_the_work(
+    run: Path, result: Path, tmp_path: Path
+) -> None:
+    shut = tmp_path / "shut"
+    shutil.copytree(tmp_path / "out", shut / "out")
+    new = shut / "new"
+    commands: list[tuple[object, ...]] = [
+        ("score", "cr", run, "-o", new, *QUICK),
+        ("report", "cr", run, "-o", new, *QUICK),
+        ("report", "seeds", "example:cr/no_memory", "-o", new, *QUICK),
+        ("demo", "-o", new),
+        ("gallery", shut / "out"),
+        ("compare", run, run, "--csv", shut / "c.csv", *QUICK),
+        ("plan", run, *METRIC, "--difference", "0.1", "--csv", shut / "p.csv", *QUICK),
+        ("rank", run, *METRIC, "-o", new, *QUICK),
+        ("scorecards", run / "outputs.jsonl", "--gold", run / "gold.jsonl", "-o", shut / "s.jsonl"),
+        ("rerun", result, "-o", new),
+        ("gate", result, "--min", "tuple_f1_s2=0", "--junit", shut / "j.xml"),
+        ("lab", "--dir", shut / "lab"),
+    ]
+    for folder in (shut / "out", shut):
+        folder.chmod(0o555)
+    try:
+        before = contents(tmp_path)
+        for command, (status, text) in zip(commands, unprivileged(commands, tmp_path)):
+            assert (status, "cannot be written to" in text) == (2, True), (command, text)
+        assert contents(tmp_path) == before
+    finally:
+        for folder in (shut, shut / "out"):
+            folder.chmod(0o755)
+    for path in (run / "outputs.jsonl", result / "metrics.json"):
+        path.chmod(0)
+    unread = [("score", "cr", run, "-o", tmp_path / "x"), ("gate", result, "--min", "n=0")]
+    assert [status for status, _ in unprivileged([*unread], tmp_path)] == [3, 3]
+
+
+def test_a_full_disk_leaves_the_old_result(run: Path, result: Path, tmp_path: Path) -> None:
+    before = contents(tmp_path / "out")
+    again = (
+        f"{sys.executable} -m evaltools.app.cli score cr {run} -o {tmp_path}/out --fresh --seed 3"
+    )
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 40; {again}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 4 and "File too large" in done.stderr
+    assert contents(tmp_path / "out") == before
+
+
+# --- names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["RUN", "OTHER"], "would both be named"),
+        (["RUN", "CAPITALS"], "would both be named"),
+        (["RUN", "SECOND", "--name", "x"], "--name goes with one run only"),
+        *((["RUN", "--name", n], "cannot be the name of a run") for n in ("../x", "..", "a\\b")),
+        (["RUN", "--name", "x" * 201], "cannot be the name of a run"),
+        (["RUN", "a\nb"], "control characters"),
+        (["RUN", "-o", os.fsdecode(b"out\xff")], "control characters"),
+        (["RUN", "-o", "RUN/outputs.jsonl/x"], "is no folder"),
+    ],
+)
+def test_names_that_cannot_be_write_nothing(
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    copies = {"OTHER": tmp_path / "b" / "run", "CAPITALS": tmp_path / "c" / "RUN"}
+    copies["SECOND"] = tmp_path / "second"
+    for copy in copies.values():
+        shutil.copytree(run, copy)
+    before = contents(tmp_path)
+    paths = {name: str(path) for name, path in {**copies, "RUN": run}.items()}
+    words = [paths.get(word, word.replace("RUN/", f"{run}/")) for word in arguments]
+    monkeypatch.chdir(tmp_path)
+    assert message in call("score", "cr", "-o", tmp_path / "out", *words, status=2).output
+    assert contents(tmp_path) == before
+
+
+def test_strange_letters_are_names_like_any(run: Path, tmp_path: Path) -> None:
+    folder = run.rename(tmp_path / "x'; import os; os.mkdir('pwned') # {out} \"\"\" \\n 실행")
+    call("report", "cr", folder, "--name", "007", "-o", tmp_path / "나가는 {곳}", "-q", *QUICK)
+    out = tmp_path / "나가는 {곳}"
+    nb = json.loads((out / "reports/007/metric_report.ipynb").read_text(encoding="utf-8"))
+    (injected,) = (c for c in nb["cells"] if "injected-parameters" in c["metadata"].get("tags", []))
+    assert 'name = "007"' in "".join(injected["source"])
+    assert json.loads((out / "results/007/manifest.json").read_text())["run"] == "007"
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_a_result_of_something_else_is_not_replaced(
+    run: Path, result: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    foreign = Path(shutil.copytree(example("cr/with_memory__seed1_proposed"), tmp_path / "b/run"))
+    first = Path(shutil.copytree(run, tmp_path / "a_first"))
+    before = contents(out)
+    message = "the result of another input"
+    assert message in call("score", "cr", first, foreign, "-o", out, *QUICK, status=2).output
+    seed = Path(shutil.copytree(run, tmp_path / "base__seed1_x"))
+    other = Path(shutil.copytree(run, tmp_path / "new__seed1_x"))
+    assert contents(out) == before
+    own = run.rename(tmp_path / "base_aggregated")
+    call("score", "cr", own, "-o", out, *QUICK)
+    done = call("rank", *METRIC, seed, other, "-o", out, *QUICK, status=2)
+    assert "base_aggregated, a run of cr" in done.output
+    call("rank", *METRIC, seed, other, "-o", tmp_path / "out2", *QUICK)
+    again = call("score", "cr", own, "-o", tmp_path / "out2", *QUICK, status=2)
+    assert "holds an aggregate over seeds" in again.output
+
+
+# --- ends
+
+
+@pytest.mark.parametrize(("bound", "status"), [("n=0", 0), ("n=999", 1)])
+@pytest.mark.parametrize("streams", ["| true", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_change_no_status(
+    result: Path, bound: str, status: int, streams: str
+) -> None:
+    command = f"{sys.executable} -m evaltools.app.cli gate {result} --min {bound} {streams}"
+    ended = f"{command}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", ended], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (status, "")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (ZeroDivisionError, 4, "ZeroDivisionError"),
+        (OSError(28, "No space left on device"), 4, "error: [Errno 28] No space left on device\n"),
+        (KeyboardInterrupt, 130, "interrupted: what is finished is kept"),
+    ],
+)
+def test_nothing_but_a_gate_that_is_not_met_ends_with_1(
+    result: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException | Callable[[], BaseException],
+    status: int,
+    message: str,
+) -> None:
+    def fail(*_: object) -> None:
+        raise error  # type: ignore[misc]
+
+    monkeypatch.setattr("evaltools.app.commands.gate.read", fail)
+    done = CliRunner().invoke(main, ["gate", str(result), "--min", "n=0"])
+    assert done.exit_code == status and message in done.output

@@ -1,0 +1,150 @@
+"""`compare`, `plan` and `rank`: what they print and write, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import evaltools as et
+from evaltools.report.study_sentences import outcomes
+
+from .calling import QUICK, call, said, without_pages, written
+
+PAIR = ("example:cr/no_memory", "example:cr/with_memory")
+TWO_RUNS = tuple(f"{condition}__seed1_proposed" for condition in PAIR)
+F1 = "tuple_f1_s2_refpol"
+FAST = et.Resampling(n_resamples=100)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_verdict_first_then_lines_that_fit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = call("compare", *PAIR, "--csv", "c.csv", *QUICK).stdout
+    lines = done.splitlines()
+    assert max(map(len, lines)) <= 80
+    study = et.compare(*PAIR, resampling=FAST)
+    (sentence,) = outcomes(study)
+    assert " ".join(done.split()).startswith(sentence)
+    assert F1 not in done and "resamples:" not in done and lines[-1] == "c.csv"
+    table = pd.read_csv("c.csv").set_index("metric")
+    row = table.loc[F1]
+    assert row["delta"] == pytest.approx(row["value_candidate"] - row["value_baseline"])
+    (line,) = [line for line in lines if line.startswith("Fix rate (ref-pol)")]
+    fix = table.loc["fix_rate_refpol"]
+    numbers = [f"{fix['value_baseline']:.3f}", f"{fix['value_candidate']:.3f}"]
+    assert line.split()[3:6] == [*numbers, f"{fix['delta']:+.3f}"]
+    monkeypatch.setenv("COLUMNS", "200")
+    everything = call("compare", *PAIR, "--all", "-v", *QUICK).stdout
+    shown = [line.split()[-1] for line in everything.splitlines() if line.strip()]
+    assert set(table.index) <= set(shown)
+    assert everything.rstrip().endswith(study.signature)
+
+
+def test_identical_sides_are_called_so() -> None:
+    done = call("compare", "example:memfin/plain_llm", "example:memfin/plain_llm", *QUICK).stdout
+    assert done.startswith("plain_llm (B) and plain_llm (A) are identical")
+
+
+def test_what_is_declared_decides_everywhere(here: Path) -> None:
+    declared = ("--primary", "fix_rate_refpol", "--margin", "break_rate_refpol=.1")
+    done = call("compare", *PAIR, *declared, "--csv", "c.csv", *QUICK).stdout
+    found = " ".join(done.split()).partition(" What would")[0]
+    assert "“Fix rate (ref-pol)”" in done.splitlines()[0] + done.splitlines()[1]
+    table = pd.read_csv("c.csv").set_index("metric")
+    assert table.loc["fix_rate_refpol", "primary"]
+    assert table.loc["break_rate_refpol", "margin"] == 0.1
+    with without_pages():
+        reported = said("report", "seeds", *PAIR, *declared, "--protocol", "cr_v2", *QUICK)
+    assert found.partition(" A no_memory")[0] in reported
+    aggregate = here / "outputs/results/no_memory_aggregated"
+    stored = pd.read_csv(aggregate / "comparison.csv").set_index("metric")
+    assert stored["verdict"].equals(table["verdict"])
+    manifest = json.loads((aggregate / "manifest.json").read_text())
+    assert (manifest["primary"], manifest["margin"]) == (declared[1], {"break_rate_refpol": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        (("--primary", "fix_rat_refpol"), "no metric 'fix_rat_refpol'; did you mean"),
+        (("--primary", "review_action_rate"), "review_action_rate has no direction"),
+        (("--margin", "fix_rate_refpol"), "expected NAME=X with a finite number"),
+        (("--margin", "fix_rate_refpol=-1"), "expected a number of 0 or more"),
+        (("--margin", "zz=1"), "no metric 'zz'"),
+        (("--margin", "net_gain=1", "--margin", "net_gain=2"), "can have one margin only"),
+        (("--protocol", "cr_v3"), "is not one of"),
+        (("--ignore-memory-keys",), "No such option"),
+        (("--decision", "x.toml"), "No such option"),
+        (("--suite", "nosuch"), "no suite 'nosuch'"),
+        (("--suite", "memfin"), "looks like an input of cr, not of memfin"),
+    ],
+)
+def test_what_is_asked_wrongly_writes_nothing(
+    here: Path, declared: tuple[str, ...], message: str
+) -> None:
+    assert message in said("compare", *TWO_RUNS, *declared, "--csv", "c.csv", *QUICK, status=2)
+    assert not written(here)
+
+
+def test_runs_that_share_no_sample_are_wrong_usage(here: Path) -> None:
+    for name in ("one", "other"):
+        case = '{{"id": "{0}{1}", "answer": "보장됩니다", "contexts": ["90일"]}}\n'
+        Path(f"{name}.jsonl").write_text("".join(case.format(name, i) for i in range(12)))
+    asked = ("one.jsonl", "other.jsonl", "--suite", "summary", "--csv", "c.csv")
+    assert "share no" in said("compare", *asked, *QUICK, status=2)
+    assert not Path("c.csv").exists()
+
+
+def test_a_plan_is_a_sentence_and_a_table(here: Path) -> None:
+    how = ("--metric", F1, "--difference", "0.04", "--seeds", "1,5", "--csv", "plan.csv", *QUICK)
+    text = call("plan", *PAIR, *how).stdout
+    found = pd.read_csv("plan.csv")
+    assert found["seeds"].tolist() == [1, 5]
+    assert " ".join(text.split()).startswith(
+        "To show with_memory better than no_memory by 0.04 on “Tuple F1 after review (ref-pol)”"
+    )
+    for row in found.itertuples():
+        begins = [str(row.seeds), str(row.samples)]
+        assert any(line.split()[:2] == begins for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "message"),
+    [
+        ("plan", ("--metric", "tuple_f1_s2_refpo", "--difference", "0.04"), "did you mean"),
+        ("plan", ("--metric", F1, "--difference", "-0.1"), "a difference above 0"),
+        ("plan", ("--metric", F1, "--difference", "0.1", "--power", "1"), "power"),
+        ("plan", ("--metric", F1, "--difference", "0.1", "--seeds", "1,x"), "whole numbers from 1"),
+        ("plan", ("--metric", F1, "--difference", "0.1", "--trials", "3"), "No such option"),
+        ("plan", ("--metric", F1), "Missing option '--difference'"),
+        ("rank", ("--metric", "fix_rate_refpo"), "did you mean fix_rate_refpol"),
+        ("rank", ("--metric", "n_samples"), "n_samples"),
+        ("rank", (), "Missing option '--metric'"),
+    ],
+)
+def test_plans_and_ranks_that_are_refused_write_nothing(
+    here: Path, command: str, given: tuple[str, ...], message: str
+) -> None:
+    target = ("-o", "out") if command == "rank" else ("--csv", "plan.csv")
+    assert message in said(command, *TWO_RUNS, *given, *target, *QUICK, status=2)
+    assert not written(here)
+
+
+def test_ranks_stand_in_the_folder_of_the_baseline(here: Path) -> None:
+    text = call("rank", *PAIR, "--metric", "fix_rate_refpol", "-o", "out", *QUICK).stdout
+    file = Path("out/results/no_memory_aggregated/ranks.csv")
+    found = pd.read_csv(file)
+    head = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
+    assert list(found)[: len(head)] == head
+    assert found["condition"].tolist() == ["with_memory", "no_memory"]
+    assert text.splitlines()[-1] == str(file) and "Fix rate (ref-pol)" in text
+    assert "ranks.csv" in json.loads((file.parent / "manifest.json").read_text())["files"]
+    assert "one condition only" in said("rank", TWO_RUNS[0], "--metric", F1, *QUICK, status=2)
