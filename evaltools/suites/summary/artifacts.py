@@ -6,22 +6,23 @@ it too; the workbook is the file for a spreadsheet program, and holds no formula
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pandas as pd
 
-from ...core.check import LEVEL_WORDS
 from ...core.files import atomic
 from ...core.language import listed, say
-from ...report.excel import Sheet, write_workbook
-from ...report.tables import plain_estimates
-from .cards import failed, in_order
-from .metric_table import TITLES
+from ...report.excel import BAD, GOOD, LOOK, Sheet, write_workbook
+from ...report.text import anchor
+from .cards import in_order
+from .metric_table import TERMS
 from .options import rules_in_force
-from .reasons import in_short, why
-from .rules import METRICS, Rules
+from .reasons import against, in_short, judged
+from .rules import METRICS
+from .states import JUDGED, WORD_OF
 from .units import by_metric
 from .verdicts import finding, metric_verdicts
 
@@ -43,32 +44,18 @@ SCORES = (
     "state",
 )
 
-VERDICTS = {
-    "title": "metric",
-    "verdict": "verdict",
-    "measured": "measured",
-    "failing": "failing",
-    "look": "to look at",
-    "not_measured": "not measured",
-    "threshold": "threshold",
-    "mean_measured": "mean of measured",
-    "mean": "with imputed",
-}
-"""The columns of the first sheet, and what they are called: what was measured leads."""
+LABEL_HELP = (
+    "Write pass or fail, yes or no, or 0 to 1 in the column label, then: evaltools calibrate"
+)
 
 
 def write_artifacts(run: Run, folder: Path) -> None:
     """Write both files into a folder."""
-    rules = rules_in_force(run.options)
-    scores = scores_frame(run.data, rules.thresholds)
+    scores = scores_frame(run.data, rules_in_force(run.options).thresholds)
     with atomic(folder / "summary_scores.csv") as file:
+        file.write("\ufeff")  # without it a Korean Excel reads another encoding
         scores.to_csv(file, index=False, lineterminator="\n")
-    limits = {say(TITLES[metric]): least for metric, least in rules.thresholds.items()}
-    cases = cases_frame(run)
-    cases_sheet = Sheet(say("Cases"), cases, scores=limits, verdicts=say("verdict"))
-    rules_sheet = Sheet(say("Rules in force"), rules_frame(rules))
-    sheets = [overview(run), cases_sheet, rules_sheet]
-    write_workbook(folder / "summary_scores.xlsx", sheets)
+    write_workbook(folder / "summary_scores.xlsx", sheets(run))
 
 
 def scores_frame(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.DataFrame:
@@ -95,75 +82,102 @@ def scores_frame(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.Dat
     return columns.reset_index(drop=True)
 
 
-def cases_frame(run: Run) -> pd.DataFrame:
-    """All cases, the worst first, in words: for each metric the score, and what it rests on."""
-    rows = []
+def sheets(run: Run) -> list[Sheet]:
+    """What must not ship with the counts above it, all cases, and a row a case and metric for people to label."""
+    colours = {say(WORD_OF["fail"]): BAD, say(WORD_OF["look"]): LOOK, say(WORD_OF["ok"]): GOOD}
+    thresholds = rules_in_force(run.options).thresholds
+    limits = {say(TERMS[metric]): thresholds[metric] for metric in JUDGED}
     cases = in_order(run.units)
+    failing = cases[cases["state"] == "fail"]
+    label_help = f"{say(LABEL_HELP)} summary_scores.xlsx"
+    return [
+        Sheet(
+            say("Do not ship"),
+            cases_frame(failing),
+            head_lines(run),
+            limits,
+            colours,
+            frozen=3,
+            links=links(run, failing),
+        ),
+        Sheet(
+            say("Cases"),
+            cases_frame(cases),
+            scores=limits,
+            colours=colours,
+            frozen=3,
+            links=links(run, cases),
+        ),
+        Sheet(
+            say("Scores and labels"),
+            labels_frame(cases),
+            [(label_help,)],
+            colours=colours,
+            frozen=4,
+        ),
+    ]
+
+
+def head_lines(run: Run) -> list[tuple[str, ...]]:
+    """The counts of all cases, those of each metric, and the rules, a line each."""
+    lines: list[tuple[str, ...]] = [(f"{run.name}: {' · '.join(finding(run))}",)]
+    verdicts = metric_verdicts(run).set_index("metric")
+    for metric in JUDGED:
+        row = verdicts.loc[metric]
+        template = "{metric}: {fail} do not ship · {look} to check · {unmeasured} not measured"
+        counts = {"fail": row["failing"], "look": row["look"], "unmeasured": row["not_measured"]}
+        lines.append((say(template, metric=say(TERMS[metric]), **counts),))
+    lines += [(check.text(),) for check in run.checks if check.level != "info"]
+    rules = rules_in_force(run.options)
+    digest = rules.identity.rpartition("@")[2]
+    lines.append((f"{say('Rules')}: {rules.name} {rules.version} ({digest})",))
+    return lines
+
+
+def cases_frame(cases: pd.DataFrame) -> pd.DataFrame:
+    """Cases in words: verdict and reasons, an empty column for the next step, both texts, the scores."""
+    rows = []
     for case in cases.to_dict("records"):
         row = {
             say("case"): case["case_id"],
-            say("verdict"): say(case["state"]),
-            say("fails"): failed(case),
-            say("reason"): in_short(case),
+            say("verdict"): say(WORD_OF[case["state"]]),
+            say("reason"): "\n".join(in_short(case)),
+            say("next step"): None,
             say("summary"): case["answer"],
             say("contexts"): "\n".join(case["contexts"]),
             say("expected tags"): listed(map(say, case["tags"])),
         }
-        for metric, title in TITLES.items():
-            name = say(title)
-            row[name] = case[f"{metric}_if_measured"]
-            row[say("{metric}: why", metric=name)] = why(case, metric)
+        row |= {say(TERMS[metric]): case[f"{metric}_if_measured"] for metric in JUDGED}
         rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def overview(run: Run) -> Sheet:
-    """What the workbook is, and the verdicts."""
-    what = ": ".join(finding(run))
-    lines = [(say("What"), what), (say("Run"), run.name)]
-    for check in run.checks:
-        level = LEVEL_WORDS[check.level]
-        lines.append((say(level), check.text()))
-    corrected = run.estimates[run.estimates["group"] == "corrected"]
-    shown = plain_estimates(corrected, resampling=run.resampling)
-    for title, row in zip(corrected["title"], shown.to_dict("records")):
-        estimate = f"{row['value']} {row['interval']}, n = {row['n']}"
-        lines.append((say(title), estimate))
-    rules = rules_in_force(run.options)
-    lines.append((say("Rules"), rules.identity))
-    lines.append((say("Signature"), run.signature))
-    rows = metric_verdicts(run)[list(VERDICTS)]
-    rows["title"] = rows["title"].map(say)
-    rows["verdict"] = rows["verdict"].map(say)
-    rows.columns = [say(head) for head in VERDICTS.values()]
-    return Sheet(say("Overview"), rows, head=lines, verdicts=say("verdict"))
-
-
-def rules_frame(rules: Rules) -> pd.DataFrame:
-    """The rules in force, a row a phrase, or all words of a unit or concept: section, name, content."""
-    sections: list[tuple[str, str, Sequence[str]]] = [("rules", "", [rules.identity])]
-    for metric, least in rules.thresholds.items():
-        sections.append(("threshold", say(TITLES[metric]), [f"{least:g}"]))
-    for tag, named in rules.tags.items():
-        of_tag = {
-            "risk item": named.phrases,
-            "needed beside it": named.needs,
-            "sign, where a source says it too": named.signs,
-        }
-        sections += [(section, say(tag), phrases) for section, phrases in of_tag.items()]
-    sections.append(("follow-up", "", rules.followup.phrases))
-    for named in rules.definitive:
-        sections.append(("definitive phrases", "", named.phrases))
-    for let_off in rules.let_offs.values():
-        sections.append(("let off", say(let_off.reason), [*let_off.before, *let_off.after]))
-    for name, words in rules.words.items():
-        sections.append(("words of a name", f"{{{name}}}", words))
-    for unit in rules.units:
-        sections.append(("unit", say(unit.kind), [" · ".join(unit.words)]))
-    for concept in rules.concepts:
-        sections.append((concept.kind, concept.name, [" · ".join(concept.words)]))
-    rows = []
-    for section, name, texts in sections:
-        rows += [(say(section), name, text) for text in texts]
-    columns = [say(head) for head in ("section", "name", "content")]
+    heads = ("case", "verdict", "reason", "next step", "summary", "contexts", "expected tags")
+    columns = [say(head) for head in (*heads, *(TERMS[metric] for metric in JUDGED))]
     return pd.DataFrame(rows, columns=columns)
+
+
+def labels_frame(cases: pd.DataFrame) -> pd.DataFrame:
+    """A row a case and metric with empty columns for a person's label and name; calibrate reads it."""
+    rows = []
+    for case in cases.to_dict("records"):
+        for metric in JUDGED:
+            reasons = [*judged(case, metric), *against(case, metric)]
+            row = {
+                "case": case["case_id"],
+                "measure": say(TERMS[metric]),
+                "label": None,
+                "rater": None,
+                "score": case[f"{metric}_if_measured"],
+                "verdict": say(WORD_OF[case[f"{metric}_state"]]),
+                "reason": "\n".join(reasons),
+                "summary": case["answer"],
+                "metric": metric,
+            }
+            rows.append(row)
+    heads = ["case", "measure", "label", "rater", "score", "verdict", "reason", "summary", "metric"]
+    frame = pd.DataFrame(rows, columns=heads)
+    return frame.rename(columns={head: say(head) for head in heads if head != "metric"})
+
+
+def links(run: Run, cases: pd.DataFrame) -> list[str]:
+    """Where the page of the run shows each case, from the folder of the workbook."""
+    page = f"../../reports/{quote(run.name)}/metric_report.html"
+    return [f"{page}#{anchor('sample', case_id)}" for case_id in cases["case_id"]]

@@ -14,8 +14,8 @@ from ...report.tables import HtmlTable, stack, table, words
 from ...report.text import anchor, marked
 from .metric_table import TERMS
 from .options import rules_in_force
-from .reasons import Case, Evidence, in_short, stated, why
-from .states import JUDGED, STATES
+from .reasons import Case, Evidence, compared, in_short, source_sentence, why
+from .states import JUDGED, STATES, WORD_OF
 from .verdicts import fails, finding
 
 if TYPE_CHECKING:
@@ -31,9 +31,8 @@ LAYOUT = Layout(
     texts={"answer": "summary", "contexts": "context"},
     head="Rule",
     columns={"threshold": "threshold", "found": "score and finding"},
-    legend="A value that the source says of another item is to be looked at where the words around it tell, "
-    "which they do not always. Compare the two passages of a figure; with --judge hybrid a language "
-    "model reads both texts of the uncertain cases.",
+    legend="Check figures marked “?”: they occur in the source, perhaps for another item. Compare the two passages "
+    "of one number.",
 )
 """How a card is laid out."""
 
@@ -44,9 +43,9 @@ MARKS = {"fail": "bad", "look": "look", "ok": "good"}
 def groups(run: Run) -> dict[str, tuple[str, str]]:
     """The cases in each state, and those that fail each metric: name -> (query on the units, caption)."""
     found = {
-        "failing": ("state == 'fail'", "Must not ship: cases that fail"),
-        "look": ("state == 'look'", "To look at: cases of which a person must settle something"),
-        "passing": ("state == 'ok'", "OK: all other cases"),
+        "failing": ("state == 'fail'", "Do not ship"),
+        "look": ("state == 'look'", "Check"),
+        "passing": ("state == 'ok'", "OK"),
     }
     for metric, has_failed in fails(run.units).any().items():
         if has_failed:
@@ -94,7 +93,7 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
 def _tags(case: Case) -> list[Line]:
     """The state of a case with what it fails, and the tags that it was given."""
     state = case["state"]
-    word = ": ".join(filter(None, [say(state), failed(case)]))
+    word = ": ".join(filter(None, [say(WORD_OF[state]), failed(case)]))
     return [Line(word, MARKS[state]), *(Line(say(tag)) for tag in case["tags"])]
 
 
@@ -122,8 +121,10 @@ def _places(case: Case) -> list[Place]:
     """
     accuracy = case["summary_accuracy_evidence"]
     marks: list[tuple[str, Evidence, str]] = []
-    for kind, key in (("good", "supported"), ("bad", "unsupported")):
-        marks += [(kind, entity, stated(entity, case)) for entity in accuracy.get(key, [])]
+    for entity in accuracy.get("supported", []):
+        tip = source_sentence(entity if "context" in entity else None, case["contexts"])
+        marks.append(("good", entity, tip))
+    marks += [("bad", each, compared(each, case)) for each in accuracy.get("unsupported", [])]
     if case["summary_non_definitive_state"] != "ok":
         tip = say("Definitive phrases")
         promises = case["summary_non_definitive_evidence"]
@@ -167,16 +168,15 @@ def first_screen(run: Run) -> HtmlTable:
     frame = pd.DataFrame(
         {
             "case": [_link(case_id) for case_id in shown["case_id"]],
-            "state": shown["state"].map(say).tolist(),
-            "reason": [in_short(case) for case in shown.to_dict("records")],
+            "state": [say(WORD_OF[state]) for state in shown["state"]],
+            "reason": ["; ".join(in_short(case)) for case in shown.to_dict("records")],
             "summary": shown["answer"].fillna("").tolist(),
         },
         dtype=object,
     )
     pieces = [table(frame)]
     if len(cases) > WORST:
-        more = say("and {n} more below", n=len(cases) - WORST)
-        pieces.append(words(more))
+        pieces.append(words(say("{n} more under Cases", n=len(cases) - WORST)))
     return stack(pieces)
 
 

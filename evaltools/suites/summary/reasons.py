@@ -1,6 +1,6 @@
-"""What the score of a case rests on, in words of the reader's language, from its evidence.
+"""Why a case is in its state, a line a reason, the worst first: the same words on pages, in the workbook and terminal.
 
-What speaks against a case comes first: it alone is the reason in a line.
+30% → source 20% (자기부담금은 손해액의 20%로 하되)
 """
 
 from __future__ import annotations
@@ -19,40 +19,32 @@ Evidence = Mapping[str, Any]
 Case = Mapping[Any, Any]
 """A row of the units, its lists and evidence decoded."""
 
-
-def why(case: Case, metric: str) -> str:
-    """What the score of a case rests on; of one not measured, what stands for it, and why.
-
-    Where a judge decided, its score and reason come first, then what the rules saw (D38).
-    """
-    parts = against(case, metric)
-    parts += in_favour(case, metric)
-    if was_judged(case, metric):
-        parts.insert(0, judged(case, metric))
-    return listed(parts, "; ")
+# characters of a sentence that a reason shows on either side of a value of the summary, and of the source
+OF_SUMMARY = 12
+OF_SOURCE = 24
 
 
-def in_short(case: Case) -> str:
-    """Why a case is in its state, in a line: what fails, or what a person must settle; "" for ok."""
-    parts = []
+def in_short(case: Case) -> list[str]:
+    """Why a case fails, or what a person must settle: the reasons of the metrics in its state; none of an ok case."""
+    lines = []
     for metric in JUDGED:
         state = case[f"{metric}_state"]
-        if state == "ok" or state != case["state"]:
-            continue
-        reasons = [judged(case, metric)] if was_judged(case, metric) else []
-        if case[f"{metric}_decided_by"] == "rule":
-            reasons += against(case, metric)
-        parts.append(f"{say(TERMS[metric])}: {listed(reasons, '; ')}")
-    return listed(parts, "; ")
+        if state != "ok" and state == case["state"]:
+            lines += [f"{say(TERMS[metric])}: {line}" for line in judged(case, metric)]
+            if case[f"{metric}_decided_by"] == "rule":
+                lines += against(case, metric)
+    return lines
 
 
-def was_judged(case: Case, metric: str) -> bool:
-    """Whether a judge gave a score, which it may have been too unsure of to decide."""
-    return not math.isnan(case[f"{metric}_llm"])
+def why(case: Case, metric: str) -> str:
+    """What the score of a case rests on in a line: what a judge said, what speaks against it, what else was found."""
+    return "; ".join([*judged(case, metric), *against(case, metric), *in_favour(case, metric)])
 
 
-def judged(case: Case, metric: str) -> str:
-    """Who decided a score, and how."""
+def judged(case: Case, metric: str) -> list[str]:
+    """Who decided a score, and how, where a judge gave one."""
+    if math.isnan(case[f"{metric}_llm"]):
+        return []
     template = "the judge says {judge:.2f} ({reason}) and decides; the rules say {rule:.2f}"
     decided_by = case[f"{metric}_decided_by"]
     if decided_by == "rule":
@@ -67,96 +59,75 @@ def judged(case: Case, metric: str) -> str:
         rule=case[f"{metric}_rule"],
     )
     denied = [point for point in judge["points"] if not point["holds"]]
-    if denied:
-        objection = say("it does not hold: {texts}", texts=_quoted(denied))
-        said = f"{said}; {objection}"
-    return said
+    return [said, say("it does not hold: {texts}", texts=_quoted(denied))] if denied else [said]
 
 
 def against(case: Case, metric: str) -> list[str]:
     """What speaks against a score, or leaves it open, by the rules."""
     evidence = case[f"{metric}_evidence"]
-    parts = []
+    lines = []
     if "reason" in evidence:
         reason = say(evidence["reason"])
         if not case[f"{metric}_measured"]:
             template = "not measured (counts as {score:.2f}): {reason}"
             reason = say(template, score=case[metric], reason=reason)
-        parts.append(reason)
+        lines.append(reason)
     contradicted = evidence.get("contradicted", [])
-    look = evidence.get("look", [])
-    for point in [*contradicted, *look]:
-        parts.append(f"{say(point['why'])}: {stated(point, case)}")
-    parts += _entities("unsupported", case, evidence)
-    parts += _entities("lost", case, evidence)
-    parts += _kind("missing", _missing(case, evidence))
-    phrases = [f"“{phrase['text']}”" for phrase in evidence.get("definitive", [])]
-    parts += _kind("definitive phrases", phrases)
-    parts += _wrong_followup(evidence)
+    absent = [entity for entity in evidence.get("unsupported", []) if "why" not in entity]
+    for entity in [*contradicted, *absent, *evidence.get("look", [])]:
+        lines.append(compared(entity, case))
+    if evidence.get("missing"):
+        tags = listed(map(say, evidence["missing"]))
+        lines.append(say("Risk left out: {tags}", tags=tags))
+    if evidence.get("definitive"):
+        lines.append(say("Promise: {texts}", texts=_quoted(evidence["definitive"])))
+    lines += _wrong_followup(evidence)
     for tag in evidence.get("unknown_tags", []):
-        parts.append(f"{say('unknown tag')}: “{tag}”")
+        lines.append(f"{say('unknown tag')}: “{tag}”")
     if evidence.get("unread"):
         figures = listed(f"“{figure}”" for figure in evidence["unread"])
-        parts.append(say("not read, compared with nothing: {figures}", figures=figures))
-    return parts
+        lines.append(say("not read, compared with nothing: {figures}", figures=figures))
+    return lines
+
+
+def compared(entity: Evidence, case: Case) -> str:
+    """What the summary says, and what the source does."""
+    if "tag" in entity:
+        return say("{tag} is only named: “{text}”", tag=say(entity["tag"]), text=entity["text"])
+    says_otherwise = "why" in entity
+    said = entity["text"]
+    if says_otherwise:
+        said = around(case["answer"], entity["at"], OF_SUMMARY)
+    if "context" not in entity:
+        return say("{said} → not in the source", said=said)
+    source = around(case["contexts"][entity["context"]], entity["context_at"], OF_SOURCE)
+    if not says_otherwise:
+        source = f"{entity['instead']} ({source})"
+    return say("{said} → source {source}", said=said, source=source)
 
 
 def in_favour(case: Case, metric: str) -> list[str]:
     """What else a score rests on."""
     evidence = case[f"{metric}_evidence"]
-    parts = _entities("supported", case, evidence)
-    parts += _entities("kept", case, evidence)
-    covered = []
+    lines = []
+    for word in ("supported", "kept"):
+        if evidence.get(word):
+            texts = listed(dict.fromkeys(entity["text"] for entity in evidence[word]))
+            lines.append(f"{say(word)}: {texts}")
     for tag, phrases in evidence.get("covered", {}).items():
-        covered.append(say("{tag} by {texts}", tag=say(tag), texts=_quoted(phrases)))
-    parts += _kind("covered", covered)
+        lines.append(say("{tag} by {texts}", tag=say(tag), texts=_quoted(phrases)))
     if evidence.get("phrases"):
-        parts.append(say("found: {texts}", texts=_quoted(evidence["phrases"])))
+        lines.append(say("found: {texts}", texts=_quoted(evidence["phrases"])))
     for phrase in evidence.get("let_off", []):
         template = "“{text}” let off: {why} (“{by}”)"
-        why = say(phrase["let_off"])
-        parts.append(say(template, text=phrase["text"], why=why, by=phrase["by"]))
-    return parts
-
-
-def stated(entity: Evidence, case: Case) -> str:
-    """A value or clause in its sentence, with the passage of the source that is nearest to it."""
-    text = entity["text"]
-    source = ""
-    if "context" in entity:
-        source = source_sentence(entity, case["contexts"])
-    if not entity["at"]:  # it stands in the contexts only
-        return say("“{text}” in “{said}”", text=text, said=source)
-    said = around(case["answer"], entity["at"])
-    told = say("“{text}” in “{said}”", text=text, said=said)
-    if not source:
-        return told
-    if "why" in entity or "instead" in entity:
-        return say("{stated}, the source says “{source}”", stated=told, source=source)
-    return say("{stated}, from “{source}”", stated=told, source=source)
+        let_off = say(phrase["let_off"])
+        lines.append(say(template, text=phrase["text"], why=let_off, by=phrase["by"]))
+    return lines
 
 
 def source_sentence(place: Evidence | None, contexts: Sequence[str]) -> str:
     """The sentence around a place of the contexts; "" without one."""
-    if not place:
-        return ""
-    context = contexts[place["context"]]
-    return around(context, place["context_at"])
-
-
-def _missing(case: Case, evidence: Evidence) -> list[str]:
-    """The missing tags, each with what takes it back and the passage that names it."""
-    due = evidence.get("due", {})
-    missing = []
-    for tag, let_off in evidence.get("missing", {}).items():
-        text = say(tag)
-        if let_off:
-            text = say("{tag} (taken back: {texts})", tag=text, texts=_quoted(let_off))
-        source = source_sentence(due.get(tag), case["contexts"])
-        if source:
-            text = say("{tag}, from “{source}”", tag=text, source=source)
-        missing.append(text)
-    return missing
+    return around(contexts[place["context"]], place["context_at"]) if place else ""
 
 
 def _wrong_followup(evidence: Evidence) -> list[str]:
@@ -171,19 +142,5 @@ def _wrong_followup(evidence: Evidence) -> list[str]:
     return []
 
 
-def _entities(kind: str, case: Case, evidence: Evidence) -> list[str]:
-    """The entities of a kind; what a source says the opposite of was told with that."""
-    entities = [entity for entity in evidence.get(kind, []) if "why" not in entity]
-    return _kind(kind, [stated(entity, case) for entity in entities])
-
-
-def _kind(kind: str, texts: Sequence[str]) -> list[str]:
-    """One part that lists the texts under their kind; none without texts."""
-    if not texts:
-        return []
-    name = say(kind)
-    return [f"{name}: {listed(texts)}"]
-
-
 def _quoted(phrases: Iterable[Evidence]) -> str:
-    return listed(f"“{phrase['text']}”" for phrase in phrases)
+    return listed(f"“{phrase['text'].strip()}”" for phrase in phrases)

@@ -24,6 +24,9 @@ State = Literal["fail", "look", "ok"]
 STATES: tuple[State, ...] = ("fail", "look", "ok")
 """The worst first."""
 
+WORD_OF: dict[State, str] = {"fail": "Do not ship", "look": "Check", "ok": "OK"}
+"""What readers see of a state, on pages and in the workbook."""
+
 JUDGED = METRICS[:4]
 """The metrics that have a say; the recall is described and never judged (D36)."""
 

@@ -12,11 +12,10 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.core.errors import UsageError
-from evaltools.core.language import LANGUAGES, speaking, translations
-from evaltools.core.results import read_manifest
+from evaltools.core.language import speaking
 from evaltools.report import excel
 from evaltools.report.excel import CELL_LIMIT, Sheet, write_workbook
-from evaltools.suites.summary.artifacts import SCORES, cases_frame
+from evaltools.suites.summary.artifacts import SCORES
 from evaltools.suites.summary.rules import METRICS
 
 
@@ -24,87 +23,50 @@ def cells(path: Path, sheet: str) -> list[list[object]]:
     return [[c.value for c in row] for row in openpyxl.load_workbook(path)[sheet].iter_rows()]
 
 
-def test_the_files_of_the_example(tmp_path: Path) -> None:
-    r = evaluate("summary", "example:summary/cases.jsonl", out=tmp_path)
-    folder = tmp_path / "results" / "cases"
-    scores = pd.read_csv(folder / "summary_scores.csv")
+def test_the_scores_of_the_example_for_programs(tmp_path: Path) -> None:
+    evaluate("summary", "example:summary/cases.jsonl", out=tmp_path)
+    path = tmp_path / "results" / "cases" / "summary_scores.csv"
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf")  # or Excel in Korean takes it for CP949
+    scores = pd.read_csv(path)
     assert tuple(scores.columns) == SCORES
-    assert len(scores) == 24 * len(METRICS)
-    assert scores["metric"].tolist()[:5] == list(METRICS)
+    assert scores["metric"].tolist() == [*METRICS] * 24
     recall = scores[scores["metric"] == "entity_recall"]
     assert recall["threshold"].isna().all() and recall["passed"].isna().all()
     for row in scores[scores["metric"] != "entity_recall"].itertuples():
         assert str(row.passed) == str(row.score >= row.threshold)
         json.loads(row.evidence), json.loads(row.tags)
 
-    book = openpyxl.load_workbook(folder / "summary_scores.xlsx")
-    assert book.sheetnames == ["Overview", "Cases", "Rules in force"]
-    for sheet in book.worksheets:
-        assert sheet.freeze_panes is not None and sheet.auto_filter.ref is not None
-        assert not [
-            c for row in sheet.iter_rows() for c in row if c.data_type == "f" or c.hyperlink
-        ]
-    table = cells(folder / "summary_scores.xlsx", "Cases")
-    assert len(table) == 25 and table[1][1]  # the first case fails something
-    assert any(str(v).startswith("=HYPERLINK") for row in table for v in row)
-    assert any("<script>" in str(v) for row in table for v in row)
-    rules = {row[0] for row in cells(folder / "summary_scores.xlsx", "Rules in force")}
-    assert {"threshold", "risk item", "definitive phrases", "unit"} <= rules
-    contents = [str(row[2]) for row in cells(folder / "summary_scores.xlsx", "Rules in force")]
-    assert "면책" in contents and max(map(len, contents)) < 700  # a phrase a row: none is cut
-    overview = cells(folder / "summary_scores.xlsx", "Overview")
-    assert [r.signature] == [row[1] for row in overview if row[0] == "Signature"]
-    assert {"What", "metric"} <= {row[0] for row in overview}
 
-
-def test_the_cases_that_fail_most_metrics_come_first() -> None:
-    table = cases_frame(evaluate("summary", "example:summary/cases.jsonl"))
-    n_failed = table["fails"].str.split(", ").map(lambda names: len([n for n in names if n]))
-    assert n_failed.is_monotonic_decreasing and len(table) == 24
-    assert table.loc[0, "Summary accuracy (entity precision): why"] == (
-        "unsupported: “100%” in “이 담보는 무조건 보장되며 치료비를 100% 지급합니다”"
-        ", the source says “치료비의 80%를 보장합니다”"
+def test_the_workbook_of_the_example_in_korean(tmp_path: Path) -> None:
+    with speaking("ko"):
+        evaluate("summary", "example:summary/cases.jsonl", out=tmp_path)
+    path = tmp_path / "results" / "cases" / "summary_scores.xlsx"
+    book = openpyxl.load_workbook(path)
+    assert book.sheetnames == ["사용 불가", "사례", "점수와 사람 판정"]
+    rows = cells(path, "사용 불가")
+    head = next(number for number, row in enumerate(rows) if row[0] == "사례")
+    assert rows[head][:4] == ["사례", "판정", "이유", "다음 조치"]
+    assert (
+        rows[0][0]
+        == "cases: 요약 24건 중 11건은 사용할 수 없습니다 · 3건 추가 확인 필요, 10건 이상 없음"
     )
-
-
-def test_the_workbook_speaks_the_language_and_programs_read_the_same(tmp_path: Path) -> None:
-    english = {key for key in translations("ko") if key.count(" ") > 1}
-    for lang in LANGUAGES:
-        with speaking(lang):
-            evaluate("summary", "example:summary/cases.jsonl", out=tmp_path / lang)
-        folder = tmp_path / lang / "results" / "cases"
-        book = openpyxl.load_workbook(folder / "summary_scores.xlsx")
-        texts = {
-            str(c.value)
-            for sheet in book
-            for row in sheet.iter_rows()
-            for c in row
-            if c.value is not None
-        }
-        assert bool(texts & english) == (lang == "en")
-        assert not [
-            c
-            for sheet in book
-            for row in sheet.iter_rows()
-            for c in row
-            if c.data_type == "f" or c.hyperlink
-        ]
-        for file in ("metrics.json", "summary_scores.csv"):
-            assert (folder / file).read_bytes() == (
-                tmp_path / "en" / "results" / "cases" / file
-            ).read_bytes()
-        assert read_manifest(folder).lang == lang
-    assert {
-        "근거 없음: “이 담보는 무조건 보장되며 치료비를 100% 지급합니다”의 “100%”, 원문에는 “치료비의 80%를 보장합니다”",
-        "불합격",
-    } <= {
-        str(c.value)
-        for sheet in openpyxl.load_workbook(
-            tmp_path / "ko" / "results" / "cases" / "summary_scores.xlsx"
-        )
-        for row in sheet.iter_rows()
-        for c in row
-    }
+    assert len(rows) - head - 1 == 11 and {row[1] for row in rows[head + 1 :]} == {"사용 불가"}
+    reasons = {row[0]: row[2] for row in rows[head + 1 :]}
+    assert reasons["promise"] == (
+        "100% → 원문 80% (치료비의 80%를 보장합니다)\n단정 표현 사용: “무조건”, “100%”"
+    )
+    assert any(str(row[0]).startswith("규칙: ko-insurance") for row in rows[:head])
+    labels = cells(path, "점수와 사람 판정")
+    assert labels[2][2:4] == ["사람 판정", "평가자"] and len(labels) == 3 + 24 * 4
+    assert {row[2] for row in labels[3:]} == {None}
+    for sheet in book:
+        assert sheet.freeze_panes[0] in "DE" and sheet.auto_filter.ref
+        assert max(row.height or 15 for row in sheet.row_dimensions.values()) <= 90
+        for cell in (c for row in sheet.iter_rows() for c in row):
+            assert cell.data_type != "f"
+            if cell.hyperlink:
+                link = f"{cell.hyperlink.target}#{cell.hyperlink.location}"
+                assert link == f"../../reports/cases/metric_report.html#sample-{cell.value}"
 
 
 def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -168,18 +130,19 @@ def test_a_wide_sheet_is_printed_on_several_pages_across(tmp_path: Path) -> None
     write_workbook(path, [Sheet("N", narrow), Sheet("W", wide)])
     book = openpyxl.load_workbook(path)
     across = [book[name].page_setup.fitToWidth or 1 for name in ("N", "W")]
-    assert across == [1, 3]
+    assert across == [1, 2]
     assert book["W"].print_title_cols == "$A:$A"
 
 
 def test_scores_and_verdicts_have_colours_and_an_empty_score_has_none(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     frame = pd.DataFrame({"a": [0.5, 0.9, np.nan], "verdict": ["fail", "ok", "odd"]})
-    write_workbook(path, [Sheet("S", frame, scores={"a": 0.9}, verdicts="verdict")])
+    colours = {"fail": excel.BAD, "ok": excel.GOOD}
+    write_workbook(path, [Sheet("S", frame, scores={"a": 0.9}, colours=colours)])
     rows = openpyxl.load_workbook(path)["S"].iter_rows(min_row=2)
-    colours = [[str(cell.fill.fgColor.rgb)[2:] for cell in row] for row in rows]
-    none, bad, good, grey = "000000", "F8CECC", "D5E8D4", "E8E8E8"
-    assert colours == [[bad, bad], [good, good], [none, grey]]
+    found = [[str(cell.fill.fgColor.rgb)[2:] for cell in row] for row in rows]
+    none, bad, good = "000000", "F8CECC", "D5E8D4"
+    assert found == [[bad, bad], [good, good], [none, none]]
 
 
 def test_an_empty_frame_and_one_that_is_too_long(
@@ -193,11 +156,14 @@ def test_an_empty_frame_and_one_that_is_too_long(
     assert not (tmp_path / "b.xlsx").exists()
 
 
-def test_a_row_is_as_high_as_its_wrapped_text(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"a": ["short", "보험금 " * 40, "one\ntwo", "x" * 30_000]})
+def test_a_row_is_as_high_as_its_wrapped_text_and_shows_six_lines(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": ["short", "보험금 " * 15, "one\ntwo", "x" * 30_000]})
     write_workbook(tmp_path / "a.xlsx", [Sheet("s", frame)])
     rows = openpyxl.load_workbook(tmp_path / "a.xlsx")["s"].row_dimensions
-    heights = [rows[number].height for number in (2, 3, 4, 5)]
-    assert heights[0] is None
-    assert heights[1] >= 60 and heights[2] == 30
-    assert heights[3] <= 409  # the most that a row can be
+    assert [rows[number].height or 15 for number in (2, 3, 4, 5)] == [15, 45, 30, 90]
+
+
+def test_lines_of_windows_are_plain_lines_and_count_once_towards_the_limit(tmp_path: Path) -> None:
+    text = "요약\r\n" * (CELL_LIMIT // 3 - 10)
+    write_workbook(tmp_path / "a.xlsx", [Sheet("s", pd.DataFrame({"a": [text]}))])
+    assert cells(tmp_path / "a.xlsx", "s")[1][0] == text.replace("\r\n", "\n")

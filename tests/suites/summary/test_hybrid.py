@@ -167,10 +167,8 @@ def test_what_a_judged_case_says_in_short_is_the_judges_reason() -> None:
     }
     columns |= {f"summary_accuracy_{end}": value for end, value in accuracy.items()}
     columns["summary_accuracy_llm"] = 0.2
-    assert (
-        in_short(columns)
-        == "Summary accuracy: the judge says 0.20 (왜) and decides; the rules say 1.00"
-    )
+    said = "Summary accuracy: the judge says 0.20 (왜) and decides; the rules say 1.00"
+    assert in_short(columns) == [said]
 
 
 def judged_case(

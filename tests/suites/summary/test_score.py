@@ -17,7 +17,6 @@ from evaltools.core.workers import Workers
 from evaltools.suites.summary import cards
 from evaltools.suites.summary import units as units_frame
 from evaltools.suites.summary.metric_table import TERMS, metric_table
-from evaltools.suites.summary.reasons import why
 from evaltools.suites.summary.rules import METRICS, load_rules
 from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import Score, score_case
@@ -256,19 +255,14 @@ def test_cards_of_the_example() -> None:
         "passing",
         *METRICS[:4],
     ]  # entity_recall is not judged
-    assert all(text.startswith("fail: ") for text in found["failing"])
-    assert set(found["passing"]) == {"ok"}
-    assert all(text.startswith("look") for text in found["look"])
+    assert all(text.startswith("Do not ship: ") for text in found["failing"])
+    assert set(found["passing"]) == {"OK"}
+    assert all(text.startswith("Check") for text in found["look"])
     assert len(found["failing"]) + len(found["look"]) + len(found["passing"]) == 24
     n_failed = [text.count(", ") for text in found["failing"]]
     assert n_failed == sorted(n_failed, reverse=True) and n_failed[0] > 0
     for metric in METRICS[:4]:
         assert all(TERMS[metric] in text for text in found[metric])
-    wrong = r.units[r.units["case_id"] == "wrong-amount"]
-    assert why(wrong.iloc[0], "summary_accuracy") == (
-        "unsupported: “2,500만원” in “뇌출혈 진단 시 2,500만원을 지급합니다”"
-        ", the source says “뇌출혈 진단비는 2천만 원입니다”"
-    )
 
 
 def test_the_entities_that_decide_whether_the_judge_is_asked_are_stated_values() -> None:

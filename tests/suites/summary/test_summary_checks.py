@@ -6,15 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pandas as pd
 import pytest
 
 import evaltools as et
 from evaltools.core.check import Check
-from evaltools.suites.summary.artifacts import VERDICTS
-from evaltools.suites.summary.rules import METRICS
-from evaltools.suites.summary.verdicts import fails, verdict, verdicts
+from evaltools.suites.summary.verdicts import verdict
 from tests.app.calling import call
 
 CONTEXT = "보험금은 500만원이며 면책 기간은 90일입니다."
@@ -155,23 +152,6 @@ def test_one_function_gives_the_verdict(
 ) -> None:
     assert verdict(units(measured, states), "summary_accuracy") == expected
     assert verdict(units(measured, states), "entity_recall") == "no threshold"
-
-
-def test_the_page_and_excel_say_the_same_and_what_was_measured_leads(tmp_path: Path) -> None:
-    run = et.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path)
-    table = verdicts(run).iloc[1:]
-    assert list(table.columns).index("mean_measured") < list(table.columns).index("mean")
-    assert [verdict(run.data, m) for m in METRICS] == table["verdict"].tolist()
-    assert (table["mean_measured"] == [run.value(f"{m}_measured") for m in METRICS]).all()
-    assert (table["verdict"] == "fail").tolist() == (table["failing"].fillna(0) > 0).tolist()
-    assert fails(run.data).sum().tolist() == table["failing"].dropna().tolist()
-    page = openpyxl.load_workbook(tmp_path / "results" / "cases" / "summary_scores.xlsx")[
-        "Overview"
-    ]
-    rows = [[c.value for c in row] for row in page.iter_rows()]
-    head = next(i for i, row in enumerate(rows) if row[0] == "metric")
-    assert rows[head] == list(VERDICTS.values())
-    assert [row[1] for row in rows[head + 1 :][: len(METRICS)]] == table["verdict"].tolist()
 
 
 def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest_on(
