@@ -248,7 +248,8 @@ def _statement(
     after = _norm(raw[entity.end : entity.end + AFTER])
     line = _LINE.split(raw[first : entity.start])[-1]
     words = _item_words(_norm(line))
-    following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
+    behind = (other.start for other in entities[index + 1 : index + 5] if other.base)
+    following = next(behind, len(raw))
     words |= _words_behind(after, following - entity.end)
     words |= _conditions(entities, index, entity.start - len(line))
     is_reckoned = bool(_RECKONED.search(before) or _RECKONED_WITH.match(after))

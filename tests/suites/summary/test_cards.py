@@ -51,7 +51,7 @@ def test_a_reason_says_what_the_summary_says_and_what_the_source_does(tmp_path: 
     assert in_short(case) == [
         "골절 30만원 초과 지급 → source 골절은 30만원 이하 지급",
         "500만원 → not in the source",
-        "30일 → source 90일 (가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에…)",
+        "30일 → source 90일 (가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요)",
         "not read, compared with nothing: “2월”, “30일”",
         "Risk left out: deductible",
     ]
