@@ -333,7 +333,7 @@ def with_outputs(page: str) -> str:
             for line in text.splitlines():
                 if line.startswith(f"{prompt}evaltools ") and not line.endswith(UNTRIED):
                     output = run_line(line.removeprefix(prompt).partition("  #")[0])
-                    shown += [line, output, ""]
+                    shown += [line, *output.splitlines(), ""]
             if kind == "console":
                 return "\n".join(["```console", *shown]).rstrip() + "\n```"
         return found[0]
