@@ -21,7 +21,6 @@ from .core.suite import Suite as Suite
 from .core.suite import SuiteOptions as SuiteOptions
 from .core.workers import Workers as Workers
 from .report.display import notebook as notebook
-from .report.display import parameters as parameters
 from .report.evaluate import evaluate as evaluate
 from .report.evaluate import load as load
 from .report.make_study import compare as compare
@@ -29,7 +28,6 @@ from .report.make_study import study as study
 from .report.run import Run as Run
 from .report.study import Study as Study
 from .report.trials import pass_at_k as pass_at_k
-from .report.trials import trials as trials
 from .stats.intervals import estimate as estimate
 from .suites import cr as cr
 from .suites import memfin as memfin

@@ -16,7 +16,7 @@ from hypothesis import settings
 
 import evaltools.app.cli  # noqa: F401 - the first: numpy reads how many threads it may have
 from evaltools.core.language import speak
-from evaltools.report.notebook import load_papermill
+from evaltools.report.kernels import import_papermill
 
 from .app.calling import call
 from .hostile import make as make_hostile
@@ -25,7 +25,7 @@ from .hostile import make as make_hostile
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # nbformat, which test files import, takes longer otherwise
-load_papermill()
+import_papermill()
 
 # no test depends on how fast the machine is
 settings.register_profile("untimed", parent=settings.default, deadline=None)

@@ -86,9 +86,9 @@ def test_ids_in_the_data_choose_no_path(tmp_path: Path) -> None:
 
 def test_a_parameter_is_a_value_and_no_code(tmp_path: Path) -> None:
     """A path that is a piece of Python arrives in the notebook as that text."""
-    from evaltools.report.notebook import load_papermill
+    from evaltools.report.kernels import import_papermill
 
-    papermill = load_papermill()
+    papermill = import_papermill()
     planted = '"; import os; os.mkdir("planted") #\n"""\\'
     nb = papermill.iorw.load_notebook_node(str(ROOT / "notebooks" / "summary.ipynb"))
     nb = papermill.parameterize.parameterize_notebook(

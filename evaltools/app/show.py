@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..core.check import Check
 from ..core.metric import metric_title
 from ..core.terminal import echo, paragraph, table
-from ..report.markdown import titled
+from ..report.numbers import titled
 from ..report.run import Run
 from ..report.study_sentences import run_finding, whole_sentence
 from ..report.tables import plain_estimates

@@ -139,6 +139,7 @@ def read_current(folder: Path, task: Task) -> dict[str, Any] | None:
     is_current = (
         all(getattr(stored, name) == getattr(planned, name) for name in CURRENT)
         and stored.options.get("on_error") == planned.options["on_error"]
+        and stored.options.get("query") == planned.options.get("query")
         and stored.bootstrap.resampling == planned.bootstrap.resampling
         and {entry.role: entry.sha256 for entry in stored.inputs} == contents
         and METRICS in stored.files
@@ -167,6 +168,7 @@ def _read_files(
         "estimates": from_public(frame),
         "manifest": manifest,
         "checks": tuple(stored.checks or ()),
+        "query": manifest.options.get("query") or "",
     }
 
 

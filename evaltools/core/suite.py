@@ -133,7 +133,9 @@ class Suite:
     - `notebook`, `study_notebook`: the report of one run, and of several: a file of `notebooks/`, or a path.
     - `paper`: the metrics of the table for a paper; by default the headline.
     - `together`: whether the runs of one `report` command are systems of one report.
-    - `views`: the module with what the pages of the suite show besides (`report.samples`).
+    - `sample_view(shown)`: how the samples of a run or study are browsed (`report.samples.SampleView`); by default a
+      card a unit. `finding(run)`: the title of a run's page and the numbers behind it; None for the usual one.
+      `first_screen(run)`: a piece below it (`report.tables.HtmlTable`).
     - `decode`: columns that the files hold as text -> the function that reads them for `run.units`.
     - `breakdowns`: by which columns the generic notebook splits the units, and which metrics it shows in each part.
     - `agreement(runs, resampling)`: how far the seeds (seed -> units) of a condition agree, as
@@ -179,7 +181,9 @@ class Suite:
     study_notebook: str | Path = "seeds.ipynb"
     paper: tuple[str, ...] = ()
     together: bool = False
-    views: str = ""
+    sample_view: Callable[[Any], Any] | None = None
+    finding: Callable[[Any], tuple[str, str] | None] | None = None
+    first_screen: Callable[[Any], Any] | None = None
     decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
     agreement: (

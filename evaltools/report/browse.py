@@ -11,129 +11,140 @@ import pandas as pd
 
 from ..core.language import say
 from ..stats.unit_changes import differing
-from .markdown import number, text_of, titled
-from .samples import MOST, Layout, Line, Row, SampleView, of_suite, samples
-from .tables import HtmlTable, no_rows, table
+from .markdown import plain, text_of
+from .numbers import number, titled
+from .samples import MOST, Layout, Line, Row, SampleView, samples
+from .tables import HtmlTable, no_rows
 
 if TYPE_CHECKING:
     from .run import Run
     from .study import Study
 
+# label of a group of units that differ -> the sign of their change
 CHANGES = {"Higher": 1, "Lower": -1}
-"""Label of a group of units that differ -> the sign of their change."""
 
+# columns of units that hold their text, the first of them that is there, and cards of units that differ that are shown
+TEXTS = ("text", "input", "question", "prompt", "answer", "output")
 PAGE = 3
-"""Cards of units that differ that are shown at a time."""
+
+
+def sample_view(shown: Run | Study) -> SampleView:
+    """How the suite shows its samples; one that names no view of its own has a card a unit with text and values."""
+    if shown.suite.sample_view is not None:
+        return shown.suite.sample_view(shown)
+    texts = [column for column in TEXTS if column in shown.results[0].units]
+    layout = Layout(
+        id=shown.suite.unit,
+        texts={texts[0]: ""} if texts else {},
+        head="Metric",
+        columns={"value": "value"},
+        page=5,
+    )
+    return SampleView(lambda run: {}, _plain_ids, _plain_cards, layout, cell="value")
+
+
+def _plain_ids(run: Run, units: pd.DataFrame) -> pd.Series:
+    """Each unit once, the lowest value of the primary metric first."""
+    ids = units[run.suite.unit].drop_duplicates()
+    if not run.primary:
+        return ids.astype(str)
+    values = ids.map(run.unit_values(run.primary))
+    is_best_first = run.metric(run.primary).better == "lower"
+    order = values.sort_values(ascending=not is_best_first, kind="stable").index
+    return ids.loc[order].astype(str)
+
+
+def _plain_cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
+    """Units as cards: the unit, its text, and a row a metric of the headline that it has a value of."""
+    unit = run.suite.unit
+    values = {run.title(name): run.unit_values(name) for name in run.headline}
+    rows = []
+    for id in units[unit]:
+        of_unit = []
+        for title, column in values.items():
+            if pd.notna(column[id]):
+                of_unit.append(Row(title, {"value": [Line(plain(column[id]))]}))
+        rows.append(of_unit)
+    return units.astype({unit: str}).assign(rows=pd.Series(rows, index=units.index, dtype=object))
 
 
 # --- one run
 
 
-def named_groups(run: Run) -> Mapping[str, tuple[str, str]]:
-    """Group of units -> (query, caption); {} for a suite without views."""
-    view: SampleView | None = of_suite("sample_view", run)
-    return view.groups(run) if view else {}
-
-
 def groups_of_run(run: Run) -> dict[str, pd.Index]:
-    """Label of a group -> the rows of its units; {} for a suite without views."""
+    """Label of a group of the suite -> the rows of its units."""
     groups = {}
-    for query, caption in named_groups(run).values():
-        label = caption.partition(":")[0]
-        groups[label] = run.queried(query).index
+    for query, caption in sample_view(run).groups(run).values():
+        groups[say(caption).partition(":")[0]] = run.queried(query).index
     return groups
 
 
-def browse(
+def samples_of_run(
     run: Run,
     which: str | None = None,
     n: int | None = None,
-    share: int = 1,
+    caption: str = "",
 ) -> HtmlTable:
-    """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
-
-    A query is what pandas takes: "outcome_refpol == 'still'". `n`: at most so many units. `.frame` of what it
-    gives holds the units. `share`: how many browsers share the room of the page. UsageError for a query that the
-    units cannot answer.
-
-    >>> import evaltools as et
-    >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
-    >>> len(run.samples("has_gold and n_gold_tuples > 1", n=5).frame)
-    5
-    """
-    view: SampleView | None = of_suite("sample_view", run)
+    """The browser of `Run.samples`."""
+    view = sample_view(run)
     groups: dict[str, pd.Index] = {}
-    if which is None and view:
-        caption = "Samples"
+    if which is None:
+        caption = caption or say("Samples")
         groups = groups_of_run(run)
-        in_groups = set[object]().union(*groups.values())
-        units = run.units[run.units.index.isin(in_groups)]
-        if units.empty:
-            return replace(no_rows(caption), frame=units)
+        units = run.units
+        if groups:
+            in_groups = set[object]().union(*groups.values())
+            units = units[units.index.isin(in_groups)]
     else:
-        query = which or ""
-        query, caption = named_groups(run).get(query, (query, query or say("All units")))
+        query, of_group = view.groups(run).get(which, (which, which or say("All units")))
+        caption = caption or of_group
         units = run.queried(query)
     units = units.head(n or len(units))
-    if view is None:
-        shown = table(units, caption=caption)
-    else:
-        ids = view.ids(run, units)
-        carried = units.loc[ids.index[:MOST]]
-        shown = samples(
-            view.cards(run, carried),
-            view.layout,
-            groups,
-            caption=caption,
-            total=len(ids),
-            share=share,
-        )
-    return replace(shown, frame=units)
+    if units.empty:
+        return HtmlTable(no_rows(caption).html, units)
+    ids = view.ids(run, units)
+    cards = view.cards(run, units.loc[ids.index[:MOST]])
+    return samples(
+        cards,
+        view.layout,
+        groups,
+        caption,
+        units,
+        len(ids),
+    )
 
 
 # --- two conditions
 
 
-def browse_differences(
+def samples_that_differ(
     study: Study,
     metric: str,
     candidate: str,
-    share: int,
 ) -> HtmlTable:
-    """A browser of the units that carry the difference of a metric, the largest influence first.
+    """The browser of `Study.samples` for one candidate.
 
     Each unit has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
-    the seeds say so. A table where the suite has no cards. `frame`: a row a unit. `share`: how many browsers share the
-    room of the page.
+    the seeds say so.
     """
     about = study.metric(metric)
     title = titled(about.shown_title, about.better)
     caption = f"{title}, {study.baseline} → {candidate}"
     units = differing(study.changes(metric, candidate))
     if units.empty:
-        nothing = no_rows(say("{metric}: samples that differ", metric=caption))
-        return replace(nothing, frame=units)
-    view: SampleView | None = of_suite("sample_view", study)
-    if view is None:
-        return replace(table(units, caption=caption), frame=units)
+        return HtmlTable(no_rows(say("{metric}: samples that differ", metric=caption)).html, units)
     changed = _changed_cards(study, units, candidate)
     carried = changed.head(MOST)
-    cards = _compared_cards(
-        study,
-        view,
-        carried,
-        candidate,
-    )
+    cards = _compared_cards(study, carried, candidate)
     cards["tags"] = _change_tags(carried, about.better)
-    shown = samples(
+    return samples(
         cards,
-        _compared_layout(study, view, candidate),
+        _compared_layout(study, candidate),
         _by_change(changed, candidate),
-        caption=caption,
-        total=len(changed),
-        share=share,
+        caption,
+        units,
+        len(changed),
     )
-    return replace(shown, frame=units)
 
 
 def groups_of_change(
@@ -141,7 +152,7 @@ def groups_of_change(
     metric: str,
     candidate: str,
 ) -> dict[str, pd.Index]:
-    """Label of each group of `browse_differences` -> the ids of its cards (rows of units, without cards)."""
+    """Label of each group of `samples_that_differ` -> the ids of its cards."""
     units = differing(study.changes(metric, candidate))
     return _by_change(_changed_cards(study, units, candidate), candidate)
 
@@ -150,14 +161,10 @@ def _by_change(
     changed: pd.DataFrame,
     candidate: str,
 ) -> dict[str, pd.Index]:
-    groups = {}
     direction = _direction(changed)
+    groups = {}
     for change, sign in CHANGES.items():
-        label = say(
-            "{group} under {candidate}",
-            group=say(change),
-            candidate=candidate,
-        )
+        label = say("{group} under {candidate}", group=say(change), candidate=candidate)
         groups[label] = changed.index[direction * sign > 0]
     return groups
 
@@ -173,7 +180,7 @@ def _card_ids(
     candidate: str,
 ) -> Iterator[tuple[str, Run, pd.Series]]:
     """Condition, run and the ids of its cards of the units that differ."""
-    view: SampleView = of_suite("sample_view", study)
+    view = sample_view(study)
     unit = study.suite.unit
     for name in (study.baseline, candidate):
         for run in study.conditions[name].values():
@@ -186,9 +193,7 @@ def _changed_cards(
     changed: pd.DataFrame,
     candidate: str,
 ) -> pd.DataFrame:
-    """What differs (`stats.unit_changes`), a row a card, by its id, where the suite has cards."""
-    if of_suite("sample_view", study) is None:
-        return changed
+    """What differs (`stats.unit_changes`), a row a card, by the id of the card."""
     unit = study.suite.unit
     cards = []
     for _, run, ids in _card_ids(study, changed, candidate):
@@ -199,11 +204,11 @@ def _changed_cards(
 
 def _compared_cards(
     study: Study,
-    view: SampleView,
     changed: pd.DataFrame,
     candidate: str,
 ) -> pd.DataFrame:
     """The cards of units that differ, with a column for each condition in their rows."""
+    view = sample_view(study)
     parts = []
     for condition, run, ids in _card_ids(study, changed, candidate):
         cards = view.cards(run, run.units.loc[ids.index])
@@ -221,12 +226,9 @@ def _compared_cards(
     return compared
 
 
-def _compared_layout(
-    study: Study,
-    view: SampleView,
-    candidate: str,
-) -> Layout:
+def _compared_layout(study: Study, candidate: str) -> Layout:
     """As the suite lays its cards out, with a column for each condition."""
+    view = sample_view(study)
     layout = view.layout
     columns = {name: layout.columns[name] for name in view.given}
     columns |= {name: name for name in (study.baseline, candidate)}
@@ -236,7 +238,7 @@ def _compared_layout(
         texts=texts,
         columns=columns,
         fields={},
-        page=min(PAGE, layout.page),
+        page=PAGE,
     )
 
 
@@ -262,8 +264,7 @@ def _joined_rows(
             cell = joined[about].cells[str(condition)] = []
             for line, n in lines.items():
                 share = f"{n}/{len(of_runs)}" if len(of_runs) > 1 else ""
-                note = f"{line.note} {share}".strip()
-                cell.append(replace(line, note=note))
+                cell.append(replace(line, note=f"{line.note} {share}".strip()))
     return list(joined.values())
 
 
@@ -274,12 +275,10 @@ def _rows_of_card(
     """The rows of a card that say something of what is compared, below a row for each text that the run wrote."""
     rows = []
     for column in view.compared:
-        label = say(view.layout.texts[column])
         written = Line(text_of(card[column]))
-        rows.append(Row(label, {view.cell: [written]}))
-    columns = (view.cell, *view.given)
+        rows.append(Row(say(view.layout.texts[column]), {view.cell: [written]}))
     for row in card["rows"]:
-        if any(row.cells.get(name) for name in columns):
+        if any(row.cells.get(name) for name in (view.cell, *view.given)):
             rows.append(row)
     return rows
 
@@ -292,11 +291,11 @@ def _change_tags(
     kinds = {"higher": ("good", "bad"), "lower": ("bad", "good")}
     rising, falling = kinds.get(better, ("", ""))
     tags = []
-    sides = changed["baseline"], changed["candidate"]
-    for before, after, direction in zip(*sides, _direction(changed)):
-        text = f"{number(before, 2)} → {number(after, 2)}"
+    for before, after, direction in zip(
+        changed["baseline"], changed["candidate"], _direction(changed)
+    ):
         kind = ""
         if direction:
             kind = rising if direction > 0 else falling
-        tags.append([Line(text, kind)])
+        tags.append([Line(f"{number(before, 2)} → {number(after, 2)}", kind)])
     return tags

@@ -15,23 +15,25 @@ import pandas as pd
 
 from ..core.language import listed, say, speak
 from ..core.metric import metric_title
-from .tables import HtmlTable, notice, table
+from .numbers import interval
+from .tables import HtmlTable, in_cell, notice, table
+from .templates import style
 
-NAMED = {"title", "metric", "measure", "kind", "stage", "by", "what"}
-"""Columns of frames that hold words of ours; what other columns hold may be anybody's.
+# columns of frames that hold words of ours; what other columns hold may be anybody's
+NAMED = {"title", "metric", "measure", "kind", "by", "what"}
 
-Beside a column of titles `metric` holds names, which no language changes.
-"""
+# columns of our frames -> how a reader knows them
+HEADS = {"title": "Metric", "n_units": "n", "n_seeds": "seeds"}
 
+# widest line of labels of categories and legends, and of any other text of a figure, in characters
 LABEL_COLUMNS, TITLE_COLUMNS = 27, 50
-"""Widest line of labels of categories and legends, and of any other text of a figure, in characters."""
 
 
 def notebook(lang: str = "en") -> HtmlTable | None:
     """Set up a notebook: its language, and tables and figures that look like those of the report.
 
-    Call it in a cell that ends with it: a warning is shown where the notebook was executed with parameters that it
-    does not know. UsageError for a language that there is not.
+    Call it in a cell that ends with it: its output brings the styles, and a warning where the notebook was executed
+    with parameters that it does not know. UsageError for a language that there is not.
 
     >>> import evaltools as et
     >>> et.notebook("en")
@@ -42,11 +44,17 @@ def notebook(lang: str = "en") -> HtmlTable | None:
     shell: Any = get_ipython()
     if shell is None:
         return None
-    show_frames = shell.display_formatter.mimebundle_formatter
+    formatters = shell.display_formatter.formatters
     for kind in (pd.DataFrame, pd.Series):
-        show_frames.for_type(kind, lambda frame: frame_table(frame)._repr_mimebundle_())
-    _show_figures(shell)
-    return parameters()
+        formatters["text/html"].for_type(kind, lambda frame: in_cell(frame_table(frame).html))
+    _show_figures(formatters["image/png"])
+    shell.evaltools_styles = True  # for `tables.in_cell`
+    unknown = unknown_parameters(shell.user_ns["In"])
+    html = style()
+    if unknown:
+        text = "Parameters that this notebook does not know, and which changed nothing: {names}"
+        html += notice(say(text, names=listed(unknown)), "error").html
+    return HtmlTable(html)
 
 
 def names_set(source: str) -> list[str]:
@@ -77,29 +85,13 @@ def unknown_parameters(cells: Sequence[str]) -> list[str]:
     return [name for cell in injected for name in names_set(cell) if name not in known]
 
 
-def parameters() -> HtmlTable | None:
-    """A warning of parameters that this notebook does not know, to end a cell with; None where all is well.
-
-    >>> parameters() is None  # outside a notebook
-    True
-    """
-    from IPython.core.getipython import get_ipython
-
-    shell = get_ipython()
-    if shell is None:
-        return None
-    unknown = unknown_parameters(shell.user_ns["In"])
-    if not unknown:
-        return None
-    message = "Parameters that this notebook does not know, and which changed nothing: {names}"
-    return notice(say(message, names=listed(unknown)), "error")
-
-
 def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
-    """A frame as a table of the report; its index stands in the first columns where it says something."""
+    """A frame as a table of the report; its index stands in the first columns where it says something.
+
+    Ends of intervals stand in one column.
+    """
     if isinstance(frame, pd.Series):
-        head = "value" if frame.name is None else frame.name
-        frame = frame.to_frame(head)
+        frame = frame.to_frame("value" if frame.name is None else frame.name)
     if isinstance(frame.columns, pd.MultiIndex):  # several lines as one: "mean value"
         heads = [" ".join(map(say, filter(None, map(str, parts)))) for parts in frame.columns]
         frame = frame.set_axis(heads, axis="columns")
@@ -107,22 +99,31 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     is_counted = pd.api.types.is_integer_dtype(frame.index) and frame.index.name is None
     if not is_counted:
         frame = _with_index(frame)
-    return table(_translated(frame))
+    frame = _translated(frame)
+    if {"ci_low", "ci_high"} <= set(frame):
+        texts = [interval(row) for row in frame[["ci_low", "ci_high"]].to_dict("records")]
+        frame = (
+            frame.assign(ci_low=texts)
+            .drop(columns="ci_high")
+            .rename(columns={"ci_low": "interval"})
+        )
+    return table(frame.rename(columns=HEADS))
 
 
 def _translated(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with the words of its columns in the language in force."""
+    """The frame with the words of its columns in the language in force.
+
+    Beside a column of titles `metric` holds names, which no language changes.
+    """
     columns = NAMED.intersection(frame.columns)
     if "title" in columns:
         columns -= {"metric"}
-    unnamed = pd.Series("", frame.index)
-    names = frame.get("name", frame.get("metric", unnamed))
+    names = frame.get("name", frame.get("metric", pd.Series("", frame.index)))
     for column in columns:
         words = frame[column].astype(str)
         if column == "title":
             words = map(metric_title, names.astype(str), words)
-        translated = [say(text) for text in words]
-        frame = frame.assign(**{column: translated})
+        frame = frame.assign(**{column: [say(text) for text in words]})
     return frame
 
 
@@ -136,7 +137,7 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _show_figures(shell: Any) -> None:
+def _show_figures(formatter: Any) -> None:
     """Show matplotlib figures in the style of the report, as sharp PNG."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
@@ -148,7 +149,7 @@ def _show_figures(shell: Any) -> None:
     mpl.rcParams.update(figure_style())
     # matplotlib would draw every figure of a cell once more before it is shown
     plt.uninstall_repl_displayhook()
-    shell.display_formatter.formatters["image/png"].for_type(Figure, figure_png)
+    formatter.for_type(Figure, figure_png)
 
 
 def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
@@ -194,12 +195,8 @@ def figure_title(figure: Any) -> str:
     """The title of a figure, or those of its axes."""
     if figure.get_suptitle():
         return str(figure.get_suptitle())
-    titles = []
-    for axes in figure.axes:
-        title = axes.get_title("left") or axes.get_title()
-        if title:
-            titles.append(title)
-    return "; ".join(titles)
+    titles = [axes.get_title("left") or axes.get_title() for axes in figure.axes]
+    return "; ".join(filter(None, titles))
 
 
 def translate(figure: Any) -> None:
@@ -209,34 +206,23 @@ def translate(figure: Any) -> None:
     from matplotlib.text import Text
 
     for axes in figure.axes:
-        _translate_categories(axes.xaxis)
-        _translate_categories(axes.yaxis)
+        for axis in (axes.xaxis, axes.yaxis):
+            labels = [label.get_text() for label in axis.get_ticklabels()]
+            translated = [_wrapped(label, LABEL_COLUMNS) if label else "" for label in labels]
+            if translated != labels:
+                axis.set_ticks(axis.get_ticklocs(), translated)
     for legend in figure.findobj(Legend):
         for text in legend.get_texts():
-            words = _wrapped(text.get_text(), LABEL_COLUMNS)
-            text.set_text(words)
+            text.set_text(_wrapped(text.get_text(), LABEL_COLUMNS))
     columns = min(TITLE_COLUMNS, round(TITLE_COLUMNS * figure.get_figwidth() / 5))
     for text in figure.findobj(Text):
         words = text.get_text()
         if words and "\n" not in words:
-            words = _wrapped(words, columns, 3)
-            text.set_text(words)
+            text.set_text(_wrapped(words, columns))
 
 
-def _translate_categories(axis: Any) -> None:
-    """Translate the labels of an axis of categories; one of numbers stays as it is."""
-    labels = [label.get_text() for label in axis.get_ticklabels()]
-    translated = [_wrapped(label, LABEL_COLUMNS) if label else "" for label in labels]
-    if translated != labels:
-        axis.set_ticks(axis.get_ticklocs(), translated)
-
-
-def _wrapped(
-    words: str,
-    columns: int,
-    lines: int = 3,
-) -> str:
+def _wrapped(words: str, columns: int) -> str:
     """Words in the language in force, in lines of so many columns."""
     from .figures import shown
 
-    return shown(say(words), columns, lines)
+    return shown(say(words), columns)

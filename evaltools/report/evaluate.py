@@ -9,8 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from .. import BUILT_IN
-from ..core.check import failed_checks, worst_first
 from ..core.errors import OnError, UsageError
 from ..core.estimates import metrics_rows
 from ..core.evaluate import (
@@ -23,7 +21,6 @@ from ..core.evaluate import (
 from ..core.files import file_hashes, write_json
 from ..core.folders import require_out, whole_folder
 from ..core.memory import as_files
-from ..core.metric_matrix import compile_table, require_within_limits
 from ..core.plugins import get_suite, with_metrics
 from ..core.resampling import Method, Resampling, make_resampling
 from ..core.results import (
@@ -36,9 +33,7 @@ from ..core.results import (
 )
 from ..core.suite import Suite
 from ..core.workers import Workers
-from ..stats.intervals import estimate_run
-from .run import Run
-from .trust import check_outcomes
+from .run import Run, with_estimates
 
 
 def evaluate(
@@ -56,6 +51,7 @@ def evaluate(
     workers: Workers | None = None,
     fresh: bool = False,
     metrics: str | Path | None = None,
+    query: str | None = None,
     **options: Any,
 ) -> Run:
     """Score one run and estimate every metric of its suite.
@@ -73,6 +69,7 @@ def evaluate(
     on_error: "fail" on records that cannot be used, or "skip" (left out, counted, reported).
     workers: `et.Workers(2)` uses two processes.
     metrics: a Python file with METRICS of your own (docs/extending.md).
+    query: only the units that it finds (`Run.where`); the files hold these alone.
     options: those of the suite; `help(et.options("cr"))` lists them. In the place of an input file, such
         as `gold`, they take records in memory too.
 
@@ -81,8 +78,8 @@ def evaluate(
 
     >>> import evaltools as et
     >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed", protocol="cr_v1")
-    >>> run["fix_rate"]["claim"]
-    'new samples, this system'
+    >>> round(float(run["fix_rate"]["value"]), 3)
+    0.8
     """
     suite = get_suite(suite) if isinstance(suite, str) else suite
     if metrics is not None:
@@ -95,6 +92,9 @@ def evaluate(
         task = make_task(
             suite, path, name, values, out=out, resampling=resampling, on_error=on_error
         )
+        if query:
+            recorded = {**task.manifest.options, "query": query}
+            task = replace(task, manifest=task.manifest.model_copy(update={"options": recorded}))
         return _run_of(task, workers or Workers(), fresh)
 
 
@@ -137,45 +137,10 @@ def _scored(
         estimates=pd.DataFrame(),
         manifest=manifest,
     )
+    query = task.manifest.options.get("query")
+    if query:
+        return with_estimates(run).where(query)
     return with_estimates(run)
-
-
-def with_estimates(run: Run) -> Run:
-    """The run with its units estimated and checked, and its headline in its manifest."""
-    run = replace(run, estimates=_estimates(run))
-    run = replace(run, checks=tuple(worst_first(failed_checks(check_outcomes(run)))))
-    leads = {"headline": list(run.headline), "leading": run.primary}
-    return replace(run, manifest=run.manifest.model_copy(update=leads))
-
-
-def _estimates(run: Run) -> pd.DataFrame:
-    """A row a metric. UsageError where metrics that are not ours do not fit the units."""
-    suite = run.suite
-    is_ours = suite.name in BUILT_IN and suite.metrics_file is None
-    try:
-        estimates = estimate_run(
-            run.data,
-            run.metrics,
-            suite.unit,
-            run.resampling,
-        )
-        if not is_ours:
-            require_within_limits(run.data, compile_table(run.metrics), suite.unit)
-    except (KeyError, ValueError) as e:
-        if is_ours:
-            raise
-        raise UsageError(
-            f"{suite.metrics_file or f'the suite {suite.name!r}'}: "
-            f"the metrics do not fit the units: {e.args[0]}"
-        ) from e
-    if suite.intervals is None:
-        return estimates
-    return suite.intervals(
-        estimates,
-        run.data,
-        run.options,
-        run.resampling,
-    )
 
 
 def _saved(
@@ -219,8 +184,8 @@ def save(
         return _saved(run, aside)
 
 
-def load(folder: str | Path) -> Run:
-    """The result that stands in a results folder. UsageError where it is not complete.
+def load(folder: str | Path, query: str | None = None) -> Run:
+    """The result that stands in a results folder, over the units that `query` finds. UsageError where it is not complete.
 
     No code is run: the metrics of a suite that is not known here are read from the manifest.
 
@@ -229,4 +194,5 @@ def load(folder: str | Path) -> Run:
     >>> et.load("outputs/results/with_memory__seed1_proposed").name
     'with_memory__seed1_proposed'
     """
-    return Run(**read_result(Path(folder)))
+    run = Run(**read_result(Path(folder)))
+    return run.where(query) if query else run

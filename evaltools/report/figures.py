@@ -1,8 +1,7 @@
-"""Figures of the reports: plain frames in, matplotlib figures out.
+"""Figures for papers: plain frames in, matplotlib figures out, one column (219 pt) wide and without a title.
 
-No function computes a statistic of its own: intervals are drawn from the columns given. Every function
-returns a matplotlib Figure that no pyplot state knows of; `export(figure, "pdf")` (or "svg") is the figure for a
-paper: bytes depend on the content only. Data without rows give a figure without axes, whose title says so.
+No function computes a statistic of its own: intervals are drawn from the columns given. `export(figure, "pdf")` (or
+"svg") gives bytes that depend on the content only. Data without rows give a figure without axes.
 """
 
 from __future__ import annotations
@@ -15,61 +14,47 @@ from functools import cache, wraps
 from typing import Any, Literal, ParamSpec
 
 import matplotlib as mpl
-import matplotlib.pyplot
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from ..core.files import asset_dir
 from ..core.language import say
-from ..core.metric import metric_title
 from .fonts import ANSWERED, even_weight, families, webfont_css
-from .markdown import ARROWS, number
-from .sentences import NO_VERDICT, UNDECIDED
+from .numbers import number
+from .sentences import UNDECIDED
 from .text import visible, width_of
 
 P = ParamSpec("P")
 
-SCALE = 2
-"""Pixels of a stored figure for one of the screen."""
+# pixels of a stored figure for one of the screen, and its colours: with all of them it is twice as large and no better
+SCALE, COLOURS = 2, 64
 
-COLOURS = 64
-"""Colours of a stored figure: it is half as large as with all of them, and looks the same."""
-
+# what a saved figure would say of when and by what it was made
 MADE_BY = {
     "svg": ("Creator", "Date"),
     "pdf": ("Creator", "Producer", "CreationDate"),
 }
-"""What a saved figure would say of when and by what it was made."""
 
-WIDTH, ROW, TALLEST = 5.0, 0.34, 160.0
-"""Width of a figure, height of a row, and the greatest height of a figure, in inches.
-
-Scaled to the 370 pixels that a phone gives it, the text of a figure of this width is still 9 pixels high.
-"""
-
-LEGEND_LINE = 0.2
-"""Height of a line of the legend in inches."""
-
-BINS = 20
-"""Bars of a histogram."""
+# width of a figure (219 pt), height of a row, and the greatest height of a figure, in inches
+WIDTH, ROW, TALLEST = 219 / 72, 0.24, 160.0
 
 INK, MUTED = "#1f2328", "#6b7280"
 
 # Okabe and Ito (2008): told apart under every common colour blindness
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B5A800")
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
+
+# what became of a unit -> colour and marker
 CHANGES = {
     "improved": ("#009E73", "^"),
     "same": (MUTED, "o"),
     "worsened": ("#D55E00", "v"),
 }
-"""What became of a unit -> colour and marker."""
 
 
 # --- style and files
@@ -81,14 +66,13 @@ def export(
 ) -> bytes:
     """A figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
     text = "".join(t.get_text() for t in figure.findobj(Text))
-    metadata = {"Title": figure.get_suptitle(), **dict.fromkeys(MADE_BY[form])}
     style = dict(figure_style())
     style["svg.fonttype"] = "none"
     # the glyphs of the shipped face are of PostScript's kind, which a Type 42 font cannot hold
     style["pdf.fonttype"] = 3 if ANSWERED.search(text) else 42
     out = io.BytesIO()
     with mpl.rc_context(style):
-        figure.savefig(out, format=form, metadata=metadata)
+        figure.savefig(out, format=form, metadata=dict.fromkeys(MADE_BY[form]))
     if form == "pdf":
         return out.getvalue()
     svg = out.getvalue().decode()
@@ -130,7 +114,14 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 
     @wraps(draw)
     def inner(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        with mpl.rc_context(figure_style()):
+        small = {
+            "font.size": 8,
+            "axes.labelsize": 8,
+            "xtick.labelsize": 7,
+            "ytick.labelsize": 7,
+            "legend.fontsize": 7,
+        }
+        with mpl.rc_context(figure_style() | small):
             figure = draw(*args, **kwargs)
             for text in figure.findobj(Text):
                 text.set_text(visible(text.get_text()))
@@ -145,7 +136,7 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 
 def shown(
     value: Any,
-    width: int = 34,
+    width: int = 26,
     lines: int = 3,
 ) -> str:
     """A label: wrapped at `width` columns (a Han or Hangul character takes two), cut after `lines` lines."""
@@ -156,55 +147,13 @@ def shown(
         return say("(empty)")
     start = text[:200]
     columns = max(8, round(width * len(start) / width_of(start)))
-    wrapped = textwrap.wrap(
-        text,
-        columns,
-        max_lines=lines,
-        placeholder=" …",
-    )
-    return "\n".join(wrapped)
+    return "\n".join(textwrap.wrap(text, columns, max_lines=lines, placeholder=" …"))
 
 
-# --- parts
-
-
-def new_chart(
-    title: str,
-    rows: float,
-) -> Figure:
-    """A figure `rows` rows high with its title."""
-    heading = shown(say(title), 56)
-    height = 0.75 + ROW * rows + 0.16 * heading.count("\n")
-    chart = Figure(figsize=(WIDTH, min(max(1.7, height), TALLEST)), layout="constrained")
-    chart.suptitle(
-        heading,
-        x=0.012,
-        ha="left",
-        fontsize=11,
-        fontweight="bold",
-    )
-    return chart
-
-
-def empty_chart(title: str) -> Figure:
-    """In place of a figure without data."""
-    return new_chart(say("{what}: none", what=say(title)), 1)
-
-
-def mark(
-    colour: str,
-    marker: str,
-    label: str,
-) -> Line2D:
-    """An entry of the legend."""
-    return Line2D(
-        [],
-        [],
-        color=colour,
-        marker=marker,
-        linestyle="",
-        label=label,
-    )
+def new_chart(rows: float) -> Figure:
+    """A figure `rows` rows high."""
+    height = min(max(1.3, 0.6 + ROW * rows), TALLEST)
+    return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
 def look(index: int) -> tuple[str, str]:
@@ -214,221 +163,152 @@ def look(index: int) -> tuple[str, str]:
 
 def add_legend(
     chart: Figure,
-    entries: Sequence[Line2D],
+    ax: Axes,
 ) -> None:
     """The entries below the axes, one below the other; the chart grows by their lines."""
-    if entries:
-        chart.legend(handles=entries, loc="outside lower left")
-        n_lines = sum(1 + str(entry.get_label()).count("\n") for entry in entries)
-        chart.set_figheight(chart.get_figheight() + LEGEND_LINE * n_lines)
+    handles, labels = ax.get_legend_handles_labels()
+    if handles:
+        chart.legend(handles, labels, loc="outside lower left")
+        chart.set_figheight(chart.get_figheight() + 0.18 * sum(1 + x.count("\n") for x in labels))
 
 
-# --- forest
+# --- figures
 
 
 @styled
 def forest(
     frame: pd.DataFrame,
     *,
-    title: str,
     zero: bool = False,
-    claim: str = "",
 ) -> Figure:
     """A line of the figure for each metric, from the top down, with a dot and its interval for each condition.
 
-    Columns: those of `core.estimates`, and `axis`, the name of the axis on which a row stands; each axis has a panel of
-    its own. Null value: "not measured"; null interval: a dot alone; grey: a difference whose `verdict` is none. `zero`
-    draws a line at 0, for differences; `claim` goes under the last axis.
+    Columns: label (of the metric), condition, value, ci_low, ci_high, verdict, and `axis`, the name of the axis on which
+    a row stands; each axis has a panel of its own. Null value: no mark; grey: a difference whose verdict is none.
+    `zero` draws a line at 0, for differences.
     """
-    if frame.empty:
-        return empty_chart(title)
-    verdicts = frame.get("verdict", frame["metric"])
-    frame = frame.assign(is_undecided=verdicts.isin(list(UNDECIDED)))
+    if frame["value"].isna().all():
+        return Figure()
     conditions = list(frame["condition"].unique())
     panels = dict(list(frame.groupby("axis", sort=False)))
-    labels = {axis: _labels(rows) for axis, rows in panels.items()}
-    heights = [len(names) * max(1.2, 0.55 * len(conditions)) for names in labels.values()]
-    chart = new_chart(title, sum(heights) + 2.2 * (len(panels) - 1))
+    heights = [
+        rows["label"].nunique() * max(1.6, 0.6 * len(conditions)) for rows in panels.values()
+    ]
+    chart = new_chart(sum(heights) + 2.2 * (len(panels) - 1))
     axes = chart.subplots(len(panels), height_ratios=heights, squeeze=False)[:, 0]
     for ax, (axis, rows) in zip(axes, panels.items()):
-        _draw_panel(
-            ax,
-            rows,
-            labels[axis],
-            conditions,
-        )
-        ax.set_xlabel(shown(str(axis), 44), loc="right")
+        _draw_panel(ax, rows, conditions)
+        ax.set_xlabel(shown(axis, 40))
         if zero:
-            ax.axvline(
-                0,
-                color=INK,
-                linewidth=1,
-                zorder=1,
-            )
-    if claim:
-        axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}", loc="right")
-    entries = []
-    if any(conditions):
-        entries = [mark(*look(i), shown(condition)) for i, condition in enumerate(conditions)]
-    if frame["is_undecided"].any():
-        entries.append(mark(MUTED, "o", say(NO_VERDICT)))
-    add_legend(chart, entries)
+            ax.axvline(0, color=INK, linewidth=0.8, zorder=1)
+    if len(conditions) > 1:
+        add_legend(chart, axes[0])
     return chart
-
-
-def _labels(rows: pd.DataFrame) -> dict[str, str]:
-    """Metric -> its title, arrow and n, from the top down."""
-    labels = {}
-    for name, of_metric in rows.groupby("metric", sort=False):
-        metric = of_metric.iloc[0]
-        title = shown(say(metric_title(str(name), metric["title"])))
-        arrow, _ = ARROWS.get(metric["better"], ("", ""))
-        sizes = sorted(of_metric["n_units"].dropna().unique())
-        n = say(" to ").join(f"{size:,.0f}" for size in sizes[:1] + sizes[1:][-1:])
-        label = f"{title} {arrow}".rstrip()
-        labels[str(name)] = f"{label} n={n}" if n else label
-    return labels
 
 
 def _draw_panel(
     ax: Axes,
     rows: pd.DataFrame,
-    labels: Mapping[str, str],
     conditions: Sequence[str],
 ) -> None:
     """Draw the marks of one axis."""
-    metrics = list(labels)
-    for row in rows.itertuples():
-        index = conditions.index(row.condition)
-        step = index - (len(conditions) - 1) / 2
-        y = metrics.index(row.metric) + step * 0.72 / len(conditions)
+    labels = list(rows["label"].unique())
+    for index, condition in enumerate(conditions):
+        of_condition = rows[rows["condition"] == condition]
         colour, marker = look(index)
-        if row.is_undecided:
-            colour = MUTED
-        ax.plot(
-            [row.ci_low, row.ci_high],
-            [y, y],
-            color=colour,
-            linewidth=2,
-            solid_capstyle="butt",
+        step = (index - (len(conditions) - 1) / 2) * 0.72 / len(conditions)
+        places = of_condition["label"].map(labels.index) + step
+        is_undecided = of_condition["verdict"].isin(UNDECIDED)
+        colours = np.where(is_undecided, MUTED, colour)
+        ax.hlines(
+            places,
+            of_condition["ci_low"].astype(float),
+            of_condition["ci_high"].astype(float),
+            colors=colours,
+            linewidth=1.5,
         )
-        ax.plot(
-            row.value,
-            y,
-            color=colour,
+        ax.scatter(
+            of_condition["value"].astype(float),
+            places,
+            c=colours,
             marker=marker,
+            s=16,
+            zorder=3,
         )
-        if pd.isna(row.value):
-            ax.annotate(
-                say("not measured"),
-                (0.01, y),
-                xycoords=("axes fraction", "data"),
-                color=MUTED,
-                va="center",
-            )
-    ax.set_yticks(range(len(metrics)), list(labels.values()))
-    ax.set_ylim(len(metrics) - 0.5, -0.5)
+        ax.scatter([], [], c=colour, marker=marker, s=16, label=shown(condition))
+    ax.set_yticks(range(len(labels)), [shown(label) for label in labels])
+    ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
 
 
-# --- single units
-
-
 @styled
-def distribution(
-    frame: pd.DataFrame,
-    *,
-    title: str,
+def spread(
+    values: Mapping[str, pd.Series],
     xlabel: str,
 ) -> Figure:
-    """Histograms of the columns over one another, as of "before" and "after", with a line at each mean.
-
-    Nulls are left out and n counts what is drawn. The axis is 0 to 1, and wider where values go beyond it.
-    """
-    columns = frame.astype(float).dropna(axis="columns", how="all")
-    if columns.empty:
-        return empty_chart(title)
-    least = min(0.0, columns.min(axis=None))
-    most = max(1.0, columns.max(axis=None))
-    edges = np.linspace(least, most, BINS + 1).tolist()
-    chart = new_chart(title, 6.5)
+    """Histograms of the values of units (label -> values) over one another, with a line at each mean; without nulls."""
+    drawn = {label: column.dropna() for label, column in values.items() if column.notna().any()}
+    if not drawn:
+        return Figure()
+    least = min(0.0, *(column.min() for column in drawn.values()))
+    most = max(1.0, *(column.max() for column in drawn.values()))
+    chart = new_chart(6)
     ax = chart.subplots()
-    means = []
-    for index, (name, column) in enumerate(columns.items()):
+    for index, (label, column) in enumerate(drawn.items()):
         colour, _ = look(index)
-        values = column.dropna()
-        ax.hist(
-            values,
-            edges,
-            color=colour,
-            alpha=0.4,
-        )
-        mean = say("mean {mean}, n={n:,}", mean=number(values.mean()), n=len(values))
-        line = ax.axvline(
-            values.mean(),
-            label=f"{shown(say(str(name)), 40, 1)}: {mean}",
+        ax.hist(column, np.linspace(least, most, 21).tolist(), color=colour, alpha=0.4)
+        mean = say("mean {mean}, n={n:,}", mean=number(column.mean()), n=len(column))
+        ax.axvline(
+            column.mean(),
             color=colour,
             linestyle=(0, (5, 1.5 + 2 * index)),
+            label=f"{shown(label, 40, 1)}: {mean}",
         )
-        means.append(line)
-    ax.set(xlabel=say(xlabel), ylabel=say("samples"))
+    ax.set(xlabel=xlabel, ylabel=say("samples"))
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    add_legend(chart, means)
+    add_legend(chart, ax)
     return chart
 
 
 @styled
 def paired(
-    frame: pd.DataFrame,
+    before: pd.Series,
+    after: pd.Series,
     *,
-    title: str,
-    xlabel: str = "before",
-    ylabel: str = "after",
+    labels: tuple[str, str],
     better: str = "higher",
 ) -> Figure:
     """Each unit's value before against after (or A against B): points off the diagonal are changes.
 
-    Columns `before` and `after`; a row with a null in either takes no part. Where many units share a place the
-    mark grows with their number. Counts of improved, same and worsened stand in the legend.
+    A row with a null in either takes no part. Where many units share a place the mark grows with their number. Counts
+    of improved, same and worsened stand in the legend.
     """
-    pairs = frame[["before", "after"]].astype(float).dropna()
+    pairs = pd.DataFrame({"before": before, "after": after}).astype(float).dropna()
     if pairs.empty:
-        return empty_chart(title)
-    chart = new_chart(title, 12)
+        return Figure()
+    chart = new_chart(9)
     ax = chart.subplots()
     low, high = pairs.min(axis=None), pairs.max(axis=None)
     if high - low < 1e-9:
         low, high = min(0.0, low), max(1.0, high)
     margin = 0.06 * (high - low)
     ends = (low - margin, high + margin)
-    ax.plot(
-        ends,
-        ends,
-        color=MUTED,
-        linewidth=1,
-        zorder=1,
-    )
-    gain = pairs["after"] - pairs["before"]
-    if better == "lower":
-        gain = -gain
+    ax.plot(ends, ends, color=MUTED, linewidth=0.8, zorder=1)
+    gain = (pairs["after"] - pairs["before"]) * (-1 if better == "lower" else 1)
     kinds = np.select([gain > 1e-12, gain < -1e-12], ["improved", "worsened"], "same")
-    entries = []
     for name, (colour, marker) in CHANGES.items():
         is_kind = kinds == name
         spots = pairs[is_kind].round(6).value_counts(sort=False).reset_index(name="n")
         ax.scatter(
             spots["before"],
             spots["after"],
-            s=26 * np.sqrt(spots["n"].to_numpy(dtype=float)),
+            s=16 * np.sqrt(spots["n"].to_numpy(dtype=float)),
             c=colour,
             marker=marker,
             alpha=0.75,
             linewidth=0,
-            zorder=3,
+            label=f"{say(name)}: {is_kind.sum():,} ({100 * is_kind.mean():.0f}%)",
         )
-        share = f"{say(name)}: {is_kind.sum():,} ({100 * is_kind.mean():.0f}%)"
-        entries.append(mark(colour, marker, share))
-    ax.set(xlim=ends, ylim=ends, ylabel=shown(say(ylabel)))
-    ax.set_xlabel(shown(f"{say(xlabel)} (n = {len(pairs):,})", 44))
-    add_legend(chart, entries)
+    ax.set(xlim=ends, ylim=ends, xlabel=shown(labels[0], 40), ylabel=shown(labels[1]))
+    add_legend(chart, ax)
     return chart

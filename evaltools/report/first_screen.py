@@ -10,254 +10,178 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..core.check import LEVEL_WORDS
-from ..core.errors import UsageError
+from ..core.check import LEVEL_WORDS, Check
 from ..core.estimates import Row, is_null
-from ..core.language import say
+from ..core.language import listed, say
 from ..core.metric import metric_title
 from . import study_sentences, study_tables
 from .browse import groups_of_change, groups_of_run
-from .markdown import number, struck, text_table, titled
-from .provenance import intervals_in_use
-from .samples import of_suite
-from .sentences import NO_VERDICT, UNDECIDED, p_text, verdict_text
-from .strip import SMALL_N, Group, Scale, by_scale, scale_of, strip
-from .tables import (
-    VERDICTS,
-    HtmlTable,
-    interval,
-    no_rows,
-    shown_estimate,
-    signature_block,
-    stack,
-    table,
-    where_to_look,
-    words,
-)
+from .numbers import interval, number, p_text, titled
+from .provenance import short_signature
+from .sentences import UNDECIDED, verdict_text
+from .strip import SMALL_N, scale_of, scales, strip, strip_table
+from .tables import VERDICTS, HtmlTable, no_rows, shown_estimate, stack, words
 from .templates import macros
 from .text import anchor
-from .trust import is_bundled, trust_line
+from .trust import all_checks, is_bundled
 
 if TYPE_CHECKING:
     from .run import Run
     from .study import Study
 
-
-def strip_table(
-    groups: Sequence[Group],
-    heads: Mapping[str, str],
-    frame: pd.DataFrame,
-    caption: str = "",
-) -> HtmlTable:
-    """A table whose rows have a strip; a long one is folded.
-
-    `groups`: their rows as text, "title" being what a row is about. `heads`: key of a row -> head of its column.
-    `frame`: the numbers behind them.
-    """
-    rows: list[Any] = [row for group in groups for row in group.rows]
-    html = macros().strips(heads, groups, caption)
-    columns = {key: head for key, head in heads.items() if key != "strip"}
-    texts = pd.DataFrame(rows, columns=list(columns), dtype=object).rename(columns=columns)
-    return HtmlTable(html, text_table(texts, caption), frame)
+# letters of the gist of a check in the trust line
+GIST = 60
 
 
-def headline(
+# --- estimates
+
+
+def estimates_table(
     shown: Run | Study,
     estimates: pd.DataFrame,
+    is_whole: bool = False,
 ) -> HtmlTable:
-    """Estimates with their strips, the primary metric first; those that a check blocks are struck, below the others."""
+    """Estimates with their strips, the primary metric first; metrics that a check blocks stand in one line below.
+
+    Aliases are left out. `is_whole`: all metrics by their groups, folded.
+    """
+    aliases = [metric.name for metric in shown.metrics if metric.alias_of]
     is_blocked = estimates["metric"].isin(shown.blocked)
-    usable = estimates[~is_blocked].to_dict("records")
-    usable.sort(key=lambda row: row["metric"] != shown.primary)
-    groups = by_scale(usable, shown.metrics)
-    blocked = estimates[is_blocked & estimates["value"].notna()].to_dict("records")
-    if blocked:
-        label = say(LEVEL_WORDS["blocking"])
-        groups.append(
-            Group(
-                None,
-                blocked,
-                label,
-                dim=True,
-            )
-        )
-    for group in groups:
-        rows = []
-        for estimate in group.rows:
-            metric = shown.metric(estimate["metric"])
-            # without a scale it is blocked: struck, and without a strip
-            texts = shown_estimate(estimate, shown.resampling, group.scale is None)
-            text = f"{texts['value']} {texts['interval']}".strip()
-            row = {
-                **texts,
-                "id": anchor("metric", metric.name),
-                "title": texts["titled"],
-                "about": say(metric.description),
-                "primary": metric.name == shown.primary,
-                "strip": strip(
-                    estimate,
-                    group.scale,
-                    text,
-                    n_units=estimate["n_units"],
-                ),
-                "ratio": texts["ratio"] or f"n = {texts['n']}",
+    usable = estimates[~is_blocked & ~estimates["metric"].isin(aliases)]
+    records = usable.to_dict("records")
+    if not is_whole:
+        records.sort(key=lambda row: row["metric"] != shown.primary)
+    axes = scales(records, shown.metrics)
+    if not is_whole:
+        # metrics that share an axis stand together
+        order = list(dict.fromkeys(axes.values()))
+        records.sort(key=lambda row: order.index(axes[row["metric"]]))
+    rows = []
+    for estimate in records:
+        name = estimate["metric"]
+        rows.append(
+            {
+                **_estimate_row(shown, estimate, axes[name]),
+                "group": say(estimate["group"]) if is_whole else "",
+                "primary": not is_whole and name == shown.primary,
+                "dim": False,
             }
-            rows.append(row)
-        group.rows = rows
+        )
     level = say("{level} interval", level=shown.resampling.percent)
     heads = {
-        "title": say("metric"),
+        "title": say("Metric"),
         "strip": level,
         "value": say("value"),
         "interval": level,
         "ratio": say("of"),
     }
-    return strip_table(groups, heads, estimates)
+    pieces = []
+    if rows:
+        caption = say("All metrics") if is_whole else ""
+        pieces = [strip_table(rows, heads, usable, caption, is_whole)]
+    if is_blocked.any():
+        names = dict.fromkeys(shown.title(name) for name in estimates.loc[is_blocked, "metric"])
+        pieces.append(words(say("Cannot be measured here: {names}", names=listed(names))))
+    return HtmlTable(stack(pieces).html, usable) if pieces else no_rows(say("Metrics"))
+
+
+def _estimate_row(
+    shown: Run | Study,
+    estimate: Row,
+    scale: Any,
+) -> dict[str, Any]:
+    texts = shown_estimate(estimate, shown.resampling)
+    text = f"{texts['value']} {texts['interval']}".strip()
+    metric = shown.metric(estimate["metric"])
+    return {
+        **texts,
+        "id": anchor("metric", metric.name),
+        "about": f"{say(metric.description)} ({metric.name})".strip(),
+        "scale": scale,
+        "strip": strip(
+            estimate,
+            scale,
+            text,
+            n_units=estimate["n_units"],
+        ),
+        "ratio": texts["ratio"] or f"n = {texts['n']}",
+    }
 
 
 # --- differences
 
-TABLES = ("comparison", "all metrics", "ranks")
-"""The tables of a study."""
 
-
-def study_table(
+def comparison_table(
     study: Study,
-    which: str = "comparison",
+    names: Sequence[str],
+    is_whole: bool = False,
 ) -> HtmlTable:
-    """The comparison with the baseline, or "all metrics", "ranks"; UsageError for another."""
-    if which not in TABLES:
-        raise UsageError(f"no table {which!r}; there are {', '.join(TABLES)}")
-    if which == "ranks":
-        text = " ".join(study_sentences.ranking(study))
-        return stack([words(text), table(study.rank())])
-    if not study.candidates:
-        return no_rows("Differences of one condition only")
-    names = study.headline if which == "comparison" else [metric.name for metric in study.metrics]
+    """Metrics of every candidate against the baseline, one axis a metric; of several candidates a row each below it.
+
+    A metric that a check blocks stands in one line below. `is_whole`: folded.
+    """
     rows = study_tables.comparison(study, names)
-    groups: list[Group] = []
-    for candidate, part in rows.groupby("candidate", sort=False):
-        label = str(candidate) if len(study.candidates) > 1 else ""
-        groups += _groups(study, part, label)
-    caption = say(
-        "Differences to {baseline}, over what both sides have",
-        baseline=study.baseline,
-    )
-    return _differences(
-        study,
-        rows,
-        groups,
-        "metric",
-        caption,
-    )
-
-
-def primary_differences(study: Study) -> HtmlTable:
-    """The difference of every candidate on the primary metric, a row a candidate; an empty piece for none."""
-    if not study.primary:
-        return stack([])
-    rows = study_tables.comparison(study, [study.primary])
-    caption = say(
-        "“{title}” against {baseline}",
-        title=study.title(study.primary),
-        baseline=study.baseline,
-    )
-    return _differences(
-        study,
-        rows,
-        _groups(study, rows, about="condition"),
-        "condition",
-        caption,
-    )
-
-
-def _differences(
-    study: Study,
-    rows: pd.DataFrame,
-    groups: Sequence[Group],
-    about: str,
-    caption: str,
-) -> HtmlTable:
-    """A table of differences; `about` is what a row is about: "metric" or "condition"."""
+    if rows.empty:
+        return no_rows(say("Differences"))
+    is_blocked = rows["metric"].isin(study.blocked)
+    records = rows[~is_blocked].assign(value=rows["delta"]).to_dict("records")
+    several = len(study.candidates) > 1
+    if several:
+        order = list(dict.fromkeys(rows["metric"]))
+        records.sort(key=lambda row: order.index(row["metric"]))
+    records.sort(key=lambda row: (not row["primary"], not several and _is_dim(row)))
+    axes = scales(records, study.metrics, differences=True)
+    shown = [_difference_row(study, row, axes[row["metric"]], several) for row in records]
     level = say("{level} interval", level=study.resampling.percent)
+    n_compared = int(rows["p_adjusted"].notna().sum())
     heads = {
-        "title": say(about),
+        "title": say("condition") if several else say("Metric"),
         "baseline": study.baseline,
-        "candidate": study.candidates[0] if len(study.candidates) == 1 else say("candidate"),
+        "candidate": say("candidate") if several else study.candidates[0],
         "strip": level,
         "difference": say("difference"),
         "interval": level,
-        "p": say("p adj."),
+        "p": say("p adj.") if n_compared > 1 else "p",
         "n": "n",
         "verdict": say("verdict"),
     }
-    return strip_table(
-        groups,
-        heads,
-        rows,
-        caption,
-    )
+    caption = say("Difference from {baseline} (shared samples)", baseline=study.baseline)
+    pieces = [strip_table(shown, heads, rows, caption, is_whole)]
+    if is_blocked.any():
+        blocked = dict.fromkeys(study.title(name) for name in rows.loc[is_blocked, "metric"])
+        pieces.append(words(say("Cannot be measured here: {names}", names=listed(blocked))))
+    return HtmlTable(stack(pieces).html, rows)
 
 
-def _groups(
-    study: Study,
-    rows: pd.DataFrame,
-    label: str = "",
-    about: str = "metric",
-) -> list[Group]:
-    """Rows of a comparison: the primary metric and what has a verdict, then the rest in grey."""
-    records = rows.assign(value=rows["delta"]).to_dict("records")
-    records.sort(key=lambda row: not row["primary"])
-    scaled = by_scale(records, study.metrics, differences=True)
-    groups = []
-    for dim, heading in ((False, label), (True, say(NO_VERDICT))):
-        for group in scaled:
-            members = []
-            for row in group.rows:
-                is_undecided = not row["primary"] and row["verdict"] in UNDECIDED
-                if is_undecided == dim:
-                    members.append(
-                        _difference_row(
-                            study,
-                            row,
-                            group.scale,
-                            about,
-                        )
-                    )
-            if members:
-                groups.append(
-                    Group(
-                        group.scale,
-                        members,
-                        heading,
-                        dim,
-                    )
-                )
-                heading = ""  # stands above the first of them only
-    return groups
+def _is_dim(row: Row) -> bool:
+    """Whether a row has no verdict, so that it stands below the others in grey."""
+    return not row["primary"] and row["verdict"] in UNDECIDED
 
 
 def _difference_row(
     study: Study,
     row: Row,
-    scale: Scale | None,
-    about: str,
+    scale: Any,
+    several: bool,
 ) -> dict[str, Any]:
-    """A row of the comparison as text; a metric that a check blocks is struck, and has no verdict."""
-    name = row["metric"]
-    title = row["candidate"]
-    if about == "metric":
-        title = titled(metric_title(name, row["title"]), row["better"])
+    """A row of the comparison as text; of several candidates it is named by its candidate, under its metric."""
+    title = titled(metric_title(row["metric"], row["title"]), row["better"])
     difference = number(row["delta"], signed=True)
     bounds = interval(row, signed=True)
     p = p_text(row["p_adjusted"])
     if not p and not is_null(row["p_value"]):
         p = f"{p_text(row['p_value'])} {say('raw')}"
-    shown = {
+    group = title if several else ""
+    if not several and _is_dim(row):
+        group = say("Too few samples differ for a verdict")
+    return {
         "id": "",
-        "title": title,
-        "about": say(study.metric(name).description),
-        "primary": about == "metric" and bool(row["primary"]),
+        "title": row["candidate"] if several else title,
+        "about": say(study.metric(row["metric"]).description),
+        "group": group,
+        "primary": not several and bool(row["primary"]),
+        "dim": _is_dim(row),
+        "scale": scale,
         "n": number(int(row["n_units"])),
         "baseline": number(row["value_baseline"]),
         "candidate": number(row["value_candidate"]),
@@ -265,16 +189,9 @@ def _difference_row(
         "difference": difference,
         "interval": bounds,
         "p": p,
-        "verdict": say(verdict_text(row)),
+        "verdict": verdict_text(row),
         "kind": VERDICTS.get(row["verdict"], "info"),
     }
-    if name in study.blocked:
-        shown.update(dict.fromkeys(("strip", "difference", "interval", "p"), ""))
-        shown["baseline"] = struck(shown["baseline"])
-        shown["candidate"] = struck(shown["candidate"])
-        shown["verdict"] = say(LEVEL_WORDS["blocking"]).lower()
-        shown["kind"] = "error"
-    return shown
 
 
 def verdict_strip(
@@ -293,34 +210,84 @@ def verdict_strip(
         middle,
         f"{say('{condition} better', condition=right)} {end}",
     ]
-    text = f"{number(row['delta'], signed=True)} {interval(row, signed=True)}".strip()
     drawn = strip(
         {**row, "value": row["delta"]},
         scale,
-        text,
+        f"{number(row['delta'], signed=True)} {interval(row, signed=True)}".strip(),
         miss=reach,
     )
-    return HtmlTable(macros().verdict_strip(drawn, ends))
+    grey = say("Grey: differences that these data would probably miss.") if reach else ""
+    return stack([HtmlTable(macros().verdict_strip(drawn, ends)), words(grey)])
+
+
+# --- whether to believe it, and where to look
+
+
+def trust_line(shown: Run | Study) -> HtmlTable:
+    """Whether the numbers of a page can be believed, in a line that opens: how many checks failed, and their gist."""
+    checks = all_checks(shown)
+    by_level: dict[str, list[Check]] = {level: [] for level in LEVEL_WORDS}
+    for check in checks:
+        by_level[check.level].append(check)
+    counts = []
+    kind = "good"
+    if by_level["warning"]:
+        kind = "warning"
+        counts.append(_counted(by_level["warning"], "1 caution", "{n} cautions"))
+    if shown.blocked:
+        usual = shown.suite.headline(shown.options, frozenset())
+        blocked = [name for name in usual if name in shown.blocked]
+        names = {"n": len(blocked), "total": len(usual)}
+        counts.insert(0, say("{n} of {total} headline metrics cannot be measured", **names))
+        kind = "error"
+    if any(run.manifest.incomplete for run in shown.results):
+        counts.insert(0, say("incomplete"))
+        kind = "error"
+    if not counts:
+        counts.append(say("No caution"))
+    if by_level["info"]:
+        counts.append(_counted(by_level["info"], "1 note", "{n} notes"))
+    gists = [_gist(check.message) for check in checks if check.level != "info"][:2]
+    gist = f": {listed(gists, '; ')}" if gists else ""
+    html = macros().trust(
+        " · ".join(counts),
+        gist,
+        kind,
+        LEVEL_WORDS,
+        checks,
+    )
+    return HtmlTable(html)
+
+
+def _counted(
+    checks: Sequence[Check],
+    one: str,
+    many: str,
+) -> str:
+    return say(one) if len(checks) == 1 else say(many, n=len(checks))
+
+
+def _gist(message: str) -> str:
+    """The beginning of a sentence that says the most of it: up to a colon, a semicolon or GIST letters."""
+    for stop in (". ", ": ", "; ", "。", "；"):
+        message = message.partition(stop)[0]
+    message = message.rstrip(".。")
+    return message if len(message) <= GIST else message[:GIST].rsplit(" ", 1)[0] + "…"
+
+
+def where_to_look(groups: Mapping[str, Sized]) -> HtmlTable:
+    """Links to the groups of samples of the page: label -> its samples; those without any are left out."""
+    links = []
+    for label, members in groups.items():
+        if len(members):
+            text = label
+            if text[1:2].islower():  # a name keeps its capitals
+                text = text[:1].lower() + text[1:]
+            links.append((f"{len(members):,}", text, anchor("group", label)))
+    return HtmlTable(macros().look(links) if links else "")
 
 
 # --- the screens
-
-
-def title(
-    kind: Sequence[str],
-    size: str,
-    finding: str,
-    details: str = "",
-) -> HtmlTable:
-    """The title of a page: small above it what kind of page it is and how much was scored, small in it the numbers."""
-    return HtmlTable(
-        macros().first(
-            kind,
-            size,
-            finding,
-            details,
-        )
-    )
 
 
 def run_screen(run: Run) -> HtmlTable:
@@ -328,54 +295,46 @@ def run_screen(run: Run) -> HtmlTable:
     usual = run.suite.headline(run.options, frozenset())
     blocked = [name for name in usual if name in run.blocked]
     estimates = run.estimates.set_index("metric", drop=False).loc[[*run.headline, *blocked]]
+    about = study_sentences.cover(estimates, run.resampling)
     has_interval = estimates["ci_low"].notna()
-    about = []
-    if has_interval.any():
-        level = run.resampling.percent
-        about.append(say("{level} intervals speak for {claim}.", level=level, claim=say(run.claim)))
     if (estimates.loc[has_interval, "n_units"] < SMALL_N).any():
-        about.append(say("Hollow: fewer than {n} units.", n=SMALL_N))
+        about.append(say("Open circle: fewer than {n} samples.", n=SMALL_N))
+    finding = run.suite.finding(run) if run.suite.finding else None
+    own = run.suite.first_screen(run) if run.suite.first_screen else HtmlTable("")
     return _screen(
         run,
         run.name,
-        of_suite("finding", run) or study_sentences.run_finding(run),
+        finding or study_sentences.run_finding(run),
         [],
         groups_of_run(run),
-        [
-            of_suite("first_screen", run) or stack([]),
-            headline(run, estimates),
-            words(" ".join(about)),
-        ],
+        [own, estimates_table(run, estimates), words(" ".join(about))],
     )
 
 
 def study_screen(study: Study) -> HtmlTable:
-    """The first screen of several runs: of one candidate every difference, of several the primary one, else values."""
+    """The first screen of several runs: the differences from the baseline, or of one condition its values."""
     if not study.seeded and len(study.results) == 1:
-        return study.results[0].page()
-    n_conditions = len(study.conditions)
-    size = say("conditions: {conditions}, runs: {n}", conditions=n_conditions, n=len(study.results))
+        return run_screen(study.results[0])
+    size = say(
+        "{conditions} conditions, {n} runs", conditions=len(study.conditions), n=len(study.results)
+    )
     pieces = []
-    carrying: dict[str, Sized] = {}
+    groups: dict[str, Sized] = {}
     for name in study.candidates if study.primary else []:
-        carrying |= groups_of_change(study, study.primary, name)
-    if not study.candidates:
-        numbers = headline(study, study_tables.estimates(study))
-    elif len(study.candidates) > 1:
-        numbers = primary_differences(study)
-    else:
-        numbers = study.table()
+        groups |= groups_of_change(study, study.primary, name)
+    numbers = study.table()
+    rows = study_sentences.primary_rows(study)
+    if len(study.candidates) == 1:
         (compared,) = study.comparisons.values()
-        for row in study_sentences.primary_rows(study).values():
-            if not compared.identical:
-                pieces.append(verdict_strip(study, row))
-        pieces.append(words("\n\n".join(study_sentences.settling(study))))
+        if not compared.identical:
+            pieces += [verdict_strip(study, row) for row in rows.values()]
+    pieces.append(words("\n\n".join(study_sentences.settling(study)[:1])))
     return _screen(
         study,
         size,
         study_sentences.finding(study),
         pieces,
-        carrying,
+        groups,
         [numbers, words(study_sentences.how(study))],
     )
 
@@ -394,15 +353,14 @@ def _screen(
         kind.append(say("bundled example"))
     counts = [run.n_units for run in shown.results]
     ends = dict.fromkeys([number(min(counts)), number(max(counts))])
+    size = f"n = {'–'.join(ends)} ({shown.suite.unit}) · {short_signature(shown)}"
     return stack(
         [
-            title(kind, f"n = {'–'.join(ends)} ({shown.suite.unit})", *finding),
+            HtmlTable(macros().first(kind, size, *finding)),
             words("\n\n".join(study_sentences.switched(shown))),
             *verdict,
             trust_line(shown),
             where_to_look(groups),
             *numbers,
-            words(intervals_in_use(shown)),
-            signature_block(shown.signature),
         ]
     )

@@ -26,7 +26,7 @@ from ..core.metric import metric_title
 from ..core.names import RUN_NAME
 from ..core.records import describe
 from ..core.results import StoredMetric, StoredMetrics, spoilt_files
-from .markdown import ARROWS
+from .numbers import ARROWS
 from .page import page
 from .sentences import verdict_word
 from .strip import Scale, scale_of, strip
@@ -111,7 +111,10 @@ class Card:
         """What a reader sees of a metric; what a check blocks is struck and has no interval."""
         numbers = {**estimate.model_dump(), "metric": estimate.name}
         resampling = self.manifest.bootstrap.resampling
-        return shown_estimate(numbers, resampling, estimate.name in self.metrics.blocked)
+        if estimate.name in self.metrics.blocked:
+            numbers.update(value=None, ci_low=None, ci_high=None)
+        texts = shown_estimate(numbers, resampling)
+        return {**texts, "raw": numbers, "arrow": ARROWS.get(estimate.better, "")}
 
     @property
     def checks(self) -> list[Check]:
@@ -334,7 +337,7 @@ def lead_title(card: Card) -> str:
     leading = card.leading
     if leading is None:
         return ""
-    arrow, _ = ARROWS.get(leading.better, ("", ""))
+    arrow = ARROWS.get(leading.better, "")
     return f"{title_of(leading.name, leading.title)} {arrow}".rstrip()
 
 

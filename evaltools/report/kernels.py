@@ -10,8 +10,6 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from multiprocessing import current_process
 from multiprocessing.context import ForkProcess
@@ -22,27 +20,31 @@ from typing import Any
 from ..core import plugins
 from ..core.workers import end_with_parent
 
+# environment variable: with "spawn" every kernel is started anew
 OPTION = "EVALTOOLS_KERNELS"
-"""Environment variable: with "spawn" every kernel is started anew."""
 
+# longest path of a folder for sockets, whose names are added to it
 SOCKET_BYTES = 80
-"""Longest path of a folder for sockets, whose names are added to it."""
 
+# what starts a kernel anew; -P leaves the working directory out of sys.path
 COMMAND = [sys.executable, "-P", "-m", "evaltools.report.kernels", "-f", "{connection_file}"]
-"""What starts a kernel anew; -P leaves the working directory out of sys.path."""
 
 
-@contextmanager
-def without(*modules: str) -> Iterator[None]:
-    """Imports in the block do not find these modules, which the importing libraries can do without."""
-    hidden = [name for name in modules if name not in sys.modules]
-    for name in hidden:
+def import_papermill() -> Any:
+    """Import papermill and, through it, nbformat, without its second of building parsers.
+
+    jsonschema's optional check of URIs builds them at import; notebook schemas use none.
+    """
+    name = "rfc3987_syntax"
+    is_hidden = name not in sys.modules
+    if is_hidden:
         sys.modules[name] = None  # type: ignore[assignment]
     try:
-        yield
+        import papermill
     finally:
-        for name in hidden:
+        if is_hidden:
             del sys.modules[name]
+    return papermill
 
 
 def start_kernel(arguments: list[str], **options: Any) -> None:
@@ -75,14 +77,12 @@ def connection(folder: Path) -> Any:
 def load_libraries() -> None:
     """Import what the notebooks of reports do, so that a kernel forked from this process need not."""
     import pyarrow.parquet  # noqa: F401
+    import seaborn  # noqa: F401
 
     from . import figures, make_study  # noqa: F401
     from .fonts import families
     from .templates import macros
 
-    # seaborn needs scipy.stats for densities only, for which it has code of its own: 0.8 of 1.4 seconds
-    with without("scipy.stats"):
-        import seaborn  # noqa: F401
     families()
     macros()
 
@@ -160,8 +160,8 @@ def kernels_are_forked() -> bool:
     )
 
 
+# kernels of this process, as `subprocess.Popen` or ForkedKernel
 _started: list[Any] = []
-"""Kernels of this process, as `subprocess.Popen` or ForkedKernel."""
 
 
 def end_kernels() -> None:

@@ -22,28 +22,11 @@ from ..core.names import LONGEST_NAME, safe_name
 from ..core.suite import Suite
 from ..stats.declared import require_declared
 from .evaluate import evaluate
+from .result import require_comparable
 from .run import Run
 from .run_groups import Conditions, as_inputs, group, read_inputs
 from .study import Study
 from .study_files import save_study
-
-
-def require_comparable(
-    first: Run,
-    runs: Sequence[Run],
-) -> None:
-    """UsageError for runs of several suites, and for runs that were scored under different policies."""
-    for run in runs:
-        if run.suite.name != first.suite.name:
-            raise UsageError(
-                f"{run.name} is a run of {run.suite.name}, {first.name} of {first.suite.name}"
-            )
-        different = [key for key in first.policy if run.policy.get(key) != first.policy[key]]
-        if different or len(run.policy) > len(first.policy):
-            raise UsageError(
-                f"{run.name} and {first.name} were scored under different policies "
-                f"({', '.join(different)}) and cannot be compared"
-            )
 
 
 def make_study(
@@ -125,8 +108,8 @@ def study(
         within it is tested.
     name: of the study. suite: default is what the inputs look like.
     out: the folder under which results/<run>/ and results/<condition>_aggregated/ are written.
-    settings: n_resamples, confidence, ci, seed, resampling, metrics, on_error, workers, fresh and the
-        options of the suite, as in `evaluate`.
+    settings: query, n_resamples, confidence, ci, seed, resampling, metrics, on_error, workers, fresh and
+        the options of the suite, as in `evaluate`.
 
     Raises InputError and UsageError as `evaluate` does, and UsageError for runs that cannot be put together.
 

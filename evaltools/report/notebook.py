@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import tempfile
 from collections.abc import Mapping
@@ -23,10 +24,10 @@ from .display import names_set
 from .kernels import (
     connection,
     end_kernels,
+    import_papermill,
     kernel_manager,
     kernels_are_forked,
     load_libraries,
-    without,
 )
 from .make_study import study
 from .study import Study
@@ -34,7 +35,9 @@ from .study import Study
 NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
 OWN_FILE = re.compile(r"metric_report\.html|paper\.(tex|md)|figures/\w[\w.-]*")
-EDITED = "metric_report.edited-{}.ipynb"
+
+# files of a result that a page links, and of how many runs it links them
+LINKED, RUNS_LINKED = ("*.xlsx", "*.csv", "**/*.csv", "metrics.json"), 2
 
 
 @dataclass(frozen=True)
@@ -56,18 +59,9 @@ class ReportJob:
     paper: Study | Path | None = None
 
 
-def load_papermill() -> Any:
-    """Import papermill and, through it, nbformat, which imported before this takes longer."""
-    # jsonschema's optional URI checker builds parsers at import, for 0.8 of 1.7 seconds; notebook schemas use none
-    with without("rfc3987_syntax"):
-        import papermill
-
-    return papermill
-
-
 def prepare() -> None:
     """Load what executes notebooks and renders their pages, before the processes that do so are forked."""
-    load_papermill()
+    import_papermill()
     kernel_manager()
     if kernels_are_forked():
         load_libraries()
@@ -85,27 +79,35 @@ def parameters_of(notebook: str | Path) -> list[str]:
 
 def is_current(job: ReportJob) -> bool:
     """Both files of the report are there, whole, and made from the same inputs, policy and versions."""
-    cells, recorded, files = _earlier(job.folder)
+    cells, recorded = _earlier(job.folder)
+    files = recorded.get("files", {})
     expected = {**stamp(job), "files": files, "cells_sha256": cells}
-    return HTML in files and recorded == expected
+    return HTML in files and recorded == expected and not _edited(job.folder, recorded)
 
 
-def _earlier(folder: Path) -> tuple[str, dict[str, Any], dict[str, str]]:
-    """The report in a folder: the hash of its notebook's cells, what that recorded, and name -> hash of its other files.
-
-    Files are those that stand there as they were written. All is empty where there is no report, or somebody else's.
-    """
+def _earlier(folder: Path) -> tuple[str, dict[str, Any]]:
+    """The hash of the cells of the report in a folder, and what it recorded; empty where there is none of ours."""
     try:
         nb = json.loads((folder / NOTEBOOK).read_text(encoding="utf-8"))
         recorded = nb["metadata"]["evaltools"]
-        whole = {}
-        for name, known in recorded["files"].items():
-            is_own = OWN_FILE.fullmatch(name) and (folder / name).is_file()
-            if is_own and sha256(folder / name) == known:
-                whole[name] = known
-        return _cells_hash(nb), recorded, whole
+        files = {
+            name: known for name, known in recorded["files"].items() if OWN_FILE.fullmatch(name)
+        }
+        return _cells_hash(nb), {**recorded, "files": files}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return "", {}, {}
+        return "", {}
+
+
+def _edited(
+    folder: Path,
+    recorded: Mapping[str, Any],
+) -> list[str]:
+    """The files of an earlier report that are gone, or are not as it wrote them."""
+    return [
+        name
+        for name, known in recorded.get("files", {}).items()
+        if not (folder / name).is_file() or sha256(folder / name) != known
+    ]
 
 
 def _cells_hash(nb: Any) -> str:
@@ -129,19 +131,15 @@ def run(job: ReportJob) -> Path:
     """Execute the notebook, write it and its HTML under `job.folder`; returns the HTML's path.
 
     WorkFailed where a cell fails or the kernel dies (the notebook is kept, with the error at its top, and an older HTML
-    removed), and where another process replaced a result meanwhile. A notebook there that was edited is kept beside.
+    removed), and where another process replaced a result meanwhile. What a person changed in an earlier report is kept
+    beside as NAME.yours.
     """
     speak(job.parameters.get("lang", "en"))
     nb, failure = execute(job)
     tidy(nb)
     if failure is not None:
         (job.folder / HTML).unlink(missing_ok=True)
-        _write(
-            job.folder,
-            nb,
-            {"failed": True},
-            {},
-        )
+        _write(job.folder, nb, {"failed": True}, {})
         last_line = str(failure).strip().splitlines()[-1]
         raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})") from failure
     # the notebook may have read a result or the one that replaced it
@@ -155,8 +153,8 @@ def run(job: ReportJob) -> Path:
         paper_files = paper.files(job.paper)
     elif job.paper is not None:
         paper_files = paper.files(study([job.paper], name=job.name))
-    labels = {name: label for name, (label, _) in paper_files.items()}
-    html = page.render(nb, title=job.title, beside=labels)
+    links = {NOTEBOOK: "Notebook", **{name: what for name, (what, _) in paper_files.items()}}
+    html = page.render(nb, title=job.title, beside=links | _result_links(job))
     contents = {name: content for name, (_, content) in paper_files.items()}
     contents[HTML] = html.encode("utf-8", "surrogatepass")
     _write(
@@ -166,6 +164,25 @@ def run(job: ReportJob) -> Path:
         contents,
     )
     return job.folder / HTML
+
+
+def _result_links(job: ReportJob) -> dict[str, str]:
+    """Files of the results from the folder of the report -> what they are; of several runs those of the study."""
+    folders = [Path(folder) for folder in job.results]
+    if isinstance(job.paper, Study):
+        names = {run.name for run in job.paper.results}
+        aggregates = [
+            folder.parent / f"{name}_aggregated"
+            for folder in folders
+            for name in job.paper.conditions
+        ]
+        folders = [*dict.fromkeys(aggregates), *(folders if len(names) <= RUNS_LINKED else [])]
+    links = {}
+    for folder in folders:
+        for pattern in LINKED:
+            for path in sorted(folder.glob(pattern)):
+                links[os.path.relpath(path, job.folder)] = folder.name
+    return links
 
 
 def _write(
@@ -183,13 +200,16 @@ def _write(
 
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.parent / LOCK):
-        cells, earlier, files = _earlier(folder)
-        for name in files.keys() - contents.keys():
-            (folder / name).unlink()
+        cells, earlier = _earlier(folder)
+        for name in _edited(folder, earlier):
+            _set_aside(folder / name)
+        for name in earlier.get("files", {}).keys() - contents.keys():
+            (folder / name).unlink(missing_ok=True)
         for name, content in contents.items():
             with atomic(folder / name, "wb") as f:
                 f.write(content)
-        _keep_edited(folder, earlier.get("cells_sha256") != cells)
+        if earlier.get("cells_sha256") != cells or not earlier:
+            _set_aside(folder / NOTEBOOK)
         nb.metadata["evaltools"] = {
             **recorded,
             "files": {name: bytes_hash(content) for name, content in contents.items()},
@@ -198,29 +218,28 @@ def _write(
         write_text(folder / NOTEBOOK, nbformat.writes(nb) + "\n")
 
 
-def _keep_edited(
-    folder: Path,
-    is_edited: bool,
-) -> None:
-    """Give the notebook in a folder another name where it is not as an earlier report wrote it."""
-    notebook = folder / NOTEBOOK
-    if notebook.exists() and is_edited:
-        numbers = map(EDITED.format, count(1))
-        kept = folder / next(name for name in numbers if not (folder / name).exists())
-        notebook.rename(kept)
-        echo(f"{notebook} was edited: kept as {kept}", err=True)
+def _set_aside(path: Path) -> None:
+    """Give a file that a person changed the name NAME.yours, and say so; nothing where there is none."""
+    if path.is_file():
+        names = (f"{path.name}.yours{n if n > 1 else ''}" for n in count(1))
+        kept = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+        path.rename(kept)
+        echo(f"{path} was edited: kept as {kept}", err=True)
 
 
 def execute(job: ReportJob) -> tuple[Any, Exception | None]:
     """The executed notebook of a report, and what made it stop, if anything did."""
-    papermill = load_papermill()
+    papermill = import_papermill()
     import nbformat
     from nbclient.exceptions import DeadKernelError
 
     # of a kernel that ends with an interrupt asyncio prints a traceback
     for library in ("asyncio", "papermill"):
         logging.getLogger(library).setLevel(logging.CRITICAL)
-    source = _translated(job.notebook)
+    source = nbformat.read(asset_dir("notebooks") / job.notebook, as_version=4)
+    for cell in source.cells:
+        if cell.cell_type == "markdown":
+            cell.source = say(cell.source)
     settings: dict[str, Any] = {
         "parameters": dict(job.parameters),
         "kernel_name": "python3",
@@ -259,17 +278,6 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
             end_kernels()  # which are still alive, as after an interrupt
         nb = nbformat.read(draft, as_version=4)
     return nb, failure
-
-
-def _translated(notebook: str | Path) -> Any:
-    """The notebook, its texts in the language in force."""
-    import nbformat
-
-    nb = nbformat.read(asset_dir("notebooks") / notebook, as_version=4)
-    for cell in nb.cells:
-        if cell.cell_type == "markdown":
-            cell.source = say(cell.source)
-    return nb
 
 
 def tidy(nb: Any) -> None:

@@ -1,139 +1,159 @@
-"""What a run and a study have in common: metrics that are asked for by name, checks, and how they show themselves."""
+"""Numbers as readers see them: values, intervals, p values, and the smallest difference that could be shown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+import math
+from numbers import Integral, Real
+from typing import Any
 
-import pandas as pd
+import numpy as np
 
-from ..core.check import Check, QuietCheck, check_states
-from ..core.errors import UsageError
+from ..core.estimates import Row, is_null
 from ..core.language import say
-from ..core.metric import AnyMetric, MetricTable
-from ..core.names import nearest
-from ..core.suite import Suite
-from .tables import Shown
-from .trust import input_problems
+from ..core.resampling import Resampling
+from ..stats.bootstrap import monte_carlo_digits
 
-if TYPE_CHECKING:
-    from .run import Run
+# the better direction of a metric -> its sign
+ARROWS = {"higher": "↑", "lower": "↓"}
+
+# numbers below are the rounding of a sum and printed as 0; numbers from LARGE on are printed whole
+LEAST, LARGE = 1e-9, 1000
+
+# units from which on two digits of a detectable difference are known
+KNOWN_UNITS = 20
 
 
-class Numbers(Shown):
-    """Metrics by their names, with a value each: what `Run` and `Study` are."""
+def titled(
+    title: Any,
+    better: str,
+) -> str:
+    """A metric's title with the arrow of its better direction, which never stands on a line of its own."""
+    return f"{say(title)}\u00a0{ARROWS.get(better, '')}".rstrip()
 
-    options: Any
 
-    if TYPE_CHECKING:
+def number(
+    value: Any,
+    decimals: int = 3,
+    *,
+    signed: bool = False,
+) -> str:
+    """A number as printed: "N/A" where nothing was measured, whole where it counts, else with `decimals`.
 
-        @property
-        def suite(self) -> Suite: ...
+    What would be 0 so, and is not, has two significant digits.
 
-        @property
-        def blocked(self) -> frozenset[str]: ...
+    >>> number(-0.0024), number(0.0521, signed=True), number(-1200), number(0.000012345)
+    ('−0.002', '+0.052', '−1,200', '0.000012')
+    """
+    if is_null(value):
+        return "N/A"
+    sign = "+" if signed else ""
+    if isinstance(value, Integral):
+        return f"{int(value):{sign},}".replace("-", "−")
+    value = float(value)
+    if LEAST <= abs(value) < 0.5 * 10.0**-decimals:
+        decimals = decimals_of(value, 2)
+    text = f"{value:{sign},.{decimals}f}"
+    if not text.strip("-0.,"):
+        return text.removeprefix("-")
+    return text.replace("-", "−")
 
-        @property
-        def results(self) -> Sequence[Run]: ...
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """All numbers."""
-        raise NotImplementedError
+def decimals_of(
+    value: float,
+    digits: int,
+) -> int:
+    """Decimals that show so many significant digits of a number other than 0.
 
-    @property
-    def checks(self) -> Sequence[Check]:
-        """The checks that failed."""
-        raise NotImplementedError
+    >>> decimals_of(0.00345, 2), decimals_of(12.0, 2)
+    (4, 0)
+    """
+    return digits - 1 - math.floor(math.log10(abs(value)))
 
-    @property
-    def quiet_checks(self) -> Sequence[QuietCheck]:
-        """The checks that found nothing: each passed, or says why it does not apply."""
-        raise NotImplementedError
 
-    @cached_property
-    def metrics(self) -> MetricTable:
-        """The metric table."""
-        return self.suite.metrics(self.options)
+def estimate_text(estimate: Row) -> str:
+    """The value of an estimate: a count and a number from LARGE on are whole, all else has three decimals."""
+    value: Any = estimate["value"]
+    if is_null(value):
+        return "N/A"
+    is_count = is_null(estimate["denominator"]) and value == estimate["numerator"]
+    is_whole = abs(value) >= LARGE or (is_count and value == int(value))
+    return number(value, 0 if is_whole else 3)
 
-    def metric(self, name: str) -> AnyMetric:
-        """The metric of that name in the table. UsageError names the nearest for an unknown name.
 
-        No name stands for the primary metric where none can be measured: UsageError.
-        """
-        if not name:
-            raise UsageError(
-                f"no headline metric of {self.suite.name} can be measured here: "
-                "name a metric; there are "
-                f"{', '.join(metric.name for metric in self.metrics if metric.name not in self.blocked)}"
-            )
-        return self.suite.metric(name, self.options)
+def interval(
+    row: Row,
+    resampling: Resampling | None = None,
+    *,
+    signed: bool = False,
+) -> str:
+    """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval.
 
-    def title(self, name: str) -> str:
-        """The title of a metric in the language in force."""
-        return say(self.metric(name).shown_title)
+    With `resampling` it has no more decimals than the Monte-Carlo error of a bootstrap's bounds supports. So narrow an
+    interval that its ends would be alike has more.
+    """
+    ends: list[Any] = [row.get("ci_low"), row.get("ci_high")]
+    if any(map(is_null, ends)):
+        return ""
+    width = float(ends[1] - ends[0])
+    value: Any = row.get("value")
+    decimals = 3
+    if not is_null(value) and abs(value) >= LARGE:
+        decimals = 0
+    elif resampling is not None:
+        decimals = min(3, monte_carlo_digits(width, resampling))
+    if LEAST <= width < 2 * 10.0**-decimals:
+        decimals = decimals_of(width, 2)
+    low, high = (number(round(float(end), decimals), decimals, signed=signed) for end in ends)
+    return f"[{low}, {high}]"
 
-    @property
-    def failed_checks(self) -> list[Check]:
-        """The checks that failed, and what was wrong with the input of the runs."""
-        return [*self.checks, *input_problems(self.results)]
 
-    @property
-    def doubts(self) -> list[Check]:
-        """What failed and is more than a note."""
-        return [check for check in self.failed_checks if check.level != "info"]
+def p_text(p: float) -> str:
+    """A p value in three digits, as in a table; "" for none.
 
-    @property
-    def usual_primary(self) -> str:
-        """The metric that leads where no check blocks it and no other is declared."""
-        return self.suite.primary_name(self.options, frozenset())
+    >>> p_text(0.00004), p_text(0.0312)
+    ('< 0.001', '0.031')
+    """
+    if is_null(p):
+        return ""
+    return "< 0.001" if p < 0.001 else number(float(p))
 
-    @property
-    def check_states(self) -> pd.DataFrame:
-        """Every check as "failed", "passed" or "not applicable": code, state, message."""
-        return check_states(self.checks, self.quiet_checks)
 
-    def to_frame(self) -> pd.DataFrame:
-        """As `frame`."""
-        return self.frame
+def p_equation(p: float) -> str:
+    """A p value as in a sentence.
 
-    def to_dict(self) -> dict[str, float | None]:
-        """Metric -> value; of several conditions the difference of the first candidate to the baseline. None for none.
+    >>> p_equation(0.00004), p_equation(0.0312)
+    ('p < 0.001', 'p = 0.031')
+    """
+    return f"p {p_text(p)}" if p < 0.001 else f"p = {p_text(p)}"
 
-        >>> import evaltools as et
-        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
-        >>> round(run.to_dict()["tuple_f1_s2_refpol"], 4)
-        0.8783
-        """
-        rows = self._rows()
-        values = rows["delta" if "delta" in rows else "value"]
-        return {name: None if pd.isna(value) else float(value) for name, value in values.items()}
 
-    def _rows(self) -> pd.DataFrame:
-        """The first row of `frame` on each metric, by its name."""
-        frame = self.frame
-        key = "metric" if "metric" in frame else "name"
-        return frame.drop_duplicates(key).set_index(key, drop=False)
+def mde_text(row: Row) -> str:
+    """The smallest difference that could be shown, with the digits that are known; "" for none.
 
-    def __getitem__(self, metric: str) -> pd.Series:
-        """The first row of `frame` on a metric. KeyError that names the nearest for an unknown name."""
-        if metric not in self:
-            raise KeyError(
-                f"no metric {metric!r} in {self.suite.name}; {nearest(str(metric), list(self))}"
-            )
-        return self._rows().loc[metric]
+    >>> mde_text({"mde": 0.1, "n_units": 30}), mde_text({"mde": 0.1, "n_units": 12})
+    ('0.10', '0.1')
+    """
+    if is_null(row["mde"]):
+        return ""
+    digits = 1 if row["n_units"] < KNOWN_UNITS else 2
+    text = np.format_float_positional(
+        row["mde"],
+        digits,
+        unique=False,
+        fractional=False,
+        trim="k",
+    )
+    return text.removesuffix(".")
 
-    def __iter__(self) -> Iterator[str]:
-        """The names of the metrics."""
-        return iter(self._rows().index)
 
-    def __len__(self) -> int:
-        """Number of metrics."""
-        return len(self._rows())
+def sort_key(value: Any) -> float | str:
+    """What a cell of a table sorts by: its number, or "" (last) where it has none.
 
-    def __contains__(self, metric: object) -> bool:
-        return metric in self._rows().index
+    Six significant digits and twelve decimals: the last digits of a sum depend on the processor, and a page must not.
 
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self)
+    >>> sort_key(0.28168669095825843)
+    0.281687
+    """
+    if is_null(value) or not isinstance(value, Real):
+        return ""
+    return round(float(f"{float(value):.6g}"), 12)

@@ -22,16 +22,20 @@ from .text import visible
 HEADING = re.compile(r"(#{1,6}) ")
 
 SCRIPTS = ("vendor/sortable.min.js", "report/page.js")
-SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
-"""The words of a template or script: `say` is called there with the English text in double quotes."""
 
+# the words of a template or script: `say` is called there with the English text in double quotes
+SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
+
+# what the title of a first screen has
 FINDING = "et-finding"
-"""What the title of a first screen has."""
 
 STYLES = ("report/fragments.css", "report/page.css")
 
+# what stands for the fonts of a page until its glyphs are known
 FONTS = Markup("\x00fonts\x00")
-"""What stands for the fonts of a page until its glyphs are known."""
+
+# what an output may hold and yet show nothing
+NOTHING = re.compile(r'<style class="et-style">.*?</style>|<p class="et-none">.*?</p>', re.DOTALL)
 
 
 def render(
@@ -52,7 +56,7 @@ def render(
     for name, what in (beside or {}).items():
         links.setdefault(what, []).append(name)
     if links:
-        downloads = {"level": 2, "id": "downloads", "text": say("Downloads")}
+        downloads = {"level": 2, "id": "downloads", "text": say("Files")}
         contents.append(downloads)
     return page(
         "report/page.html.j2",
@@ -146,10 +150,12 @@ def _level(cell: Any) -> int:
 
 
 def _shows(cell: Any) -> bool:
-    """Whether a cell has an output that shows something."""
+    """Whether a cell has an output that shows something: more than styles, and that there is nothing."""
     for output in cell.outputs:
-        metadata = output.get("metadata", {}).get("text/html", {})
-        if output.get("name") != "stderr" and not metadata.get("nothing"):
+        html = output.get("data", {}).get("text/html")
+        if output.get("name") == "stderr":
+            continue
+        if html is None or Markup(NOTHING.sub("", "".join(html))).striptags():
             return True
     return False
 

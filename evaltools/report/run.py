@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import pandas as pd
 
-from ..core.check import Check, check_lines
+from .. import BUILT_IN
+from ..core.check import Check, check_lines, worst_first
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, subset
+from ..core.metric_matrix import compile_table, require_within_limits
 from ..core.resampling import Resampling
 from ..core.results import known_options, suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
-from ..stats.claims import NEW_DRAWS, THIS_SYSTEM, has_trials
-from ..stats.intervals import estimate
+from ..stats.intervals import estimate, estimate_run
 from ..stats.unit_changes import differing, unit_changes, unit_values
-from .browse import browse, groups_of_run, named_groups
-from .first_screen import run_screen
-from .numbers import Numbers
-from .provenance import OF_RUN, provenance, signature
-from .tables import HtmlTable, estimates_table, plain_estimates, stack, where_to_look
-from .trust import quiet_checks_of_run
-
-if TYPE_CHECKING:
-    from .plots import RunPlots
+from . import paper
+from .browse import samples_of_run
+from .first_screen import estimates_table, run_screen
+from .plots import RunPlots
+from .provenance import provenance, signature
+from .result import Result, require_comparable
+from .tables import HtmlTable, in_cell, plain_estimates
+from .trust import all_checks, run_checks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run(Numbers):
+class Run(Result):
     """The numbers of one run.
 
     `run["fix_rate_refpol"]` is one estimate, `run.frame` holds all of them; `run.table()` shows them as the report
@@ -72,20 +72,17 @@ class Run(Numbers):
         return [self]
 
     @property
-    def with_intervals(self) -> list[pd.DataFrame]:
-        """The frames whose intervals a page shows."""
-        return [self.estimates]
-
-    @property
     def resampling(self) -> Resampling:
         """How the intervals are made."""
         return self.manifest.bootstrap.resampling
 
     @property
     def frame(self) -> pd.DataFrame:
-        """All estimates: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, better.
+        """All estimates: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, better,
+        blocked.
 
-        Null is "not measured", or "no interval".
+        Null is "not measured", or "no interval". `blocked`: the code of the check that says that a metric means nothing
+        here, else null; it has no interval then.
         """
         return public_frame(self.estimates)
 
@@ -93,8 +90,6 @@ class Run(Numbers):
     def blocked(self) -> frozenset[str]:
         """The metrics that mean nothing here, as a check says."""
         return frozenset(name for check in self.checks for name in check.blocks)
-
-    quiet_checks = cached_property(quiet_checks_of_run)
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -105,9 +100,6 @@ class Run(Numbers):
     def primary(self) -> str:
         """The metric that the verdict is about; "" where none can be measured."""
         return self.suite.primary_name(self.options, self.blocked)
-
-    declared: ClassVar[str | None] = None
-    """A run has the primary metric of its suite; of a study another may be declared."""
 
     @property
     def verdicts(self) -> pd.DataFrame | None:
@@ -126,51 +118,18 @@ class Run(Numbers):
 
     @property
     def signature(self) -> str:
-        """One line that says how a number was made, to be pasted into a paper (after sacreBLEU)."""
-        asked = f"{self.resampling.method}{100 * self.resampling.confidence:g}"
-        return signature(
-            self,
-            OF_RUN,
-            self.n_units,
-            asked,
-        )
-
-    def __getitem__(self, metric: str) -> pd.Series:
-        """One estimate as a Series, with its claim. KeyError that names the nearest for an unknown name."""
-        row = super().__getitem__(metric)
-        row["claim"] = self.claim
-        return row
-
-    @property
-    def claim(self) -> str:
-        """What the intervals speak for (`stats.claims`)."""
-        return NEW_DRAWS if has_trials([self.data], self.suite.unit) else THIS_SYSTEM
-
-    def value(self, metric: str) -> float:
-        """The value of one metric; nan is not measured."""
-        return float(self[metric]["value"])
-
-    def to_latex(self) -> str:
-        """The headline as a LaTeX table with intervals, and a note (`report.paper`)."""
-        from .make_study import study
-
-        return study([self]).to_latex()
-
-    def rows(self, *names: str) -> pd.DataFrame:
-        """The estimates of some groups or metrics, in this order; all without a name. UsageError for an unknown one."""
-        return public_frame(self.estimates_of(*names))
+        """One line that says how a number was made (after sacreBLEU)."""
+        return signature(self)
 
     def estimates_of(self, *names: str) -> pd.DataFrame:
-        """As `rows`, in the form of `core.estimates`."""
-        if not names:
-            return self.estimates
+        """The rows of `estimates` of some groups or metrics, in this order. UsageError for an unknown name."""
         parts = []
         for name in names:
             is_named = self.estimates["group"] == name
             if not is_named.any():
                 is_named = self.estimates["metric"] == self.metric(name).name
             parts.append(self.estimates[is_named])
-        return pd.concat(parts, ignore_index=True)
+        return pd.concat(parts, ignore_index=True) if parts else self.estimates
 
     def estimate(self, *metrics: AnyMetric) -> Any:
         """A metric of one's own over the units, with its interval: a Series; a frame for several.
@@ -210,12 +169,11 @@ class Run(Numbers):
 
     def unit_values(self, metric: str) -> pd.Series:
         """The metric of each unit alone, by the unit's name; nan where the unit has none."""
-        name = self.metric(metric).name
         return unit_values(
             self.data,
             self.metrics,
             self.suite.unit,
-            name,
+            self.metric(metric).name,
         )
 
     def queried(self, query: str) -> pd.DataFrame:
@@ -225,18 +183,10 @@ class Run(Numbers):
         try:
             return self.units.query(query)
         except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
+            columns = ", ".join(map(str, self.units.columns))
             raise UsageError(
-                f"{query!r} is no query on the units ({type(e).__name__}: {e}); "
-                f"groups: {', '.join(named_groups(self))}; columns: "
-                f"{', '.join(map(str, self.units.columns))}"
+                f"{query!r} is no query on the units ({type(e).__name__}: {e}); columns: {columns}"
             ) from e
-
-    def only(self, metric: str) -> Run:
-        """The run with one of its metrics, and what that is made of."""
-        suite = self.suite.only(metric)
-        names = [entry.name for entry in suite.metrics(self.options)]
-        of_metric = self.estimates["metric"].isin(names)
-        return replace(self, suite=suite, estimates=self.estimates[of_metric])
 
     def where(self, part: str | pd.DataFrame) -> Run:
         """A run over some of the units, with its own intervals.
@@ -252,21 +202,18 @@ class Run(Numbers):
         >>> run.where(units).n_units == len(units)
         True
         """
-        data = self._stored(self.queried(part) if isinstance(part, str) else part)
-        which = part if isinstance(part, str) else f"{len(part)} of {len(self.data)} units"
+        data = self.stored(self.queried(part) if isinstance(part, str) else part)
+        query = part if isinstance(part, str) else f"{len(part)} of {len(self.data)} units"
         if data.empty:
-            raise UsageError(f"{which!r}: no unit of {self.name} is so")
+            raise UsageError(f"{query!r}: no unit of {self.name} is so")
         if data.equals(self.data):
             return self
-        query = which
         if self.query:
-            query = f"({self.query}) and ({which})"
-        from .evaluate import with_estimates
-
+            query = f"({self.query}) and ({query})"
         return with_estimates(replace(self, data=data, query=query))
 
-    def _stored(self, units: pd.DataFrame) -> pd.DataFrame:
-        """These rows of `units` as `data` has them; UsageError where they are none of them."""
+    def stored(self, units: pd.DataFrame) -> pd.DataFrame:
+        """Rows of `units` as `data` has them; UsageError where they are none of them."""
         unit = self.suite.unit
         is_known = isinstance(units, pd.DataFrame) and unit in units
         if is_known:
@@ -276,13 +223,6 @@ class Run(Numbers):
             raise UsageError(f"expected rows of the units of {self.name}, with their index")
         plain = units.drop(columns=list(self.suite.decode), errors="ignore").rename(columns=str)
         return self.data.loc[index].assign(**plain)
-
-    def with_columns(self, units: pd.DataFrame) -> Run:
-        """The run with the columns of `units`, all of its units, that `units` has besides."""
-        added = units.columns.difference(self.units.columns, sort=False)
-        if added.empty:
-            return self
-        return replace(self, data=self._stored(self.units.join(units[added])))
 
     def by(
         self,
@@ -319,8 +259,6 @@ class Run(Numbers):
         both sides that differ, as NAME and NAME (other). The largest influence first. UsageError for runs that cannot be
         compared.
         """
-        from .make_study import require_comparable
-
         require_comparable(self, [other])
         unit = self.suite.unit
         changes = unit_changes(
@@ -335,8 +273,7 @@ class Run(Numbers):
         sides = []
         for side in (self, other):
             units = side.units.drop_duplicates(unit).set_index(unit)
-            texts = units.select_dtypes(exclude=["number", "bool"])
-            sides.append(texts.reindex(differences[unit]))
+            sides.append(units.select_dtypes(exclude="number").reindex(differences[unit]))
         mine, theirs = sides
         for column in mine.columns.intersection(theirs.columns):
             differences[column] = mine[column].tolist()
@@ -349,55 +286,59 @@ class Run(Numbers):
     @property
     def plot(self) -> RunPlots:
         """The figures: forest(*metrics), paired(), spread(*metrics)."""
-        from .plots import RunPlots  # loads matplotlib
-
         return RunPlots(self)
 
-    @property
-    def tables(self) -> list[str]:
-        """What `table` takes besides the names of metrics: their groups."""
-        return list(dict.fromkeys(metric.group for metric in self.metrics))
-
     def table(self, *names: str) -> HtmlTable:
-        """Estimates of groups or metrics as the report has them; all metrics without a name.
+        """Estimates of groups or metrics as the report has them; all metrics, folded, without a name.
 
-        `run.tables` lists the groups; UsageError for another name. Other names of a metric are left out.
+        UsageError for an unknown name. Other names of a metric are left out.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> "Fix rate" in run.table("Correction by review").html
         True
         """
-        rows = self.estimates_of(*names)
-        if names:  # a section of what has no value, and cannot have any, is left out
-            is_blocked = rows["metric"].isin(self.blocked)
-            rows = rows[rows["value"].notna() | ~is_blocked]
-        if rows.empty:
-            return stack([])
-        return estimates_table(
-            rows,
-            metrics=self.metrics,
-            resampling=self.resampling,
-            blocked=self.blocked,
-        )
+        return estimates_table(self, self.estimates_of(*names), is_whole=not names)
 
-    samples = browse
-    page = run_screen
+    def samples(
+        self,
+        which: str | None = None,
+        n: int | None = None,
+        caption: str = "",
+    ) -> HtmlTable:
+        """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
+
+        A query is what pandas takes: "outcome_refpol == 'still'". `n`: at most so many units. `.frame` of what it
+        gives holds the units. UsageError for a query that the units cannot answer.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> len(run.samples("has_gold and n_gold_tuples > 1", n=5).frame)
+        5
+        """
+        return samples_of_run(self, which, n, caption)
+
+    def provenance(self) -> HtmlTable:
+        """Inputs with their hashes, policy, methods of intervals and signature."""
+        return provenance(self)
+
+    def to_latex(self) -> str:
+        """The headline as a LaTeX table with intervals, and a note."""
+        return paper.latex(self)
+
+    def _repr_html_(self) -> str:
+        return in_cell(run_screen(self).html)
 
     def __repr__(self) -> str:
         """The headline as plain text."""
-        estimates = self.estimates_of(*self.headline)
-        rows = plain_estimates(estimates, resampling=self.resampling)
+        rows = plain_estimates(self.estimates_of(*self.headline), self.resampling, self.blocked)
         lines = [
             f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})",
-            *check_lines(self.failed_checks),
+            *check_lines(all_checks(self)),
             rows.to_string(index=False),
-            where_to_look(groups_of_run(self)).text,
             self.signature,
         ]
-        return "\n".join(line for line in lines if line)
-
-    provenance = provenance
+        return "\n".join(lines)
 
     # --- pickle: a suite holds functions, which cannot be pickled
 
@@ -413,3 +354,39 @@ class Run(Numbers):
         suite = suite_of_manifest(state["manifest"])
         options = suite.options(**known_options(suite, state["options"]))
         vars(self).update(state, suite=suite, options=options)
+
+
+def with_estimates(run: Run) -> Run:
+    """The run with its units estimated and checked, and its headline in its manifest."""
+    run = replace(run, estimates=_estimates(run))
+    run = replace(run, checks=tuple(worst_first(run_checks(run))))
+    leads = {"headline": list(run.headline), "leading": run.primary}
+    return replace(run, manifest=run.manifest.model_copy(update=leads))
+
+
+def _estimates(run: Run) -> pd.DataFrame:
+    """A row a metric. UsageError where metrics that are not ours do not fit the units."""
+    suite = run.suite
+    is_ours = suite.name in BUILT_IN and suite.metrics_file is None
+    try:
+        estimates = estimate_run(
+            run.data,
+            run.metrics,
+            suite.unit,
+            run.resampling,
+        )
+        if not is_ours:
+            require_within_limits(run.data, compile_table(run.metrics), suite.unit)
+    except (KeyError, ValueError) as e:
+        if is_ours:
+            raise
+        where = suite.metrics_file or f"the suite {suite.name!r}"
+        raise UsageError(f"{where}: the metrics do not fit the units: {e.args[0]}") from e
+    if suite.intervals is None:
+        return estimates
+    return suite.intervals(
+        estimates,
+        run.data,
+        run.options,
+        run.resampling,
+    )

@@ -17,7 +17,7 @@ from ..core.plugins import get_suite, suite_of_path
 from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
 from ..core.suite import Suite
 from .evaluate import evaluate, load, save
-from .numbers import Numbers
+from .result import Result
 from .run import Run
 
 Conditions = dict[str, dict[str, Run]]
@@ -29,7 +29,7 @@ def as_inputs(runs: Any) -> list[Any]:
 
     A study stands for its runs. UsageError for what is none of these, and no list of them.
     """
-    if isinstance(runs, Numbers) or is_path(runs) or is_data(runs):
+    if isinstance(runs, Result) or is_path(runs) or is_data(runs):
         runs = [runs]
     if not isinstance(runs, Iterable):
         raise UsageError(
@@ -37,7 +37,7 @@ def as_inputs(runs: Any) -> list[Any]:
         )
     inputs: list[Any] = []
     for run in runs:
-        if isinstance(run, Numbers):
+        if isinstance(run, Result):
             inputs += run.results
         else:
             inputs += find_runs(run) if is_path(run) else [run]
@@ -73,13 +73,15 @@ def _read(
     """The runs of one input, each with the folder of its result where that was given."""
     if isinstance(entry, Run):
         out = settings.get("out")
-        yield entry if out is None else save(entry, Path(out)), None
+        query = settings.get("query")
+        run = entry.where(query) if query else entry
+        yield run if out is None else save(run, Path(out)), None
         return
     manifest = None
     if is_path(entry):
         path = resolve(entry)
         if manifest_of_run(path) is not None:
-            yield load(path), path
+            yield load(path, settings.get("query")), path
             return
         manifest = read_manifest(path)
         if manifest is not None and manifest.kind == "aggregate":

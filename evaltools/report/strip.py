@@ -7,15 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 from markupsafe import Markup
 
 from ..core.estimates import Row, is_null
-from ..core.language import say
-from ..core.metric import AnyMetric, Difference, Mean, MetricTable
+from ..core.metric import AnyMetric, Difference, Mean
+from .tables import HtmlTable
 from .templates import macros
 
+# below this many units a mark is hollow: read it as an example, not as evidence
 SMALL_N = 10
-"""Below this many units a mark is hollow: read it as an example, not as evidence."""
+
+# what of an estimate must have its place on an axis
+ENDS = ("value", "ci_low", "ci_high")
+
+# the axis that changes of metrics with limits share
+CHANGE = "change"
 
 
 @dataclass(frozen=True)
@@ -58,8 +65,7 @@ def scale_of(
 ) -> Scale:
     """The scale that reaches as far as some numbers: from 0, or with 0 in its middle where one is below it, or `signed`.
 
-    Numbers from 0 to 1 stand on the whole line from 0 to 1, so that strips of different tables can be compared.
-    Nulls are passed over.
+    Numbers from 0 to 1 stand on the whole line from 0 to 1. Nulls are passed over.
 
     >>> scale_of([0.2, None, 0.7]), scale_of([-3, 12])
     (Scale(start=0.0, end=1.0), Scale(start=-20.0, end=20.0))
@@ -69,6 +75,19 @@ def scale_of(
     if signed or min(measured, default=0.0) < 0:
         return Scale(-end, end)
     return Scale(0.0, max(1.0, end))
+
+
+def _beyond(value: float) -> float:
+    """The end of an axis that holds a value: its first digit, rounded up.
+
+    >>> _beyond(0.506), _beyond(230)
+    (0.6, 300.0)
+    """
+    if value < 1e-300:  # nothing, or no number with all its digits
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    first_digit = math.ceil(value / power - 1e-9)
+    return float(f"{first_digit * power:.6g}")
 
 
 def strip(
@@ -96,88 +115,65 @@ def strip(
     )
 
 
-# --- the axes that the numbers of a table share
+def axis_of(
+    name: str,
+    metrics: Mapping[str, AnyMetric],
+) -> Any:
+    """The limits of a metric that are its axis; CHANGE; or its name, where it has an axis of its own.
 
-ENDS = ("value", "ci_low", "ci_high")
-"""What of an estimate must have its place on an axis."""
-
-CHANGE = "change"
-"""The axis of changes of metrics that have limits."""
-
-
-@dataclass
-class Group:
-    """Rows of a table that share an axis."""
-
-    scale: Scale | None
-    """None for rows without strips."""
-    rows: Sequence[Row]
-    label: str = ""
-    """What stands above them."""
-    dim: bool = False
-    """Whether they are grey."""
+    Metrics of the same limits share an axis, and so do all changes of such metrics, which may be below 0.
+    """
+    metric = metrics.get(name)
+    if isinstance(metric, Difference):
+        sides = [axis_of(side, metrics) for side in (metric.minuend, metric.subtrahend)]
+        return CHANGE if all(isinstance(side, tuple) for side in sides) else name
+    if isinstance(metric, Mean):
+        axes = {axis_of(part, metrics) for part in metric.of}
+        return axes.pop() if len(axes) == 1 else name
+    if metric is None or not all(map(math.isfinite, metric.limits)):
+        return name
+    low, high = metric.limits
+    return CHANGE if low < 0 else (low, high)
 
 
-def by_scale(
-    rows: Iterable[Row],
-    metrics: MetricTable,
+def scales(
+    rows: Sequence[Row],
+    metrics: Iterable[AnyMetric],
     *,
     differences: bool = False,
-) -> list[Group]:
-    """Estimates by the axis that they share, each in its order.
+) -> dict[str, Scale]:
+    """Metric -> the scale of its strips, one for all rows of it and for all metrics that share its axis.
 
-    Metrics of the same limits share an axis, and so do all changes of such metrics (differences, and what may be below
-    0), which have 0 in its middle. A metric without limits has an axis of its own. `differences`: the values are
-    differences of the metrics.
+    `differences`: the values are differences of the metrics, whose axes have 0 in their middle.
     """
     by_name = {metric.name: metric for metric in metrics}
-    of_axes: dict[Any, list[Row]] = {}
+    axes: dict[Any, list[Row]] = {}
     for row in rows:
         axis = axis_of(row["metric"], by_name)
         if differences and isinstance(axis, tuple):
             axis = CHANGE
-        of_axes.setdefault(axis, []).append(row)
-    groups = []
-    for axis, members in of_axes.items():
-        is_change = axis == CHANGE
+        axes.setdefault(axis, []).append(row)
+    found = {}
+    for axis, members in axes.items():
+        is_change = differences or axis == CHANGE
         scale = Scale(*axis) if isinstance(axis, tuple) else None
         if scale is None:
             numbers = [row.get(column) for row in members for column in ENDS]
-            scale = scale_of(numbers, signed=is_change or differences)
-        label = say("Changes") if is_change and not differences else ""
-        groups.append(Group(scale, members, label))
-    return groups
+            scale = scale_of(numbers, signed=is_change)
+        found.update(dict.fromkeys((row["metric"] for row in members), scale))
+    return found
 
 
-def axis_of(
-    name: str,
-    by_name: Mapping[str, AnyMetric],
-) -> Any:
-    """The limits of a metric that are its axis; CHANGE; or its name, where it has an axis of its own."""
-    metric = by_name.get(name)
-    if metric is None:
-        return name
-    if isinstance(metric, Difference):
-        sides = [axis_of(side, by_name) for side in (metric.minuend, metric.subtrahend)]
-        has_limits = all(isinstance(side, tuple) for side in sides)
-        return CHANGE if has_limits else name
-    if isinstance(metric, Mean):
-        axes = {axis_of(part, by_name) for part in metric.of}
-        return axes.pop() if len(axes) == 1 else name
-    low, high = metric.limits
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        return name
-    return CHANGE if low < 0 else (low, high)
+def strip_table(
+    rows: Sequence[Mapping[str, Any]],
+    heads: Mapping[str, str],
+    frame: pd.DataFrame,
+    caption: str = "",
+    folded: bool = False,
+) -> HtmlTable:
+    """A table whose rows have a strip.
 
-
-def _beyond(value: float) -> float:
-    """The end of an axis that holds a value: its first digit, rounded up.
-
-    >>> _beyond(0.506), _beyond(230)
-    (0.6, 300.0)
+    `rows`: as text, "title" being what a row is about; "scale", "strip" and "group", the line above rows of one group.
+    `heads`: key of a row -> head of its column. `frame`: the numbers behind them.
     """
-    if value < 1e-300:  # nothing, or no number with all its digits
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(value))
-    first_digit = math.ceil(value / power - 1e-9)
-    return float(f"{first_digit * power:.6g}")
+    return HtmlTable(macros().strips(heads, rows, caption, folded), frame)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..core.check import check_lines
+from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.metric import AnyMetric, Metric, MetricTable
@@ -25,24 +25,24 @@ from ..stats.power import plan
 from ..stats.seeds import aggregate
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
-from .browse import browse_differences
-from .first_screen import study_screen, study_table
-from .numbers import Numbers
-from .provenance import OF_STUDY, signature
-from .run import Run
-from .run_groups import Conditions
-from .tables import HtmlTable, each, no_rows, stack
-from .trust import checks_of_study, quiet_checks_of_study
+from .browse import samples_that_differ
+from .first_screen import comparison_table, estimates_table, study_screen
+from .plots import StudyPlots
+from .provenance import provenance, signature
+from .result import Result
+from .tables import HtmlTable, fold, in_cell, no_rows, stack
+from .trust import all_checks, study_checks
 
 if TYPE_CHECKING:
-    from .plots import StudyPlots
+    from .run import Run
+    from .run_groups import Conditions
 
+# the columns of `Study.scores`
 SCORES = ["condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds"]
-"""The columns of `Study.scores`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study(Numbers):
+class Study(Result):
     """Conditions by seeds, or systems of one run each, and what follows from them.
 
     `study.table()` is the comparison with the baseline as the report has it and `study.frame` its frame (of one
@@ -234,35 +234,27 @@ class Study(Numbers):
             comparisons[candidate] = replace(compared, table=table.assign(verdict=verdicts))
         return comparisons
 
-    @property
-    def with_intervals(self) -> list[pd.DataFrame]:
-        """The frames whose intervals a page shows: the estimates of its conditions, and its comparisons."""
-        tables = [compared.table for compared in self.comparisons.values()]
-        return [*self.aggregates.values(), *tables]
-
     # --- checks and signature
 
-    checks = cached_property(checks_of_study)
+    @cached_property
+    def checks(self) -> list[Check]:
+        """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first."""
+        return study_checks(self)
 
     @cached_property
     def unit_names(self) -> frozenset[Any]:
         """The names of the units of all runs."""
         return frozenset().union(*(run.data[self.suite.unit] for run in self.results))
 
-    quiet_checks = cached_property(quiet_checks_of_study)
+    @property
+    def n_units(self) -> int:
+        """Number of units of all runs, each counted once."""
+        return len(self.unit_names)
 
     @cached_property
     def signature(self) -> str:
         """The signature of the first run, with the samples and seeds of all of them."""
-        seeds = {seed for of_seed in self.conditions.values() for seed in of_seed}
-        asked = self.resampling.percent
-        return signature(
-            self,
-            OF_STUDY,
-            len(self.unit_names),
-            asked,
-            seeds,
-        )
+        return signature(self, {seed for runs in self.conditions.values() for seed in runs})
 
     # --- numbers
 
@@ -329,16 +321,14 @@ class Study(Numbers):
         conditions = [self.baseline, *self.candidates]
         if len(conditions) > 2:
             raise UsageError(
-                "a plan takes the runs of one or two conditions; these are of "
-                f"{', '.join(conditions)}"
+                f"a plan takes the runs of one or two conditions; these are of {', '.join(conditions)}"
             )
         for condition in conditions:
             estimates = pd.concat(run.estimates for run in self.conditions[condition].values())
             measured = estimates["metric"][estimates["value"].notna()].unique().tolist()
             if directed.name not in measured:
                 raise UsageError(
-                    f"{directed.name} is not measured in {condition}; "
-                    f"{nearest(directed.name, measured)}"
+                    f"{directed.name} is not measured in {condition}; {nearest(directed.name, measured)}"
                 )
         return plan(
             [self.frames(condition) for condition in conditions],
@@ -360,7 +350,7 @@ class Study(Numbers):
         for run in self.results:
             for check in run.checks:
                 if directed.name in check.blocks:
-                    raise UsageError(f"{directed.name} means nothing here: {check.sentence}")
+                    raise UsageError(f"{directed.name} means nothing here: {check.message}")
         return directed
 
     agreement = cached_property(study_tables.agreement)
@@ -405,7 +395,7 @@ class Study(Numbers):
         def in_parts(condition: str) -> Runs:
             frames: dict[Seed, pd.DataFrame] = {}
             for seed, run in self.conditions[condition].items():
-                units = run.with_columns(rows[condition][seed]).units
+                units = study_tables.with_columns(run, rows[condition][seed]).units
                 frames[seed] = run.data.assign(**{PART: by_parts(units, column)})
             return frames
 
@@ -427,25 +417,39 @@ class Study(Numbers):
 
     @property
     def plot(self) -> StudyPlots:
-        """The figures: forest (differences), scores, paired (a metric unit by unit)."""
-        from .plots import StudyPlots  # loads matplotlib
-
+        """The figures: forest (differences), paired (a metric unit by unit)."""
         return StudyPlots(self)
 
-    table = study_table
+    def table(self, *names: str) -> HtmlTable:
+        """Metrics (by default the headline) of every candidate against the baseline; of one condition their values.
+
+        "all": every metric, folded.
+        """
+        is_whole = names == ("all",)
+        if is_whole:
+            names = tuple(metric.name for metric in self.metrics)
+        names = tuple(self.metric(name).name for name in names or self.headline)
+        if self.candidates:
+            return comparison_table(self, names, is_whole)
+        if not is_whole:
+            names += tuple(
+                name
+                for name in self.suite.headline(self.options, frozenset())
+                if name in self.blocked
+            )
+        return estimates_table(self, study_tables.estimates(self, names), is_whole)
 
     def samples(
         self,
         metric: str | None = None,
         candidate: str | None = None,
-        share: int | None = None,
     ) -> HtmlTable:
         """The units that carry the difference of a metric (by default the primary) between baseline and candidate.
 
-        A unit does where its own numerator or denominator differs. The largest influence comes first; of each unit
-        the gold and what both conditions made of it, side by side, with how many of the seeds say so. Without
+        A unit does where its own numerator or denominator differs in a seed. The largest influence comes first; of each
+        unit the gold and what both conditions made of it, side by side, with how many of the seeds say so. Without
         `candidate`, a browser of each. `.frame` of what it gives holds the units of one candidate: their values on both
-        sides, the change, and its influence. `share`: how many browsers share the room of the page, by default these.
+        sides, the change, and its influence. Of one condition, the samples of its first run.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
@@ -456,12 +460,16 @@ class Study(Numbers):
         """
         metric = metric or self.primary
         names = [self.candidate(candidate)] if candidate else self.candidates
-        if not names:
-            return no_rows("Differences")
-        browsers = [browse_differences(self, metric, name, share or len(names)) for name in names]
-        return browsers[0] if len(browsers) == 1 else stack(browsers)
+        if not names or not metric:
+            return no_rows("Samples that differ")
+        browsers = [samples_that_differ(self, metric, name) for name in names]
+        folded = [fold(name, piece) for name, piece in zip(names[1:], browsers[1:])]
+        return HtmlTable(stack([browsers[0], *folded]).html, browsers[0].frame)
 
-    each = each
+    def provenance(self) -> HtmlTable:
+        """Inputs with their hashes, policy, methods of intervals and signature."""
+        compared = [comparison.table for comparison in self.comparisons.values()]
+        return provenance(self, [*self.aggregates.values(), *compared])
 
     def to_latex(self) -> str:
         """The headline as a LaTeX table: intervals, differences, bold for better, and a note (`report.paper`)."""
@@ -471,13 +479,14 @@ class Study(Numbers):
         """Methods and results in words, for a paper."""
         return paper.paragraph(self)
 
-    page = study_screen
+    def _repr_html_(self) -> str:
+        return in_cell(study_screen(self).html)
 
     def __repr__(self) -> str:
         """What came out, as plain text."""
         lines = [f"{self.name}: {self.suite.title}, {len(self.results)} runs"]
         lines += study_sentences.outcomes(self)
-        lines += check_lines(self.failed_checks)
+        lines += check_lines(all_checks(self))
         return "\n".join([*lines, self.signature])
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What came out of a run or a study, in words: verdicts, how they were reached, ranks, and what would settle it.
+"""What came out of a run or a study, in words: verdicts, how they were reached, ranks, and what these data can show.
 
 Page, terminal, gallery and paper take their sentences from here, in the language in force.
 """
@@ -13,12 +13,11 @@ from ..core.estimates import Row
 from ..core.language import listed, say
 from ..core.metric import metric_title
 from ..core.resampling import Resampling
-from ..stats.detectable import POWER, larger_studies
+from ..stats.detectable import POWER
 from ..stats.differences import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
-from ..stats.seed_variance import ALIKE
-from .markdown import number
-from .sentences import mde_text, verdict_parts, whole_sentence
+from .numbers import mde_text, number, p_equation
+from .sentences import verdict_parts, verdict_word, whole_sentence
 from .study_tables import comparison
 from .tables import shown_estimate
 
@@ -26,9 +25,26 @@ if TYPE_CHECKING:
     from .run import Run
     from .study import Study
 
-
+# a finding, and the numbers behind it ("" for none)
 Parts = tuple[str, str]
-"""A finding, and the numbers behind it ("" for none)."""
+
+# what intervals say, by the claim of `stats.claims`
+COVER = {
+    "new samples, this system": "{level} intervals cover new samples from the same source, not other systems or seeds.",
+    "new samples, new draws": "{level} intervals cover new samples and new draws of this system.",
+    "new samples, these systems": "{level} intervals cover new samples for these systems, not their other seeds.",
+    "new samples, these seeds": "{level} intervals cover new samples for these seeds, not other ones.",
+    "new seeds and new samples": "{level} intervals cover new seeds and new samples; seeds are taken as normal.",
+}
+
+
+def cover(
+    rows: pd.DataFrame,
+    resampling: Resampling,
+) -> list[str]:
+    """What the intervals of estimates or differences cover, a sentence a claim."""
+    claims = sorted(set(rows.loc[rows["ci_low"].notna(), "claim"])) if "claim" in rows else []
+    return [say(COVER.get(claim, claim), level=resampling.percent) for claim in claims]
 
 
 def run_finding(run: Run) -> Parts:
@@ -44,35 +60,60 @@ def _value(
     resampling: Resampling,
 ) -> Parts:
     texts = shown_estimate(estimate, resampling)
+    title = say(metric_title(estimate["metric"], estimate["title"]))
+    if not texts["interval"]:
+        return f"{title} {texts['value']}", say("n = {n}", n=texts["n"])
     details = say(
         "{level} interval {bounds}, n = {n}",
         level=resampling.percent,
-        bounds=texts["interval"] or "–",
+        bounds=texts["interval"],
         n=texts["n"],
     )
-    return f"{texts['title']} {texts['value']}", details
+    return f"{title} {texts['value']}", details
 
 
 def finding(study: Study) -> Parts:
     """What the page of a study is called: its finding, and the numbers behind it.
 
-    Of one candidate its verdict; of several how many differ from the baseline; of one condition what it reaches. What
+    Of one candidate its verdict; of several those that differ from the baseline; of one condition what it reaches. What
     makes a whole run mean nothing stands before all.
     """
     leads = _void_runs(study)
     if len(study.candidates) > 1 and study.primary:
-        verdicts = [row["verdict"] for row in primary_rows(study).values()]
-        among_several = say(
-            "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse",
-            n=len(study.candidates),
-            baseline=study.baseline,
-            title=study.title(study.primary),
-            better=verdicts.count("better"),
-            worse=verdicts.count("worse"),
-        )
-        leads.append((among_several, ""))
+        leads.append(_among_several(study))
     leads += _verdicts(study) if study.candidates else _values(study)
     return leads[0] if leads else (study.name, "")
+
+
+def _among_several(study: Study) -> Parts:
+    """Which of several conditions differ from the baseline; where none does, the one that comes closest to it."""
+    rows = pd.DataFrame(list(primary_rows(study).values()))
+    values = {"title": study.title(study.primary), "baseline": study.baseline, "n": len(rows)}
+    found = []
+    for verdict, text in (
+        ("better", "better than {baseline}: {names}"),
+        ("worse", "worse than {baseline}: {names}"),
+        ("equivalent", "equivalent to {baseline}: {names}"),
+    ):
+        names = rows.loc[rows["verdict"] == verdict, "candidate"]
+        if len(names):
+            found.append(say(text, names=listed(names), **values))
+    if found:
+        lead = "; ".join(found)
+        text = say("{lead} (“{title}”, {n} conditions compared)", lead=lead, **values)
+        return text[:1].upper() + text[1:], ""
+    tested = rows[rows["p_value"].notna()]
+    text = say("No difference from {baseline} is confirmed on “{title}” ({n} conditions)", **values)
+    if tested.empty:
+        return text, ""
+    closest = tested.loc[tested["p_adjusted"].fillna(tested["p_value"]).idxmin()]
+    p = closest["p_value"] if pd.isna(closest["p_adjusted"]) else closest["p_adjusted"]
+    return text, say(
+        "Closest: {name} {delta} ({p}).",
+        name=closest["candidate"],
+        delta=number(closest["delta"], signed=True),
+        p=p_equation(p),
+    )
 
 
 def outcomes(study: Study) -> list[str]:
@@ -88,14 +129,12 @@ def outcomes(study: Study) -> list[str]:
 def switched(shown: Run | Study) -> list[str]:
     """That another metric than the suite's own leads, because a check says that this one cannot be measured."""
     usual = shown.usual_primary
-    if usual not in shown.blocked or shown.primary in (usual, shown.declared):
+    if usual not in shown.blocked or shown.primary in (usual, getattr(shown, "declared", None)):
         return []
-    text = "“{usual}” cannot be measured here, nor any other metric of the headline."
-    primary = ""
-    if shown.primary:
-        text = "“{usual}” cannot be measured here: “{primary}” leads in its place."
-        primary = shown.title(shown.primary)
-    return [say(text, usual=shown.title(usual), primary=primary)]
+    if not shown.primary:
+        return [say("No headline metric can be measured here.")]
+    text = "Headline is {primary}, because {usual} cannot be measured here."
+    return [say(text, usual=shown.title(usual), primary=shown.title(shown.primary))]
 
 
 def _void_runs(study: Study) -> list[Parts]:
@@ -104,7 +143,7 @@ def _void_runs(study: Study) -> list[Parts]:
     for run in study.results:
         for check in run.checks:
             if check.level == "blocking" and not check.blocks:
-                parts.append((f"{run.name}: {check.text()}.", ""))
+                parts.append((f"{run.name}: {check.message}", ""))
     return parts
 
 
@@ -139,13 +178,9 @@ def turning(parts: pd.DataFrame) -> list[str]:
         of_parts = []
         for row in rows.to_dict("records"):
             delta = number(row["delta"], signed=True)
-            of_parts.append(f"{row['part']} {delta} ({say(row['verdict'])})")
-        sentence = say(
-            "“{title}”: the difference turns its sign: {parts}. A number for all of the units hides that.",
-            title=say(metric_title(name, rows["title"].iloc[0])),
-            parts=listed(of_parts),
-        )
-        sentences.append(sentence)
+            of_parts.append(f"{row['part']} {delta} ({verdict_word(row['verdict'])})")
+        title = metric_title(name, rows["title"].iloc[0])
+        sentences.append(f"“{title}”: the difference turns its sign: {', '.join(of_parts)}")
     return sentences
 
 
@@ -156,18 +191,18 @@ def primary_rows(study: Study) -> dict[str, Row]:
 
 
 def settling(study: Study) -> list[str]:
-    """What would settle the primary metric of every candidate that is not shown to differ; each named among several."""
+    """What could be confirmed of every candidate that is not shown to differ; each named among several."""
     sentences = []
     for candidate, row in primary_rows(study).items():
-        text = settle(row, study.resampling)
-        if text:
+        if row["verdict"] == "tied" and mde_text(row):
             lead = f"{candidate}: " if len(study.candidates) > 1 else ""
-            sentences.append(lead + text)
+            text = "These data can confirm differences of {now} or more ({power:.0%} power)."
+            sentences.append(lead + say(text, now=mde_text(row), power=POWER))
     return sentences
 
 
 def how(study: Study) -> str:
-    """What the intervals speak for, and by which rules the verdicts were reached, a few sentences.
+    """By which rules the verdicts were reached, and what the intervals cover, a few sentences.
 
     "" where all is identical, and without any interval or comparison.
     """
@@ -175,21 +210,11 @@ def how(study: Study) -> str:
     if compared and all(each.identical for each in compared):
         return ""
     rows = comparison(study) if compared else pd.concat(study.aggregates.values())
-    sentences = []
+    sentences = cover(rows, study.resampling)
     if compared:
         by = say(compared[0].paired_by) if study.seeded else study.suite.unit
-        sentences.append(say("Paired by {by}, over what both sides have.", by=by))
-        sentences += family(study)
-    claims = listed(say(claim) for claim in sorted(set(rows.loc[rows["ci_low"].notna(), "claim"])))
-    if claims:
-        level = study.resampling.percent
-        sentences.append(say("{level} intervals speak for {claim}.", level=level, claim=claims))
-    if rows["pooled"].any():
-        text = (
-            "The spread of seeds is that of both sides together wherever the two do not differ too much (Bartlett's "
-            "test, p > {level})."
-        )
-        sentences.append(say(text, level=ALIKE))
+        text = "Paired by {by}; samples missing on one side are left out."
+        sentences = [say(text, by=by), *family(study), *sentences]
     return " ".join(sentences)
 
 
@@ -203,20 +228,17 @@ def family(study: Study) -> list[str]:
     if tested.empty:
         return []
     text = "“{title}” is tested alone"
-    if study.joint is not None:
-        text = (
-            "“{title}” is tested over all pairs of the {n} conditions together (studentised max-T of shared sign flips, "
-            "step-down)"
-        )
-    title = study.title(study.primary)
+    if len(study.candidates) > 1:
+        text = "The {k} comparisons on “{title}” are tested together"
+    values = {"title": study.title(study.primary), "k": len(study.candidates)}
     others = tested[~tested["primary"]]["candidate"].value_counts()
-    text_of_others = (
-        "{primary}, p of the other headline metrics ({n}) adjusted by Westfall and Young's step-down min-P; all else is "
+    of_others = (
+        "{primary}; p of the other headline metrics ({n}) are adjusted together (step-down max-T); all else is "
         "exploratory. Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."
     )
     sentence = say(
-        text_of_others,
-        primary=say(text, title=title, n=len(study.conditions)),
+        of_others,
+        primary=say(text, **values),
         n=int(others.max()) if len(others) else 0,
         level=f"{study.resampling.level:g}",
         least=MIN_UNITS,
@@ -229,83 +251,24 @@ def family(study: Study) -> list[str]:
     return sentences
 
 
-RANK_NOTE = (
-    "With {level:.0%} confidence every rank lies from rank_low to rank_high, all of them at once; conditions that "
-    "share a letter are not shown to differ."
-)
-
-
 def ranking(study: Study) -> list[str]:
     """How the conditions stand to each other on the primary metric, in sentences."""
-    measured = study.rank().dropna(subset=["group"])
+    measured = study.rank().dropna(subset=["rank_low"])
     first = measured[measured["rank_low"] == 1]["condition"].tolist()
     template = "The best of {n} conditions on “{title}” is one of these: {first}."
     if len(first) == 1:
         template = "{first} is the best of {n} conditions on “{title}”."
-    title = study.title(study.primary)
     lead = say(
         template,
         n=len(measured),
         first=listed(first),
-        title=title,
+        title=study.title(study.primary),
     )
-    return [lead, say(RANK_NOTE, level=study.resampling.confidence)]
+    text = "All ranks lie within their intervals at once, with {level:.0%} confidence."
+    return [lead, say(text, level=study.resampling.confidence)]
 
 
-# --- larger studies
-
-HELPS = {
-    "more-seeds": "two more seeds would bring that to {then}",
-    "more-samples": "twice the samples would bring that to {then}",
-}
-"""Code of a larger study -> what it would do."""
-
-ALONE = (
-    "One condition only: another one is assumed to differ from it, sample by sample, as its own seeds do from each "
-    "other. One that differs more needs more."
-)
-
-COLUMNS = (
-    "samples: units ({unit}), each of as many rows as these runs have or trials or cluster_size says. calls: "
-    "seeds x samples x rows, for one condition. samples_low to samples_high: what these runs leave open (in "
-    "simulations more than 80% of such ranges held the truth); no samples_high: they do not rule out that no "
-    "number is enough. One seed speaks for these systems, not for their other seeds."
-)
-
-NONE_IS_ENOUGH = (
-    "No number of samples for {seeds} seeds: the differences between seeds keep the power below what is asked, or "
-    "only one seed pairs here, which does not tell how far seeds differ."
-)
-
-
-DESPITE_P = "p is small, but the interval holds 0: large differences the other way may be too rare to have been drawn."
-
-
-def settle(
-    row: Row,
-    resampling: Resampling,
-) -> str:
-    """What would settle a "tied" row of `Comparison.table`, a sentence; "" for every other verdict.
-
-    It names the smallest difference that could be shown now, with two more seeds, and with twice the samples. Where p is
-    small all the same, it says what the interval allows for.
-    """
-    ways = []
-    for code, share in larger_studies(row, resampling.confidence).items():
-        then = mde_text({"mde": row["mde"] * share, "df": row["df"]})
-        ways.append(say(HELPS[code], then=then))
-    if not ways:
-        return ""
-    despite = ""
-    if row["ci_method"] == "mover" and row["p_value"] <= row["level"]:
-        despite = say(DESPITE_P) + " "
-    return despite + say(
-        "What would settle it: on “{title}” a true difference of {now} could be shown now ({power:.0%} power); {ways}.",
-        title=say(metric_title(row["metric"], row["title"])),
-        now=mde_text(row),
-        power=POWER,
-        ways=listed(ways),
-    )
+# --- plans: for the terminal, in English
 
 
 def plan_title(
@@ -315,15 +278,10 @@ def plan_title(
     power: float,
 ) -> str:
     """What a plan is for, a sentence."""
-    return say(
-        "To show {candidate} better than {baseline} by {difference} on “{metric}” with {power} power, as the primary "
-        "metric at level {level}:",
-        candidate=study.candidates[0] if study.candidates else say("another condition"),
-        baseline=study.baseline,
-        difference=f"{difference:g}",
-        metric=study.title(metric),
-        power=f"{power:.0%}",
-        level=f"{study.resampling.level:.2g}",
+    candidate = study.candidates[0] if study.candidates else "another condition"
+    return (
+        f"To show {candidate} better than {study.baseline} by {difference:g} on “{study.title(metric)}” with {power:.0%} "
+        f"power, as the primary metric at level {study.resampling.level:.2g}:"
     )
 
 
@@ -331,26 +289,19 @@ def plan_notes(
     study: Study,
     planned: pd.DataFrame,
 ) -> list[str]:
-    """What a reader must know of a plan, in sentences; the first names its cheapest row."""
-    notes = []
-    lacking = planned[planned["samples"].isna()]
-    if len(lacking) < len(planned):
-        best = cheapest_row(planned)
-        cheapest = say(
-            "Cheapest (seeds: {n}): {samples} samples, {calls} calls for each condition.",
-            n=int(best["seeds"]),
-            samples=int(best["samples"]),
-            calls=int(best["calls"]),
-        )
-        notes += [cheapest, say(COLUMNS, unit=study.suite.unit)]
+    """What a reader must know of a plan, in sentences."""
+    notes = [
+        f"samples: units ({study.suite.unit}); samples_low to samples_high: what these runs leave open."
+    ]
+    lacking = planned.loc[planned["samples"].isna(), "seeds"]
     if len(lacking):
-        notes.append(say(NONE_IS_ENOUGH, seeds=listed(lacking["seeds"].unique())))
+        seeds = ", ".join(map(str, lacking.unique()))
+        notes.append(
+            f"No number of samples is enough for {seeds} seeds: the differences between seeds keep the power below what "
+            "is asked, or only one seed pairs here."
+        )
     if not study.candidates:
-        notes.append(say(ALONE))
+        notes.append(
+            "One condition only: another one is assumed to differ from it as its own seeds do from each other."
+        )
     return notes
-
-
-def cheapest_row(planned: pd.DataFrame) -> pd.Series:
-    """The row of a plan that takes the fewest calls; one without samples where none has any."""
-    in_order = planned.sort_values(["calls", "seeds"], kind="stable", na_position="last")
-    return in_order.iloc[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from .run_groups import Conditions
     from .study import Study
 
+# columns that tell of which run a unit is
 OF_RUN = ["condition", "seed", "run"]
-"""Columns that tell of which run a unit is."""
 
 
 def units_of(study: Study) -> pd.DataFrame:
@@ -42,10 +43,18 @@ def conditions_over(
         for seed, run in of_seed.items():
             rows = of_runs[condition][seed]
             if isinstance(part, str):
-                over[condition][seed] = run.with_columns(rows).where(part)
+                over[condition][seed] = with_columns(run, rows).where(part)
             else:
                 over[condition][seed] = run.where(rows)
     return over
+
+
+def with_columns(run: Run, units: pd.DataFrame) -> Run:
+    """The run with the columns of `units`, all of its units, that it has not."""
+    added = units.columns.difference(run.units.columns, sort=False)
+    if added.empty:
+        return run
+    return replace(run, data=run.stored(run.units.join(units[added])))
 
 
 def rows_of_runs(

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.files import asset_dir
 from ..core.language import listed, say
-from .markdown import plain, sort_key
+from .markdown import plain
+from .numbers import sort_key
 from .text import marked, safe, short, text_class, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+# the stylesheet that stands before a piece in a notebook, and that a page leaves out
 OWN_STYLES = re.compile(r'<style class="et-style">.*?</style>', re.DOTALL)
-"""Every stylesheet that `style` put before a piece, in this version or an earlier one."""
 
 
 @cache
 def asset(name: str) -> str:
+    """The text of a file of the folder."""
     return (asset_dir("templates") / name).read_text(encoding="utf-8").strip()
 
 
@@ -30,39 +32,21 @@ def style() -> str:
     return f'<style class="et-style">{css}</style>'
 
 
-_styled_shells: set[int] = set()
-"""The notebooks (by their shell) that have the stylesheet already."""
-
-
-def in_cell(html: str) -> str:
-    """A piece as the output of a cell; JupyterLab would read $5 and $6 in it as a formula.
-
-    The first piece of a notebook brings the stylesheet along, which a page leaves out.
-    """
-    from IPython.core.getipython import get_ipython
-
-    shell = get_ipython()
-    styled = id(shell) in _styled_shells
-    if shell is not None:
-        _styled_shells.add(id(shell))
-    return f'{"" if styled else style()}<div class="mathjax_ignore">{html}</div>'
-
-
 @cache
 def environment() -> Environment:
+    """The templates, with the functions that make text from data safe."""
     # scoring makes no HTML and starts faster without Jinja
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    files = FileSystemLoader(asset_dir("templates"))
-    found = Environment(
-        loader=files,
+    templates = Environment(
+        loader=FileSystemLoader(asset_dir("templates")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals["say"] = say
-    found.filters |= {
+    templates.globals["say"] = say
+    templates.filters |= {
         "bdi": safe,
         "listed": listed,
         "marked": marked,
@@ -72,7 +56,7 @@ def environment() -> Environment:
         "visible": visible,
         "sort_key": sort_key,
     }
-    return found
+    return templates
 
 
 @cache

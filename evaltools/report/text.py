@@ -18,8 +18,8 @@ LONG = 600
 PREVIEW = 160
 """Characters of a folded text that are shown."""
 
+# characters from which on a cell of a table is wide, and up to which an id is not broken
 WIDE, WORD = 60, 36
-"""Characters from which on a cell is wide, and up to which a word in it is not broken."""
 
 LONG_NAME = re.compile(r"[^\s“”]{49,}")
 """A name that would take lines of a title, or the head of a column."""
@@ -70,13 +70,10 @@ def marked(text: str) -> Markup:
 
 
 def text_class(text: str) -> str:
-    """How a text cell may be broken: an identifier not at all, words between words, a longer run anywhere."""
-    longest = max(map(len, text.split()), default=0)
-    if longest == len(text) <= WORD and text.isascii():
+    """The CSS class of a text cell: ids are not broken, long texts have a wide column."""
+    if len(text) <= WORD and text.isascii() and " " not in text:
         return "et-id"
-    width = "et-wide" if len(text) > WIDE else ""
-    words = "et-words" if longest <= WORD else ""
-    return f"{width} {words}".strip()
+    return "et-wide" if len(text) > WIDE else ""
 
 
 def short(text: str) -> str:

@@ -1,6 +1,4 @@
-"""Repeated draws of the same samples (epochs, repeats: the column `trial`): how often one of several is right, and which
-samples come out now one way and now another.
-"""
+"""Repeated draws of the same samples (epochs, repeats: the column `trial`): how often one of several is right."""
 
 from __future__ import annotations
 
@@ -15,40 +13,6 @@ from ..stats.unit_changes import unit_values
 from .run import Run
 
 ROW = "row"
-
-
-def trials(
-    run: Run,
-    metric: str | None = None,
-) -> pd.DataFrame:
-    """The samples of a run and what their trials gave in a metric, those that flip the most first.
-
-    Columns: the sample, `trials` (how many measured it), `value` (their mean), `lowest` and `highest` (of a trial), and
-    `flips` (whether its trials differ). `metric`: by default the first of the headline. UsageError for a run without
-    trials.
-
-    >>> import evaltools as et
-    >>> rows = [("a", 1, 1), ("a", 2, 0), ("b", 1, 1), ("b", 2, 1)]
-    >>> names = ("id", "trial", "value")
-    >>> run = et.evaluate("table", [{"metric": "right", **dict(zip(names, row))} for row in rows])
-    >>> et.trials(run)[["id", "trials", "value", "flips"]]
-      id  trials  value  flips
-    0  a       2    0.5   True
-    1  b       2    1.0  False
-    """
-    sample, values = _values(run, metric)
-    grouped = values.groupby(sample, sort=False)["value"]
-    frame = grouped.agg(
-        trials="count",
-        value="mean",
-        lowest="min",
-        highest="max",
-    )
-    frame = frame.sort_index()
-    spread = frame["highest"] - frame["lowest"]
-    frame["flips"] = spread > 0
-    in_order = spread.sort_values(ascending=False, kind="stable").index
-    return frame.loc[in_order].reset_index()
 
 
 def pass_at_k(

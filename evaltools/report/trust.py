@@ -11,22 +11,13 @@ from ..core.check import (
     LEVEL_WORDS,
     AnyCheck,
     Check,
-    CheckKind,
     Level,
-    QuietCheck,
-    check_lines,
     checks_of_runs,
     failed_checks,
-    quiet_checks,
     worst_first,
 )
 from ..core.common_checks import (
-    BUNDLED_EXAMPLE,
     INPUT,
-    MISSING_SEEDS,
-    ONE_SIDED_MISSING,
-    RUN_KINDS,
-    STUDY_KINDS,
     class_sizes,
     constant_metrics,
     few_units,
@@ -38,11 +29,9 @@ from ..core.common_checks import (
 from ..core.files import EXAMPLES
 from ..core.language import Message, listed, say
 from . import study_tables
-from .tables import HtmlTable, Kind
-from .templates import macros
+from .tables import Kind
 
 if TYPE_CHECKING:
-    from ..core.suite import Suite
     from .run import Run
     from .study import Study
 
@@ -61,17 +50,17 @@ def check_outcomes(run: Run) -> list[AnyCheck]:
     return outcomes
 
 
-def _kinds(suite: Suite) -> list[CheckKind]:
-    return [*RUN_KINDS, *suite.check_kinds, *STUDY_KINDS]
+def run_checks(run: Run) -> list[Check]:
+    """What the checks of a run with estimates found."""
+    return failed_checks(check_outcomes(run))
 
 
-def quiet_checks_of_run(run: Run) -> list[QuietCheck]:
-    """The checks that found nothing in a run: passed, or why they do not apply."""
-    of_study = [kind.not_applicable("one run only") for kind in STUDY_KINDS]
-    return quiet_checks(_kinds(run.suite), [*run.checks, *check_outcomes(run), *of_study])
+def all_checks(shown: Run | Study) -> list[Check]:
+    """The checks that failed, and what was wrong with the input of the runs."""
+    return [*shown.checks, *input_problems(shown.results)]
 
 
-def checks_of_study(study: Study) -> list[Check]:
+def study_checks(study: Study) -> list[Check]:
     """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first."""
     checks = checks_of_runs([run.checks for run in study.results])
     sizes = {run.name: run.data[study.suite.unit].nunique() for run in study.results}
@@ -82,20 +71,6 @@ def checks_of_study(study: Study) -> list[Check]:
     if study.seeded:
         checks += missing_seeds({name: list(runs) for name, runs in study.conditions.items()})
     return worst_first(checks)
-
-
-def quiet_checks_of_study(study: Study) -> list[QuietCheck]:
-    """The checks that found nothing in any run of a study, and those of units and seeds that some runs lack."""
-    quiet = [check for run in reversed(study.results) for check in run.quiet_checks]
-    # the last one counts: a check that passed in any run, else the first reason
-    quiet.sort(key=lambda check: check.reason is None)
-    quiet += [QuietCheck(kind) for kind in STUDY_KINDS]
-    if not study.seeded:
-        quiet.append(MISSING_SEEDS.not_applicable("the runs have no seeds"))
-    if not study.candidates:
-        for kind in (MISSING_SEEDS, ONE_SIDED_MISSING):
-            quiet.append(kind.not_applicable("one condition only"))
-    return quiet_checks(_kinds(study.suite), [*study.checks, *quiet])
 
 
 # --- whether to believe it
@@ -143,32 +118,6 @@ def trust(
     if cautions:
         return Trust(Message("{n} cautions", {"n": cautions}), "warning")
     return Trust(Message("no caution"), "good")
-
-
-def trust_line(shown: Run | Study) -> HtmlTable:
-    """Whether the numbers of a page can be believed, in a line that opens.
-
-    The worst of its checks and of what was wrong with the input stands first; the checks that found nothing are folded
-    below. It stands open where something cannot be measured.
-    """
-    failed = list(shown.checks)
-    if is_bundled(shown):
-        failed.append(BUNDLED_EXAMPLE.failed("info", "these are the numbers of a bundled example"))
-    quiet = list(shown.quiet_checks)
-    of_input = input_problems(shown.results)
-    failed += of_input
-    if not of_input:
-        quiet.insert(0, QuietCheck(INPUT))
-    is_incomplete = any(run.manifest.incomplete for run in shown.results)
-    state = trust([check.level for check in failed], incomplete=is_incomplete)
-    html = macros().trust(
-        say(state.words),
-        state.kind,
-        LEVEL_WORDS,
-        failed,
-        quiet,
-    )
-    return HtmlTable(html, "\n".join(check_lines(failed)))
 
 
 def is_bundled(shown: Run | Study) -> bool:

@@ -12,7 +12,7 @@ from ...core.errors import Problems
 from ...core.files import refuse_input, write_text
 from ...core.language import say
 from ...core.terminal import echo
-from ...report.markdown import number
+from ...report.numbers import number
 from ...report.sentences import label_message
 from ...report.study_files import csv
 from ...report.text import visible

@@ -15,11 +15,9 @@ from ...core.names import find_runs
 from ...core.terminal import echo, paragraph
 from ...report import study_sentences
 from ...report.make_study import compare as compare_runs
-from ...report.markdown import number
-from ...report.sentences import p_text
+from ...report.numbers import interval, number, p_text
 from ...report.study import Study
 from ...report.study_files import comparison_csv
-from ...report.tables import interval
 from ..groups import RunsCommand
 from ..options import margin_option, primary_option, study_options, suite_file_option, suite_option
 from ..show import show_checks, show_rows

@@ -13,7 +13,7 @@ from ...core.files import refuse_input, write_text
 from ...core.names import find_runs
 from ...core.terminal import echo, paragraph, table
 from ...report.make_study import study
-from ...report.markdown import number
+from ...report.numbers import number
 from ...report.study_files import csv
 from ...report.study_sentences import plan_notes, plan_title
 from ..groups import RunsCommand

@@ -11,10 +11,9 @@ from ...core.commands import RUN, out_option, verbose_option
 from ...core.folders import require_out
 from ...core.terminal import echo, paragraph
 from ...report.make_study import ranked_study
-from ...report.markdown import number
+from ...report.numbers import interval, number
 from ...report.study_files import aggregate_folder
 from ...report.study_sentences import ranking
-from ...report.tables import interval
 from ..groups import RunsCommand
 from ..options import study_options, suite_file_option, suite_option
 from ..show import show_checks, show_rows

@@ -142,6 +142,7 @@ def _make_again(
         name=member.run,
         resampling=recorded.bootstrap.resampling,
         on_error=member.options.get("on_error", "fail"),
+        query=member.options.get("query"),
         fresh=True,
         **options,
         **settings,

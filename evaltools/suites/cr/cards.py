@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...core.language import listed, say
+from ...report.numbers import interval, number
 from ...report.samples import Layout, Line, Place, Row, SampleView
 from .card_rows import FAULTS, card_rows
 from .tuples import KEYS, Key
@@ -107,6 +108,39 @@ def leading_key(shown: Run | Study) -> Key:
             if name.endswith(key):
                 return key
     return "refpol"
+
+
+def finding(run: Run) -> tuple[str, str] | None:
+    """Whether review helped, with what it fixed and broke; None where no review was scored."""
+    key = leading_key(run)
+    rows = run.estimates.set_index("metric")
+    names = [f"{name}_{key}" for name in ("delta_f1", "fix_rate", "break_rate", "tuple_f1_s2")]
+    if any(name in run.blocked for name in names) or rows.loc[names[:2], "value"].isna().any():
+        return None
+    delta, fixed, broken, after = (rows.loc[name].to_dict() for name in names)
+    text = "Review is not shown to help or harm"
+    if delta["ci_low"] > 0:
+        text = "Review helps"
+    elif delta["ci_high"] < 0:
+        text = "Review harms"
+    counts = {}
+    for word, row in (("fixed", fixed), ("broken", broken)):
+        counts[word] = f"{row['numerator'] or 0:.0f}"
+        counts[f"of_{word}"] = f"{row['denominator'] or 0:.0f}"
+    lead = say(
+        "{finding}: fixed {fixed} of {of_fixed}, broke {broken} of {of_broken}",
+        finding=say(text),
+        **counts,
+    )
+    details = say(
+        "{title} {value} {bounds}; change {change} {ends}.",
+        title=run.title(f"tuple_f1_s2_{key}"),
+        value=number(after["value"]),
+        bounds=interval(after, run.resampling),
+        change=number(delta["value"], signed=True),
+        ends=interval(delta, run.resampling, signed=True),
+    )
+    return lead, details
 
 
 def sample_groups(run: Run, *, key: Key) -> dict[str, tuple[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...core.metric import MetricTable
 from ...core.suite import Suite
 from .agreement import seed_agreement
@@ -50,6 +52,18 @@ def primary(options: CrOptions, blocked: frozenset[str]) -> str:
     return "tuple_f1_s2_otepol" if name in blocked else name
 
 
+def _sample_view(shown: Any) -> Any:
+    from . import cards  # for pages only
+
+    return cards.sample_view(shown)
+
+
+def _finding(shown: Any) -> Any:
+    from . import cards
+
+    return cards.finding(shown)
+
+
 SUITE = Suite(
     name="cr",
     title="Conflict Review",
@@ -67,7 +81,8 @@ SUITE = Suite(
     artifacts=artifacts,
     notebook="cr_run.ipynb",
     study_notebook="cr_seeds.ipynb",
-    views="evaltools.suites.cr.cards",
+    sample_view=_sample_view,
+    finding=_finding,
     runner=RUNNER,
     decode={
         "gold": read_tuples,

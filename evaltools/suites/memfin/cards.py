@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,13 +10,16 @@ import pandas as pd
 
 from ...core.estimates import is_null
 from ...core.language import listed, say
-from ...report.samples import Layout, Line, Row, SampleView
+from ...report.samples import Layout, Line, Place, Row, SampleView
 from .measures import MEASURES
 
 if TYPE_CHECKING:
     from ...report.run import Run
 
-CARD = ("turn", "dialog_id", "user_text", "reply", "tags", "rows", "context")
+CARD = ("turn", "dialog_id", "user_text", "reply", "tags", "rows", "places", "context")
+
+# what before a forbidden word says that it is denied, up to the word itself
+DENIAL = re.compile(r"(?:不|没有|无法|并非|绝非|禁止|避免|切勿)[^，。！？；,.!?;]{0,6}$")
 
 TITLES = {measure.key: measure.title for measure in MEASURES}
 
@@ -70,8 +74,8 @@ def cards(
     """Turns with their scores.
 
     Columns: turn (dialogue and turn), dialog_id, user_text, reply, tags, rows (one a measure: what was
-    required, the turn's score and what it falls short of) and context. The index is that of the
-    units.
+    required, the turn's score and what it falls short of), places (forbidden words of the reply) and context. The index
+    is that of the units.
     """
     shown = []
     for turn in units.to_dict("records"):
@@ -80,6 +84,7 @@ def cards(
             **turn,
             "tags": _tags(turn, of_turn),
             "rows": [_row(outcome) for outcome in of_turn],
+            "places": _places(turn),
         }
         shown.append(card)
     frame = pd.DataFrame(shown, index=units.index).assign(turn=_names(units))
@@ -94,12 +99,31 @@ def _tags(
     tags = []
     short_of = [outcome.measure for outcome in of_turn if outcome.reasons]
     if short_of:
-        text = say("short of {measures}", measures=" ".join(short_of))
+        text = say("fails {measures}", measures=" ".join(short_of))
         tags.append(Line(text, "bad"))
     for name in ("scenario_type", "difficulty"):
         if not is_null(turn[name]):
             tags.append(Line(str(turn[name])))
     return tags
+
+
+def _places(turn: Mapping[Any, Any]) -> list[Place]:
+    """Where the forbidden words stand in the reply; one that the reply denies is to be looked at."""
+    places: list[Place] = []
+    for word, start, denial in forbidden_words(turn):
+        tip = say("denied: {words}", words=denial) if denial else say("forbidden {what}", what=word)
+        end = start + len(word)
+        places.append(("reply", start, end, "look" if denial else "bad", 0, tip))
+    return places
+
+
+def forbidden_words(turn: Mapping[Any, Any]) -> Iterator[tuple[str, int, str]]:
+    """Each forbidden word of a reply with its place, and the words that deny it ("" for none), as in 不承诺保本."""
+    reply = turn["reply"] or ""
+    for word in turn["forbidden_hits"]:
+        for found in re.finditer(re.escape(word), reply):
+            denial = DENIAL.search(reply[: found.start()])
+            yield word, found.start(), denial[0] + word if denial else ""
 
 
 def _row(outcome: Outcome) -> Row:
@@ -146,8 +170,8 @@ def _memory_reasons(turn: Mapping[Any, Any]) -> list[str]:
     reasons = []
     for key, flag in zip(turn["resolved_keys"], turn["key_hit_flags"]):
         if flag == 0:
-            names = {"key": key["key"], "target": key["target_text"]}
-            reasons.append(say("{key} ({target}) is in no memory", **names))
+            what = key["target_text"] or key["key"]
+            reasons.append(say("not remembered: {what}", what=what))
     for constraint in turn["contradicted_constraints"]:
         reasons.append(say("the reply goes against {constraint}", constraint=constraint))
     return reasons
@@ -160,7 +184,12 @@ def _compliance_reasons(turn: Mapping[Any, Any]) -> list[str]:
     if label == truth and label != "severe_violation":
         return []
     reasons = [say("truth {truth}", truth=say(truth))]
-    reasons += [say("forbidden {what}", what=entry) for entry in turn["forbidden_hits"]]
+    denials = {word: denial for word, _, denial in forbidden_words(turn)}
+    for word in turn["forbidden_hits"]:
+        reason = say("forbidden {what}", what=word)
+        if denials.get(word):
+            reason += f" ({say('denied: {words}', words=denials[word])})"
+        reasons.append(reason)
     for violation in turn["violations"]:
         reasons.append(f"{violation['type']} ({say(violation['severity'])})")
     return reasons
@@ -188,5 +217,5 @@ VIEW = SampleView(
 
 
 def sample_view(run: Any) -> SampleView:
-    """How turns are browsed; nothing is marked in them."""
+    """How turns are browsed."""
     return VIEW

@@ -9,6 +9,7 @@ Source: memfin_metrics 3 and 4.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from ...core.suite import Suite
 from .artifacts import write_artifacts
@@ -78,6 +79,12 @@ def primary(
     return ""
 
 
+def _sample_view(shown: Any) -> Any:
+    from . import cards  # for pages only
+
+    return cards.sample_view(shown)
+
+
 SUITE = Suite(
     name="memfin",
     title="MemFin: financial dialogues",
@@ -97,6 +104,6 @@ SUITE = Suite(
     notebook="memfin.ipynb",
     together=True,
     paper=PAPER,
-    views="evaltools.suites.memfin.cards",
+    sample_view=_sample_view,
     decode=dict.fromkeys(JSON, json.loads),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -114,6 +115,24 @@ def score(
     return units
 
 
+def _sample_view(shown: Any) -> Any:
+    from . import cards  # for pages only
+
+    return cards.sample_view(shown)
+
+
+def _finding(shown: Any) -> Any:
+    from . import cards  # for pages only
+
+    return cards.finding(shown)
+
+
+def _first_screen(shown: Any) -> Any:
+    from . import cards  # for pages only
+
+    return cards.first_screen(shown)
+
+
 SUITE = Suite(
     name="summary",
     title="Insurance summaries",
@@ -131,6 +150,8 @@ SUITE = Suite(
     verdicts=verdicts,
     artifacts=write_artifacts,
     notebook="summary.ipynb",
-    views="evaltools.suites.summary.cards",
+    sample_view=_sample_view,
+    finding=_finding,
+    first_screen=_first_screen,
     decode=dict.fromkeys(JSON_COLUMNS, json.loads),
 )
