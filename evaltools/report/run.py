@@ -23,7 +23,7 @@ from ..stats.breakdown import breakdown, by_parts
 from ..stats.intervals import estimate, estimate_run
 from ..stats.unit_changes import differing, unit_changes, unit_values
 from . import paper
-from .browse import samples_of_run
+from .browse import sample_view, samples_of_run
 from .first_screen import estimates_table, run_screen
 from .plots import RunPlots
 from .provenance import provenance, signature
@@ -121,6 +121,10 @@ class Run(Result):
         """One line that says how a number was made (after sacreBLEU)."""
         return signature(self)
 
+    def value(self, metric: str) -> float:
+        """The value of one metric; nan is not measured."""
+        return float(self[metric]["value"])
+
     def estimates_of(self, *names: str) -> pd.DataFrame:
         """The rows of `estimates` of some groups or metrics, in this order. UsageError for an unknown name."""
         parts = []
@@ -185,7 +189,8 @@ class Run(Result):
         except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
             columns = ", ".join(map(str, self.units.columns))
             raise UsageError(
-                f"{query!r} is no query on the units ({type(e).__name__}: {e}); columns: {columns}"
+                f"{query!r} is no query on the units ({type(e).__name__}: {e}); groups: "
+                f"{', '.join(sample_view(self).groups(self))}; columns: {columns}"
             ) from e
 
     def where(self, part: str | pd.DataFrame) -> Run:

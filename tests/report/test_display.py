@@ -71,23 +71,6 @@ def test_a_figure_with_a_colour_bar_is_shown(style: None) -> None:
     assert figure_png(fig)[1]["width"] > 300
 
 
-def test_the_title_of_a_narrow_figure_is_not_cut(style: None) -> None:
-    fig, ax = plt.subplots(figsize=(2.8, 2))
-    ax.set(title="Polarity given to the terms of the gold")
-    figure_png(fig)
-    fig.canvas.draw()
-    (title,) = [text for text in fig.findobj(Text) if "Polarity" in text.get_text()]
-    assert title.get_window_extent().x1 <= fig.bbox.x1
-
-
-def test_a_title_has_one_weight(style: None) -> None:
-    fig, ax = plt.subplots(figsize=(5, 3))
-    ax.set(title="극성별 마이크로 F1")
-    figure_png(fig)
-    weights = {text.get_text(): text.get_fontweight() for text in fig.findobj(Text)}
-    assert weights["극성별 마이크로 F1"] == "normal"
-
-
 def test_titles_and_labels_are_told_in_the_language_of_the_reader(style: None) -> None:
     fig, ax = plt.subplots(figsize=(5, 3))
     ax.barh(["fix", "no such word"], [1, 2])
@@ -95,21 +78,3 @@ def test_titles_and_labels_are_told_in_the_language_of_the_reader(style: None) -
     with speaking("ko"):
         assert figure_png(fig)[1]["alt"] == "검토 결과에 따른 표본"
     assert [label.get_text() for label in ax.get_yticklabels()][1] == "no such word"
-
-
-@pytest.mark.browser
-def test_a_table_of_sentences_is_read_on_a_phone(
-    open_page: Callable[..., Any], tmp_path: Path
-) -> None:
-    sentence = "no source supports this figure, and the source has another one in its place "
-    frame = pd.DataFrame(
-        {"case": ["wrong-amount"], "reason": [sentence], "summary": [sentence * 2]}
-    )
-    output = new_output("execute_result", {"text/html": tables.table(frame)._repr_html_()})
-    cells = [new_markdown_cell("# Cases"), new_code_cell("cases", outputs=[output])]
-    path = tmp_path / "page.html"
-    path.write_text(html.render(new_notebook(cells=cells), title="Cases"), encoding="utf-8")
-    page = open_page(path, width=400)
-    fits = "document.querySelector('.et-box').scrollWidth <= document.querySelector('.et-box').clientWidth"
-    assert page.evaluate(fits)
-    assert page.get_by_text("wrong-amount").is_visible()

@@ -84,30 +84,6 @@ def test_what_this_process_has_set_is_not_seen_by_a_notebook(
     assert "".join(texts(made.folder / NOTEBOOK)).split() == ["False", "True", "awaited"]
 
 
-def test_spawning_is_an_option(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(kernels.OPTION, "spawn")
-    made = job(WHO)
-    run(made)
-    assert who(made.folder)[1] == os.getpid()
-
-
-def test_where_a_suite_of_the_users_is_loaded_kernels_are_started(
-    job: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("evaltools.core.plugins.FROM_FILES", {"mine": object()})
-    made = job(WHO)
-    run(made)
-    assert who(made.folder)[1] == os.getpid()
-
-
-def test_a_process_forked_from_one_that_made_a_report_makes_reports_too(job: Any) -> None:
-    run(job("1"))
-    made = job(WHO, name="other")
-    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
-        pool.submit(run, made).result()
-    assert not _alive(who(made.folder)[0])
-
-
 ISOLATED = """
 import os, sys, matplotlib
 import colorsys
@@ -156,21 +132,6 @@ def test_nothing_of_the_working_directory_or_of_the_home_takes_part(
     assert Path(file).parent != tmp_path
     assert (size, is_planted, folder, second) == ("10.0", "False", str(tmp_path), "[]")
     assert not list(tmp_path.glob("*.was_run"))
-
-
-def test_figures_of_a_cell_are_shown_whichever_way_a_kernel_is_started(
-    job: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pictures = []
-    for how in ("fork", "spawn"):
-        monkeypatch.setenv(kernels.OPTION, how)
-        made = job(
-            "import matplotlib.pyplot as plt\naxes = plt.subplots()[1].plot([1, 2])", name=how
-        )
-        run(made)
-        nb = nbformat.read(made.folder / NOTEBOOK, as_version=4)
-        pictures += [o.data["image/png"] for o in nb.cells[-1].outputs]
-    assert len(pictures) == 2 and pictures[0] == pictures[1]
 
 
 SEEN = """
@@ -258,24 +219,3 @@ def test_forked_and_started_kernels_give_the_same_bytes(
         found.append(files(tmp_path / how, *TIMED))
     assert found[0] == found[1]
     assert any(name.endswith("metric_report.html") for name in found[0])
-
-
-def test_a_hidden_module_is_found_again_and_one_that_is_loaded_stays() -> None:
-    sys.modules.pop("this", None)
-    with kernels.without("this", "json"), pytest.raises(ImportError):
-        importlib.import_module("this")
-    assert "this" not in sys.modules and sys.modules["json"].loads("1") == 1
-    with kernels.without("json"):
-        import json
-    assert sys.modules["json"] is json
-
-
-def test_what_an_interrupt_leaves_unawaited_is_not_told() -> None:
-    start = "async def start(): pass\nstart()"
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", f"{before}\n{start}"], capture_output=True, text=True, check=True
-        ).stderr
-        for before in ("", "from evaltools.report.kernels import kernel_manager\nkernel_manager()")
-    ]
-    assert "never awaited" in said[0] and said[1] == ""

@@ -75,14 +75,6 @@ def test_the_same_job_gives_the_same_bytes_and_prints_nothing(
     assert [(made.folder / f).read_bytes() for f in (NOTEBOOK, HTML)] == first
 
 
-def test_a_report_loads_no_uri_grammars(job: Any) -> None:
-    """They take longer to build than the page; whoever imports nbformat first decides."""
-    code = "import pickle, sys; from evaltools.report import notebook as execute; from pathlib import Path\n"
-    code += "execute.asset_dir = lambda name: Path('notebooks')\n"
-    code += "execute.run(pickle.load(sys.stdin.buffer)); assert 'rfc3987_syntax' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], input=pickle.dumps(job("1")), check=True)
-
-
 def test_a_report_is_current_until_something_of_it_changes(job: Any) -> None:
     made = job("1")
     assert not is_current(made)
@@ -266,19 +258,6 @@ def test_a_page_of_a_result_that_was_replaced_meanwhile_is_no_page(
     made = replace(made, results=scored(2))
     run(made)
     assert is_current(made)
-
-
-@pytest.mark.parametrize("name", ["b{r}a{ce}", "long" * 25])
-def test_any_folder_for_temporary_files_will_do(
-    name: str, job: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """papermill fills in parameters where a path has braces, and a socket's path has at most about 100 bytes."""
-    made = job("1 + 1")
-    folder = made.folder.parent / name
-    folder.mkdir(parents=True)
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
-    assert run(made).is_file()
-    assert list(folder.iterdir()) == []
 
 
 def test_figures_of_a_notebook_are_sharp_light_and_in_the_language_of_the_reader() -> None:

@@ -198,13 +198,12 @@ def test_where_no_headline_metric_can_be_measured_that_is_said() -> None:
     runs = [void("a", 0), void("b", 1), void("c", 2)]
     cmp, study = et.compare(*runs[:2]), et.study(runs)
     for shown in (cmp, study):
-        assert "cannot be measured here, nor any other metric of the headline" in repr(shown)
+        assert "No headline metric can be measured here." in repr(shown)
         assert "nothing was asked" in shown._repr_html_()
-        assert r"\begin{tabular}" in shown.to_latex()
         assert shown["k"]["delta"] > 0
         assert shown["m"]["verdict"] == "not measured"
     asked: list[Callable[[], Any]] = [
-        lambda: cmp.by("right"), cmp.samples, cmp.rank, cmp.plot.paired,
+        lambda: cmp.by("right"), cmp.rank, cmp.plot.paired,
         lambda: runs[0].by("right"), runs[0].plot.spread, lambda: runs[0].diff(runs[1]),
     ]  # fmt: skip
     for ask in asked:
@@ -293,15 +292,6 @@ def test_samples_are_shown_and_handed_over(run: et.Run) -> None:
 
 
 # --- figures and help
-
-
-def test_figures_are_functions_with_names_and_help(run: et.Run, comparison: et.Study) -> None:
-    chart = run.plot.forest("fix_rate_refpol")
-    assert chart.axes
-    for plot, name in ((run.plot.forest, "forest"), (comparison.plot.paired, "paired")):
-        assert plot.__name__ == name and plot.__doc__
-        assert name in pydoc.render_doc(plot)
-    assert {"forest", "paired", "spread"} <= set(dir(run.plot))
 
 
 @pytest.mark.parametrize("name", ["evaluate", "compare", "study", "load", "Metric", "jsonl_suite"])
@@ -396,26 +386,11 @@ def test_settings_of_a_comparison_that_make_no_sense_are_named(settings: Any, sa
         et.compare(LOW, HIGH, **settings)
 
 
-def test_limits_that_are_open_on_one_side_say_nothing_of_what_is_missing() -> None:
-    cmp = et.compare(LOW, [None, *HIGH[1:]], bounds=(0, np.inf), n_resamples=100)
-    (check,) = [check for check in cmp.checks if check.code == "one-sided-missing"]
-    assert "nan" not in check.message and "without limits" in check.message
-
-
 def test_studies_stand_for_their_runs(seeds: et.Study, comparison: et.Study) -> None:
     cmp = et.compare(seeds, et.study(comparison.conditions["with_memory"].values()))
     assert list(cmp.conditions) == ["no_memory", "with_memory"]
     with pytest.raises(et.UsageError, match=r"^no_memory__seed1_proposed, .* several conditions"):
         et.compare(comparison, seeds)
-
-
-def test_a_copy_keeps_the_columns_that_were_added(run: et.Run) -> None:
-    mine = copy.deepcopy(run)
-    mine.units["mine"] = 1
-    for again in (pickle.loads(pickle.dumps(mine)), copy.deepcopy(mine)):  # noqa: S301
-        assert again.units["mine"].sum() == len(mine.units)
-        assert again.by("mine", F1)["n"].tolist() == [40]
-    assert "mine" not in run.units
 
 
 def test_what_no_run_has_is_named(run: et.Run) -> None:

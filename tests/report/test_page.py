@@ -32,15 +32,6 @@ def test_same_notebook_same_bytes(page_text: str) -> None:
     assert html.render(again, title="A report of <run> 조건") == page_text
 
 
-def test_a_page_does_not_depend_on_the_pages_before_it(page_text: str) -> None:
-    html.prepare()
-    html.render(
-        new_notebook(cells=[new_markdown_cell("# 다른 것"), new_code_cell("import other")]),
-        title="other",
-    )
-    assert html.render(notebook(), title="A report of <run> 조건") == page_text
-
-
 def test_page_is_one_file_of_modest_size(page_text: str) -> None:
     assert (
         len(page_text.encode()) < 1_200_000
@@ -48,21 +39,6 @@ def test_page_is_one_file_of_modest_size(page_text: str) -> None:
     for reference in re.findall(r'<\w[^<>]*\s(?:src|href)=["\']?([^"\'> ]+)', page_text):
         assert reference.startswith(("#", "data:")), reference
     assert not re.search(r"url\((?!data:)", page_text)
-
-
-def test_the_font_of_a_page_holds_the_words_of_its_downloads() -> None:
-    beside = {
-        "paper.tex": "Table and paragraph",
-        "figures/forest.svg": "Differences to the baseline",
-    }
-    with speaking("zh"):
-        text = html.render(new_notebook(cells=[]), title="t", beside=beside)
-    font = base64.b64decode(re.search(r"font/woff;base64,([^)]*)\)", text)[1])
-    body = text.partition("<body>")[2]
-    assert "表格与段落" in body
-    assert {ord(c) for c in body if "\u4e00" <= c <= "\u9fff"} <= set(
-        TTFont(io.BytesIO(font)).getBestCmap()
-    )
 
 
 def test_noise_is_left_out_and_code_is_folded(page_text: str) -> None:
@@ -115,32 +91,6 @@ def test_contents_list_and_title() -> None:
 def test_cells_tagged_for_removal_are_left_out() -> None:
     cell = new_code_cell("secret()", metadata={"tags": ["remove-cell"]})
     assert "secret" not in html.render(new_notebook(cells=[cell]), title="t")
-
-
-def test_a_page_has_each_style_once(page_text: str) -> None:
-    pieces = [
-        c
-        for c in notebook().cells
-        for o in c.get("outputs", [])
-        if "et-style" in str(o.get("data"))
-    ]
-    assert len(pieces) > 5 and "et-style" not in page_text
-    assert page_text.partition("<noscript>")[0].count("<style") == 1
-    # rules of the pieces, of the page, and of the sorting that only a page has
-    for rule in (
-        ".et-look { display",
-        ".contents { font-size",
-        ".et-table.sortable thead th {",
-        ".et-filter {",
-    ):
-        assert page_text.count(rule) == 1, rule
-
-
-def test_a_stylesheet_of_an_earlier_version_is_left_out_too() -> None:
-    old = '<style class="et-style">.et-old { color: red }</style><p class="et-run">kept</p><style>.mine { }</style>'
-    cell = new_code_cell("a", outputs=[new_output("display_data", data={"text/html": old})])
-    text = html.render(new_notebook(cells=[cell]), title="t")
-    assert '<p class="et-run">kept</p><style>.mine { }</style>' in text and "et-old" not in text
 
 
 def test_data_cannot_take_the_rest_of_a_page_away_with_a_stylesheet() -> None:

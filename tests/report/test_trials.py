@@ -61,26 +61,6 @@ def test_pass_at_k_is_the_mean_over_all_choices(right: list[bool], k: int) -> No
     assert et.pass_at_k(run, k)["value"] == pytest.approx(by_hand, abs=1e-9)
 
 
-def test_samples_that_flip_come_first_and_what_was_not_measured_is_no_trial() -> None:
-    found = et.trials(run_of({"a": [1, 1, 1], "b": [1, 0, None], "c": [0, 0, 0]}))
-    assert found["id"].tolist() == ["b", "a", "c"]
-    assert found["trials"].tolist() == [2, 3, 3]
-    assert found["flips"].tolist() == [True, False, False]
-    assert found["value"].tolist() == [0.5, 1.0, 0.0]
-
-
-def test_intervals_over_trials_speak_for_new_draws_and_others_do_not() -> None:
-    several = {str(i): [float(i % 2), float(i % 3 == 0)] for i in range(20)}
-    more = {sample: [1.0, values[1]] for sample, values in several.items()}
-    run, other = run_of(several, "old"), run_of(more, "new")
-    assert run["right"]["claim"] == "new samples, new draws"
-    assert et.compare(run, other)["right"]["claim"] == "new samples, new draws"
-    once = {sample: values[:1] for sample, values in several.items()}
-    alone = run_of(once, "once")
-    assert alone["right"]["claim"] == "new samples, this system"
-    assert et.compare(alone, other)["right"]["claim"] == "new samples, these systems"
-
-
 @pytest.mark.parametrize(
     ("trials", "k", "said"),
     [
@@ -92,9 +72,3 @@ def test_intervals_over_trials_speak_for_new_draws_and_others_do_not() -> None:
 def test_what_pass_at_k_refuses(trials: dict[str, list[float | None]], k: int, said: str) -> None:
     with pytest.raises(et.UsageError, match=said):
         et.pass_at_k(run_of(trials), k)
-
-
-def test_a_run_without_trials_is_refused() -> None:
-    run = et.evaluate("memfin", "example:memfin/plain_llm", n_resamples=200)
-    with pytest.raises(et.UsageError, match="has no trials"):
-        et.trials(run)

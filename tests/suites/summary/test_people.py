@@ -50,7 +50,7 @@ def test_a_corrected_mean_leads_and_the_score_stands_beside(files: Path) -> None
     assert row["ci_method"] == people.METHOD and row["n_units"] == 50
     assert found[f"{M}_pass_rate_measured"]["value"] == plain[f"{M}_pass_rate_measured"]["value"]
     assert [i.role for i in found.manifest.inputs] == ["cases", "labels"]
-    assert "Non-definitive, corrected by labels" in found.page().text
+    assert "Non-definitive, corrected by labels" in found._repr_html_()
 
 
 def test_report_terminal_excel_and_calibrate_say_the_same(files: Path, tmp_path: Path) -> None:

@@ -1,0 +1,152 @@
+"""First screens, tables and cards: what a page says of a result, and that text from data stays text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+from markupsafe import Markup
+
+import evaltools as et
+from evaltools.report.browse import groups_of_change
+from evaltools.report.display import frame_table
+from evaltools.report.first_screen import run_screen, study_screen, trust_line
+from evaltools.report.numbers import interval, number
+from evaltools.report.strip import scales
+from evaltools.report.tables import table
+
+FAST = et.Resampling(n_resamples=100)
+HOSTILE = "<script>alert(1)</script>\u202e$x$"
+SEEDS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]
+
+
+def words(html: str) -> str:
+    """What a reader reads of a piece."""
+    return " ".join(Markup(html.replace("<", " <")).striptags().split())
+
+
+def scores(name: str, values: list[float | None], **columns: Any) -> et.Run:
+    rows = [
+        {"id": f"u{i}", "metric": "score", "value": v, **columns} for i, v in enumerate(values)
+    ]
+    return et.evaluate("table", rows, name=name, bounds=("score=0,1",), resampling=FAST)
+
+
+@pytest.fixture(scope="module")
+def run() -> et.Run:
+    return et.evaluate("cr", SEEDS[3], resampling=FAST)
+
+
+@pytest.fixture(scope="module")
+def study() -> et.Study:
+    return et.study(SEEDS, resampling=FAST)
+
+
+def test_the_title_of_a_run_is_what_review_did(run: et.Run) -> None:
+    html = run_screen(run).html
+    title = words(re.findall(r"<h1.*?</h1>", html, re.DOTALL)[0])
+    assert title.startswith("Review is not shown to help or harm: fixed 4 of 9, broke 3 of 31")
+    assert "bundled example" in words(html) and run.signature not in html
+    assert run.signature in run.provenance().html
+
+
+def test_the_title_of_a_study_is_its_verdict_and_stands_once(study: et.Study) -> None:
+    html = study_screen(study).html
+    assert words(html).count("is not shown to differ from no_memory") == 1
+    row = study["tuple_f1_s2_refpol"]
+    for value in (row["value_baseline"], row["value_candidate"]):
+        assert number(value) in words(html), "means beside a difference are those of its pairs"
+    assert interval(row, signed=True) in words(html)
+
+
+def test_a_table_has_one_axis_a_metric_over_all_conditions() -> None:
+    runs = [scores(name, [x, x / 2] * 10) for name, x in (("a", 0.2), ("b", 0.3), ("c", 0.9))]
+    study = et.study(runs)
+    rows = study.frame.assign(value=study.frame["delta"]).to_dict("records")
+    assert len(set(scales(rows, study.metrics, differences=True).values())) == 1
+    assert study.table().html.count('class="et-axis"') == 1
+
+
+def test_links_of_the_first_screen_open_what_they_name() -> None:
+    runs = [scores(name, [x, 0.5, 1.0, x] * 5) for name, x in (("a", 0.2), ("b", 0.3), ("c", 0.9))]
+    study = et.study(runs)
+    targets = re.findall(r'href="#(group-[^"]*)"', study_screen(study).html)
+    assert len(targets) == 2
+    for target in targets:
+        assert f'id="{target}"' in study.samples().html
+
+
+def test_blocked_metrics_are_one_line_and_no_number(run: et.Run) -> None:
+    name = run.primary
+    check = et.Check("ref-outside-gold", "blocking", "no ref is in the gold", blocks=(name,))
+    void = replace(run, checks=(check,))
+    shown = words(run_screen(void).html)
+    assert f"Cannot be measured here: {void.title(name)}" in shown
+    assert "Headline is" in shown and name not in void.headline
+    table = words(void.table().html).split("Cannot be measured here")[0]
+    assert void.title(name) not in table
+
+
+def test_the_trust_line_counts_and_gives_the_gist() -> None:
+    run = scores("few", [0.5, 0.7, 1.0])
+    line = words(trust_line(run).html)
+    assert re.match(r"1 caution ?(· 1 note )?: only 3 (units|cases|samples|ids)", line, re.I), line
+
+
+def test_all_that_changed_in_a_seed_is_listed(study: et.Study) -> None:
+    groups = groups_of_change(study, study.primary, "with_memory")
+    frame = study.samples().frame
+    assert frame is not None and sum(map(len, groups.values())) <= len(frame)
+
+
+def test_a_suite_without_views_has_cards_with_texts() -> None:
+    rows = [
+        {"id": f"q{i}", "metric": "right", "value": i % 2, "text": f"Question {i}"}
+        for i in range(12)
+    ]
+    run = et.evaluate("table", rows, resampling=FAST)
+    html = run.samples().html
+    assert html.count("<article") == 12 and "Question 3" in html
+    assert html.index("Question 0") < html.index("Question 1"), "the lowest value first"
+
+
+@pytest.mark.parametrize("values", [[0.5], [None, None], [1.0] * 12])
+def test_one_unit_nothing_measured_and_no_interval_make_pages_without_a_hole(values: Any) -> None:
+    run = scores("n" * 200 if len(values) == 1 else "run", values)
+    for html in (run_screen(run).html, run.samples().html, run.table().html):
+        assert "nan" not in words(html).lower().split() and "None" not in words(html)
+
+
+def test_text_from_data_stays_text() -> None:
+    rows = [{"id": HOSTILE, "metric": "score", "value": 1.0, "text": HOSTILE}]
+    run = et.evaluate("table", rows, name="run", resampling=FAST)
+    frame = pd.DataFrame({HOSTILE: [HOSTILE], "title": [HOSTILE]})
+    for html in (run.samples().html, table(frame, HOSTILE).html, frame_table(frame).html):
+        assert "<script>alert" not in html and "\u202e" not in html
+        assert "[U+202E]" in html or "U+202E" in html
+
+
+def test_ends_of_an_interval_stand_in_one_column() -> None:
+    frame = pd.DataFrame({"title": ["F1"], "value": [0.5], "ci_low": [0.25], "ci_high": [0.75]})
+    shown = words(frame_table(frame).html)
+    assert shown == "Metric value interval F1 0.500 [0.250, 0.750]"
+
+
+def test_frames_without_rows_say_that_there_is_nothing() -> None:
+    assert words(table(pd.DataFrame(columns=["a"]), "Rows").html) == "Rows: none"
+
+
+def test_tables_of_groups_metrics_and_all(run: et.Run) -> None:
+    assert "Fix rate (ref-pol)" in words(run.table("Correction by review").html)
+    assert all(run.title(name) in words(run.table().html) for name in run.headline)
+    with pytest.raises(et.UsageError, match="no metric 'nosuch'"):
+        run.table("nosuch")
+
+
+@pytest.mark.parametrize("suite, example", [("memfin", "plain_llm")])
+def test_memfin_marks_the_words_that_made_a_turn_fail(suite: str, example: str) -> None:
+    run = et.evaluate(suite, f"example:{suite}/{example}", resampling=FAST)
+    assert '<mark class="et-bad" title="forbidden 稳赚不赔">稳赚不赔</mark>' in run.samples("m4").html
