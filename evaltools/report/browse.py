@@ -212,10 +212,10 @@ def _compared_cards(
     parts = []
     for condition, run, ids in _card_ids(study, changed, candidate):
         cards = view.cards(run, run.units.loc[ids.index])
-        parts.append(cards.assign(id=ids, condition=condition))
+        parts.append(cards.assign(card=ids, condition=condition))
     of_all_runs = pd.concat(parts)
-    compared = of_all_runs.drop_duplicates("id").set_index("id").loc[changed.index]
-    rows = {id: _joined_rows(view, of_id) for id, of_id in of_all_runs.groupby("id")}
+    compared = of_all_runs.drop_duplicates("card").set_index("card").loc[changed.index]
+    rows = {id: _joined_rows(view, of_card) for id, of_card in of_all_runs.groupby("card")}
     compared["rows"] = pd.Series(rows)
     if "places" in compared:
         # terms stand in a text that is common to all runs: without the marks of one

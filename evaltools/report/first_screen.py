@@ -299,12 +299,11 @@ def run_screen(run: Run) -> HtmlTable:
     has_interval = estimates["ci_low"].notna()
     if (estimates.loc[has_interval, "n_units"] < SMALL_N).any():
         about.append(say("Open circle: fewer than {n} samples.", n=SMALL_N))
-    finding = run.suite.finding(run) if run.suite.finding else None
     own = run.suite.first_screen(run) if run.suite.first_screen else HtmlTable("")
     return _screen(
         run,
         run.name,
-        finding or study_sentences.run_finding(run),
+        study_sentences.run_finding(run),
         [],
         groups_of_run(run),
         [own, estimates_table(run, estimates), words(" ".join(about))],

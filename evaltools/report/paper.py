@@ -20,7 +20,6 @@ from .markdown import Strong, latex_table, markdown_table
 from .numbers import interval, number, p_text, titled
 from .provenance import BOOTSTRAPS, count_methods
 from .tables import shown_estimate
-from .trust import all_checks
 
 if TYPE_CHECKING:
     from .run import Run
@@ -139,7 +138,7 @@ def methods(study: Study) -> str:
 @speaking("en")
 def paragraph(study: Study) -> str:
     """Methods and results in words, ready to be adapted; paragraphs are split at empty lines."""
-    doubts = [check.message.rstrip(".") for check in all_checks(study) if check.level != "info"]
+    doubts = [check.message.rstrip(".") for check in study.doubts]
     parts = [methods(study), " ".join(study_sentences.outcomes(study))]
     if doubts:
         parts.append(f"To bear in mind: {'; '.join(doubts)}.")

@@ -14,6 +14,7 @@ from ..core.language import say
 from ..core.metric import AnyMetric, MetricTable
 from ..core.names import nearest
 from ..core.suite import Suite
+from .trust import all_checks
 
 if TYPE_CHECKING:
     from .run import Run
@@ -65,6 +66,11 @@ class Result:
     def usual_primary(self) -> str:
         """The metric that leads where no check blocks it and no other is declared."""
         return self.suite.primary_name(self.options, frozenset())
+
+    @property
+    def doubts(self) -> list[Check]:
+        """The checks that failed and are more than notes, and what was wrong with the input of the runs."""
+        return [check for check in all_checks(self) if check.level != "info"]
 
     def to_frame(self) -> pd.DataFrame:
         """As `frame`."""

@@ -278,7 +278,7 @@ class Run(Result):
         sides = []
         for side in (self, other):
             units = side.units.drop_duplicates(unit).set_index(unit)
-            sides.append(units.select_dtypes(exclude="number").reindex(differences[unit]))
+            sides.append(units.select_dtypes(exclude=["number", "bool"]).reindex(differences[unit]))
         mine, theirs = sides
         for column in mine.columns.intersection(theirs.columns):
             differences[column] = mine[column].tolist()

@@ -48,7 +48,10 @@ def cover(
 
 
 def run_finding(run: Run) -> Parts:
-    """The primary metric with its value, and its interval and n; that nothing can be measured where there is none."""
+    """What the suite says of a run first; else its primary metric with value, interval and n, if it has any."""
+    own = run.suite.finding(run) if run.suite.finding else None
+    if own is not None:
+        return own
     estimates = run.estimates[run.estimates["metric"] == run.primary]
     if estimates["value"].isna().all():
         return say("No headline metric of {run} can be measured", run=run.name), ""

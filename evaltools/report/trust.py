@@ -32,6 +32,7 @@ from . import study_tables
 from .tables import Kind
 
 if TYPE_CHECKING:
+    from .result import Result
     from .run import Run
     from .study import Study
 
@@ -55,7 +56,7 @@ def run_checks(run: Run) -> list[Check]:
     return failed_checks(check_outcomes(run))
 
 
-def all_checks(shown: Run | Study) -> list[Check]:
+def all_checks(shown: Result) -> list[Check]:
     """The checks that failed, and what was wrong with the input of the runs."""
     return [*shown.checks, *input_problems(shown.results)]
 

@@ -10,8 +10,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evaltools.core.estimates import complete
-from evaltools.core.resampling import Resampling
 from evaltools.report import figures, tables
 from evaltools.report.display import figure_png
 from evaltools.report.figures import forest
@@ -93,12 +91,10 @@ def sample_rows(text: str = "") -> list[Row]:
     ]
 
 
-def browser(
-    frame: pd.DataFrame, *, caption: str = "Samples", share: int = 1, **layout: Any
-) -> HtmlTable:
+def browser(frame: pd.DataFrame, *, caption: str = "Samples", **layout: Any) -> HtmlTable:
     """A browser of the cards of a frame, in its order."""
     cards = frame.reset_index(drop=True)
-    return samples(cards, Layout(**layout), caption=caption, share=share)
+    return samples(cards, Layout(**layout), {}, caption, cards)
 
 
 def shown(value: Any, source: str) -> Any:
@@ -107,8 +103,13 @@ def shown(value: Any, source: str) -> Any:
         png, about = figure_png(value)
         data, metadata = {"image/png": png}, {"image/png": about}
     else:
-        data, metadata = value._repr_mimebundle_()
+        data, metadata = {"text/html": value._repr_html_(), "text/plain": repr(value)}, {}
     return new_code_cell(source, outputs=[new_output("display_data", data=data, metadata=metadata)])
+
+
+def in_panels(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Estimates as `forest` takes them."""
+    return estimates.assign(label=estimates["title"], axis="value", verdict="", condition="")
 
 
 def noisy_cell() -> Any:
@@ -142,16 +143,13 @@ def notebook() -> Any:
         new_markdown_cell(
             "## Headline 결과\n\nWith $5 and **bold**, `code`, and [a link](#samples)."
         ),
-        shown(forest(e, title="Headline metrics 제품 전체#일반"), "forest(estimates)"),
-        shown(
-            tables.estimates_table(complete(e), metrics=[], resampling=Resampling()),
-            "estimates_table(estimates)",
-        ),
+        shown(forest(in_panels(e)), "forest(estimates)"),
+        shown(tables.table(e), "table(estimates)"),
         new_markdown_cell("### By category"),
-        shown(forest(by_text, title="By category"), "forest(...)"),
+        shown(forest(in_panels(by_text)), "forest(...)"),
         new_markdown_cell("## Change"),
         shown(
-            figures.paired(pd.DataFrame({"before": before, "after": before}), title="Change"),
+            figures.paired(before, before, labels=("before", "after")),
             "paired()",
         ),
         shown(tables.table(wide, caption="A wide table"), "table(wide)"),
@@ -175,11 +173,5 @@ def notebook() -> Any:
         ),
         new_markdown_cell("## Provenance"),
         noisy_cell(),
-        shown(
-            tables.signature_block(
-                "suite:cr|policy:abc|n:40|unit:text_id|ci:bca95|resamples:10000|seed:0"
-            ),
-            "signature",
-        ),
     ]
     return nbformat.from_dict(new_notebook(cells=cells))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import seaborn as sns
-from matplotlib.text import Text
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.core.language import speaking
-from evaltools.report import page as html
-from evaltools.report import tables
 from evaltools.report.display import figure_png
 from evaltools.report.figures import figure_style
 

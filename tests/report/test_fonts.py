@@ -21,7 +21,7 @@ from PIL import Image
 
 from evaltools.report import fonts
 from evaltools.report.figures import forest
-from tests.report.synthetic import estimates
+from tests.report.synthetic import estimates, in_panels
 
 TEXTS = ("제품 전체#일반", "风险提示", "패키지ㆍ구성품", "（全角）１２％", "뷁쀍힣", "−1.5")
 
@@ -71,7 +71,7 @@ def test_without_the_font_the_check_above_would_fail(bare: None) -> None:
 def test_figures_hold_the_font_after_a_theme() -> None:
     with mpl.rc_context():
         sns.set_theme(font="Comic Sans MS")
-        chart = forest(estimates(4).head(3).assign(title="제품"), title="t")
+        chart = forest(in_panels(estimates(4).head(3).assign(title="제품")))
     families = {tuple(text.get_fontfamily()) for text in chart.findobj(Text) if text.get_text()}
     assert families == {("DejaVu Sans", fonts.FAMILY)}
 

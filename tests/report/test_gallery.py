@@ -486,7 +486,7 @@ def test_intervals_have_the_digits_of_the_report(tmp_path: Path) -> None:
         "cr", "example:cr/with_memory__seed1_proposed", out=tmp_path, resampling=QUICK
     )
     page = build(tmp_path).read_text(encoding="utf-8")
-    report = run.page().html
+    report = run._repr_html_()
     found = card(tmp_path, run.name)
     for estimate in found.estimates:
         row = found.texts(estimate)

@@ -7,8 +7,6 @@ import hashlib
 import io
 import json
 import pickle
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -176,11 +174,12 @@ def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(
         made
     )
     run(replace(made, paper=None))
-    assert written(made.folder) == {HTML, NOTEBOOK}, "files of an older report"
+    assert written(made.folder) == {HTML, NOTEBOOK, "paper.tex.yours"}
+    assert (made.folder / "paper.tex.yours").read_text() == "spoilt"
 
 
 def test_a_readers_files_in_the_folder_of_a_report_stay(job: Any, tmp_path: Path) -> None:
-    """Only what an earlier report wrote, and nobody changed since, goes with it."""
+    """What a person changed in a file of ours stays beside as NAME.yours, all else of theirs as it is."""
     quick = et.Resampling(n_resamples=100)
     et.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path, resampling=quick)
     made = replace(job("1 + 1"), paper=tmp_path / "results" / "cases")
@@ -189,8 +188,9 @@ def test_a_readers_files_in_the_folder_of_a_report_stay(job: Any, tmp_path: Path
     for name in mine:
         (made.folder / name).write_text("mine")
     run(replace(made, paper=None))
-    assert written(made.folder) == {HTML, NOTEBOOK, *mine}
-    assert {(made.folder / name).read_text() for name in mine} == {"mine"}
+    kept = mine - {"figures/forest.svg"} | {"figures/forest.svg.yours"}
+    assert written(made.folder) == {HTML, NOTEBOOK, *kept}
+    assert {(made.folder / name).read_text() for name in kept} == {"mine"}
 
 
 def test_a_notebook_that_was_edited_is_kept(job: Any, capfd: pytest.CaptureFixture[str]) -> None:
@@ -203,7 +203,7 @@ def test_a_notebook_that_was_edited_is_kept(job: Any, capfd: pytest.CaptureFixtu
         nbformat.write(nb, notebook)
         assert not is_current(made)
         run(made)
-        kept = made.folder / f"metric_report.edited-{number}.ipynb"
+        kept = made.folder / ("metric_report.ipynb.yours" + ("" if number == 1 else "2"))
         assert kept.read_text(encoding="utf-8") == nbformat.writes(nb) + "\n"
         assert f"was edited: kept as {kept}" in capfd.readouterr().err
         assert is_current(made)
@@ -216,8 +216,8 @@ def test_a_notebook_of_somebody_elses_is_kept(job: Any) -> None:
     for _ in range(2):  # the second replaces the failed one of the first
         with pytest.raises(WorkFailed):
             run(made)
-    assert written(made.folder) == {NOTEBOOK, "metric_report.edited-1.ipynb"}
-    assert (made.folder / "metric_report.edited-1.ipynb").read_text() == "{}"
+    assert written(made.folder) == {NOTEBOOK, "metric_report.ipynb.yours"}
+    assert (made.folder / "metric_report.ipynb.yours").read_text() == "{}"
 
 
 def test_no_file_elsewhere_goes_with_a_report(job: Any, tmp_path: Path) -> None:

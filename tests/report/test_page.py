@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import re
 from collections.abc import Callable
 from functools import partial
@@ -11,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fontTools.ttLib import TTFont
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.core.language import speaking
-from evaltools.report import first_screen, tables
 from evaltools.report import page as html
+from evaltools.report import tables
+from evaltools.report.tables import HtmlTable
+from evaltools.report.templates import macros
 from tests.report.synthetic import HOSTILE, notebook, shown
 
 
@@ -51,7 +50,8 @@ def test_noise_is_left_out_and_code_is_folded(page_text: str) -> None:
 
 
 def test_the_finding_is_the_title_of_the_page() -> None:
-    finding = first_screen.title(["Labels", "run_1"], "n = 40 (id)", "Accuracy 0.800", "n = 40")
+    kind = ["Labels", "run_1"]
+    finding = HtmlTable(macros().first(kind, "n = 40 (id)", "Accuracy 0.800", "n = 40"))
     cells = [
         new_markdown_cell("# One run of any suite\n\nHow to run it."),
         shown(finding, "result"),

@@ -25,13 +25,11 @@ SEEDS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for 
 
 def words(html: str) -> str:
     """What a reader reads of a piece."""
-    return " ".join(Markup(html.replace("<", " <")).striptags().split())
+    return " ".join(Markup(str(html).replace("<", " <")).striptags().split())
 
 
 def scores(name: str, values: list[float | None], **columns: Any) -> et.Run:
-    rows = [
-        {"id": f"u{i}", "metric": "score", "value": v, **columns} for i, v in enumerate(values)
-    ]
+    rows = [{"id": f"u{i}", "metric": "score", "value": v, **columns} for i, v in enumerate(values)]
     return et.evaluate("table", rows, name=name, bounds=("score=0,1",), resampling=FAST)
 
 
@@ -149,4 +147,6 @@ def test_tables_of_groups_metrics_and_all(run: et.Run) -> None:
 @pytest.mark.parametrize("suite, example", [("memfin", "plain_llm")])
 def test_memfin_marks_the_words_that_made_a_turn_fail(suite: str, example: str) -> None:
     run = et.evaluate(suite, f"example:{suite}/{example}", resampling=FAST)
-    assert '<mark class="et-bad" title="forbidden 稳赚不赔">稳赚不赔</mark>' in run.samples("m4").html
+    assert (
+        '<mark class="et-bad" title="forbidden 稳赚不赔">稳赚不赔</mark>' in run.samples("m4").html
+    )

@@ -66,7 +66,9 @@ def test_intervals_of_a_figure_are_those_given(study: et.Study) -> None:
     row = study["tuple_f1_s2_refpol"]
     ax = study.plot.forest().axes[0]
     labels = [text.get_text().replace("\n", " ") for text in ax.get_yticklabels()]
-    place = next(i for i, label in enumerate(labels) if label.startswith("Tuple F1 after review (ref"))
+    place = next(
+        i for i, label in enumerate(labels) if label.startswith("Tuple F1 after review (ref")
+    )
     start, end = ax.collections[0].get_paths()[place].vertices
     assert (start[0], end[0]) == pytest.approx((row["ci_low"], row["ci_high"]))
 

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-from markupsafe import escape
-from matplotlib.figure import Figure
 
 import evaltools as et
-from evaltools.core.language import speaking, translations
-from evaltools.core.plugins import load_suite_file
-from evaltools.report.tables import no_rows
-from tests.suites.cr import cards
 
 FAST = et.Resampling(n_resamples=100)
 EXAMPLES = {

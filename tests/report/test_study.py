@@ -8,19 +8,16 @@ import statistics
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.core.errors import UsageError, tell
-from evaltools.core.language import speaking
+from evaltools.core.errors import UsageError
 from evaltools.core.names import condition_of, find_runs, natural, safe_name
 from evaltools.report import study_sentences
-from evaltools.report import study_tables as study_views
 from evaltools.report.make_study import default_name
 from evaltools.report.run_groups import group
-from tests.app.calling import call, renamed
+from tests.app.calling import renamed
 
 FAST = et.Resampling(n_resamples=200)
 RUNS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]

@@ -50,7 +50,7 @@ def test_another_primary_metric_is_announced_where_the_verdict_stands(tmp_path: 
     )
     terminal = " ".join(comparison_text(study, everything=False).split())
     assert sentence in terminal and "none of the 12 predicted refs" in terminal
-    assert sentence in study.page().text
+    assert sentence in study._repr_html_()
     assert sentence in study.paragraph()
     assert sentence in repr(study)
     declared = et.compare(base, foreign, primary="tuple_f1_s2_otepol")
