@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from .errors import UsageError
-from .language import Message
+from .language import say
 
 Better = Literal["higher", "lower", "none"]
 
@@ -47,7 +47,7 @@ class _Entry:
             )
 
     @property
-    def shown_title(self) -> Message:
+    def shown_title(self) -> str:
         """What people read of the metric: see `metric_title`."""
         return metric_title(self.name, self.title)
 
@@ -61,15 +61,13 @@ class _Entry:
         return {}
 
 
-def metric_title(name: str, title: str) -> Message:
-    """What people read of a metric, in their language. A title that is only its name stands as it is in all of them.
+def metric_title(name: str, title: str) -> str:
+    """What people read of a metric, in the language in force. A title that is only its name stands as it is in all.
 
-    >>> str(metric_title("f1", "F1")), str(metric_title("value", ""))
+    >>> metric_title("f1", "F1"), metric_title("value", "")
     ('F1', 'value')
     """
-    if title in ("", name):
-        return Message("{name}", {"name": name})
-    return Message(title)
+    return name if title in ("", name) else say(title)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, PlainValidator
+from pydantic import BaseModel, ConfigDict
 
 from .. import BUILT_IN
 from .check import Check
@@ -16,8 +16,7 @@ from .errors import InputError, UsageError
 from .estimates import from_public, plain_rows
 from .files import bytes_hash, content_hash, dumps, file_hashes, sha256
 from .folders import put_back
-from .language import remember, stored_messages
-from .manifest import NAME, SCHEMA_VERSION, Manifest, StoredMessage
+from .manifest import NAME, SCHEMA_VERSION, Manifest
 from .metric import make_metric
 from .metric_matrix import compile_table
 from .plugins import get_suite, stored_suite
@@ -201,22 +200,13 @@ class StoredVerdict(_Stored):
     said: str = ""
 
 
-StoredCheck = Annotated[Check, PlainValidator(Check.from_json)]
-
-
 class StoredMetrics(_Stored):
     """metrics.json, as far as what only reads it needs; `checks` is null where none were looked for."""
 
     run: str = ""
     metrics: list[StoredMetric]
     verdicts: list[StoredVerdict] = []
-    checks: list[StoredCheck] | None = None
-    messages: list[StoredMessage] = []
-
-    def model_post_init(self, context: Any) -> None:
-        """The titles and sentences that messages made can be told in other languages from now on."""
-        for message in self.messages:
-            remember(message)
+    checks: list[Check] | None = None
 
     @property
     def blocked(self) -> set[str]:
@@ -233,8 +223,7 @@ def metrics_json(
 ) -> dict[str, Any]:
     """The content of metrics.json, of a run or of a study's condition: null is "not measured" or "no interval".
 
-    `rows` are those of `estimates.metrics_rows`. `verdicts` (`Suite.verdicts`) stand in it where there are any, and
-    `messages` from which titles and sentences in it were made, for readers in other languages.
+    `rows` are those of `estimates.metrics_rows`. `verdicts` (`Suite.verdicts`) stand in it where there are any.
     """
     content: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
@@ -243,17 +232,11 @@ def metrics_json(
         "signature": signature,
         "policy": manifest.policy,
         "bootstrap": manifest.bootstrap.model_dump(),
-        "checks": [check.as_json() for check in checks],
+        "checks": [asdict(check) for check in checks],
     }
     if verdicts is not None:
         content["verdicts"] = plain_rows(verdicts)
     content["metrics"] = rows
-    texts = []
-    for row in [*rows, *content.get("verdicts", ())]:
-        texts += [value for value in row.values() if isinstance(value, str)]
-    messages = stored_messages(texts)
-    if messages:
-        content["messages"] = [message.as_json() for message in messages]
     return content
 
 

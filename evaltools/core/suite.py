@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from .check import AnyCheck, CheckKind
+from .check import Check
 from .errors import Problems, UsageError
 from .files import bytes_hash, sha256
 from .metric import AnyMetric, MetricTable, subset
@@ -120,7 +120,6 @@ class Suite:
       check blocks; those are left out of what it gives.
     - `primary(options, blocked)`: the metric of the headline that the verdict is about; by default its first.
     - `checks(run)`: what a reader must know before believing a number, besides the checks of every suite.
-    - `check_kinds`: what these checks look for (`core.check.CheckKind`), so that pages list those that passed too.
     - `intervals(estimates, units, options, resampling)`: the estimates with intervals that the suite makes itself.
     - `verdicts(run)`: for a suite that judges single metrics, a frame with a row a metric: `metric`, `title`,
       `verdict` ("pass", "fail", "not measured", or "no threshold" where it is not judged), `said` (what the verdict
@@ -166,8 +165,7 @@ class Suite:
     input: str = "INPUT"
     options: type[SuiteOptions] = SuiteOptions
     runs: Callable[[Path, Problems], Sequence[str | None]] | None = None
-    checks: Callable[[Any], Iterable[AnyCheck]] | None = None
-    check_kinds: tuple[CheckKind, ...] = ()
+    checks: Callable[[Any], Iterable[Check]] | None = None
     intervals: (
         Callable[
             [pd.DataFrame, pd.DataFrame, Any, Any],

@@ -155,7 +155,7 @@ def title_of(
     title: str,
 ) -> str:
     """The title of a metric in the language in force."""
-    return shown(say(metric_title(name, title)))
+    return shown(metric_title(name, title))
 
 
 def read_card(

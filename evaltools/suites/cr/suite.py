@@ -8,7 +8,7 @@ from ...core.metric import MetricTable
 from ...core.suite import Suite
 from .agreement import seed_agreement
 from .artifacts import artifacts
-from .checks import KINDS, checks
+from .checks import checks
 from .metrics import metric_table
 from .options import CrOptions
 from .read import RUNNER, locate, sniff
@@ -77,7 +77,6 @@ SUITE = Suite(
     headline=headline,
     primary=primary,
     checks=checks,
-    check_kinds=KINDS,
     artifacts=artifacts,
     notebook="cr_run.ipynb",
     study_notebook="cr_seeds.ipynb",

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...core.suite import Suite
 from .artifacts import write_artifacts
-from .checks import KINDS, checks
+from .checks import checks
 from .columns import JSON
 from .measures import METRICS
 from .options import MemfinOptions
@@ -99,7 +99,6 @@ SUITE = Suite(
     headline=lambda options, blocked: HEADLINE,
     primary=primary,
     checks=checks,
-    check_kinds=KINDS,
     artifacts=write_artifacts,
     notebook="memfin.ipynb",
     together=True,

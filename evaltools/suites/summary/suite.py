@@ -18,7 +18,7 @@ from ...core.text_files import require_file
 from ...core.workers import Workers
 from . import people
 from .artifacts import write_artifacts
-from .checks import KINDS, checks
+from .checks import checks
 from .metric_table import ZERO_ONE, metric_table
 from .options import SummaryOptions, rules_in_force
 from .read import looks_like_cases, read_cases
@@ -146,7 +146,6 @@ SUITE = Suite(
     headline=headline,
     intervals=people.intervals,
     checks=checks,
-    check_kinds=KINDS,
     verdicts=verdicts,
     artifacts=write_artifacts,
     notebook="summary.ipynb",

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...core.check import AnyCheck, CheckKind
-from ...core.common_checks import DUPLICATE_TEXTS, duplicate_texts
+from ...core.check import Check
+from ...core.common_checks import duplicate_texts
 from ...core.errors import InputError, Problems, UsageError
 from ...core.memory import shown_path
 from ...core.metric import Metric, MetricTable
@@ -22,14 +22,6 @@ from .survey import survey
 
 if TYPE_CHECKING:
     from ...report.run import Run
-
-UNEVEN_TRIALS = CheckKind(
-    code="uneven-trials",
-    title="samples with fewer trials than others",
-    applies="To tables with a column `trial`; it looks at the metric that leads.",
-    advice="A sample weighs as many rows as it has trials. Draw the missing trials: where those that failed are left"
-    " out, the value is too good. Comparisons pair trials of the same number.",
-)
 
 LEADING = 10
 """Metrics that lead every page."""
@@ -89,14 +81,14 @@ def sniff(path: Path) -> bool:
     return "value" in names or "num" in names
 
 
-def checks(run: Run) -> Iterator[AnyCheck]:
+def checks(run: Run) -> Iterator[Check]:
     """The checks of a run."""
     yield from duplicate_texts(run.data, "text", "id")
     if "trial" in run.data:
         yield from _uneven_trials(run)
 
 
-def _uneven_trials(run: Run) -> Iterator[AnyCheck]:
+def _uneven_trials(run: Run) -> Iterator[Check]:
     """Whether samples of the leading metric have fewer trials than the others: they weigh less."""
     leading = [metric for metric in run.metrics if metric.name == run.primary]
     if not leading or not isinstance(leading[0], Metric):
@@ -109,8 +101,9 @@ def _uneven_trials(run: Run) -> Iterator[AnyCheck]:
         template = (
             "{n} of {of} samples have fewer than {most} trials, and weigh less than the others"
         )
-        values = {"most": int(n_trials.max())}
-        yield UNEVEN_TRIALS.failed("warning", template, values, len(fewer), len(n_trials))
+        n, of = len(fewer), len(n_trials)
+        message = say(template, n=f"{n:,}", of=f"{of:,}", most=int(n_trials.max()))
+        yield Check("uneven-trials", "warning", message, n, of)
 
 
 SUITE = Suite(
@@ -126,5 +119,4 @@ SUITE = Suite(
     metrics=metrics,
     headline=headline,
     checks=checks,
-    check_kinds=(DUPLICATE_TEXTS, UNEVEN_TRIALS),
 )
