@@ -1,7 +1,6 @@
 """What `import evaltools` gives, for editors and type checkers: the names are loaded when they are first used."""
 
 from .core.check import Check as Check
-from .core.check import CheckKind as CheckKind
 from .core.errors import InputError as InputError
 from .core.errors import Problems as Problems
 from .core.errors import UsageError as UsageError

@@ -51,6 +51,12 @@ def worst_first(checks: Iterable[Check]) -> list[Check]:
     return sorted(checks, key=lambda check: LEVELS.index(check.level))
 
 
+def _severity(check: Check) -> tuple[int, float, int]:
+    """What sorts the worst check of a code first: its level, the share that it holds for, few units."""
+    share = check.n / check.of if check.of else 0.0
+    return LEVELS.index(check.level), -share, check.n
+
+
 def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
     """The checks of several runs, one a code, the worst first: counts are added, metrics that any blocks are blocked.
 
@@ -62,7 +68,7 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
             by_code.setdefault(check.code, []).append(check)
     combined = []
     for checks in by_code.values():
-        worst = min(checks, key=lambda check: (LEVELS.index(check.level), -check.n))
+        worst = min(checks, key=_severity)
         message = worst.message
         if len(runs) > 1:
             message = say(

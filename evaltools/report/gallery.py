@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from ..core.check import LEVEL_WORDS, Check, Level, worst_first
 from ..core.errors import UsageError
 from ..core.files import require_writable, write_text
-from ..core.language import Message, listed, say
+from ..core.language import listed, say
 from ..core.manifest import Manifest
 from ..core.metric import metric_title
 from ..core.names import RUN_NAME
@@ -30,9 +30,9 @@ from .numbers import ARROWS
 from .page import page
 from .sentences import verdict_word
 from .strip import Scale, scale_of, strip
-from .tables import VERDICTS, shown_estimate
+from .tables import VERDICTS, Kind, shown_estimate
 from .text import anchor, visible
-from .trust import KINDS, Trust, trust
+from .trust import COLOURS, trust
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
 SCRIPTS = ("report/page.js", "gallery/gallery.js")
@@ -122,12 +122,12 @@ class Card:
         return worst_first(self.metrics.checks or ())
 
     @property
-    def trust(self) -> tuple[Trust, str]:
+    def trust(self) -> tuple[tuple[str, Kind], str]:
         """Whether it can be believed, and the worst of its checks; problems of the input are a caution."""
         doubts: list[tuple[Level, str]] = []
         for check in self.checks:
             if check.level != "info":
-                doubts.append((check.level, shown(check.text(), 500)))
+                doubts.append((check.level, shown(check.message, 500)))
         for problem in self.manifest.problems:
             doubts.append(("warning", f"{problem.count} x {shown(problem.code)}"))
         nobody_looked = self.metrics.checks is None and not doubts
@@ -171,16 +171,15 @@ def read_card(
         file = "comparison.csv"
         verdicts = _verdicts(folder / file, manifest, metrics)
     except FileNotFoundError as e:
-        message = "no {file}: the run is being written, or was stopped"
-        raise NotComplete(Message(message, {"file": file})) from e
+        message = f"no {file}: the run is being written, or was stopped"
+        raise NotComplete(message) from e
     # of pydantic; of pandas for other columns, for a file that is no CSV or no UTF-8
     except (OSError, ValueError) as e:
         reason = str(e)
         if isinstance(e, ValidationError):
             _, *parts = describe(e)[0]
             reason = ", ".join(str(part) for part in parts if str(part))
-        values = {"file": file, "reason": reason}
-        raise NotComplete(Message("{file} is not as expected: {reason}", values)) from e
+        raise NotComplete(f"{file} is not as expected: {reason}") from e
     return Card(
         name=shown(folder.name),
         manifest=manifest,
@@ -354,7 +353,7 @@ def render(
         n_results=len(cards),
         incomplete=incomplete,
         level_words=LEVEL_WORDS,
-        level_kinds=KINDS,
+        level_kinds=COLOURS,
         kinds=VERDICTS,
         shown=shown,
         strip=strip,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ..core.estimates import Row
-from ..core.language import Message, say
+from ..core.language import say
 from ..core.metric import metric_title
 from ..core.resampling import Resampling
 from ..stats.calibration import Drawn

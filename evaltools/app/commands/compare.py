@@ -80,7 +80,7 @@ def show(study: Study, *, everything: bool, verbose: bool) -> None:
 
 def _line(row: Mapping[Any, Any], is_blocked: bool) -> list[str]:
     """The cells of a metric's line; no numbers of a metric that a check blocks."""
-    title = str(metric_title(row["metric"], row["title"]))
+    title = metric_title(row["metric"], row["title"])
     if is_blocked:
         return [title, "", "", "", "", "", "blocked", row["metric"]]
     is_adjusted = row["p_adjusted"] == row["p_adjusted"]

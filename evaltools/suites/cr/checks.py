@@ -150,7 +150,9 @@ def parse_failures(data: pd.DataFrame) -> Iterator[Check]:
     n = int(data["parse_failed"].sum())
     of = len(data)
     if n and n == of:
-        text = "the runner got no reply for any of {of} samples: every number here is of empty answers"
+        text = (
+            "the runner got no reply for any of {of} samples: every number here is of empty answers"
+        )
         yield Check("parse-failures", "blocking", say(text, of=f"{of:,}"), n, of)
     elif n:
         text = (

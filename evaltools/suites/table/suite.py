@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ...core.check import Check
 from ...core.common_checks import duplicate_texts
 from ...core.errors import InputError, Problems, UsageError
+from ...core.language import say
 from ...core.memory import shown_path
 from ...core.metric import Metric, MetricTable
 from ...core.suite import Source, Suite
