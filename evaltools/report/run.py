@@ -10,9 +10,10 @@ from typing import Any
 import pandas as pd
 
 from .. import BUILT_IN
-from ..core.check import Check, check_lines, worst_first
+from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
+from ..core.language import speaking
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, subset
 from ..core.metric_matrix import compile_table, require_within_limits
@@ -364,7 +365,8 @@ class Run(Result):
 def with_estimates(run: Run) -> Run:
     """The run with its units estimated and checked, and its headline in its manifest."""
     run = replace(run, estimates=_estimates(run))
-    run = replace(run, checks=tuple(worst_first(run_checks(run))))
+    with speaking("en"):  # as in metrics.json; pages find them anew in their language
+        run = replace(run, checks=tuple(run_checks(run)))
     leads = {"headline": list(run.headline), "leading": run.primary}
     return replace(run, manifest=run.manifest.model_copy(update=leads))
 

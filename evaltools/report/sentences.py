@@ -136,7 +136,7 @@ OF_LABELS = {
 def label_message(
     metric: str,
     drawn: Drawn,
-) -> Message:
+) -> str:
     """What a reader must know of how the labels of a metric were drawn."""
     means = {"mean": number(drawn.mean, 2), "all": number(drawn.mean_of_all, 2)}
-    return Message(OF_LABELS[drawn.code], {"metric": metric, **means})
+    return say(OF_LABELS[drawn.code], metric=metric, **means)

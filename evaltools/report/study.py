@@ -13,6 +13,7 @@ import pandas as pd
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
+from ..core.language import speaking
 from ..core.metric import AnyMetric, Metric, MetricTable
 from ..core.names import nearest
 from ..core.resampling import Resampling
@@ -238,8 +239,9 @@ class Study(Result):
 
     @cached_property
     def checks(self) -> list[Check]:
-        """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first."""
-        return study_checks(self)
+        """What the checks of its runs found, and those of units and seeds that some runs lack, in English; the worst first."""
+        with speaking("en"):
+            return study_checks(self)
 
     @cached_property
     def unit_names(self) -> frozenset[Any]:

@@ -1,23 +1,13 @@
-"""Whether a result can be believed: what its checks found, the one word of it, and the line that every page opens on."""
+"""Whether a result can be believed: what its checks found, and the line that every page opens on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core.check import (
-    LEVEL_WORDS,
-    AnyCheck,
-    Check,
-    Level,
-    checks_of_runs,
-    failed_checks,
-    worst_first,
-)
+from ..core.check import LEVEL_WORDS, Check, Level, checks_of_runs, worst_first
 from ..core.common_checks import (
-    INPUT,
     class_sizes,
     constant_metrics,
     few_units,
@@ -27,7 +17,7 @@ from ..core.common_checks import (
     one_sided_missing,
 )
 from ..core.files import EXAMPLES
-from ..core.language import Message, listed, say
+from ..core.language import language, listed, say
 from . import study_tables
 from .tables import Kind
 
@@ -37,33 +27,37 @@ if TYPE_CHECKING:
     from .study import Study
 
 
-def check_outcomes(run: Run) -> list[AnyCheck]:
-    """What the checks of every suite, and of the suite, yield for a run with estimates."""
-    outcomes: list[AnyCheck] = [*few_units(run.n_units, run.suite.unit)]
-    if run.suite.checks is not None:
-        outcomes += run.suite.checks(run)
-    # what these block leaves the headline, which the others look at
-    blocked = {name for check in failed_checks(outcomes) for name in check.blocks}
-    headline = run.suite.headline_names(run.options, frozenset(blocked))
-    outcomes += constant_metrics(run.estimates, headline)
-    outcomes += class_sizes(run.estimates, run.metrics)
-    outcomes += mean_units(run.estimates, run.metrics)
-    return outcomes
-
-
 def run_checks(run: Run) -> list[Check]:
-    """What the checks of a run with estimates found."""
-    return failed_checks(check_outcomes(run))
+    """What the checks of every suite, and of its own, find in a run with estimates, in the language in force."""
+    checks = [*few_units(run.n_units, run.suite.unit)]
+    if run.suite.checks is not None:
+        checks += run.suite.checks(run)
+    # what these block leaves the headline, which the others look at
+    blocked = frozenset(name for check in checks for name in check.blocks)
+    headline = run.suite.headline_names(run.options, blocked)
+    checks += constant_metrics(run.estimates, headline)
+    checks += class_sizes(run.estimates, run.metrics)
+    checks += mean_units(run.estimates, run.metrics)
+    return worst_first(checks)
+
+
+def spoken_checks(shown: Result) -> Sequence[Check]:
+    """The checks of runs in the language in force; those that they hold are in English, as in metrics.json."""
+    if language() == "en":
+        return shown.checks
+    if len(shown.results) == 1 and shown is shown.results[0]:
+        return run_checks(shown.results[0])
+    return study_checks(shown)  # type: ignore[arg-type]
 
 
 def all_checks(shown: Result) -> list[Check]:
     """The checks that failed, and what was wrong with the input of the runs."""
-    return [*shown.checks, *input_problems(shown.results)]
+    return [*spoken_checks(shown), *input_problems(shown.results)]
 
 
 def study_checks(study: Study) -> list[Check]:
     """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first."""
-    checks = checks_of_runs([run.checks for run in study.results])
+    checks = checks_of_runs([spoken_checks(run) for run in study.results])
     sizes = {run.name: run.data[study.suite.unit].nunique() for run in study.results}
     checks += missing_units(sizes, len(study.unit_names))
     if study.candidates:
@@ -76,16 +70,8 @@ def study_checks(study: Study) -> list[Check]:
 
 # --- whether to believe it
 
-KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
-"""Level of a check -> its colour."""
-
-
-@dataclass(frozen=True)
-class Trust:
-    """What a reader may believe: a few words, and their colour."""
-
-    words: Message
-    kind: Kind
+COLOURS = {"blocking": "error", "warning": "warning", "info": "info"}
+# level of a check -> its colour
 
 
 def trust(
@@ -93,32 +79,30 @@ def trust(
     *,
     incomplete: bool = False,
     spoilt: bool = False,
-) -> Trust:
-    """Whether a result can be believed.
+) -> tuple[str, Kind]:
+    """Whether a result can be believed: a few words, and their colour.
 
-    `levels` are those of its checks that failed, None where nobody checked; `incomplete`: samples or records are
-    missing; `spoilt`: its files are not as they were written. The worst is said: what is spoilt, then incomplete,
-    then what cannot be measured, then cautions. Notes are no reason to doubt.
+    `levels` are those of its checks, None where nobody checked; `incomplete`: samples or records are missing;
+    `spoilt`: its files are not as they were written. The worst is said: what is spoilt, then incomplete, then what
+    cannot be measured, then cautions. Notes are no reason to doubt.
 
-    >>> str(trust(["warning", "info"]).words), trust(["warning", "info"]).kind
-    ('1 caution', 'warning')
-    >>> str(trust(["info"]).words), str(trust(None).words)
-    ('no caution', 'not checked')
+    >>> trust(["warning", "info"]), trust(["info"]), trust(None)
+    (('1 caution', 'warning'), ('no caution', 'good'), ('not checked', 'info'))
     """
     if spoilt:
-        return Trust(Message("not as it was written"), "error")
+        return say("not as it was written"), "error"
     if incomplete:
-        return Trust(Message("incomplete"), "error")
+        return say("incomplete"), "error"
     if levels is None:
-        return Trust(Message("not checked"), "info")
+        return say("not checked"), "info"
     if "blocking" in levels:
-        return Trust(Message(LEVEL_WORDS["blocking"].lower()), "error")
+        return say(LEVEL_WORDS["blocking"].lower()), "error"
     cautions = list(levels).count("warning")
     if cautions == 1:
-        return Trust(Message("1 caution"), "warning")
+        return say("1 caution"), "warning"
     if cautions:
-        return Trust(Message("{n} cautions", {"n": cautions}), "warning")
-    return Trust(Message("no caution"), "good")
+        return say("{n} cautions", n=cautions), "warning"
+    return say("no caution"), "good"
 
 
 def is_bundled(shown: Run | Study) -> bool:
@@ -133,7 +117,7 @@ def input_problems(runs: Sequence[Run]) -> list[Check]:
     texts = [f"{name}: {text}" for name, text in problems.items() if text]
     if not texts:
         return []
-    return [INPUT.failed("warning", "input: {what}", {"what": listed(texts, "; ")})]
+    return [Check("input", "warning", say("input: {what}", what=listed(texts, "; ")))]
 
 
 def problems_of(run: Run) -> str:

@@ -17,6 +17,7 @@ from ...core.files import atomic
 from ...core.language import listed, say
 from ...report.excel import BAD, GOOD, LOOK, Sheet, write_workbook
 from ...report.text import anchor
+from ...report.trust import spoken_checks
 from .cards import in_order
 from .metric_table import TERMS
 from .options import rules_in_force
@@ -127,7 +128,7 @@ def head_lines(run: Run) -> list[tuple[str, ...]]:
         template = "{metric}: {fail} do not ship · {look} to check · {unmeasured} not measured"
         counts = {"fail": row["failing"], "look": row["look"], "unmeasured": row["not_measured"]}
         lines.append((say(template, metric=say(TERMS[metric]), **counts),))
-    lines += [(check.text(),) for check in run.checks if check.level != "info"]
+    lines += [(check.message,) for check in spoken_checks(run) if check.level != "info"]
     rules = rules_in_force(run.options)
     digest = rules.identity.rpartition("@")[2]
     lines.append((f"{say('Rules')}: {rules.name} {rules.version} ({digest})",))
