@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from .. import BUILT_IN
 from .check import Check
@@ -206,7 +206,7 @@ class StoredMetrics(_Stored):
     run: str = ""
     metrics: list[StoredMetric]
     verdicts: list[StoredVerdict] = []
-    checks: list[Check] | None = None
+    checks: list[Annotated[Check, Field(strict=False)]] | None = None
 
     @property
     def blocked(self) -> set[str]:

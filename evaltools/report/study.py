@@ -239,7 +239,7 @@ class Study(Result):
 
     @cached_property
     def checks(self) -> list[Check]:
-        """What the checks of its runs found, and those of units and seeds that some runs lack, the worst first; in English."""
+        """What the checks of its runs found, and what some runs lack, the worst first; in English."""
         with speaking("en"):
             return study_checks(self)
 
