@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, PlainValidator, TypeAdapter
 
 from .. import BUILT_IN
 from .check import Check
@@ -200,13 +200,22 @@ class StoredVerdict(_Stored):
     said: str = ""
 
 
+def _check(content: Any) -> Check:
+    """The check that a file holds; ValueError for what is none."""
+    return content if isinstance(content, Check) else _CHECK.validate_python(content)
+
+
+_CHECK = TypeAdapter(Check)
+StoredCheck = Annotated[Check, PlainValidator(_check)]
+
+
 class StoredMetrics(_Stored):
     """metrics.json, as far as what only reads it needs; `checks` is null where none were looked for."""
 
     run: str = ""
     metrics: list[StoredMetric]
     verdicts: list[StoredVerdict] = []
-    checks: list[Annotated[Check, Field(strict=False)]] | None = None
+    checks: list[StoredCheck] | None = None
 
     @property
     def blocked(self) -> set[str]:
