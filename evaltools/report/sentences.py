@@ -12,7 +12,6 @@ from ..core.estimates import Row
 from ..core.language import say
 from ..core.metric import metric_title
 from ..core.resampling import Resampling
-from ..stats.calibration import Drawn
 from ..stats.differences import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
 from .numbers import interval, number, p_equation
@@ -118,25 +117,3 @@ def verdict_parts(
         differ=int(row["n_differ"]),
     )
     return say(FINDINGS[verdict], **values), details
-
-
-# code of `stats.calibration.Drawn` -> what a reader must know of the labels
-OF_LABELS = {
-    "labels-of-passes": "{metric}: labels are of passes only (mean score {mean}, of all cases {all}): they say nothing "
-    "of the others",
-    "labels-of-failures": "{metric}: labels are of failures only (mean score {mean}, of all cases {all}): they say "
-    "nothing of the others",
-    "labels-of-low": "{metric}: labels are rather of cases with low scores (mean score {mean}, of all cases {all}): "
-    "they were not drawn at random",
-    "labels-of-high": "{metric}: labels are rather of cases with high scores (mean score {mean}, of all cases {all}): "
-    "they were not drawn at random",
-}
-
-
-def label_message(
-    metric: str,
-    drawn: Drawn,
-) -> str:
-    """What a reader must know of how the labels of a metric were drawn."""
-    means = {"mean": number(drawn.mean, 2), "all": number(drawn.mean_of_all, 2)}
-    return say(OF_LABELS[drawn.code], metric=metric, **means)

@@ -15,35 +15,27 @@ Reference: Angelopoulos, Duchi, Zrnic, "PPI++: Efficient prediction-powered infe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..core.errors import InputError, Problem
-from ..core.language import Message
 from .agreement import ballot, cohen_kappa, kappa_of
 from .arrays import Array
 from .score_intervals import t_quantile, t_wilson, wilson
 
 LEAST = 30
-"""Labels of a metric below which nothing is estimated."""
-
-TOO_FEW = "{n} labelled cases; expected {least} or more"
+"""Labels of a metric below which no mean is corrected: the plain counts and the agreement stand."""
 
 PASS = 0.5
 """A score from here on agrees with a label of 1."""
 
 FAR = 4.0
-"""Standard errors by which the scores of cases drawn at random do not lie away from those of all (p
-< .0001).
-"""
+"""Standard errors by which the scores of cases drawn at random do not lie away from those of all (p < .0001)."""
 
 HIDDEN = 0.25
-"""Cases on which judge and people differ wholly that are added to those seen: few labels may hold
-none by chance."""
+"""Cases on which judge and people differ wholly that are added to those seen: few labels may hold none by chance."""
 
 COLUMNS = (
     "metric", "n", "n_labelled", "raters", "rater_kappa", "judge_kappa", "tpr", "tpr_low", "tpr_high", "tnr",
@@ -54,40 +46,25 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """How the labelled cases were picked, where not at random: the mean score of them and of all cases.
-
-    `code`: "labels-of-passes", "labels-of-failures", "labels-of-low" or "labels-of-high" scores.
-    """
-
-    code: str
-    mean: float
-    mean_of_all: float
-
-
-@dataclass(frozen=True)
 class Calibration:
     """A judge held against labels.
 
-    `frame`: COLUMNS, a row a metric that has labels; null: not measured. `notes`: metric -> what a
-    reader must know of its labels. `left_out`: metric -> its labelled cases, fewer than LEAST.
+    `frame`: COLUMNS, a row a metric that has labels; null: not measured. `notes`: a sentence for each metric whose
+    labels are fewer than LEAST, or cannot have been drawn at random.
     """
 
     frame: pd.DataFrame
-    notes: dict[str, Drawn]
-    left_out: dict[str, int]
+    notes: tuple[str, ...]
 
 
 def calibrate(
     scores: pd.DataFrame,
     labels: pd.DataFrame,
     confidence: float = 0.95,
-    file: str = "",
 ) -> Calibration:
     """Hold scores (`labels.read_scores`) against labels (`labels.read_labels`).
 
-    Several raters of a case count as their mean. A metric of fewer than LEAST labelled cases is left out. InputError,
-    which names `file`, where that leaves none.
+    Several raters of a case count as their mean.
 
     >>> cases = [f"c{i}" for i in range(60)]
     >>> scores = pd.DataFrame({"case_id": cases, "metric": "m", "score": [0.0, 1.0] * 30})
@@ -98,46 +75,33 @@ def calibrate(
     0      m  60          40         0.5            0.75
     """
     rows = []
-    notes = {}
-    left_out = {}
+    notes = []
     for metric, votes in labels.groupby("metric", sort=False):
         cases = labelled_cases(scores, votes, metric)
-        n = int(cases["label"].notna().sum())
-        if n < LEAST:
-            left_out[metric] = n
+        labelled = cases[cases["label"].notna()]
+        n = len(labelled)
+        if not n:
             continue
-        rows.append(
-            {
-                "metric": metric,
-                "n": len(cases),
-                "n_labelled": n,
-                **_means(cases, confidence),
-                **_agreement(cases, votes, confidence),
-            }
-        )
-        note = drawn(cases)
-        if note is not None:
-            notes[metric] = note
-    if not rows:
-        raise InputError(_too_few(left_out, file))
-    return Calibration(pd.DataFrame(rows, columns=list(COLUMNS)), notes, left_out)
-
-
-def require_labels(labels: pd.DataFrame, file: str) -> None:
-    """InputError, which names `file`, for labels of a metric (`labels.read_labels`) that are fewer than LEAST."""
-    n_cases = labels.groupby("metric", sort=False)["case_id"].nunique()
-    few = n_cases[n_cases < LEAST].to_dict()
-    if few or labels.empty:
-        raise InputError(_too_few(few, file))
-
-
-def _too_few(left_out: Mapping[str, int], file: str) -> list[Problem]:
-    """What is wrong with labels of metrics (metric -> their cases), or with none at all."""
-    problems = []
-    for metric, n in left_out.items():
-        message = Message(TOO_FEW, {"n": n, "least": LEAST})
-        problems.append(Problem("error", "few-labels", message, file=file, field=metric))
-    return problems or [Problem("error", "few-labels", "no label", file=file)]
+        row = {
+            "metric": metric,
+            "n": len(cases),
+            "n_labelled": n,
+            "judge_mean": cases["score"].mean(),
+            "labels_mean": labelled["label"].mean(),
+            **_agreement(cases, votes, confidence),
+        }
+        if n < LEAST:
+            n_alike = int(((labelled["score"] >= PASS) == (labelled["label"] >= PASS)).sum())
+            notes.append(
+                f"{metric}: score and label agree in {n_alike} of {n} cases; fewer than {LEAST} labels correct no mean"
+            )
+        else:
+            row |= _means(cases, confidence)
+        drawn = how_drawn(cases)
+        if drawn:
+            notes.append(f"{metric}: {drawn}")
+        rows.append(row)
+    return Calibration(pd.DataFrame(rows, columns=list(COLUMNS)), tuple(notes))
 
 
 def labelled_cases(
@@ -153,32 +117,17 @@ def labelled_cases(
 
 
 def _means(cases: pd.DataFrame, confidence: float) -> dict[str, float]:
-    """The means of scores and of labels, and the corrected mean, with intervals."""
+    """The intervals of the mean label, and the corrected mean with its own."""
     score, label = cases["score"].to_numpy(), cases["label"].to_numpy()
-    means = {
-        "labels": corrected_mean(score, label, confidence, weight=0.0),
-        "corrected": corrected_mean(score, label, confidence),
+    _, labels_low, labels_high = corrected_mean(score, label, confidence, weight=0.0)
+    mean, low, high = corrected_mean(score, label, confidence)
+    return {
+        "labels_low": labels_low,
+        "labels_high": labels_high,
+        "corrected_mean": mean,
+        "corrected_low": low,
+        "corrected_high": high,
     }
-    row = {"judge_mean": score.mean()}
-    for name, mean in means.items():
-        row[f"{name}_mean"] = mean.value
-        row[f"{name}_low"] = mean.low
-        row[f"{name}_high"] = mean.high
-    return row
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A mean in 0..1 with its interval, and the weight of the scores in it.
-
-    `contributions` (cases,): what each case brings into the mean, which is the mean of them all.
-    """
-
-    value: float
-    low: float
-    high: float
-    weight: float
-    contributions: Array = field(compare=False)
 
 
 def corrected_mean(
@@ -186,15 +135,15 @@ def corrected_mean(
     label: Array,
     confidence: float = 0.95,
     weight: float | None = None,
-) -> Mean:
-    """The mean label of all cases, by PPI++ with a t-Wilson interval.
+) -> tuple[float, float, float]:
+    """The mean label of all cases, by PPI++, and its t-Wilson interval: (mean, low, high).
 
     `score`, `label`: (cases,) in 0..1, label nan where nobody gave one. `weight` of the scores: by
     default that of least variance, in 0..1; 0 is the labels alone. Where all cases are labelled
     scores have nothing to add.
 
     >>> score, label = np.array([1, 1, 0, 0, 1, 1, 1, 0.0]), np.array([1, 1, 0, 1] + 4 * [np.nan])
-    >>> round(corrected_mean(score, label, weight=1).value, 4)  # .75 + (.75 - .5)
+    >>> round(corrected_mean(score, label, weight=1)[0], 4)  # .75 + (.75 - .5)
     1.0
     """
     labelled = ~np.isnan(label)
@@ -222,36 +171,29 @@ def corrected_mean(
         t_quantile(np.array([n - 1.0]), confidence),
         np.array([[0.0], [1.0]]),
     )
-    of_labelled = len(score) / n * (label - moved)
-    of_open = len(score) / n_open * moved
-    return Mean(
-        value=value,
-        low=float(low),
-        high=float(high),
-        weight=weight,
-        contributions=np.where(labelled, of_labelled, of_open),
-    )
+    return value, float(low), float(high)
 
 
-def drawn(cases: pd.DataFrame) -> Drawn | None:
-    """How the labelled cases were picked by their scores; None where that can be at random."""
+def how_drawn(cases: pd.DataFrame) -> str:
+    """How the labelled cases were picked by their scores, in a sentence; "" where that can be at random."""
     labelled = cases["label"].notna()
     n = int(labelled.sum())
     score = cases["score"]
     mean, mean_of_all = score[labelled].mean(), score.mean()
-    unlabelled = 1 - n / len(score)
-    error = np.sqrt(score.var() / n * unlabelled)
+    error = np.sqrt(score.var() / n * (1 - n / len(score)))
     away = (mean - mean_of_all) / error if error > 0 else 0.0
     if abs(away) < FAR:
-        return None
+        return ""
     passes = score >= cases["threshold"].fillna(PASS) - 1e-12
     of_labelled = passes[labelled]
-    one_kind = of_labelled.nunique() == 1 and passes.nunique() > 1
-    if one_kind:
-        code = "labels-of-passes" if of_labelled.all() else "labels-of-failures"
+    if of_labelled.nunique() == 1 and passes.nunique() > 1:
+        kind = "passes" if of_labelled.all() else "failures"
     else:
-        code = "labels-of-low" if away < 0 else "labels-of-high"
-    return Drawn(code, float(mean), float(mean_of_all))
+        kind = "low scores" if away < 0 else "high scores"
+    return (
+        f"the labels are of {kind} (mean score {mean:.2f}, of all cases {mean_of_all:.2f}): labels that were not drawn "
+        "at random say nothing of the rest"
+    )
 
 
 def _agreement(

@@ -12,8 +12,6 @@ import pandas as pd
 from ...core.check import Check, Level
 from ...core.common_checks import duplicate_texts
 from ...core.language import listed, say
-from ...report.sentences import label_message
-from . import people
 from .options import SummaryOptions
 from .states import JUDGED
 from .verdicts import metric_verdicts
@@ -49,7 +47,6 @@ def checks(run: Run) -> Iterator[Check]:
     yield from unread_figures(data)
     yield from duplicate_answers(data["answer"])
     yield from not_judged(data, run.options)
-    yield from labels_not_random(data, run.options)
 
 
 LEFT_OUT = {
@@ -137,12 +134,3 @@ def not_judged(data: pd.DataFrame, options: SummaryOptions) -> Iterator[Check]:
         n = errors.total()
         message = say(template, n=f"{n:,}", of=f"{n_asked:,}", reason=reason)
         yield Check("not-judged", "warning", message, n, n_asked)
-
-
-def labels_not_random(data: pd.DataFrame, options: SummaryOptions) -> Iterator[Check]:
-    """Labels that were not drawn at random."""
-    if not options.labelled:
-        return
-    for metric, note in people.calibration(data, options).notes.items():
-        n = int(data[f"{metric}_label"].notna().sum())
-        yield Check("labels-not-random", "warning", label_message(metric, note), n, len(data))

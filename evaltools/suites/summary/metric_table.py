@@ -13,8 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 from ...core.language import Message, stored_text
-from ...core.metric import Better, Metric, MetricTable
+from ...core.metric import Metric, MetricTable
 from .rules import METRICS
+from .states import JUDGED
 
 ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
 """Scores that are 0 or 1 by rule: what matters of them is the failing cases, not the mean."""
@@ -70,13 +71,6 @@ ANY_UNSUPPORTED = Metric(
     source="D23",
 )
 
-POOLED = {
-    "summary_accuracy": "Entities that the contexts support, of all entities of all summaries.",
-    "summary_risk_coverage": "Expected tags that the summaries cover, of all expected tags.",
-    "entity_recall": "Entities of the contexts that the summaries keep, of all entities of all contexts.",
-}
-"""Scores that are shares -> what their ratio over all cases together is."""
-
 FORMS: Mapping[str, dict[str, Any]] = {
     "{name}": {
         "group": "score",
@@ -102,80 +96,25 @@ FORMS: Mapping[str, dict[str, Any]] = {
         "description": "{what}: share of all cases at or above {threshold}.",
         "source": "seed 6",
     },
-    "{name}_pass_rate_measured": {
-        "group": "pass",
-        "numerator": "{name}_measured_passed",
-        "denominator": "{name}_measured",
-        "proportion": True,
-        "title": "{metric} pass rate (≥ {threshold}), measured cases",
-        "description": "{what}: share of the measured cases at or above {threshold}.",
-        "source": "seed 6, D14",
-    },
-    "{name}_not_measured_n": {
-        "group": "count",
-        "numerator": "{name}_not_measured",
-        "denominator": "",
-        "better": "none",
-        "title": "{metric}: cases not measured",
-        "description": "{what}: number of cases in which it could not be measured.",
-        "source": "D14",
-    },
-    "{name}_corrected": {
-        "group": "corrected",
-        "numerator": "{name}_corrected",
-        "denominator": "{name}_measured",
-        "title": "{metric}, corrected by labels",
-        "description": "{what}: the mean that people would give all cases that could be measured, from their labels "
-        "of some and the scores of all; n counts the labelled cases.",
-        "source": "PPI++, arXiv 2311.01453",
-    },
 }
 """The metrics that are made of each score, in the order of reports: name -> fields of it."""
 
 
 @lru_cache(maxsize=8)
-def metric_table(
-    thresholds: tuple[tuple[str, float], ...],
-    judged: bool,
-    labelled: tuple[str, ...] = (),
-) -> MetricTable:
-    """The metrics under these thresholds, in the order of reports.
+def metric_table(thresholds: tuple[tuple[str, float], ...], judged: bool) -> MetricTable:
+    """The metrics under these thresholds, in the order of reports; of the recall only its mean (D36).
 
-    A score without a threshold has no pass rate, one without labels no correction. judged: a
-    judge's score may lie between 0 and 1, so that a mean of 0/1 scores is no proportion any more.
+    judged: a judge's score may lie between 0 and 1, so that a mean of 0/1 scores is no proportion any more.
     """
     limits = {name: f"{threshold:g}" for name, threshold in thresholds}
     table = []
     for form, fields in FORMS.items():
-        for name in METRICS:
-            if fields["group"] == "pass" and name not in limits:
-                continue
-            if fields["group"] == "corrected" and name not in labelled:
-                continue
+        for name in METRICS if form == "{name}" else JUDGED:
             metric = _metric(form, fields, name, limits.get(name, ""))
             if name in ZERO_ONE and not judged and metric.bounds:
                 metric = replace(metric, proportion=True)
             table.append(metric)
-    table.append(ANY_UNSUPPORTED)
-    for name, description in POOLED.items():
-        pooled = Metric(
-            name=f"{name}_micro",
-            group="micro",
-            numerator=f"{name}_num",
-            denominator=f"{name}_den",
-            better=_better(name),
-            bounds=(0.0, 1.0),
-            title=f"{TERMS[name]}, micro",
-            description=description,
-            source=SOURCES[name],
-        )
-        table.append(pooled)
-    return tuple(table)
-
-
-def _better(name: str) -> Better:
-    """The recall is described, never judged (D36)."""
-    return "none" if name == "entity_recall" else "higher"
+    return (*table, ANY_UNSUPPORTED)
 
 
 def _metric(
@@ -189,10 +128,8 @@ def _metric(
     title = TITLES[name]
     if "title" in fields:
         title = stored_text(fields["title"], **values)
-    defaults = {
-        "better": _better(name),
-        "source": SOURCES[name],
-    }
+    better = "none" if name == "entity_recall" else "higher"  # described, never judged
+    defaults = {"better": better, "source": SOURCES[name]}
     made = {
         "name": form.format(name=name),
         "numerator": fields["numerator"].format(name=name),

@@ -19,8 +19,8 @@ Mode = Literal["override", "blend"]
 class SummaryOptions(SuiteOptions):
     """The options of a run of the summary suite.
 
-    `rules_identity` (name@hash) and `rules_version` follow from the rules' content, `labelled` from
-    the labels'. The judge's API key is no option: it is read from EVALTOOLS_JUDGE_API_KEY or
+    `rules_identity` (name@hash) and `rules_version` follow from the rules' content. The judge's
+    API key is no option: it is read from EVALTOOLS_JUDGE_API_KEY or
     OPENAI_API_KEY when the first request is sent, and kept nowhere. A server at a given
     `judge_base_url` may do without one.
 
@@ -31,7 +31,7 @@ class SummaryOptions(SuiteOptions):
     client makes on 429, 5xx and the like are not counted apart.
     """
 
-    derived: ClassVar = ("rules_identity", "rules_version", "labelled")
+    derived: ClassVar = ("rules_identity", "rules_version")
     costly: ClassVar = (
         "judge",
         "judge_model",
@@ -41,19 +41,12 @@ class SummaryOptions(SuiteOptions):
         "judge_max_calls",
         "judge_cache",
     )
-    single_run: ClassVar = ("labels",)
 
     rules: str = Field(
         DEFAULT_RULES, description="Rules: ko-insurance, seed, or the path of a rule file."
     )
     rules_identity: str = ""
     rules_version: str = ""
-    labels: str | None = Field(
-        None,
-        description="Labels of people (CSV or JSONL: case_id, metric, label 0..1, rater) of some "
-        "of the cases: means corrected by them lead.",
-    )
-    labelled: tuple[str, ...] = ()
     judge: Literal["off", "hybrid"] = Field(
         "off",
         description="off: rules alone; hybrid: a language model decides the cases of which the "
@@ -125,8 +118,6 @@ class SummaryOptions(SuiteOptions):
             "rules_version": self.rules_version,
             "judge": self.judge,
         }
-        if self.labelled:
-            policy["labelled"] = list(self.labelled)
         if self.judge == "off":
             return policy
         from .judge_questions import prompts
@@ -140,12 +131,10 @@ class SummaryOptions(SuiteOptions):
         return policy
 
     def signature(self) -> dict[str, str]:
-        """The rules, the judge and the number of metrics with labels, for the signature line."""
+        """The rules and the judge, for the signature line."""
         signature = {"rules": self.rules_identity}
         if self.judge == "hybrid":
             signature["judge"] = f"{self.judge_model}/{self.judge_mode}{self.judge_confidence:g}"
-        if self.labelled:
-            signature["labels"] = str(len(self.labelled))
         return signature
 
 

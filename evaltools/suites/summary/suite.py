@@ -16,13 +16,13 @@ from ...core.metric import MetricTable
 from ...core.suite import Source, Suite
 from ...core.text_files import require_file
 from ...core.workers import Workers
-from . import people
 from .artifacts import write_artifacts
 from .checks import checks
-from .metric_table import ZERO_ONE, metric_table
+from .metric_table import metric_table
 from .options import SummaryOptions, rules_in_force
 from .read import looks_like_cases, read_cases
 from .rules import METRICS
+from .states import JUDGED
 from .units import finish, score_cases
 from .verdicts import verdicts
 
@@ -39,23 +39,16 @@ JSON_COLUMNS = [
 def metrics(options: SummaryOptions) -> MetricTable:
     """The metrics under the rules in force."""
     thresholds = tuple(rules_in_force(options).thresholds.items())
-    return metric_table(thresholds, options.judge != "off", options.labelled)
+    return metric_table(thresholds, options.judge != "off")
 
 
 def headline(options: SummaryOptions, blocked: frozenset[str]) -> tuple[str, ...]:
     """What leads a report, over the measured cases (D23, D24).
 
-    Means that are corrected by labels of people first, then means of shares, and the share that
-    passes for 0/1 scores. The recall is described, and stands outside (D36).
+    The recall is described, and stands outside (D36).
     """
-    names = [f"{metric}_corrected" for metric in options.labelled]
-    names += [
-        "summary_accuracy_measured",
-        "any_unsupported",
-        "summary_risk_coverage_measured",
-    ]
-    names += [f"{metric}_pass_rate_measured" for metric in ZERO_ONE]
-    return tuple(names)
+    first, *others = (f"{metric}_measured" for metric in JUDGED)
+    return (first, "any_unsupported", *others)
 
 
 def locate(
@@ -66,19 +59,13 @@ def locate(
 ) -> Source:
     """A file of cases; the run is named after it.
 
-    A rule file of the user's and labels are inputs too.
+    A rule file of the user's is an input too.
     """
     require_file(path, problems)
     files = {"cases": path}
     rules = Path(options.rules)
     if rules.is_file():
         files["rules"] = rules
-    labelled: tuple[str, ...] = ()
-    if options.labels:
-        files["labels"] = Path(options.labels)
-        require_file(files["labels"], problems)
-        labelled = people.labelled(files["labels"])
-    options = options.model_copy(update={"labelled": labelled})
     return Source(name or path.stem, files, options)
 
 
@@ -108,8 +95,6 @@ def score(
         units = judge_units(units, options, problems, quiet=not workers.label)
         answered_by = units.attrs["answered_by"]
     units = finish(units, rules)
-    if "labels" in source.files:
-        units = people.with_labels(units, source.files["labels"], options, problems)
     units.attrs["rows"] = {"cases": len(cases)}
     units.attrs["answered_by"] = answered_by
     return units
@@ -144,7 +129,6 @@ SUITE = Suite(
     score=score,
     metrics=metrics,
     headline=headline,
-    intervals=people.intervals,
     checks=checks,
     verdicts=verdicts,
     artifacts=write_artifacts,

@@ -138,9 +138,7 @@ def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:
         if threshold is not None:
             passed = score >= threshold - 1e-12
             added[f"{metric}_passed"] = passed
-            added[f"{metric}_measured_passed"] = passed & measured
         added[f"{metric}_if_measured"] = score.where(measured)
-        added[f"{metric}_not_measured"] = ~measured
     units = pd.concat([units, pd.DataFrame(added, index=units.index)], axis=1)
     return with_states(units)
 

@@ -11,7 +11,6 @@ import pandas as pd
 
 from ...core.language import say, stored_text
 from .options import rules_in_force
-from .rules import METRICS
 from .states import JUDGED, STATES, State, worst
 
 if TYPE_CHECKING:
@@ -29,11 +28,8 @@ def state_counts(states: pd.Series) -> dict[State, int]:
 def verdict(units: pd.DataFrame, metric: str) -> str:
     """The verdict of a metric: "fail" where any case fails, else "look" where any needs a look.
 
-    Else "pass". "no threshold" where the metric is not judged, and "not measured" where it is and
-    no case was measured.
+    Else "pass"; "not measured" where no case was.
     """
-    if metric not in JUDGED:
-        return "no threshold"
     if not units[f"{metric}_measured"].any():
         return "not measured"
     return _word(units[f"{metric}_state"])
@@ -63,7 +59,7 @@ def verdicts(run: Run) -> pd.DataFrame:
 
 
 def metric_verdicts(run: Run) -> pd.DataFrame:
-    """One row a metric: verdict, mean and number of the measured cases, how many fail.
+    """One row a judged metric: verdict, mean and number of the measured cases, how many fail.
 
     `mean` is over all cases, with the source document's number for each that could not be measured.
     """
@@ -72,36 +68,25 @@ def metric_verdicts(run: Run) -> pd.DataFrame:
     units = run.data
     template = "{fail} of {n} fail, {look} to look at, {unmeasured} not measured (≥ {threshold})"
     rows = []
-    for metric in METRICS:
+    for metric in JUDGED:
         counts = state_counts(units[f"{metric}_state"])
         n_measured = int(units[f"{metric}_measured"].sum())
-        n_unmeasured = len(units) - n_measured
-        is_judged = metric in JUDGED
-        said = ""
-        if is_judged:
-            said = stored_text(
-                template,
-                **counts,
-                n=len(units),
-                unmeasured=n_unmeasured,
-                threshold=f"{thresholds[metric]:g}",
-            )
+        numbers = {**counts, "n": len(units), "unmeasured": len(units) - n_measured}
         row = {
             "metric": metric,
             "title": titles[metric],
             "verdict": verdict(units, metric),
-            "said": said,
+            "said": stored_text(template, **numbers, threshold=f"{thresholds[metric]:g}"),
             "measured": n_measured,
-            "failing": counts["fail"] if is_judged else None,
-            "look": counts["look"] if is_judged else None,
-            "not_measured": n_unmeasured,
-            "threshold": thresholds.get(metric),
+            "failing": counts["fail"],
+            "look": counts["look"],
+            "not_measured": len(units) - n_measured,
+            "threshold": thresholds[metric],
             "mean_measured": run.value(f"{metric}_measured"),
             "mean": run.value(metric),
         }
         rows.append(row)
-    whole_numbers = ["measured", "failing", "look", "not_measured"]
-    return pd.DataFrame(rows).astype(dict.fromkeys(whole_numbers, "Int64"))
+    return pd.DataFrame(rows)
 
 
 def finding(run: Run) -> tuple[str, str]:

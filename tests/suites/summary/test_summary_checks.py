@@ -151,7 +151,6 @@ def test_one_function_gives_the_verdict(
     measured: list[bool], states: list[str], expected: str
 ) -> None:
     assert verdict(units(measured, states), "summary_accuracy") == expected
-    assert verdict(units(measured, states), "entity_recall") == "no threshold"
 
 
 def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest_on(
