@@ -167,19 +167,14 @@ def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest
     stored = json.loads((tmp_path / "results/two/metrics.json").read_text(encoding="utf-8"))
     cases, first, *rest = stored["verdicts"]
     assert (cases["metric"], cases["verdict"]) == ("state", "fail")
-    assert "fail: Summaries, 1 of 2 must not ship, 0 to look at\n" in said
+    assert "1 of 2 summaries must not ship: 0 more to look at, 1 ok" in said
     # one of two: 1/1 and 1/2 of the figures are supported, and the threshold is 0.9
     assert (first["metric"], first["verdict"], first["mean_measured"]) == (
         "summary_accuracy",
         "fail",
         0.75,
     )
-    assert (
-        "fail: Summary accuracy (entity precision), "
-        "1 of 2 fail, 0 to look at, 0 not measured (≥ 0.9)\n" in said
-    )
-    assert [v["verdict"] for v in rest] == ["not measured", "pass", "pass", "no threshold"]
-    assert "no threshold: Entity recall\n" in said and "not measured: Risk coverage, " in said
+    assert [v["verdict"] for v in rest] == ["not measured", "pass", "pass"]
 
 
 @pytest.mark.parametrize(
