@@ -238,7 +238,7 @@ def _compared_layout(study: Study, candidate: str) -> Layout:
         texts=texts,
         columns=columns,
         fields={},
-        page=PAGE,
+        page=min(PAGE, layout.page),
     )
 
 

@@ -216,8 +216,7 @@ def verdict_strip(
         f"{number(row['delta'], signed=True)} {interval(row, signed=True)}".strip(),
         miss=reach,
     )
-    grey = say("Grey: differences that these data would probably miss.") if reach else ""
-    return stack([HtmlTable(macros().verdict_strip(drawn, ends)), words(grey)])
+    return HtmlTable(macros().verdict_strip(drawn, ends))
 
 
 # --- whether to believe it, and where to look
@@ -327,7 +326,10 @@ def study_screen(study: Study) -> HtmlTable:
         (compared,) = study.comparisons.values()
         if not compared.identical:
             pieces += [verdict_strip(study, row) for row in rows.values()]
-    pieces.append(words("\n\n".join(study_sentences.settling(study)[:1])))
+    settling = study_sentences.settling(study)
+    if settling and pieces:
+        settling.append(say("Grey band: smaller differences."))
+    pieces.append(words(" ".join(settling)))
     return _screen(
         study,
         size,

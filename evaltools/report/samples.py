@@ -154,20 +154,15 @@ def placed(
     column: str,
     places: Sequence[Place],
 ) -> list[Any]:
-    """The text of a column of a card as pieces: texts, and what has a place in it.
-
-    A place that overlaps an earlier one is left out, and one that lies beyond CLIP.
-    """
-    seen = [place for place in places if place[2] <= CLIP]
+    """The text of a column of a card as pieces: texts, and what has a place in it."""
+    kept = _without_overlaps(places)
+    others = {(place[0], place[4]) for place in kept if place[0] != column}
     pieces: list[Any] = []
     written = 0
-    for place in sorted(seen, key=lambda place: place[1]):
-        of_column, start, end, mark, number, tooltip = place
-        if of_column != column or start < written:
+    for of_column, start, end, mark, number, tooltip in kept:
+        if of_column != column:
             continue
-        targets = [
-            f"{other[0]}-{number}" for other in seen if other[4] == number and other[0] != column
-        ]
+        targets = [f"{other}-{number}" for other, same in others if same == number]
         piece = {
             "text": text[start:end],
             "mark": mark,
@@ -179,3 +174,15 @@ def placed(
         pieces += [text[written:start], piece]
         written = end
     return [*pieces, text[written:CLIP]]
+
+
+def _without_overlaps(places: Sequence[Place]) -> list[Place]:
+    """The places in the order of their starts, without those that overlap an earlier one or lie beyond CLIP."""
+    kept: list[Place] = []
+    ends: dict[str, int] = {}
+    for place in sorted(places, key=lambda place: place[1]):
+        column, start, end = place[:3]
+        if end <= CLIP and start >= ends.get(column, 0):
+            kept.append(place)
+            ends[column] = end
+    return kept

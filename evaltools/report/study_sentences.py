@@ -194,14 +194,13 @@ def primary_rows(study: Study) -> dict[str, Row]:
 
 
 def settling(study: Study) -> list[str]:
-    """What could be confirmed of every candidate that is not shown to differ; each named among several."""
-    sentences = []
-    for candidate, row in primary_rows(study).items():
-        if row["verdict"] == "tied" and mde_text(row):
-            lead = f"{candidate}: " if len(study.candidates) > 1 else ""
-            text = "These data can confirm differences of {now} or more ({power:.0%} power)."
-            sentences.append(lead + say(text, now=mde_text(row), power=POWER))
-    return sentences
+    """What difference could be confirmed, where a candidate is not shown to differ."""
+    tied = [row for row in primary_rows(study).values() if row["verdict"] == "tied" and mde_text(row)]
+    if not tied:
+        return []
+    text = "These data can confirm differences of {now} or more ({power:.0%} power)."
+    least = max(tied, key=lambda row: row["mde"])
+    return [say(text, now=mde_text(least), power=POWER)]
 
 
 def how(study: Study) -> str:
