@@ -84,7 +84,7 @@ def test_cells_of_seeds_work_on_one_condition_and_on_several() -> None:
 
 def test_a_notebook_looks_the_second_time_as_it_did_at_first() -> None:
     """Tables keep their styles where all cells run twice in one kernel."""
-    shell = InteractiveShell()
+    shell = InteractiveShell.instance()
     outputs = []
     for _ in range(2):
         shell.run_cell("import evaltools as et\nimport pandas as pd\nfirst = et.notebook('en')")
