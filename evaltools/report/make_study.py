@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from numbers import Real
@@ -138,6 +139,14 @@ def study(
     return made
 
 
+def _only(run: Run, metric: str) -> Run:
+    """The run with one of its metrics, and what that is made of."""
+    suite = run.suite.only(metric)
+    names = [entry.name for entry in suite.metrics(run.options)]
+    of_metric = run.estimates["metric"].isin(names)
+    return replace(run, suite=suite, estimates=run.estimates[of_metric])
+
+
 def ranked_study(
     runs: Sequence[str | Path],
     metric: str,
@@ -157,7 +166,7 @@ def ranked_study(
         out,
         **settings,
     )
-    conditions, _ = group([run.only(metric) for run in results])
+    conditions, _ = group([_only(run, metric) for run in results])
     made = make_study(conditions, primary=metric)
     ranks = made.rank()  # says what is wrong before anything is written
     if ranks["rank_low"].count() < 2:
