@@ -120,6 +120,8 @@ class Batch:
                 error = future.exception()
                 if error is None:
                     ended.append(names[index])
+                elif isinstance(error, UsageError) and len(tasks) == 1:
+                    raise error
                 else:
                     self.lost[names[index]] = tell(error, names[index])
                 step(names[index])

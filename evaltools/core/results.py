@@ -78,11 +78,20 @@ def known_options(
 
 
 def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
-    """The files of a result that are gone, or are not as its manifest says they were written."""
+    """The files of a result that are gone, not as its manifest says they were written, or not vouched for by it.
+
+    A manifest vouches by naming metrics.json and, of a run, units.parquet, each with its hash, and no file elsewhere.
+    """
+    needed = [METRICS, UNITS] if manifest.kind == "run" else [METRICS]
     spoilt = []
-    for name, known in manifest.files.items():
+    for name in dict.fromkeys([*needed, *manifest.files]):
         path = folder / name
-        if not path.is_file() or (known and known != sha256(path)):
+        try:
+            is_inside = path.resolve().is_relative_to(folder.resolve())
+            is_whole = is_inside and path.is_file() and sha256(path) == manifest.files.get(name)
+        except (OSError, ValueError):  # a name that no file can have
+            is_whole = False
+        if not is_whole:
             spoilt.append(name)
     return spoilt
 

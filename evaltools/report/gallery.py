@@ -1,295 +1,100 @@
-"""The gallery: one static, self-contained page with a table of all results of an output folder.
-
-A card is one run or aggregate, read from the files of its results folder.
-"""
+"""The gallery: one static, self-contained page with a table of all results of an output folder."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mode
 from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
-from pydantic import ValidationError
 
-from ..core.check import LEVEL_WORDS, Check, Level, worst_first
-from ..core.errors import UsageError
+from ..core.errors import InputError, UsageError
 from ..core.files import require_writable, write_text
-from ..core.language import listed, say
-from ..core.manifest import Manifest
+from ..core.json_files import read_model
+from ..core.language import say
+from ..core.manifest import NAME, Manifest
 from ..core.metric import metric_title
 from ..core.names import RUN_NAME
-from ..core.records import describe
-from ..core.results import StoredMetric, StoredMetrics, spoilt_files
-from .numbers import ARROWS
+from ..core.results import METRICS, StoredMetrics, spoilt_files
 from .page import page
 from .sentences import verdict_word
-from .strip import Scale, scale_of, strip
-from .tables import VERDICTS, Kind, shown_estimate
+from .strip import scale_of, strip
+from .tables import VERDICTS, shown_estimate
 from .text import anchor, visible
-from .trust import COLOURS, trust
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
 SCRIPTS = ("report/page.js", "gallery/gallery.js")
 
+# stands in a page that this package made
 OURS = b'<meta name="generator" content="evaltools gallery">'
-"""Stands in a page that this package made."""
 
-REPORT = {"Report": "metric_report.html", "Notebook": "metric_report.ipynb"}
-"""Label -> file of a report that a card links."""
+REPORT = "metric_report.html"
+
+LEVELS = {"blocking": "error", "warning": "warning", "info": "info"}
+
+# letters of a name and of a sentence that are shown
+NAME_LENGTH, SENTENCE_LENGTH = 200, 500
 
 
-class NotComplete(Exception):
-    """A folder under results/ that cannot be a card; its argument, a Message, says why."""
-
-
-@dataclass(frozen=True)
+@dataclass
 class Card:
-    """A run or aggregate: its manifest, its metrics.json, and what stands beside them.
+    """What the page shows of one result: texts from its files, which the template escapes.
 
-    `spoilt`: the files that are not as the manifest says they were written. `links`: (label, relative URL) of files
-    that exist. `verdicts`: metric of the headline -> (verdict, baseline).
+    `metrics`: metric of the headline -> its title with an arrow, value, interval, ends (`strip`) and verdict.
+    `leading`: the one that leads. `verdict`, `trust`: (words, colour). `notes`: (colour, sentence).
+    `links`: (file, address).
     """
 
     name: str
-    manifest: Manifest
-    metrics: StoredMetrics
-    spoilt: Sequence[str]
-    links: Sequence[tuple[str, str]]
-    verdicts: Mapping[str, tuple[str, str]]
+    title: str
+    suite: str
+    suite_title: str
+    started: str
+    n: int
+    unit: str
+    is_aggregate: bool
+    runs: list[str]
+    seeds: list[str]
+    metrics: dict[str, dict[str, Any]]
+    leading: str
+    verdict: tuple[str, str]
+    trust: tuple[str, str]
+    notes: list[tuple[str, str]]
+    report: str
+    links: list[tuple[str, str]]
+    children: list[Card] = field(default_factory=list)
 
     @property
     def id(self) -> str:
         """The id of its row in the page."""
         return anchor("run", self.name)
 
-    @property
-    def title(self) -> str:
-        """What its row is called: a run by its name, an aggregate by its condition."""
-        return (shown(self.manifest.condition) if self.is_aggregate else "") or self.name
 
-    @property
-    def is_aggregate(self) -> bool:
-        return self.manifest.kind == "aggregate"
-
-    @property
-    def report(self) -> str:
-        """The address of its page; "" where there is none."""
-        return dict(self.links).get("Report", "")
-
-    @property
-    def runs(self) -> list[str]:
-        """The names of its runs."""
-        return self.manifest.runs if self.is_aggregate else [self.name]
-
-    @property
-    def seeds(self) -> list[str]:
-        """The seeds that the names of its runs tell."""
-        matches = map(RUN_NAME.match, self.runs)
-        return [match["seed"] for match in matches if match]
-
-    @cached_property
-    def estimates(self) -> list[StoredMetric]:
-        """The estimates of the headline, those that a check blocks last."""
-        by_name = {estimate.name: estimate for estimate in self.metrics.metrics}
-        names = sorted(self.manifest.headline, key=self.metrics.blocked.__contains__)
-        return [by_name[name] for name in names if name in by_name]
-
-    @cached_property
-    def leading(self) -> StoredMetric | None:
-        """The estimate that the verdict is about; None where nothing can be measured."""
-        usable = [row for row in self.estimates if row.name not in self.metrics.blocked]
-        usable.sort(key=lambda row: row.name != self.manifest.leading)
-        return usable[0] if usable else None
-
-    def texts(self, estimate: StoredMetric) -> dict[str, Any]:
-        """What a reader sees of a metric; what a check blocks is struck and has no interval."""
-        numbers = {**estimate.model_dump(), "metric": estimate.name}
-        resampling = self.manifest.bootstrap.resampling
-        if estimate.name in self.metrics.blocked:
-            numbers.update(value=None, ci_low=None, ci_high=None)
-        texts = shown_estimate(numbers, resampling)
-        return {**texts, "raw": numbers, "arrow": ARROWS.get(estimate.better, "")}
-
-    @property
-    def checks(self) -> list[Check]:
-        """The checks that failed, the worst first."""
-        return worst_first(self.metrics.checks or ())
-
-    @property
-    def trust(self) -> tuple[tuple[str, Kind], str]:
-        """Whether it can be believed, and the worst of its checks; problems of the input are a caution."""
-        doubts: list[tuple[Level, str]] = []
-        for check in self.checks:
-            if check.level != "info":
-                doubts.append((check.level, shown(check.message, 500)))
-        for problem in self.manifest.problems:
-            doubts.append(("warning", f"{problem.count} x {shown(problem.code)}"))
-        nobody_looked = self.metrics.checks is None and not doubts
-        state = trust(
-            None if nobody_looked else [level for level, _ in doubts],
-            incomplete=self.manifest.incomplete,
-            spoilt=bool(self.spoilt),
-        )
-        if self.spoilt:
-            return state, listed(map(shown, self.spoilt))
-        return state, doubts[0][1] if doubts else ""
-
-
-def shown(
-    text: str,
-    limit: int = 200,
-) -> str:
-    """Text from data, made visible and clipped."""
-    seen = visible(text[: limit + 1])
-    return seen if len(seen) <= limit else seen[:limit] + "…"
-
-
-def title_of(
-    name: str,
-    title: str,
-) -> str:
-    """The title of a metric in the language in force."""
-    return shown(metric_title(name, title))
-
-
-def read_card(
-    out: Path,
-    folder: Path,
-) -> Card:
-    """The card of one results folder. NotComplete where the folder's files are not whole."""
-    file = "manifest.json"
-    try:
-        manifest = Manifest.model_validate_json(_content(folder / file))
-        file = "metrics.json"
-        metrics = StoredMetrics.model_validate_json(_content(folder / file))
-        file = "comparison.csv"
-        verdicts = _verdicts(folder / file, manifest, metrics)
-    except FileNotFoundError as e:
-        message = f"no {file}: the run is being written, or was stopped"
-        raise NotComplete(message) from e
-    # of pydantic; of pandas for other columns, for a file that is no CSV or no UTF-8
-    except (OSError, ValueError) as e:
-        reason = str(e)
-        if isinstance(e, ValidationError):
-            _, *parts = describe(e)[0]
-            reason = ", ".join(str(part) for part in parts if str(part))
-        raise NotComplete(f"{file} is not as expected: {reason}") from e
-    return Card(
-        name=shown(folder.name),
-        manifest=manifest,
-        metrics=metrics,
-        spoilt=spoilt_files(folder, manifest),
-        links=_links(out, folder.name, manifest.report or folder.name),
-        verdicts=verdicts,
-    )
-
-
-def _content(path: Path) -> bytes:
-    if not path.is_file():  # a pipe would be waited for
-        raise FileNotFoundError(path)
-    return path.read_bytes()
-
-
-def _verdicts(
-    path: Path,
-    manifest: Manifest,
-    metrics: StoredMetrics,
-) -> dict[str, tuple[str, str]]:
-    """Metric -> (verdict, baseline): what the comparison, if there was one, said of the headline."""
-    if not path.is_file():
-        return {}
-    columns = ["metric", "verdict", "baseline", "candidate"]
-    frame = pd.read_csv(
-        path,
-        dtype=str,
-        keep_default_na=False,
-        usecols=columns,
-    )
-    named = [name for name in manifest.headline if name not in metrics.blocked]
-    of_card = (frame["candidate"] == manifest.condition) & frame["metric"].isin(named)
-    rows = frame[of_card].itertuples(index=False)
-    return {row.metric: (verdict_word(row.verdict), row.baseline) for row in rows}
-
-
-def _links(
-    out: Path,
-    name: str,
-    report: str,
-) -> list[tuple[str, str]]:
-    """(label, URL relative to `out`) of the report of a result, and of each of its files, by the file's name."""
-    paths = []
-    if "/" not in report and not report.startswith("."):
-        paths = [(label, out / "reports" / report / file) for label, file in REPORT.items()]
-    files = sorted((out / "results" / name).rglob("[!.]*"))
-    paths += [(shown(path.name), path) for path in files]
-    links = []
-    for label, path in paths:
-        if path.is_file():
-            address = os.fsencode(path.relative_to(out))
-            links.append((label, quote(address)))
-    return links
-
-
-# --- the page
-
-
-@dataclass(frozen=True)
+@dataclass
 class Section:
-    """The results of a suite, the newest first."""
+    """The results of a suite, the newest first; `metric` is the title that leads most of them."""
 
     suite: str
-    cards: Sequence[Card]
-
-    @property
-    def title(self) -> str:
-        """The title that its newest titled result has."""
-        titles = [card.manifest.suite_title for card in self.cards if card.manifest.suite_title]
-        return say(titles[0]) if titles else self.suite
-
-    @cached_property
-    def metric(self) -> str:
-        """The title of the metric that leads most of the results, with its arrow."""
-        leading = [lead_title(card) for card in self.cards if card.leading]
-        return mode(leading) if leading else ""
-
-    @property
-    def lines(self) -> list[tuple[Card, list[Card]]]:
-        """Each result with the runs that stand below it: an aggregate's, below the first that has them."""
-        runs = {card.name: card for card in self.cards if not card.is_aggregate}
-        lines = []
-        for card in self.cards:
-            if card.is_aggregate:
-                below = [runs.pop(name) for name in card.runs if name in runs]
-                lines.append((card, below))
-        return lines + [(run, []) for run in runs.values()]
-
-    @cached_property
-    def scales(self) -> dict[str, Scale]:
-        """Metric -> the scale on which all its strips are drawn."""
-        numbers: dict[str, list[float | None]] = {}
-        for card in self.cards:
-            for estimate in card.estimates:
-                ends = [estimate.value, estimate.ci_low, estimate.ci_high]
-                numbers.setdefault(estimate.name, []).extend(ends)
-        return {name: scale_of(values) for name, values in numbers.items()}
+    title: str
+    metric: str
+    columns: dict[str, str]
+    cards: list[Card]
 
 
 def build(out: Path) -> Path:
     """(Re)build `<out>/index.html` from what stands under `<out>/results` and `<out>/reports`; returns its path.
 
-    The page loads nothing from anywhere and is written whole or not at all. The same files give the same
-    bytes. A results folder that is being written, spoilt or unknown is listed as not complete, with the reason;
-    hidden folders are passed over. UsageError where there is no folder `out`, or somebody else's index.html in it.
+    The page loads nothing from anywhere and is written whole or not at all. The same files give the same bytes. A
+    results folder that cannot be read is listed as incomplete, with the reason; hidden folders are passed over.
+    UsageError where there is no folder `out`, or somebody else's index.html in it.
     """
     out = Path(out)
     if not out.is_dir():
-        raise UsageError("{folder}: no such folder", folder=out)
+        raise UsageError(f"{out}: no such folder")
     require_writable(out)
     path = replaceable(out)
     write_text(path, render(*collect(out)))
@@ -301,50 +106,181 @@ def replaceable(out: Path) -> Path:
     path = out / "index.html"
     if path.exists() and not (path.is_file() and OURS in path.read_bytes()):
         raise UsageError(
-            "{path} was not made by evaltools and is left as it is: move it, or choose another folder",
-            path=path,
+            f"{path} was not made by evaltools and is left as it is: move it, or choose another folder"
         )
     return path
 
 
 def collect(out: Path) -> tuple[list[Card], list[tuple[str, str]]]:
-    """(the results in an output folder by their ids, name and reason of each folder that is not complete)."""
-    paths = (out / "results").glob("[!.]*")
+    """(the results in an output folder by name, name and reason of each folder that is incomplete)."""
     cards = []
     incomplete = []
-    for folder in sorted(path for path in paths if path.is_dir()):
-        try:
-            cards.append(read_card(out, folder))
-        except NotComplete as e:
-            reason = shown(say(e.args[0]), 300)
-            incomplete.append((shown(folder.name), reason))
-    cards.sort(key=lambda card: card.id)
+    for folder in sorted((out / "results").glob("[!.]*")):
+        if folder.is_dir():
+            try:
+                cards.append(read_card(out, folder))
+            # whatever stands in a folder, it shall not take the others from the page
+            except Exception as e:  # noqa: BLE001
+                incomplete.append((clipped(folder.name), clipped(_reason(e), SENTENCE_LENGTH)))
     return cards, incomplete
 
 
+def _reason(error: Exception) -> str:
+    """What made a folder incomplete, without the folders above its file."""
+    if isinstance(error, InputError):
+        first = error.problems[0]
+        parts = [Path(first.file).name, first.field, str(first.message)]
+        return ": ".join(part for part in parts if part)
+    return getattr(error, "strerror", "") or f"{type(error).__name__}: {error}"
+
+
+def clipped(text: str, limit: int = NAME_LENGTH) -> str:
+    """Text from data, made visible and cut after so many letters."""
+    seen = visible(text[: limit + 1])
+    return seen if len(seen) <= limit else seen[:limit] + "…"
+
+
+# --- one result
+
+
+def read_card(out: Path, folder: Path) -> Card:
+    """The card of one results folder; raises whatever is wrong with its files."""
+    manifest = read_model(folder / NAME, Manifest)
+    stored = read_model(folder / METRICS, StoredMetrics)
+    is_aggregate = manifest.kind == "aggregate"
+    compared = _compared(folder / "comparison.csv", manifest) if is_aggregate else {}
+    runs = manifest.runs if is_aggregate else [folder.name]
+    by_name = {row.name: row for row in stored.metrics}
+    metrics = {}
+    for name in sorted(manifest.headline, key=stored.blocked.__contains__):
+        if name in by_name:
+            row = {**by_name[name].model_dump(), "metric": name}
+            if name in stored.blocked:
+                row.update(value=None, ci_low=None, ci_high=None)
+            shown = shown_estimate(row, manifest.bootstrap.resampling)
+            title = clipped(shown["title"])
+            metrics[name] = {**shown, "title": title, "raw": row, "verdict": compared.get(name, "")}
+    usable = [name for name in metrics if name not in stored.blocked]
+    leading = manifest.leading if manifest.leading in usable else "".join(usable[:1])
+    verdict = compared.get(leading, "")
+    judged = sorted(stored.verdicts, key=lambda row: row.verdict != "fail")
+    if not verdict and judged:
+        verdict = judged[0].verdict
+    if not verdict and manifest.condition and manifest.condition == manifest.baseline:
+        verdict = "baseline"
+    checks = sorted(stored.checks or (), key=lambda check: list(LEVELS).index(check.level))
+    notes = [(LEVELS[check.level], clipped(check.message, SENTENCE_LENGTH)) for check in checks]
+    for problem in manifest.problems:
+        notes.append(("warning", f"{problem.count} × {clipped(problem.code)}"))
+    doubts = [kind for kind, _ in notes]
+    for judgement in stored.verdicts:
+        title = metric_title(judgement.metric, judgement.title)
+        sentence = f"{title}: {say(judgement.verdict)}, {judgement.said}".removesuffix(", ")
+        notes.append((VERDICTS.get(judgement.verdict, "info"), clipped(sentence, SENTENCE_LENGTH)))
+    spoilt = spoilt_files(folder, manifest)
+    for name in spoilt:
+        notes.insert(0, ("error", clipped(say("{file} is not as it was written", file=name))))
+    matches = filter(None, map(RUN_NAME.match, runs))
+    return Card(
+        name=clipped(folder.name),
+        title=clipped(manifest.condition if is_aggregate else "") or clipped(folder.name),
+        suite=clipped(manifest.suite),
+        suite_title=clipped(say(manifest.suite_title or manifest.suite)),
+        started=clipped(manifest.started, 40),
+        n=manifest.bootstrap.n_units,
+        unit=clipped(manifest.bootstrap.unit),
+        is_aggregate=is_aggregate,
+        runs=[clipped(run) for run in runs],
+        seeds=[clipped(match["seed"], 20) for match in matches],
+        metrics=metrics,
+        leading=leading,
+        verdict=(say(verdict_word(verdict)), VERDICTS.get(verdict, "info")),
+        trust=_trust(bool(spoilt), manifest.incomplete, doubts),
+        notes=notes,
+        report=_report(out, manifest.report or folder.name),
+        links=_links(out, folder),
+    )
+
+
+def _trust(is_spoilt: bool, is_incomplete: bool, kinds: Sequence[str]) -> tuple[str, str]:
+    """In a few words whether a result can be believed, and their colour; the worst is said."""
+    if is_spoilt:
+        return say("not as it was written"), "error"
+    if is_incomplete:
+        return say("incomplete"), "error"
+    if "error" in kinds:
+        return say("cannot be measured"), "error"
+    n = kinds.count("warning")
+    if n:
+        return say("1 caution") if n == 1 else say("{n} cautions", n=n), "warning"
+    return say("no caution"), "good"
+
+
+def _compared(path: Path, manifest: Manifest) -> dict[str, str]:
+    """Metric -> verdict: what the comparison, if there was one, said of this condition."""
+    if not path.is_file():
+        return {}
+    columns = ["metric", "verdict", "candidate"]
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
+    own = frame[frame["candidate"] == manifest.condition]
+    return dict(zip(own["metric"], own["verdict"]))
+
+
+def _report(out: Path, name: str) -> str:
+    """The address of a result's page; "" where there is none."""
+    file = out / "reports" / name / REPORT
+    is_name = "/" not in name and not name.startswith(".")
+    return _address(out, file) if is_name and file.is_file() else ""
+
+
+def _links(out: Path, folder: Path) -> list[tuple[str, str]]:
+    """(name, address) of each file of a result."""
+    files = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
+    return [(clipped(path.name), _address(out, path)) for path in files]
+
+
+def _address(out: Path, path: Path) -> str:
+    return quote(os.fsencode(path.relative_to(out)))
+
+
+# --- the page
+
+
 def sections(cards: Sequence[Card]) -> list[Section]:
-    """The results by suite, the newest first, the runs of an aggregate under the first that has them."""
+    """The results by suite, the newest first; runs stand below the first aggregate that has them."""
     by_suite: dict[str, list[Card]] = {}
-    for card in sorted(cards, key=lambda card: card.manifest.started, reverse=True):
-        by_suite.setdefault(card.manifest.suite, []).append(card)
-    sections = [Section(suite, members) for suite, members in by_suite.items()]
-    return sorted(sections, key=lambda section: (section.title, section.suite))
+    for card in sorted(cards, key=lambda card: card.started, reverse=True):
+        by_suite.setdefault(card.suite, []).append(card)
+    found = []
+    for suite, members in by_suite.items():
+        runs = {card.name: card for card in members if not card.is_aggregate}
+        aggregates = [card for card in members if card.is_aggregate]
+        for card in aggregates:
+            card.children = [runs.pop(name) for name in card.runs if name in runs]
+        leading = [card.metrics[card.leading]["title"] for card in members if card.leading]
+        columns = {n: of["title"] for card in reversed(members) for n, of in card.metrics.items()}
+        title = members[0].suite_title
+        metric = mode(leading) if leading else ""
+        found.append(Section(suite, title, metric, columns, [*aggregates, *runs.values()]))
+    return sorted(found, key=lambda section: (section.title, section.suite))
 
 
-def lead_title(card: Card) -> str:
-    """The title of the metric that leads a card, with its arrow; "" where there is none."""
-    leading = card.leading
-    if leading is None:
-        return ""
-    arrow = ARROWS.get(leading.better, "")
-    return f"{title_of(leading.name, leading.title)} {arrow}".rstrip()
-
-
-def render(
-    cards: Sequence[Card],
-    incomplete: Sequence[tuple[str, str]],
-) -> str:
+def render(cards: Sequence[Card], incomplete: Sequence[tuple[str, str]]) -> str:
     """The page of the results."""
+    ends: dict[tuple[str, str], list[Any]] = {}
+    for card in cards:
+        for name, shown in card.metrics.items():
+            raw = shown["raw"]
+            ends.setdefault((card.suite, name), []).extend(
+                [raw["value"], raw["ci_low"], raw["ci_high"]]
+            )
+    scales = {key: scale_of(numbers) for key, numbers in ends.items()}
+
+    def drawn(card: Card, shown: Mapping[str, Any]) -> Any:
+        text = f"{shown['value']} {shown['interval']}"
+        raw = shown["raw"]
+        return strip(raw, scales[card.suite, shown["metric"]], text, n_units=raw["n_units"])
+
     return page(
         "gallery/gallery.html.j2",
         STYLES,
@@ -352,11 +288,5 @@ def render(
         sections=sections(cards),
         n_results=len(cards),
         incomplete=incomplete,
-        level_words=LEVEL_WORDS,
-        level_kinds=COLOURS,
-        kinds=VERDICTS,
-        shown=shown,
-        strip=strip,
-        title_of=title_of,
-        lead_title=lead_title,
+        drawn=drawn,
     )

@@ -183,6 +183,13 @@ def ranked_study(
     return made
 
 
+def _only(run: Run, metric: str) -> Run:
+    """The run with one of its metrics, and what that is made of."""
+    suite = run.suite.only(metric)
+    names = [entry.name for entry in suite.metrics(run.options)]
+    return replace(run, suite=suite, estimates=run.estimates[run.estimates["metric"].isin(names)])
+
+
 def compare(
     baseline: Any,
     candidate: Any,

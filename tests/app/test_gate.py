@@ -245,11 +245,11 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: (folder / "metrics.json").write_text(
             (folder / "metrics.json").read_text().replace("0.", "1.", 1)
         ),
-        "metrics.json: is not as it was written: make the result again",
+        "'metrics.json' is not as it was written, or not vouched for: make the result again",
     ),
     "cut": (
         lambda folder: (folder / "summary_scores.csv").unlink(),
-        "summary_scores.csv: is not as it was written",
+        "'summary_scores.csv' is not as it was written",
     ),
     "no manifest": (
         lambda folder: (folder / "manifest.json").unlink(),
@@ -262,19 +262,19 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no files": (
         changed_manifest(lambda content: content.pop("files")),
-        "does not list metrics.json with its sha256, and so vouches for nothing",
+        "'metrics.json' is not as it was written, or not vouched for",
     ),
     "no units": (
         changed_manifest(lambda content: content["files"].pop("units.parquet")),
-        "does not list units.parquet",
+        "'units.parquet' is not as it was written, or not vouched for",
     ),
     "elsewhere": (
         changed_manifest(lambda content: content["files"].update({"../x": "0" * 64})),
-        "'../x' lies outside of the result",
+        "'../x' is not as it was written, or not vouched for",
     ),
     "absolute": (
         changed_manifest(lambda content: content["files"].update({"/etc/passwd": "0" * 64})),
-        "'/etc/passwd' lies outside of the result",
+        "'/etc/passwd' is not as it was written",
     ),
 }
 

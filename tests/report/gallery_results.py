@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evaltools.core.files import write_json
-from evaltools.core.language import Message
+from evaltools.core.files import file_hashes, write_json
 from evaltools.core.manifest import Manifest
 
 from .synthetic import HOSTILE
@@ -64,13 +63,10 @@ def result(
     estimates: list[dict[str, Any]],
     unit: str,
     n: int,
-    checks: list[dict[str, Any]] | None = None,
+    checks: Sequence[dict[str, Any]] = (),
     **manifest: Any,
 ) -> Path:
-    """A results folder: manifest.json and metrics.json, every metric in the headline unless `manifest` has one.
-
-    Without `checks` metrics.json has none, as in the first edition.
-    """
+    """A results folder whose manifest vouches for it, every metric in the headline unless `manifest` has one."""
     given = {
         "schema_version": 1, "run": name, "inputs": [], "options": {}, "policy": {}, "versions": {},
         "started": "2026-03-01T10:00:00+00:00", "headline": [r["name"] for r in estimates],
@@ -80,10 +76,18 @@ def result(
     }  # fmt: skip
     folder = out / "results" / name
     folder.mkdir(parents=True)
+    found = {"schema_version": 1, "checks": checks, "metrics": estimates}
+    write_json(folder / "metrics.json", found)
+    (folder / "units.parquet").write_bytes(b"units")
     Manifest(**given | manifest).write(folder)
-    found = {} if checks is None else {"checks": checks}
-    write_json(folder / "metrics.json", {"schema_version": 1, **found, "metrics": estimates})
+    vouch(folder)
     return folder
+
+
+def vouch(folder: Path) -> None:
+    """Let the manifest of a folder vouch for the files that stand in it."""
+    content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    write_json(folder / "manifest.json", {**content, "files": file_hashes(folder)})
 
 
 def check(code: str, level: str, message: str, *blocks: str, help: str = "") -> dict[str, Any]:
@@ -131,6 +135,7 @@ def conflict_review(out: Path, conditions: Sequence[str] = ("no_memory", "with_m
         )  # fmt: skip
         (folder / "aggregated_mean_std.csv").write_text("metric,mean,std\n", encoding="utf-8")
         comparison(folder, conditions[0], conditions[1:])
+        vouch(folder)
 
 
 def comparison(folder: Path, baseline: str, candidates: Sequence[str]) -> None:
@@ -149,6 +154,7 @@ def summary(out: Path, name: str = "cases") -> Path:
     folder = result(out, name, found, "case_id", 24, suite="summary", suite_title="Summaries")
     for file in ("summary_scores.csv", "summary_scores.xlsx"):
         (folder / file).write_text("case_id,metric,score\n", encoding="utf-8")
+    vouch(folder)
     return folder
 
 
@@ -163,27 +169,10 @@ def hostile(out: Path) -> None:
         checks = [check(text, "blocking", text, f"{text}?", help=text)]
         result(
             out, f"hostile {i}", found, text, 9, checks, suite=text, suite_title=text if i % 2 else "",
-            condition=text, started=text, notes=[Message(text)],
+            condition=text, started=text,
             problems=[{"severity": "warning", "code": text, "count": 1}],
             inputs=[data(text, "a"), data(f"{text} of it", f"{i:02d}")],
         )  # fmt: skip
-
-
-def first_edition(out: Path, name: str) -> None:
-    """The files of a result as the first edition wrote them: no headline, titles, suite title or hashes."""
-    folder = out / "results" / name
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    old = {k: v for k, v in manifest.items() if k not in {"headline", "suite_title"}} | {
-        "files": ["metrics.json"]
-    }
-    write_json(folder / "manifest.json", old)
-    if old.get("kind") == "aggregate":
-        (folder / "metrics.json").unlink()
-        return
-    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-    for row in metrics["metrics"]:
-        del row["title"]
-    write_json(folder / "metrics.json", metrics)
 
 
 def report(out: Path, name: str) -> None:

@@ -196,19 +196,9 @@ def _require_vouched(file: Path) -> None:
             problems.raise_if_failed()
         echo(f"note: {file} stands alone and is taken at its word", err=True)
         return
-    manifest = read_model(manifest_file, Manifest)
-    for name in (METRICS, UNITS) if manifest.kind == "run" else (METRICS,):
-        if not manifest.files.get(name):
-            text = f"does not list {name} with its sha256, and so vouches for nothing: {again}"
-            problems.error("spoilt-result", text, file=manifest_file, field="files")
-    for name in manifest.files:
-        if not (folder / name).resolve().is_relative_to(folder.resolve()):
-            text = f"{name!r} lies outside of the result: {again}"
-            problems.error("spoilt-result", text, file=manifest_file, field="files")
-    problems.raise_if_failed()
-    for name in spoilt_files(folder, manifest):
-        text = f"is not as it was written: {again}"
-        problems.error("spoilt-result", text, file=folder / name)
+    for name in spoilt_files(folder, read_model(manifest_file, Manifest)):
+        text = f"{name!r} is not as it was written, or not vouched for: {again}"
+        problems.error("spoilt-result", text, file=manifest_file)
     problems.raise_if_failed()
 
 
