@@ -54,41 +54,10 @@ for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
         signal.signal(getattr(signal, name), lambda *_: None)
 
 
-FIRST = (
-    "tests/test_docs.py",
-    "tests/test_installed.py",
-    "tests/app/test_batch.py",
-    "tests/test_hostile.py",
-    "tests/app/test_cli.py",
-    "tests/report/test_no_english_left.py",
-    "tests/app/test_cluster.py",
-    "tests/test_accessibility.py",
-    "tests/test_extending.py",
-    "tests/report/test_kernels.py",
-    "tests/report/test_gallery_browser.py",
-    "tests/app/test_lab.py",
-    "tests/report/test_notebook.py",
-    "tests/app/test_plan.py",
-    "tests/suites/table/test_table.py",
-    "tests/core/test_folders.py",
-    "tests/suites/cr/inference/test_run.py",
-    "tests/report/test_samples_browser.py",
-    "tests/app/test_own_suites.py",
-    "tests/test_security.py",
-    "tests/test_fingerprints.py",
-    "tests/report/test_study.py",
-    "tests/suites/summary/test_judge_server.py",
-    "tests/test_fuzz.py",
-)
-"""The files that take longest: begun last, one would be waited for while other processes have nothing left to do."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "reference" in getattr(item, "fixturenames", ()):
             item.add_marker("reference")
-    place = {file: i for i, file in enumerate(FIRST)}
-    items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(FIRST)))
 
 
 @pytest.fixture(scope="session")

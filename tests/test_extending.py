@@ -147,44 +147,27 @@ def assert_everything_of_answers_is_shown(folder: Path, output: str) -> None:
         encoding="utf-8"
     )
     assert "4 of 40 answers are empty" in page
-    assert "rivers" in page and "Topic" in page
+    assert "Metrics in parts of the data" in page
     assert "Wrong answers by topic" in page
 
 
 def test_the_package_is_installed_and_used(
     stranger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """score, report, compare, gate and rerun with the suite as an installed package, and no file given."""
-    target = tmp_path / "installed"
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--no-deps",
-        "--no-build-isolation",
-        "--target",
-        str(target),
-    ]
-    installed = subprocess.run([*pip, str(stranger)], capture_output=True, text=True, check=False)
-    assert installed.returncode == 0, installed.stderr
+    """The suites as an installed package, and no file given."""
+    target, out = tmp_path / "installed", tmp_path / "out"
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", str(target), str(stranger)], check=True)
     for name in ("my_labels", "my_answers"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.chdir(stranger)
-    out = tmp_path / "out"
     assert "labels" in call("score", "labels", "base__seed1_x.jsonl", "-o", out, status=2).stderr
     monkeypatch.syspath_prepend(target)
     for line in (
         f"evaltools score labels base__seed*.jsonl -o {out}",
-        f"evaltools report seeds base__seed*.jsonl tuned__seed*.jsonl -o {out}",
-        "evaltools compare base tuned",
-        f"evaltools gate {out}/results/base_aggregated --min macro_f1=0.3",
         f"evaltools rerun {out}/results/base__seed1_x/manifest.json",
         f"evaltools report answers --ignore-case answers__seed1_x.jsonl -o {out}",
     ):
-        with without_pages() if " report seeds" in line else nullcontext():
-            call(*typed(stranger, line)[1:])
+        call(*typed(stranger, line)[1:])
     page = (out / "reports/answers__seed1_x/metric_report.html").read_text(encoding="utf-8")
-    assert "Wrong answers by topic" in page and "Topic" in page
-    assert "Labels" in (out / "index.html").read_text(encoding="utf-8")
+    assert "Wrong answers by topic" in page

@@ -49,7 +49,9 @@ def test_nothing_runs_nothing_overflows_and_texts_are_read_as_written(
             page.set_viewport_size({"width": width, "height": 900})
             page.mouse.move(width / 2, 300)
             page.mouse.wheel(0, 2000)
-            page.wait_for_timeout(200)
+            page.evaluate(
+                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
             wide = page.evaluate(
                 "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             )

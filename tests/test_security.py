@@ -7,6 +7,7 @@ import json
 import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,50 +39,25 @@ HOSTILE_IDS = (
 )
 
 
-def _files(folder: Path) -> set[Path]:
-    return {p.relative_to(folder) for p in folder.rglob("*")}
-
-
 def test_ids_in_the_data_choose_no_path(tmp_path: Path) -> None:
     """Run ids, text ids, dialogue ids and case ids are values of files, never names of them."""
-    run = tmp_path / "in" / "run__seed1_x"
-    run.mkdir(parents=True)
-    gold = [{"aspect_ref": "a#b", "aspect_term": "c", "polarity": "positive"}]
-    rows = [
-        {
-            "meta": {"text_id": f"{i}", "run_id": i, "input_text": "c"},
-            "gold_tuples": gold,
-            "final_result": {},
-        }
-        for i in HOSTILE_IDS
-    ]
-    (run / "outputs.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    trace = tmp_path / "in" / "t" / "dialog_trace.jsonl"
-    trace.parent.mkdir()
-    dialogs = [
-        {
-            "dialog_id": i,
-            "run_id": i,
-            "trace_version": i,
-            "valid_dialog": True,
-            "turns": [{"turn_pair_id": 1, "turn_status": "ok", "pred_assistant_text": "好"}],
-        }
-        for i in HOSTILE_IDS
-    ]
-    trace.write_text("".join(json.dumps(d) + "\n" for d in dialogs))
-    cases = tmp_path / "in" / "cases.json"
-    cases.write_text(
-        json.dumps([{"id": i, "answer": "100만원", "contexts": ["100만원"]} for i in HOSTILE_IDS])
-    )
-    out = tmp_path / "a" / "b" / "out"
-    quick = evaltools.Resampling(n_resamples=100)
-    for suite, path in (("cr", run), ("memfin", trace), ("summary", cases)):
-        result = evaltools.evaluate(suite, path, out=out, resampling=quick)
-        assert set(HOSTILE_IDS) <= set(result.data.iloc[:, :4].to_numpy().ravel())
-    assert not [p for p in _files(tmp_path) if "escaped" in p.name]
-    assert {p.parts[:3] for p in _files(tmp_path) if len(p.parts) > 2 and p.parts[0] == "a"} == {
-        ("a", "b", "out")
+    turn = {"turn_pair_id": 1, "turn_status": "ok", "pred_assistant_text": "好"}
+    records: dict[str, tuple[str, dict[str, Any]]] = {
+        "cr": ("outputs.jsonl", {"final_result": {}}),
+        "memfin": ("dialog_trace.jsonl", {"valid_dialog": True, "turns": [turn]}),
+        "summary": ("cases.jsonl", {"answer": "100만원", "contexts": ["100만원"]}),
     }
+    out = tmp_path / "a" / "b" / "out"
+    for suite, (name, record) in records.items():
+        path = tmp_path / suite / name
+        path.parent.mkdir()
+        ids = [{"id": i, "dialog_id": i, "run_id": i, "meta": {"text_id": i}} for i in HOSTILE_IDS]
+        path.write_text("".join(json.dumps({**record, **i}) + "\n" for i in ids))
+        result = evaltools.evaluate(suite, path, out=out, n_resamples=100)
+        assert set(HOSTILE_IDS) <= set(result.units[result.suite.unit])
+    assert not list(tmp_path.rglob("*escaped*"))
+    assert {p.name for p in (tmp_path / "a").iterdir()} == {"b"}
+    assert {p.name for p in (tmp_path / "a" / "b").iterdir()} == {"out"}
 
 
 def test_a_parameter_is_a_value_and_no_code(tmp_path: Path) -> None:
