@@ -20,7 +20,7 @@ MIN_UNITS = 30  # fewer resampling units than this raise a check
 def few_units(n: int, unit: str) -> Iterator[Check]:
     """Intervals from few units are wide, and their coverage is not that of many."""
     if n < MIN_UNITS:
-        text = "only {n} units ({unit}): intervals are wide, and single units decide"
+        text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
         yield Check("few-units", "warning", say(text, n=n, unit=unit), n, n)
 
 
@@ -39,7 +39,7 @@ def constant_metrics(
         f"“{metric_title(name, title)}” = {value:g}"
         for name, title, value in zip(rows["metric"], rows["title"], rows["value"])
     )
-    message = say("the same for every unit: {metrics}", metrics=metrics)
+    message = say("The same in all samples: {metrics}", metrics=metrics)
     yield Check("constant-metric", "info", message, len(rows), len(headline))
 
 
@@ -106,8 +106,8 @@ def duplicate_texts(
     if doubled.empty:
         return
     n_texts = doubled.nunique()
-    shared = say("a text") if n_texts == 1 else say("{count} texts", count=n_texts)
-    text = "{n} units share {texts}: they are not independent, and intervals are too narrow"
+    shared = say("1 text") if n_texts == 1 else say("{count} texts", count=n_texts)
+    text = "{n} samples come from {texts}, so they are not independent: the true intervals are wider."
     message = say(text, n=len(doubled), texts=shared)
     yield Check("duplicate-texts", "warning", message, len(doubled), len(texts))
 
@@ -124,7 +124,7 @@ def missing_units(
         say("{run} lacks {count}", run=run, count=count) for run, count in lacking.items()
     )
     text = (
-        "not all runs have all of the {total} units: {runs}; values of a run rest on its own units"
+        "Not all runs have all {total} samples: {runs}. Values of a run rest on its own samples."
     )
     message = say(text, total=total, runs=runs)
     n = sum(lacking.values())
@@ -143,19 +143,17 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
         n = int(first["missing_baseline"] + first["missing_candidate"])
         of = int(first["n_cells"])
         if pd.isna(first["delta_worst"]) or pd.isna(first["delta_best"]):
-            ends = say("without limits of the metric nobody can say what they would change")
+            ends = say("what they would change is not known for a metric without limits")
         else:
             ends = say(
-                "if all of them were the worst or the best for {candidate}, the difference would be {worst:+.3f} or "
-                "{best:+.3f}",
-                candidate=candidate,
+                "were they all the worst, the difference would be {worst:+.3f}, all the best, {best:+.3f}",
                 worst=first["delta_worst"],
                 best=first["delta_best"],
             )
         also = say(" (so in {more} more metrics)", more=len(rows) - 1) if len(rows) > 1 else ""
         message = say(
-            "“{title}”: {n} of {of} values are on one side only ({baseline} lacks {of_baseline}, {candidate} lacks "
-            "{of_candidate}) and take no part; {ends}{also}",
+            "{n} of {of} values of “{title}” are on one side only and left out ({baseline} lacks {of_baseline}, "
+            "{candidate} lacks {of_candidate}); {ends}{also}",
             title=metric_title(first["metric"], first["title"]),
             n=f"{n:,}",
             of=f"{of:,}",

@@ -29,7 +29,7 @@ def frame(**columns: object) -> pd.DataFrame:
 
 def test_a_metric_that_no_unit_moves_is_named() -> None:
     (check,) = constant_metrics(frame(), ["m"])
-    assert check.message == "the same for every unit: “M” = 0" and (check.n, check.of) == (1, 1)
+    assert check.message == "The same in all samples: “M” = 0" and (check.n, check.of) == (1, 1)
     assert codes(constant_metrics(frame(ci_method="mid-p", value=1.0), ["m"])) == [
         "constant-metric"
     ]
@@ -47,7 +47,7 @@ def test_a_metric_that_varies_or_that_is_not_measured_is_not() -> None:
 def test_texts_that_come_twice() -> None:
     units = pd.DataFrame({"id": ["a", "b", "c", "d"], "text": ["x", "x", "y", " "]})
     (check,) = duplicate_texts(units, "text", "id")
-    assert (check.n, check.of) == (2, 3) and "2 units share a text:" in check.message
+    assert (check.n, check.of) == (2, 3) and "2 samples come from 1 text" in check.message
     assert codes(duplicate_texts(units.drop_duplicates("text"), "text", "id")) == []
     assert codes(duplicate_texts(units, "none", "id")) == []
 
@@ -87,7 +87,7 @@ def test_checks_of_several_runs_are_one_a_code() -> None:
 def test_few_units_of_several_runs_are_those_of_the_smallest() -> None:
     runs = [list(few_units(n, "id")) for n in (6, 5, 40)]
     (check,) = checks_of_runs(runs)
-    assert check.message.startswith("only 5 units (id)")
+    assert check.message.startswith("Only 5 samples (id)")
     assert check.message.endswith("(in 2 of 3 runs)")
 
 

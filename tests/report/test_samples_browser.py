@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_notebook
 
 from evaltools.report import page as html
-from evaltools.report.samples import Layout, of_suite, samples
+from evaltools.report.samples import Layout, samples
 from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, browser, sample_frame, shown
 
 pytestmark = pytest.mark.browser
@@ -32,7 +32,7 @@ def browser_of(rows: pd.DataFrame, groups: dict[str, list[str]] | None = None, *
     members = {}
     for label, ids in (groups or {}).items():
         members[label] = rows.index[rows["text_id"].isin(ids)]
-    return shown(samples(rows, layout, members, **how), "samples(frame)")
+    return shown(samples(rows, layout, members, "Samples", rows), "samples(frame)")
 
 
 @pytest.fixture(scope="module")
@@ -102,20 +102,6 @@ def test_what_is_not_shown_is_found_by_the_search_of_the_browser(
     assert page.locator("#sample-s035").get_attribute("hidden") == "", "the filter holds"
 
 
-def test_a_printed_page_has_the_samples_that_are_shown(
-    open_page: Callable[..., Any], report: Path
-) -> None:
-    page = open_page(report)
-    press(page, "Broken 12")
-    page.emulate_media(media="print")
-    assert names(page) == [f"s{i:03d}" for i in range(0, 30, 3)]
-    assert page.locator(".et-samples button:visible").count() == 0
-    without = open_page(report, java_script_enabled=False)
-    without.emulate_media(media="print")
-    box = without.locator(".et-cards").first
-    assert box.evaluate("box => box.scrollHeight <= box.clientHeight + 1"), "nothing is cut off"
-
-
 def test_groups_and_search_work_together(open_page: Callable[..., Any], report: Path) -> None:
     page = open_page(report)
     press(page, "Broken 12")
@@ -135,11 +121,6 @@ def test_groups_and_search_work_together(open_page: Callable[..., Any], report: 
     assert status(page) == "10 of 36"
     press(page, HOSTILE[2])
     assert names(page) == ["s001", "s035"]
-
-
-def test_a_few_samples_need_no_tools(open_page: Callable[..., Any], report: Path) -> None:
-    page = open_page(report)
-    assert page.locator(".et-samples").nth(1).locator(".et-filter:visible").count() == 0
 
 
 def test_each_sample_has_a_link_of_its_own(open_page: Callable[..., Any], report: Path) -> None:
@@ -162,13 +143,6 @@ def test_each_sample_has_a_link_of_its_own(open_page: Callable[..., Any], report
     assert not card.locator("a").first.is_visible()
     page.get_by_text("again").click()
     assert card.locator("a").first.is_visible() and page.locator(".et-target").count() == 1
-
-
-def test_a_sample_of_two_browsers_has_one_id(open_page: Callable[..., Any], report: Path) -> None:
-    page = open_page(report, "#sample-s001")
-    ids = page.locator(".et-sample").evaluate_all("cards => cards.map(card => card.id)")
-    assert len(ids) == len(set(ids)) == 38
-    assert page.locator(".et-samples").first.locator("#sample-s001.et-target").is_visible()
 
 
 def test_a_link_opens_a_group(open_page: Callable[..., Any], report: Path) -> None:
@@ -216,33 +190,6 @@ def test_hostile_texts_are_text_on_every_card(
     assert "U+202E" in seen and "\u202e" not in seen
 
 
-def test_real_samples_fit_the_page(
-    open_page: Callable[..., Any], reference: Path, tmp_path: Path
-) -> None:
-    import evaltools as et
-
-    run = et.evaluate(
-        "cr",
-        reference / "cr" / "final_260306_s0__seed42_proposed",
-        resampling=et.Resampling(n_resamples=100),
-    )
-    view = of_suite("sample_view", run)
-    groups = {c: run.units.query(q).index for q, c in view.groups(run).values()}
-    order = view.ids(run, run.units).index
-    cards = view.cards(run, run.units.loc[order])
-    found = samples(cards, view.layout, groups)
-    file = tmp_path / "report.html"
-    file.write_text(
-        html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8"
-    )
-    page = open_page(file)
-    assert status(page) == "5 of 280"
-    assert file.stat().st_size < 1_000_000
-    assert page.locator(".et-samples").bounding_box()["height"] < 4_000
-    press(page, "Still wrong: before review and after 188")
-    assert status(page) == "5 of 280" and len(names(page)) == 5
-
-
 @pytest.fixture(scope="module")
 def linked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two texts with a place of one number in each, behind an astral character, and one that has no other."""
@@ -284,11 +231,3 @@ def test_a_place_leads_to_the_place_of_its_number_beside_it(
     page.set_viewport_size({"width": 400, "height": 800})
     a, b = said.bounding_box(), source.bounding_box()
     assert a["x"] == b["x"] and a["y"] + a["height"] <= b["y"]
-
-
-def test_a_search_finds_words_across_places(linked: Path, open_page: Callable[..., Any]) -> None:
-    page = open_page(linked)
-    page.locator(".et-filter").first.evaluate("(tools) => { tools.hidden = false; }")
-    for words, found in (("pays 30 won", ["a"]), ("bad", [])):
-        page.fill("input[type=search]", words)
-        assert names(page) == found

@@ -145,7 +145,7 @@ def test_what_one_side_lacks_is_counted_among_the_cells_of_all_seeds(
     assert (row(c)["missing_candidate"], row(c)["n_cells"]) == (6, n_cells)
     (check,) = one_sided_missing(c.table[c.table["metric"] == "judge"])
     assert (check.n, check.of) == (6, n_cells)
-    assert f"6 of {n_cells} values are on one side only" in check.message
+    assert f"6 of {n_cells} values of" in check.message
 
 
 def test_ends_turn_with_the_direction_and_need_limits() -> None:
