@@ -5,6 +5,7 @@ Source: seed insurance_summary_prd section 4; specification section 3 (tags).
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
@@ -31,7 +32,7 @@ def _name(value: Any) -> str | None:
 def _texts(value: Any) -> Any:
     """A list of texts; one text, or a JSON array of texts as one, may stand for it."""
     if isinstance(value, str):
-        texts = json_list(value)
+        texts = written_list(value)
         value = [value] if texts is None else texts
     if isinstance(value, list):
         return [text for text in value if text is not None]
@@ -40,7 +41,7 @@ def _texts(value: Any) -> Any:
 
 Tags = list[str | int | float | None] | str | None
 
-JSON_LIST = TypeAdapter(list[str | None])
+TEXTS = TypeAdapter(list[str | None])
 
 
 class Metadata(BaseModel):
@@ -103,14 +104,22 @@ def split_tags(tags: Sequence[str | int | float | None] | str | None) -> list[st
     (['waiting_period', 'limit'], ['exclusion'])
     """
     if isinstance(tags, str):
-        array = json_list(tags)
+        array = written_list(tags)
         tags = tags.replace("|", ",").split(",") if array is None else array
     normal = [normal_tag(str(tag)) for tag in tags or [] if tag is not None]
     return [tag for tag in dict.fromkeys(normal) if tag]
 
 
-def json_list(text: str) -> list[str | None] | None:
-    """The list of texts that a cell holds as JSON, or None for a cell that holds plain text."""
+def written_list(text: str) -> list[str | None] | None:
+    """The list of texts that a cell holds, as JSON or Python write one; None for a cell that holds plain text.
+
+    >>> written_list('["a", null]'), written_list("['a', 'b']"), written_list("[면책] 90일")
+    (['a', None], ['a', 'b'], None)
+    """
+    if not text.lstrip().startswith("["):
+        return None
     with suppress(ValidationError):
-        return JSON_LIST.validate_json(text)
+        return TEXTS.validate_json(text)
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+        return TEXTS.validate_python(literal_eval(text.strip()))
     return None

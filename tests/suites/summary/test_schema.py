@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from evaltools import evaluate
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import example
 from evaltools.suites.summary import read as cases_file
-from evaltools.suites.summary.read import CELL_LIMIT, looks_like_cases, read_cases
+from evaltools.suites.summary.read import read_cases
 from evaltools.suites.summary.schema import Case, split_tags
 from tests.app.calling import call
 
@@ -181,41 +180,40 @@ def test_a_damaged_row_costs_itself_alone(tmp_path: Path) -> None:
     assert [(p.code, p.line) for p in problems.errors] == [("bad-csv", 4), ("bad-row", 6)]
 
 
-def test_a_workbook_reports_formulas_and_full_cells(tmp_path: Path) -> None:
+def test_hidden_rows_and_further_sheets_of_a_workbook_are_said(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
-    for row in [
-        ["id", "answer", "contexts"],
-        [1.0, "=1+1", "가" * CELL_LIMIT],
-        [None, None, None],
-        ["b", 90, "x"],
-    ]:
+    for row in (["사례 번호", "요약"], ["a", "90일"], ["b", "=1+1"]):
         sheet.append(row)
-    book.save(tmp_path / "cases.xlsx")
-    problems = Problems()
-    cases = read(tmp_path / "cases.xlsx", problems)
-    assert [(place, c.id, c.answer) for place, c in cases] == [(2, "1", "=1+1"), (4, "b", "90")]
-    assert [(p.code, p.line, p.field) for p in problems.warnings] == [
-        ("full-cell", 2, "contexts"),
-        ("formula", 2, "answer"),
-    ]
-
-
-def test_further_sheets_of_a_workbook_are_named(tmp_path: Path) -> None:
-    book = openpyxl.Workbook()
-    book.worksheets[0].append(["id", "answer"])
-    book.worksheets[0].append(["a", "90일"])
+    sheet.row_dimensions[3].hidden = True  # as a filter does
     book.create_sheet("둘째").append(["id", "answer"])
+    book["둘째"].append(["c", "x"])
     book.create_sheet("empty")
     book.save(tmp_path / "cases.xlsx")
     problems = Problems()
-    assert len(read(tmp_path / "cases.xlsx", problems)) == 1
-    (warning,) = problems.warnings
-    assert (warning.code, "둘째" in str(warning), "empty" in str(warning)) == (
-        "other-sheets",
-        True,
-        False,
-    )
+    cases = read(tmp_path / "cases.xlsx", problems)
+    assert [(line, case.id, case.answer) for line, case in cases] == [
+        (2, "a", "90일"),
+        (3, "b", "=1+1"),
+    ]
+    sheets, hidden = problems.warnings
+    assert sheets.code == "other-sheets" and str(sheets).endswith("not 둘째 [other-sheets]")
+    assert (hidden.code, hidden.line) == ("hidden-rows", 3)
+
+
+def test_lists_are_read_as_pandas_writes_them(tmp_path: Path) -> None:
+    rows = {
+        "id": ["a", "b", "c"],
+        "answer": "요약",
+        "contexts": [["원문 하나", "둘"], [], ["x"]],
+        "summary_tags": [["exclusion"], [], None],
+    }
+    pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
+    pd.DataFrame(rows).to_excel(tmp_path / "a.xlsx", index=False)
+    for name in ("a.csv", "a.xlsx"):
+        cases = [case for _, case in read(tmp_path / name, Problems())]
+        assert [case.contexts for case in cases] == [["원문 하나", "둘"], [], ["x"]]
+        assert [case.tags for case in cases] == [["exclusion"], [], None]
 
 
 def test_a_file_without_a_case_is_refused_by_check_as_by_score(tmp_path: Path) -> None:
@@ -223,64 +221,6 @@ def test_a_file_without_a_case_is_refused_by_check_as_by_score(tmp_path: Path) -
     path.write_text("id,answer\n", encoding="utf-8")
     for command in ("check", "score"):
         assert "[no-rows]" in call(command, "summary", path, status=3).output
-
-
-@pytest.mark.parametrize(
-    "name", ["cases.json", "cases.csv", "cases.xlsx", "list.json", "cases.jsonl"]
-)
-def test_a_case_file_is_known_by_its_first_record(tmp_path: Path, name: str) -> None:
-    if name.endswith(".jsonl"):
-        assert looks_like_cases(example("summary/cases.jsonl"))
-    else:
-        assert looks_like_cases(
-            write(tmp_path / name, "comma" if name.startswith("list") else "json")
-        )
-
-
-def test_a_first_case_longer_than_what_is_looked_at_is_known(tmp_path: Path) -> None:
-    path = tmp_path / "cases.json"
-    long = {"id": "a", "contexts": ["가나다라"], "answer": "보험금 " * 40_000}
-    path.write_text(
-        json.dumps({"test_cases": [long, *CASES]}, ensure_ascii=False), encoding="utf-8"
-    )
-    assert looks_like_cases(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.jsonl", b""),
-        ("a.jsonl", b"\n\n"),
-        ("a.jsonl", b"\xff\xfe\x00"),
-        ("a.jsonl", b"[1]"),
-        ("a.jsonl", b'{"id": "a", "metric": "m", "value": 1}'),
-        ("a.jsonl", b'{"meta": {"text_id": "a"}, "final_result": {}}'),
-        ("a.json", b"[]"),
-        ("a.json", b"3"),
-        ("a.json", b'{"test_cases": {"id": 1, "answer": 2}, "x": '),
-        ("a.csv", b""),
-        ("a.csv", b"id,metric,value\n1,m,2\n"),
-        ("a.csv", b"\xff\xfei\x00d\x00"),
-        ("a.txt", b'{"id": "a", "answer": "x"}'),
-    ],
-)
-def test_what_is_no_case_file(tmp_path: Path, name: str, content: bytes) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
-    assert not looks_like_cases(path)
-
-
-def test_what_is_no_file_at_all(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.jsonl")
-    (tmp_path / "folder.json").mkdir()
-    for name in ("pipe.jsonl", "folder.json", "absent.csv", "x" * 5000 + ".json", "."):
-        assert not looks_like_cases(tmp_path / name)
-
-
-@pytest.mark.parametrize("run", ["cr/no_memory__seed1_proposed", "memfin/memory_agent"])
-def test_inputs_of_other_suites_are_no_case_files(run: str) -> None:
-    for path in [example(run), *example(run).rglob("*")]:
-        assert not looks_like_cases(path), path
 
 
 def test_another_intent_is_warned_of_with_its_line_and_scored_the_same(tmp_path: Path) -> None:
@@ -312,14 +252,3 @@ def test_a_workbook_that_swells_is_refused_before_it_is_read(
     monkeypatch.setattr(cases_file, "WORKBOOK_BYTES", 20_000)
     with pytest.raises(InputError, match="once it is unpacked"):
         list(read_cases(path, Problems()))
-
-
-@pytest.mark.parametrize(
-    ("fields", "is_case"), [("answer", True), ("contexts", True), ("channel", False)]
-)
-def test_a_file_of_cases_has_summaries_or_what_they_summarise(
-    tmp_path: Path, fields: str, is_case: bool
-) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(json.dumps({"id": "a", fields: "x"}) + "\n", encoding="utf-8")
-    assert looks_like_cases(path) is is_case
