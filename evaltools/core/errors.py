@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from .language import Message, speaking
 from .terminal import echo, printable
 
 Severity = Literal["error", "warning"]
@@ -36,7 +36,7 @@ class Problem:
 
     severity: Severity
     code: str
-    message: str | Message
+    message: str
     file: str = ""
     line: int | None = None
     field: str = ""
@@ -48,12 +48,7 @@ class Problem:
         return self.severity, self.code
 
     def __str__(self) -> str:
-        """The problem in English, as it stands in files."""
-        with speaking("en"):
-            return self.text()
-
-    def text(self) -> str:
-        """The problem in the language in force: one line, whatever the data hold."""
+        """The problem in one line, whatever the data hold."""
         place = self.file
         if self.line is not None:
             place += f":{self.line}"
@@ -80,26 +75,25 @@ class InputError(Exception):
 
 
 class Told(Exception):
-    """An error with a sentence: English in a traceback, in the reader's language where a command ends with it.
+    """An error with a sentence for the person who called."""
 
-    `template` is the sentence, with places that the values fill as in a `Message`.
-    """
-
-    def __init__(
-        self,
-        template: str | Message = "",
-        /,
-        **values: Any,
-    ):
-        super().__init__(_sentence(template, values))
+    def __init__(self, message: object = "", /, **values: Any):
+        super().__init__(_sentence(message, values))
 
 
-def _sentence(
-    template: str | Message,
-    values: dict[str, Any],
-) -> str | Message:
-    """The template with the values that fill it; as it is without any."""
-    return Message(str(template), values) if values else template
+def _sentence(message: object, values: Mapping[str, Any]) -> str:
+    """The sentence, with values in the places {name} that it has where there are any."""
+    text = str(message)
+    if not values:
+        return text
+
+    def fill(match: re.Match[str]) -> str:
+        value = values.get(match[1], match[0])
+        if isinstance(value, tuple | list):
+            return ", ".join(map(str, value))
+        return format(value, match[2][1:]) if match[2] else str(value)
+
+    return re.sub(r"{(\w+)(:[^{}]*)?}", fill, text)
 
 
 class UsageError(Told):
@@ -127,7 +121,7 @@ def tell(
     """
     if isinstance(error, InputError):
         for problem in error.problems:
-            echo(problem.text(), err=True)
+            echo(str(problem), err=True)
         return BAD_INPUT
     if isinstance(error, Told):
         text = str(error.args[0])
@@ -178,7 +172,7 @@ class Problems:
         self,
         severity: Severity,
         code: str,
-        template: str | Message,
+        template: str,
         /,
         *,
         file: str | Path = "",
@@ -194,7 +188,7 @@ class Problems:
     def error(
         self,
         code: str,
-        template: str | Message,
+        template: str,
         /,
         **values: Any,
     ) -> None:
@@ -204,7 +198,7 @@ class Problems:
     def warn(
         self,
         code: str,
-        template: str | Message,
+        template: str,
         /,
         **values: Any,
     ) -> None:
@@ -214,7 +208,7 @@ class Problems:
     def fatal(
         self,
         code: str,
-        template: str | Message,
+        template: str,
         /,
         **values: Any,
     ) -> InputError:
@@ -261,7 +255,7 @@ class Problems:
     def lines(self, inputs: int) -> Iterator[tuple[str, bool]]:
         """All that was found in so many inputs, a line each, and whether the line is an error."""
         for problem in self.kept:
-            yield problem.text(), problem.severity == "error"
+            yield str(problem), problem.severity == "error"
         for kind, count in sorted(self.counts.items()):
             severity, code = kind
             n_more = count - len(self.kept_of(kind))

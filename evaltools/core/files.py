@@ -5,28 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
 from .errors import UsageError
 from .language import PACKAGE
-
-
-def _host() -> str:
-    name = re.sub(r"[^\w-]", "-", platform.node())[:40]
-    with suppress(OSError):  # of no Linux
-        name += "-" + re.sub(r"\D", "", str(Path("/proc/self/ns/pid").readlink()))
-    return name
-
-
-HOST = _host()
-"""Where the number of a process says which one it is: containers of one name have numbers of their own."""
 
 
 def asset_dir(name: str) -> Path:
@@ -66,11 +53,8 @@ def examples() -> list[str]:
 
 def resolve(run: str | Path) -> Path:
     """A path, with "example:NAME" standing for a bundled example."""
-    from .folders import put_back  # which writes with this module
-
     if str(run).startswith("example:"):
         return example(str(run).removeprefix("example:"))
-    put_back(Path(run))
     return Path(run)
 
 
@@ -103,12 +87,8 @@ def refuse_input(
 
 
 def beside(target: Path) -> dict[str, Any]:
-    """How `tempfile` names what is to become `target`: by the process that writes it (`folders.remove_leftovers`)."""
-    return {
-        "prefix": f".{target.name[:30]}.{HOST}-{os.getpid()}.",
-        "suffix": ".part",
-        "dir": target.parent,
-    }
+    """How `tempfile` names what is to become `target`, and where it lies (`folders.remove_leftovers`)."""
+    return {"prefix": f".{target.name[:30]}.", "suffix": ".part", "dir": target.parent}
 
 
 @contextmanager

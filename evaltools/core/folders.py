@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
-import re
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from .errors import UsageError
-from .files import HOST, beside, require_writable
+from .files import beside, require_writable, sha256
+from .manifest import NAME, read_manifest
+from .terminal import echo
 
-LOCK = ".lock"
-"""Beside the folders of results: who swaps one in holds it."""
-
-OLD = "old"
-"""Within a part: the folder in which the old result waits, under its name, while the new one takes its place."""
-
-PART = re.compile(r"\..+\.([\w-]+)-(\d+)\.\w+\.part")
-"""The name of what is half-written: of which host and process."""
-
-OF_DESKTOPS = (".DS_Store", "Thumbs.db", "desktop.ini")
-"""Files that file managers leave in any folder."""
-
-LEFTOVER_SECONDS = 24 * 3600
-"""What is half-written and of this age is nobody's, whichever machine its process was on."""
-
-NAMED = 5
-"""So many files that are not ours are named."""
+LOCK = ".lock"  # beside the folders of results: who puts one in its place holds it
+YOURS = ".yours"  # behind the name of a file of ours that a person changed, when it is set aside
+OF_DESKTOPS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file managers leave these in any folder
+LEFTOVER_SECONDS = 24 * 3600  # partial files older than this are removed
+NAMED = 5  # so many files that are not ours are named
+AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of renameat2(2)
 
 
 def require_out(out: Path) -> None:
@@ -58,9 +50,8 @@ def require_replaceable(
     if not foreign:
         return
     names = ", ".join(foreign[:NAMED])
-    n_more = len(foreign) - NAMED
-    if n_more > 0:
-        names = f"{names} and {n_more} more"
+    if len(foreign) > NAMED:
+        names += f" and {len(foreign) - NAMED} more"
     raise UsageError(
         f"{folder} holds what evaltools did not write, and would be replaced: "
         f"{names}; move it, or give another --out or --name"
@@ -68,18 +59,19 @@ def require_replaceable(
 
 
 def foreign_files(folder: Path) -> list[str]:
-    """The files below a folder, hidden ones too, that the manifest of a result in it does not name."""
-    from .results import read_manifest  # which reads what stands in such folders
+    """The files below a folder, hidden ones too, that the manifest of a result in it does not name.
 
+    Files that were set aside (NAME.yours) stay with the result and are not among them.
+    """
     manifest = read_manifest(folder)
-    ours = {"manifest.json", *manifest.files} if manifest is not None else set()
+    ours = {NAME, *manifest.files} if manifest is not None else set()
     foreign = []
     for path in folder.rglob("*"):
         if path.is_dir() and not path.is_symlink():
             continue
         name = path.relative_to(folder).as_posix()
-        is_half_written = any(map(PART.fullmatch, path.relative_to(folder).parts))
-        if name not in ours and not is_half_written and path.name not in OF_DESKTOPS:
+        is_ours = name in ours or (manifest is not None and YOURS in path.name)
+        if not is_ours and path.name not in OF_DESKTOPS:
             foreign.append(name)
     return sorted(foreign)
 
@@ -91,14 +83,13 @@ def whole_folder(
 ) -> Iterator[Path]:
     """A folder to fill that takes the place of `target` whole when the block ends well, and goes when it does not.
 
-    What was there before stays until then. One process at a time swaps a folder in; a process that is killed leaves
-    the old or the new result (`put_back`). Where the block fails, folders above that were made for it are gone too.
+    What was there before stays until then. One process at a time puts a folder in its place. A file of the old
+    result that a person changed stands in the new one as NAME.yours, and a line says so. Where the block fails,
+    folders above that were made for it are gone too.
 
     UsageError where `target` holds what this package did not write, but for the files `carried`, which the block
     takes over.
     """
-    from filelock import FileLock
-
     require_replaceable(target, carried)
     new_parents = [path for path in target.parents if not path.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -107,81 +98,75 @@ def whole_folder(
         new = part / "new"
         new.mkdir()
         yield new
-        with FileLock(target.parent / LOCK):
+        with locked(target.parent):
             require_replaceable(target, carried)
-            _swap(new, target, part / OLD / target.name)
-            _settle(part)
+            _set_aside(target, new, carried)
+            _exchange(new, target)
     except BaseException:
-        with suppress(OSError):
-            _settle(part)
+        shutil.rmtree(part, ignore_errors=True)
         with suppress(OSError):  # somebody else's by now
             for folder in new_parents:
                 folder.rmdir()
         raise
-
-
-def _swap(
-    new: Path,
-    target: Path,
-    old: Path,
-) -> None:
-    """Put `new` in the place of `target`, which waits as `old`: where this is cut off, `put_back` ends it."""
-    if target.exists():
-        old.parent.mkdir()
-        target.rename(old)
-    new.rename(target)
-
-
-def _settle(part: Path) -> None:
-    """Remove a part; an old result in it whose place is empty returns there first."""
-    _put_back(part)
     shutil.rmtree(part, ignore_errors=True)
 
 
-def _put_back(part: Path) -> None:
-    for old in part.glob(f"{OLD}/*"):
-        place = part.parent / old.name
-        if not os.path.lexists(place):
-            old.rename(place)
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One process at a time is in the block; one that waits says so, and for what."""
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=2)
+    except Timeout:
+        echo(f"waiting for another process that writes to {folder} ({folder / LOCK})", err=True)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
-def put_back(target: Path) -> None:
-    """Put a result back in its place where a process was killed while it replaced it."""
-    from filelock import FileLock
-
-    if os.path.lexists(target) or not any(target.parent.glob(f".*.part/{OLD}")):
+def _set_aside(old: Path, new: Path, carried: Sequence[str]) -> None:
+    """Copy what a person changed in the files of an old result into the new one, as NAME.yours."""
+    manifest = read_manifest(old)
+    if manifest is None:
         return
-    with suppress(OSError), FileLock(target.parent / LOCK):  # nobody is at it while we hold this
-        for part in target.parent.glob(".*.part"):
-            _put_back(part)
+    for path in sorted(old.rglob(f"*{YOURS}*")):
+        _copy(path, new / path.relative_to(old))
+    for name, known in manifest.files.items():
+        path = old / name
+        if name in carried or not path.is_file() or sha256(path) == known:
+            continue
+        copy = new / f"{name}{YOURS}"
+        number = 2
+        while copy.exists():
+            copy = new / f"{name}{YOURS}{number}"
+            number += 1
+        _copy(path, copy)
+        echo(f"{path} was changed by hand: it is kept as {old / copy.relative_to(new)}", err=True)
+
+
+def _copy(path: Path, copy: Path) -> None:
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(path, copy)
+
+
+def _exchange(new: Path, target: Path) -> None:
+    """Put `new` in the place of `target`; what stood there is where `new` was. At once where the system can."""
+    if not target.exists():
+        new.rename(target)
+        return
+    swap = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
+    paths = os.fsencode(new.absolute()), os.fsencode(target.absolute())
+    if swap is None or swap(AT_FDCWD, paths[0], AT_FDCWD, paths[1], RENAME_EXCHANGE) != 0:
+        target.rename(new.with_name("old"))
+        new.rename(target)
 
 
 def remove_leftovers(out: Path) -> None:
-    """Remove below `out` what processes left half-written that are gone; results that they took away return."""
-    from filelock import FileLock
-
-    below = [(out / folder).rglob(".*.part") for folder in ("results", "reports")]
-    for path in [*out.glob(".*.part"), *chain.from_iterable(below)]:
-        with suppress(OSError):
-            if path.is_symlink() or not _is_leftover(path):
-                continue
-            if (path / OLD).is_dir():
-                with FileLock(path.parent / LOCK):
-                    _put_back(path)
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink()
-
-
-def _is_leftover(path: Path) -> bool:
-    """Whether a path is a half-written file or folder whose process is gone, or of another machine and a day old."""
-    import psutil
-
-    match = PART.fullmatch(path.name)
-    if match is None:
-        return False
-    host, process = match[1], int(match[2])
-    if host == HOST and not psutil.pid_exists(process):
-        return True
-    return time.time() - path.stat().st_mtime > LEFTOVER_SECONDS
+    """Remove what was left half-written below `out` for longer than LEFTOVER_SECONDS."""
+    for folder in (out, out / "results", out / "reports"):
+        for path in folder.glob(".*.part"):
+            with suppress(OSError):
+                if path.is_dir() and time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
+                    shutil.rmtree(path, ignore_errors=True)

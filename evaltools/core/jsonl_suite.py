@@ -17,7 +17,7 @@ from .json_files import read_jsonl
 from .metric import AnyMetric
 from .records import unique_records
 from .suite import Source, Suite, SuiteOptions
-from .text_files import first_line, require_file
+from .text_files import require_file
 
 
 def jsonl_suite(
@@ -67,7 +67,6 @@ def jsonl_suite(
         unit=unit,
         options=options,
         locate=file.locate,
-        sniff=file.sniff,
         score=file.score,
         metrics=lambda opts: table,
         headline=lambda opts, blocked: names,
@@ -129,14 +128,6 @@ class _RecordsFile:
     ) -> Source:
         require_file(path, problems)
         return Source(name or path.stem, {"records": path})
-
-    def sniff(self, path: Path) -> bool:
-        """Whether the first record of a file fits."""
-        try:
-            self.record.model_validate_json(first_line(path))
-        except (OSError, ValueError):
-            return False
-        return True
 
     def score(
         self,

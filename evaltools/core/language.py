@@ -17,6 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from .errors import UsageError
+
 PACKAGE = Path(__file__).parents[1]
 """The folder of the package."""
 
@@ -44,9 +46,7 @@ def speak(lang: str) -> None:
     >>> speak("en")
     """
     if lang not in LANGUAGES:
-        raise _usage_error(
-            "no language {name}; there are {names}", name=repr(lang), names=LANGUAGES
-        )
+        raise UsageError(f"no language {lang!r}; there are {', '.join(LANGUAGES)}")
     _language.set(lang)
 
 
@@ -253,18 +253,7 @@ def _texts(path: Path) -> dict[str, str]:
     try:
         texts = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as e:
-        raise _usage_error("{path}: expected TOML: {error}", path=path, error=str(e)) from None
+        raise UsageError(f"{path}: expected TOML: {e}") from None
     if not all(isinstance(words, str) for words in texts.values()):
-        raise _usage_error(
-            '{path}: expected lines of "English text" = "its translation"', path=path
-        )
+        raise UsageError(f'{path}: expected lines of "English text" = "its translation"')
     return texts
-
-
-def _usage_error(
-    template: str,
-    **values: Any,
-) -> Exception:
-    from .errors import UsageError  # which is told with this module
-
-    return UsageError(template, **values)

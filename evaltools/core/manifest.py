@@ -10,20 +10,13 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    PlainSerializer,
-    PlainValidator,
-)
+from pydantic import BaseModel, ConfigDict
 
 from .. import __version__
 from .errors import Problems, Severity
 from .files import bytes_hash, dumps, write_json
-from .language import Message
 from .memory import shown_path
 from .resampling import Resampling
 
@@ -78,13 +71,6 @@ class Bootstrap(Resampling):
         return Resampling(**self.model_dump(include=set(Resampling.model_fields)))
 
 
-StoredMessage = Annotated[
-    Message,
-    PlainValidator(Message.from_json),
-    PlainSerializer(Message.as_json),
-]
-
-
 class Member(_Part):
     """One run: of a manifest of its own, or among those that a study put together."""
 
@@ -134,14 +120,7 @@ class Manifest(Member):
     folders: list[str] = []
     members: list[Member] = []
     signature: str = ""
-    notes: list[StoredMessage] = []
-    # results of the first edition list names without hashes
-    files: Annotated[
-        dict[str, str],
-        BeforeValidator(
-            lambda files: dict.fromkeys(files, "") if isinstance(files, list) else files
-        ),
-    ] = {}
+    files: dict[str, str] = {}
 
     @property
     def incomplete(self) -> bool:
@@ -150,6 +129,17 @@ class Manifest(Member):
 
     def write(self, folder: Path) -> None:
         write_json(folder / NAME, self.model_dump(mode="json", exclude_unset=True))
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of a results folder; None where there is none or it cannot be read."""
+    path = folder / NAME
+    if not path.is_file():
+        return None
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def policy_hash(policy: Mapping[str, Any]) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 
 from .errors import UsageError
 from .files import EXAMPLES
-from .folders import put_back
 
 RUN_NAME = re.compile(r"^(?:(?P<run_id>.+)__)?seed(?P<seed>[^_]+)_(?P<mode>.+)$")
 LONGEST_NAME = 200
@@ -85,7 +84,6 @@ def _runs_at(part: str) -> list[Path]:
     bundled = part.startswith("example:")
     name = part.removeprefix("example:")
     prefix = EXAMPLES / name if bundled else Path(part)
-    put_back(prefix)
     if prefix.exists():
         return [Path(part)]
     seeds = list(prefix.parent.glob(f"{escape(prefix.name)}__seed*"))

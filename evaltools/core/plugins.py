@@ -1,4 +1,4 @@
-"""Where suites come from: built in, installed (entry points), in a file of the user's, or known from a result only.
+"""Where suites come from: built in, installed (entry points), or in a file of the user's.
 
 Files of the user's are run here, and nowhere else: suites (`--suite-file`) and metrics (`--metrics`).
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -24,9 +23,9 @@ from .. import BUILT_IN
 from .errors import UsageError
 from .files import sha256
 from .language import use_language_files
-from .manifest import NAME, Manifest
-from .metric import AnyMetric, make_metric
-from .suite import Breakdown, Source, Suite, SuiteOptions, decoded
+from .manifest import NAME
+from .metric import AnyMetric
+from .suite import Source, Suite, SuiteOptions, decoded
 
 ENTRY_POINTS = "evaltools.suites"
 """The group of entry points under which installed packages name their suites."""
@@ -189,69 +188,36 @@ def _with_columns(
     return combined
 
 
-def stored_suite(manifest: Manifest) -> Suite:
-    """A suite that only the manifest of a result tells of: numbers can be read, compared and shown, nothing scored."""
-    name = manifest.suite
-
-    def unknown(*_: Any) -> Any:
-        raise UsageError(
-            f"the suite {name!r} is not known here; give its file with --suite-file, or install it"
-        )
-
-    table = tuple(make_metric(fields) for fields in manifest.metrics)
-    return Suite(
-        name=name,
-        title=manifest.suite_title or name,
-        unit=manifest.bootstrap.unit,
-        locate=unknown,
-        sniff=lambda path: False,
-        score=unknown,
-        metrics=lambda options: table,
-        headline=lambda options, blocked: tuple(manifest.headline),
-        breakdowns=tuple(Breakdown(**fields) for fields in manifest.breakdowns),
-    )
-
-
-def suites_of_path(path: Path) -> list[str]:
-    """The names of the suites whose input a path looks like."""
-    names = []
-    for name in suite_names():
-        with suppress(
-            Exception
-        ):  # one that cannot be loaded is not meant, nor one that cannot tell
-            if get_suite(name).sniff(path):
-                names.append(name)
-    return names
-
-
 def suite_of_path(path: Path) -> str:
-    """The name of the suite that a path looks like an input of; of several, that of the file that was given.
+    """The name of the suite whose files are named as an input is. UsageError where that is none.
 
-    UsageError where that is none, or several.
+    >>> from .files import example
+    >>> suite_of_path(example("cr/no_memory__seed1_proposed"))
+    'cr'
     """
-    names = suites_of_path(path)
-    if len(names) > 1:
-        names = [name for name in names if name in FROM_FILES] or names
-    if len(names) == 1:
-        return names[0]
+    for name in BUILT_IN:
+        if is_input(get_suite(name), path):
+            return name
     if not path.exists():
         raise UsageError(f"{path}: no such run")
-    if not names:
-        refuse_parent(path, lambda inside: bool(suites_of_path(inside)))
-    suites = ", ".join(names) or "no suite"
-    raise UsageError(f"{path} looks like an input of {suites}: name it with suite (--suite)")
+    refuse_parent(path, lambda inside: any(is_input(get_suite(name), inside) for name in BUILT_IN))
+    raise UsageError(f"{path} does not say by its name which suite it is of: name it with --suite")
+
+
+def is_input(suite: Suite, path: Path) -> bool:
+    """Whether a path is a file named as inputs of the suite are, or a folder that holds one."""
+    if path.is_dir():
+        return any(next(path.glob(pattern), None) for pattern in suite.recognised)
+    return path.is_file() and any(map(path.match, suite.recognised))
 
 
 def require_input(suite: Suite, path: Path) -> None:
-    """UsageError that says what a path looks like, where that is no input of the suite but something else."""
-    if not path.exists() or suite.sniff(path):
+    """UsageError for a results folder that holds no input of the suite, and for a folder of runs."""
+    if not path.is_dir() or is_input(suite, path):
         return
-    others = suites_of_path(path)
-    if others:
-        raise UsageError(f"{path} looks like an input of {', '.join(others)}, not of {suite.name}")
     if (path / NAME).is_file():
         raise UsageError(f"{path} is a results folder; name the input that it was made of")
-    refuse_parent(path, suite.sniff)
+    refuse_parent(path, lambda inside: is_input(suite, inside))
 
 
 def refuse_parent(path: Path, is_run: Callable[[Path], bool]) -> None:

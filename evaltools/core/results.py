@@ -15,11 +15,10 @@ from .check import Check
 from .errors import InputError, UsageError
 from .estimates import from_public, plain_rows
 from .files import bytes_hash, content_hash, dumps, file_hashes, sha256
-from .folders import put_back
-from .manifest import NAME, SCHEMA_VERSION, Manifest
+from .manifest import NAME, SCHEMA_VERSION, Manifest, read_manifest
 from .metric import make_metric
 from .metric_matrix import compile_table
-from .plugins import get_suite, stored_suite
+from .plugins import get_suite
 from .suite import Suite
 
 if TYPE_CHECKING:
@@ -30,18 +29,6 @@ UNITS = "units.parquet"
 
 CURRENT = ("suite", "kind", "policy", "lang", "versions")
 """The fields of a manifest in which a result must equal the one that would be made now, to be read instead."""
-
-
-def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a results folder; None where there is none or it cannot be read."""
-    put_back(folder)
-    path = folder / NAME
-    if not path.is_file():
-        return None
-    try:
-        return Manifest.model_validate_json(path.read_bytes())
-    except (OSError, ValueError):
-        return None
 
 
 def result_hash(folder: Path) -> str:
@@ -59,9 +46,7 @@ def manifest_of_run(folder: Path) -> Manifest | None:
 
 
 def suite_of_manifest(manifest: Manifest) -> Suite:
-    """The suite of a result. No code of a user's is run: further metrics and unknown suites come from the manifest."""
-    if manifest.suite not in BUILT_IN:
-        return stored_suite(manifest)
+    """The suite of a result, with the further metrics that it was scored by. UsageError for one not known here."""
     suite = get_suite(manifest.suite)
     further = [make_metric(fields) for fields in manifest.metrics]
     if not further:
@@ -107,8 +92,7 @@ def read_result(folder: Path) -> dict[str, Any]:
     suite = suite_of_manifest(manifest)
     try:
         for file in (METRICS, UNITS):
-            known = manifest.files.get(file)
-            if known and known != sha256(folder / file):
+            if manifest.files.get(file) != sha256(folder / file):
                 raise _incomplete(folder, f"{file} is not as it was written")
         options = suite.options(**known_options(suite, manifest.options))
         fields = _read_files(folder, manifest, suite, options)
@@ -263,9 +247,9 @@ def further_metrics(
     options: Any,
 ) -> list[dict[str, Any]]:
     """The metrics that no suite of the package has, as data: only the result's manifest knows them later."""
-    known = set()
-    if suite.name in BUILT_IN:
-        known = {metric.name for metric in get_suite(suite.name).metrics(options)}
+    if suite.metrics_file is None:
+        return []
+    known = {metric.name for metric in get_suite(suite.name).metrics(options)}
     further = []
     for metric in suite.metrics(options):
         if metric.name not in known:

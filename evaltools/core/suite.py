@@ -107,7 +107,7 @@ class Suite:
     - `unit`: the column of the units frame that names the resampling unit.
     - `input`: what a run is called on the command line ("RUN").
     - `options`: the model of its options.
-    - `sniff(path)`: whether a path looks like an input of this suite.
+    - `recognised`: patterns of the names of files by which an input is known without `--suite`.
     - `locate(path, name, options, problems)`: the `Source` of a run. `name` replaces the name that the path gives.
     - `runs(path, problems)`: where one input may hold several runs, their names; `locate` then gets each of them.
     - `score(source, options, problems, workers, aside)`: the units, a frame with one row a unit. It reports bad
@@ -154,7 +154,6 @@ class Suite:
         [Path, str | None, Any, Problems],
         Source,
     ]
-    sniff: Callable[[Path], bool]
     score: Callable[
         [Source, Any, Problems, Workers, Path | None],
         pd.DataFrame,
@@ -163,6 +162,7 @@ class Suite:
     headline: Callable[[Any, frozenset[str]], tuple[str, ...]]
     primary: Callable[[Any, frozenset[str]], str] | None = None
     input: str = "INPUT"
+    recognised: tuple[str, ...] = ()
     options: type[SuiteOptions] = SuiteOptions
     runs: Callable[[Path, Problems], Sequence[str | None]] | None = None
     checks: Callable[[Any], Iterable[Check]] | None = None

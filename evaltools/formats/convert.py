@@ -11,7 +11,6 @@ import pandas as pd
 
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_jsonl, write_text
-from ..core.language import Message
 from ..core.names import nearest
 from .formats import FORMATS, Format
 from .rows import Sample, Score, Scored, further_columns
@@ -141,7 +140,7 @@ def _samples(
             repeated = [key for key in keys if key in seen or keys.count(key) > 1]
             if repeated:
                 name, _ = repeated[0]
-                what = name or Message("sample")
+                what = name or "sample"
                 text = "a second {what} of this id"
                 source.error("duplicate-id", text, what=what, id=sample.id, **where(place))
                 continue

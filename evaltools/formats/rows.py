@@ -108,10 +108,9 @@ class Unfit(ValueError):
 
     def __init__(self, field: str, template: str, /, got: Any = None, **values: Any):
         self.field = field
-        self.message = Message(template, values)
+        self.message = str(Message(template, values))
         if got is not None:
-            parts = {"what": self.message, "value": short(got)}
-            self.message = Message("{what}, got {value}", parts)
+            self.message += f", got {short(got)}"
         super().__init__(f"{field}: {self.message}")
 
 

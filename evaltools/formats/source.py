@@ -15,7 +15,6 @@ from pydantic_core import from_json
 from ..core import text_files
 from ..core.errors import InputError, Problems
 from ..core.json_files import read_json, read_jsonl
-from ..core.language import Message
 from ..core.records import fitted, short
 from ..core.text_files import BOM, not_utf8, require_file
 from .rows import Unfit
@@ -91,7 +90,7 @@ class Source:
     def error(
         self,
         code: str,
-        template: str | Message,
+        template: str,
         **values: Any,
     ) -> None:
         """Report a record that cannot be used; see `Problems.error`."""
@@ -100,7 +99,7 @@ class Source:
     def warn(
         self,
         code: str,
-        template: str | Message,
+        template: str,
         **values: Any,
     ) -> None:
         """Report what can be used all the same."""
@@ -121,7 +120,7 @@ class Source:
     def fatal(
         self,
         code: str,
-        template: str | Message,
+        template: str,
         **values: Any,
     ) -> InputError:
         """The exception to raise where nothing of the file can be used."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from ..core.language import stored_text
-
 
 class Call(BaseModel):
     """What one request took, repeats and repairs included.
@@ -76,7 +74,7 @@ class Limits:
         'the limit of 2 requests is reached'
         """
         if self.requests is not None and spent.requests >= self.requests:
-            return stored_text("the limit of {n} requests is reached", n=self.requests)
+            return f"the limit of {self.requests} requests is reached"
         if self.cost is not None and spent.cost >= self.cost:
-            return stored_text("the limit of {cost:g} in cost is reached", cost=self.cost)
+            return f"the limit of {self.cost:g} in cost is reached"
         return ""

@@ -7,7 +7,6 @@ import os
 from pydantic import HttpUrl, TypeAdapter, ValidationError
 
 from ..core.errors import UsageError
-from ..core.language import Message
 
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 """Environment variable with the base URL where a config names none; the SDK reads it, too."""
@@ -47,6 +46,5 @@ def address_in_force(base_url: str | None) -> str | None:
     if not from_environment:
         return None
     if not is_plain_url(from_environment):
-        text = "{variable}: {what}"
-        raise UsageError(text, variable=BASE_URL_VARIABLE, what=Message(EXPECTED))
+        raise UsageError(f"{BASE_URL_VARIABLE}: {EXPECTED}")
     return from_environment

@@ -86,5 +86,4 @@ def store_reply(
     try:
         write_json(entry_file(folder, key), entry)
     except OSError as error:
-        text = "cannot write the reply cache {folder}: {reason}"
-        raise UsageError(text, folder=str(folder), reason=error.strerror) from error
+        raise UsageError(f"cannot write the reply cache {folder}: {error.strerror}") from error

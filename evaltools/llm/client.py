@@ -28,7 +28,6 @@ from tenacity import (
 )
 
 from ..core.errors import Problems, UsageError
-from ..core.language import Message, stored_text
 from .accounting import Call, Limits, Spent
 from .address import address_in_force
 from .cache import load_reply, request_hash, store_reply
@@ -128,8 +127,7 @@ def read_key(names: Sequence[str], base_url: str | None) -> str:
     values = [os.environ.get(name, "").strip() for name in names]
     key = next(filter(None, values), "")
     if not key and base_url is None:
-        text = "an API key is needed: set one of {names}, or give a base URL"
-        raise UsageError(text, names=tuple(names))
+        raise UsageError(f"an API key is needed: set one of {', '.join(names)}, or give a base URL")
     if not (key.isascii() and key.isprintable()):
         raise UsageError("the API key holds characters that no HTTP header can carry")
     return key
@@ -318,7 +316,7 @@ class Client:
         self._count(completion, call)
         if completion.finish_reason not in ("", "stop"):
             reason = f"finish_reason {completion.finish_reason}"
-            raise CallFailed(stored_text("the reply is not whole ({reason})", reason=reason))
+            raise CallFailed(f"the reply is not whole ({reason})")
         return completion.text
 
     async def _post(self, body: Mapping[str, Any]) -> bytes:
@@ -360,10 +358,12 @@ class Client:
             return
         self._form = known.joined(exchange.form)
         if self._form != known:
-            text = "the server is asked in the form {form}, with these parameters left out: {names}"
-            names = tuple(sorted(self._form.left_out)) or Message("none")
+            names = ", ".join(sorted(self._form.left_out)) or "none"
             form = FORMS[self._form.level]
-            self.problems.warn("model-options", text, form=form, names=names)
+            self.problems.warn(
+                "model-options",
+                f"the server is asked in the form {form}, with these parameters left out: {names}",
+            )
 
     def _without_key(self, answer: Answer) -> Answer:
         """The answer, or one that says nothing of what a server sent that repeats the key."""

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from ..core.language import Message, stored_text
-
 PATIENCE = 600.0
 """Seconds after which no attempt at a request begins."""
 
@@ -67,21 +65,19 @@ def failure_of_status(
     >>> failure_of_status(401, None, None, {}).sentence
     'the server answered with HTTP status 401: the key is refused'
     """
-    sentence = stored_text("the server answered with HTTP status {status}", status=status)
+    sentence = f"the server answered with HTTP status {status}"
     wait = retry_after(headers)
-    reason = Message(LASTING.get(status, ""))
+    reason = LASTING.get(status, "")
     if 300 <= status < 400:
-        reason = Message("redirects are not followed")
+        reason = "redirects are not followed"
     elif code == "insufficient_quota":
-        reason = Message("the quota is used up")
+        reason = "the quota is used up"
     elif wait is not None and wait > PATIENCE:
-        reason = Message("it asks to wait for {seconds:.0f} s", {"seconds": wait})
+        reason = f"it asks to wait for {wait:.0f} s"
     elif code == TOO_LONG:
-        reason = Message("the model's context is too short for the request")
-    if reason.template:
-        values = {"what": Message(sentence), "reason": reason}
-        sentence = stored_text("{what}: {reason}", **values)
-        return CallFailed(sentence, status, lasting=code != TOO_LONG)
+        reason = "the model's context is too short for the request"
+    if reason:
+        return CallFailed(f"{sentence}: {reason}", status, lasting=code != TOO_LONG)
     retry = status in PASSING or status >= 500
     refused = status in REFUSED
     return CallFailed(sentence, status, retry, wait, refused=refused, param=param or "")

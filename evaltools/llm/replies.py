@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from ..core.language import stored_text
 from .failures import CallFailed
 
 LONGEST_NAME = 200
@@ -99,6 +98,4 @@ def _what_is_wrong(error: ValidationError) -> str:
     if first["type"] == "json_invalid":
         return "the reply is not valid JSON"
     field = ".".join(str(part) for part in first["loc"][:3]) or "reply"
-    return stored_text(
-        "the reply does not fit: {field}: {reason}", field=field, reason=first["msg"]
-    )
+    return f"the reply does not fit: {field}: {first['msg']}"

@@ -139,14 +139,6 @@ def study(
     return made
 
 
-def _only(run: Run, metric: str) -> Run:
-    """The run with one of its metrics, and what that is made of."""
-    suite = run.suite.only(metric)
-    names = [entry.name for entry in suite.metrics(run.options)]
-    of_metric = run.estimates["metric"].isin(names)
-    return replace(run, suite=suite, estimates=run.estimates[of_metric])
-
-
 def ranked_study(
     runs: Sequence[str | Path],
     metric: str,

@@ -11,7 +11,7 @@ import click
 from ...core.commands import PATH, lang_option, on_error_option, out_option, quiet_option
 from ...core.errors import FAILED, OnError, Problems
 from ...core.files import resolve
-from ...core.language import Message, language, say
+from ...core.language import language, say
 from ...core.terminal import echo
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def scorecards(
     n = write_scorecards(resolve(str(outputs)), resolve(str(gold)), target, problems)
     for problem in problems.kept:
         if problem.severity == "error" or not quiet:
-            echo(problem.text(), err=True)
+            echo(str(problem), err=True)
     if not quiet:
         echo(say("{n} scorecards -> {file}", n=n, file=str(target)))
 
@@ -123,7 +123,7 @@ def run_cr(
     )
     if not quiet:
         for problem in problems.warnings:
-            echo(problem.text(), err=True)
+            echo(str(problem), err=True)
     status = 0
     if report:
         status = _report(ctx, [str(result.folder) for result in results], out, quiet)
@@ -171,7 +171,7 @@ def _summarize(results: list[RunResult], out: Path) -> bool:
     n_failed = reasons.total()
     for reason, count in reasons.most_common(1):
         text = "{n} of {of} failed rows: {reason}"
-        echo(say(text, n=count, of=n_failed, reason=Message(reason)), err=True)
+        echo(say(text, n=count, of=n_failed, reason=reason), err=True)
     if n_failed == n_rows:
         echo(say("every row failed: there is nothing to score"), err=True)
     text = "{rows} rows in {runs} runs, {failed} failed -> {folder}"

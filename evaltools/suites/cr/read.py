@@ -15,8 +15,8 @@ from ...core.records import FirstLines
 from ...core.suite import Source
 from ...core.text_files import first_line, require_file
 from .options import CrOptions
-from .schema import Gold, Output, TupleRow, first_id
-from .sources import gold_rows, text_id
+from .schema import Gold, TupleRow, first_id
+from .sources import gold_rows
 
 FILES = {
     "scorecards": "scorecards.jsonl",
@@ -87,18 +87,6 @@ def _main_role(folder: Path, problems: Problems) -> str:
     raise problems.fatal("missing-file", message, file=folder)
 
 
-def sniff(path: Path) -> bool:
-    """Whether a path looks like a run: a folder with a main file, or a file whose first line has an id in `meta`."""
-    try:
-        if path.is_dir():
-            return any((path / FILES[role]).is_file() for role in MAIN)
-        if not path.is_file():
-            return False
-        return text_id(Output.model_validate_json(first_line(path))) != ""
-    except (OSError, ValueError):
-        return False
-
-
 def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
     """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
     gold: dict[str, list[TupleRow]] = {}
@@ -106,8 +94,7 @@ def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
     for line, row in read_jsonl(path, Gold, problems):
         uid = first_id(row.uid, row.text_id, row.id)
         if not uid:
-            message = "expected uid, text_id or id"
-            problems.error("missing-id", message, file=path, line=line)
+            problems.error("missing-id", "expected uid, text_id or id", file=path, line=line)
         elif first_lines.is_first(uid, line, id=uid, what="gold line for this sample"):
             gold[uid] = gold_rows(row)
     return gold

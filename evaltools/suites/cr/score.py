@@ -35,14 +35,8 @@ from .sources import final_rows, gold_rows, profile_of, text_id
 from .tuples import KNOWN, polarity_of, ref_of, term_of
 from .units import units_frame
 
-FOREIGN_GOLD = (
-    "none of the samples of this gold file is in the run; expected the gold of these samples"
-)
-
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
-
-DECOMPOSED = "the text is in decomposed Unicode; spans are taken in it as it came, and texts are compared composed (NFC)"
 
 
 @dataclass(frozen=True)
@@ -134,7 +128,12 @@ def _warn_of_doubts(
 ) -> None:
     """Warn of what a sample was not meant to hold; it counts nonetheless. `warn` knows the place of the sample."""
     if not is_normalized("NFC", text):
-        warn("decomposed-text", DECOMPOSED, field="meta.input_text")
+        warn(
+            "decomposed-text",
+            "the text is in decomposed Unicode; spans are taken in it as it came, and "
+            "texts are compared composed (NFC)",
+            field="meta.input_text",
+        )
     has_refs = any(map(ref_of, gold))
     for field, rows in (("gold_tuples", gold), ("final_tuples", final)):
         for i, row in enumerate(rows):
@@ -247,17 +246,29 @@ def _warn_of_gaps(
     wanted = run.options.profile
     known = set(units["text_id"])
     if gold and not wanted and known.isdisjoint(gold):
-        raise problems.fatal("unknown-gold", FOREIGN_GOLD, file=run.gold)
+        raise problems.fatal(
+            "unknown-gold",
+            "none of the samples of this gold file is in the run; expected the "
+            "gold of these samples",
+            file=run.gold,
+        )
     for profile in set(wanted).difference(units["profile"]):
         problems.warn("unknown-profile", f"no row has the profile {profile!r}", file=run.path)
     if not wanted:  # else there may well be gold for the rows that are left out
         for uid in gold:
             if uid not in known:
-                message = "gold for a sample that the run does not hold"
-                problems.warn("unknown-gold", message, file=run.gold, id=uid)
+                problems.warn(
+                    "unknown-gold",
+                    "gold for a sample that the run does not hold",
+                    file=run.gold,
+                    id=uid,
+                )
     if not units["has_gold"].any():
-        message = "no sample has gold: every metric that needs it is not measured"
-        problems.warn("no-gold", message, file=run.path)
+        problems.warn(
+            "no-gold",
+            "no sample has gold: every metric that needs it is not measured",
+            file=run.path,
+        )
 
 
 def _first_of_each_id(

@@ -11,7 +11,7 @@ from .artifacts import artifacts
 from .checks import checks
 from .metrics import metric_table
 from .options import CrOptions
-from .read import RUNNER, locate, sniff
+from .read import FILES, MAIN, RUNNER, locate
 from .score import score
 from .units import read_actions, read_tuples
 
@@ -71,7 +71,7 @@ SUITE = Suite(
     input="RUN",
     options=CrOptions,
     locate=locate,
-    sniff=sniff,
+    recognised=tuple(FILES[role] for role in MAIN),
     score=score,
     metrics=metrics,
     headline=headline,

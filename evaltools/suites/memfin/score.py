@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pydantic_core import from_json
 
 from ...core.errors import Problems, UsageError
 from ...core.files import dumps
 from ...core.json_files import read_jsonl
 from ...core.records import unique_records
 from ...core.suite import Source
-from ...core.text_files import first_line, require_file
+from ...core.text_files import require_file
 from ...core.workers import Workers
 from .columns import COLUMNS, JSON
 from .lexicon import load_lexicon
@@ -80,20 +79,6 @@ def runs(
     """The stems of the traces of a folder of several; [None] for a trace that names itself."""
     traces = _traces(path)
     return list(traces) if len(traces) > 1 else [None]
-
-
-def sniff(path: Path) -> bool:
-    """Whether a path looks like a trace: a folder with one, or a file whose first line is a
-    dialogue."""
-    try:
-        if path.is_dir():
-            return bool(_traces(path))
-        record = from_json(first_line(path))
-    except (OSError, ValueError):
-        return False
-    if not isinstance(record, dict):
-        return False
-    return "dialog_id" in record and ("valid_dialog" in record or "turns" in record)
 
 
 def score(

@@ -17,7 +17,7 @@ from .checks import checks
 from .columns import JSON
 from .measures import METRICS
 from .options import MemfinOptions
-from .score import locate, runs, score, sniff
+from .score import PATTERN, locate, runs, score
 
 HEADLINE = (
     "m1_key_coverage",
@@ -92,7 +92,7 @@ SUITE = Suite(
     options=MemfinOptions,
     input="TRACE",
     locate=locate,
-    sniff=sniff,
+    recognised=(PATTERN,),
     score=score,
     runs=runs,
     metrics=lambda options: METRICS,

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from ...core.errors import InputError, Problem, UsageError
-from ...core.language import Message
 from ...core.manifest import policy_hash
 from ...core.suite import SuiteOptions
 from ...llm.address import is_plain_url
@@ -142,7 +141,6 @@ def rules_in_force(options: SummaryOptions) -> Rules:
     """The rules that the options were made for; InputError where the file has changed since."""
     rules = load_rules(options.rules)
     if rules.identity != options.rules_identity:
-        values = {"now": rules.identity, "then": options.rules_identity}
-        message = Message("the rules are {now} now, the options were made for {then}", values)
+        message = f"the rules are {rules.identity} now, the options were made for {options.rules_identity}"
         raise InputError([Problem("error", "rules-changed", message, file=options.rules)])
     return rules

@@ -28,7 +28,6 @@ from pydantic import (
 from ...core.errors import InputError, Problems, UsageError
 from ...core.files import sha256
 from ...core.json_files import read_json
-from ...core.language import Message
 from ...core.manifest import policy_hash
 from ...core.names import nearest
 from ...core.records import describe
@@ -276,13 +275,12 @@ class Rules(_Strict):
         """The tags that are required, by product, whose name stands without blanks ("암 보험": "암보험")."""
         return {_together(product): tags for product, tags in self.required.items()}
 
-    def unknown_product(self, product: str | None) -> Message | None:
+    def unknown_product(self, product: str | None) -> str | None:
         """What to say of a product for which nothing is required though something is for others; None for others."""
         products = [name for name in self.required if name != "*"]
         if not product or not products or _together(product) in self.required_tags:
             return None
-        values = {"product": repr(product), "nearest": nearest(product, products)}
-        return Message("the rules require no tags of the product {product}; {nearest}", values)
+        return f"the rules require no tags of the product {product!r}; {nearest(product, products)}"
 
     def expected_tags(
         self,

@@ -125,7 +125,6 @@ SUITE = Suite(
     input="CASES",
     options=SummaryOptions,
     locate=locate,
-    sniff=lambda path: False,  # a file of cases may be named anything: the suite is named
     score=score,
     metrics=metrics,
     headline=headline,

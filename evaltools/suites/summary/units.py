@@ -15,7 +15,6 @@ import pandas as pd
 
 from ...core.errors import Problems
 from ...core.files import dumps
-from ...core.language import Message
 from ...core.workers import Workers
 from .rules import METRICS, Rules
 from .schema import Case
@@ -60,8 +59,7 @@ def _warn_of_unknown_names(
     for (line, case), unknown in zip(cases, unknown_tags):
         place: dict[str, Any] = {"file": file, "line": line, "id": case.id}
         for tag in json.loads(unknown):
-            template = "unknown tag {tag}, left out of what is expected; {hint}"
-            message = Message(template, {"tag": repr(tag), "hint": hint(tag)})
+            message = f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}"
             problems.warn("unknown-tag", message, field="summary_tags", **place)
         said = product_hint(case.metadata.product)
         if said:

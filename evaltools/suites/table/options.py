@@ -61,8 +61,7 @@ class TableOptions(SuiteOptions):
                 low, high = inf, inf
             if not name or not -inf < low < high < inf:
                 raise UsageError(
-                    "--bounds {text}: expected NAME=LOW,HIGH with LOW below HIGH, both finite",
-                    text=repr(text),
+                    f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite"
                 )
             limits[name] = (low, high)
         return limits
@@ -78,18 +77,13 @@ class TableOptions(SuiteOptions):
         both directions.
         """
         for name in set(self.lower) & set(self.higher):
-            raise UsageError("--lower {name} and --higher {name}: a metric has one", name=name)
+            raise UsageError(f"--lower {name} and --higher {name}: a metric has one")
         limits = self.declared
         names = [metric.name for metric in metrics]
         primary = [self.primary] if self.primary else []
         for name in (*limits, *self.lower, *self.higher, *primary):
             if name not in names:
-                raise UsageError(
-                    "{path} has no metric {name}; {nearest}",
-                    path=source,
-                    name=repr(name),
-                    nearest=nearest(name, names),
-                )
+                raise UsageError(f"{source} has no metric {name!r}; {nearest(name, names)}")
         changed = []
         for metric in metrics:
             if metric.name in limits:

@@ -21,9 +21,6 @@ from .rows import usable_rows
 MOST_COLUMNS = 10_000
 """A file with more columns is not long, but wide."""
 
-WIDE = "{n:,} columns; expected the long form: one metric on one sample, a row"
-OTHER_COLUMNS = "expected the columns id, metric and value (or num and den), got {columns}"
-
 
 class Line(BaseModel):
     """A line of the JSON Lines form; other keys are further columns.
@@ -88,24 +85,21 @@ def columns(
     else:
         _, header = next(csv_rows(path, problems))
     if len(header) > MOST_COLUMNS:
-        raise problems.fatal("wrong-columns", WIDE, n=len(header), file=path)
+        raise problems.fatal(
+            "wrong-columns",
+            f"{len(header):,} columns; expected the long form: one metric on one sample, a row",
+            file=path,
+        )
     present = [column for column in COLUMNS if column in header]
     for column in present:
         if header.count(column) > 1:
-            text = "two columns are named {column}"
-            raise problems.fatal(
-                "wrong-columns",
-                text,
-                column=column,
-                file=path,
-            )
+            raise problems.fatal("wrong-columns", f"two columns are named {column}", file=path)
     has_score = "value" in present or {"num", "den"} <= set(present)
     if not has_score or not {"id", "metric"} <= set(present):
         names = ", ".join([*header[:20], "..."] if len(header) > 20 else header)
         raise problems.fatal(
             "wrong-columns",
-            OTHER_COLUMNS,
-            columns=names,
+            f"expected the columns id, metric and value (or num and den), got {names}",
             file=path,
         )
     return present

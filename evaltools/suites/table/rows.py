@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import Problems
-from ...core.language import Message
 from ...core.metric_matrix import LARGEST
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
@@ -47,7 +46,7 @@ def usable_rows(
         rows[column] = as_text(frame[column])
     for column in ("id", "metric"):
         is_empty = rows[column].str.strip() == ""
-        expected = Message("the {column} as text", {"column": column})
+        expected = f"the {column} as text"
         check.refuse(is_empty | frame[column].isna(), column, expected)
     for column in ("metric", "condition"):
         names = rows[column].dropna().unique()
@@ -122,23 +121,20 @@ class _RowCheck:
         self,
         is_wrong: Any,
         column: str,
-        expected: str | Message,
+        expected: str,
     ) -> None:
         """Report the rows in which a column is wrong, but for those that are bad already."""
-        if isinstance(expected, str):
-            expected = Message(expected)
         is_new = np.asarray(is_wrong, dtype=bool) & ~self.is_bad
         wrong_rows = np.flatnonzero(is_new)
         for row in wrong_rows:
             value = self.frame[column].iloc[row]
             sample = self.frame["id"].iloc[row]
-            shown = Message("nothing") if pd.isna(value) else repr(str(value)[:80])
+            shown = "nothing" if pd.isna(value) else repr(str(value)[:80])
             if pd.isna(sample):
                 sample = ""
-            values = {"expected": expected, "value": shown}
             self.problems.error(
                 "bad-field",
-                Message("expected {expected}, got {value}", values),
+                f"expected {expected}, got {shown}",
                 file=self.path,
                 line=int(self.frame.index[row]),
                 id=str(sample)[:200],
@@ -165,6 +161,6 @@ class _RowCheck:
         self.refuse(is_text, column, expected)
         self.refuse(np.isinf(numbers), column, "a finite number")
         is_too_large = np.abs(numbers) >= LARGEST
-        below = Message("a number below {limit} in size", {"limit": f"{LARGEST:g}"})
+        below = f"a number below {LARGEST:g} in size"
         self.refuse(is_too_large, column, below)
         return numbers

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from ...core.check import Check
 from ...core.common_checks import duplicate_texts
-from ...core.errors import InputError, Problems, UsageError
+from ...core.errors import Problems, UsageError
 from ...core.language import say
 from ...core.memory import shown_path
 from ...core.metric import Metric, MetricTable
 from ...core.suite import Source, Suite
 from .options import TableOptions
-from .read import columns
 from .score import score
 from .survey import survey
 
@@ -46,8 +45,9 @@ def locate(
     content = survey(path, problems)
     names = content.runs
     if len(names) > 1 and name not in names:
-        text = "{path} holds {n} runs, name one of them: {names}"
-        raise UsageError(text, path=path, n=len(names), names=tuple(names[:10]))
+        raise UsageError(
+            f"{path} holds {len(names)} runs, name one of them: {', '.join(names[:10])}"
+        )
     problems.merge(content.problems)
     problems.raise_if_failed()
     options = options.with_metrics(content.metrics, shown_path(path))
@@ -69,17 +69,6 @@ def headline(
     if options.primary:
         names = list(dict.fromkeys([options.primary, *names]))
     return tuple(names[:LEADING])
-
-
-def sniff(path: Path) -> bool:
-    """Whether a file is in the long form."""
-    if path.suffix.lower() not in (".jsonl", ".ndjson", ".csv", ".parquet"):
-        return False
-    try:
-        names = columns(path, Problems())
-    except (OSError, ValueError, InputError):
-        return False
-    return "value" in names or "num" in names
 
 
 def checks(run: Run) -> Iterator[Check]:
@@ -115,7 +104,6 @@ SUITE = Suite(
     options=TableOptions,
     locate=locate,
     runs=runs,
-    sniff=sniff,
     score=score,
     metrics=metrics,
     headline=headline,

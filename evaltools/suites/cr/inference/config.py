@@ -174,8 +174,7 @@ def read_config(path: Path) -> Config:
         content = tomllib.loads(read_utf8(path, problems))
     except (ValueError, RecursionError) as error:
         # RecursionError: lists in lists in lists; ValueError: also a number of thousands of digits
-        text = "expected TOML: {reason}"
-        raise problems.fatal("bad-toml", text, reason=str(error), file=path) from None
+        raise problems.fatal("bad-toml", f"expected TOML: {error}", file=path) from None
     config = fitted(Config, content, problems, context=path.parent, file=path)
     if config is None:
         raise InputError(problems.errors)

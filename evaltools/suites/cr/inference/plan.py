@@ -88,8 +88,9 @@ def plan(
     refs = taxonomy(config, texts, problems)
     episodes = _episodes(config, texts, problems)
     if config.model.temperature == 0 and len(config.seeds) > 1:
-        message = "at temperature 0 several seeds are repeats of one"
-        problems.warn("repeated-seeds", message, file=path)
+        problems.warn(
+            "repeated-seeds", "at temperature 0 several seeds are repeats of one", file=path
+        )
     prompts = read_prompts(config.prompts, config.model, refs)
     content: dict[str, Any] = {
         "data": content_hash(config.data.file),
@@ -123,9 +124,9 @@ def _episodes(
     n = len(learnt_from & evaluated)
     if n and not memory.allow_evaluated_split:
         raise UsageError(
-            "memory: this run would learn from {n} samples that it evaluates; build the episodes "
-            "from another split, or set [memory] allow_evaluated_split = true",
-            n=n,
+            f"memory: this run would learn from {n} samples that it evaluates; "
+            "build the episodes from another split, or set [memory] "
+            "allow_evaluated_split = true"
         )
     return episodes
 

@@ -120,8 +120,7 @@ def read_prompts(
     for path in sorted(folder.glob("*.md")) if folder is not None else ():
         if path.stem not in files:
             names = tuple(files)
-            text = "prompts: {file} replaces none of {names}"
-            raise UsageError(text, file=str(path), names=names)
+            raise UsageError(f"prompts: {{file}} replaces none of {names}", file=str(path))
         files[path.stem] = path
     listed = "\n".join(f"- {ref}" for ref in refs)
     texts = {}

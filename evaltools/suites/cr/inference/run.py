@@ -13,8 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ....core.errors import Problems, UsageError, WorkFailed
-from ....core.folders import put_back, require_out, require_replaceable
-from ....core.language import Message
+from ....core.folders import require_out, require_replaceable
 from ....core.terminal import bar
 from ....llm.accounting import Limits
 from ....llm.client import Client, in_background
@@ -72,14 +71,12 @@ def _folders(
     folders = {}
     for key in plan.runs:
         folder = out / "results" / plan.folder(key)
-        put_back(folder)
         held = identity_of(folder)
         # not even --fresh replaces what is not of ours
         require_replaceable(folder, SUITE.runner if held else ())
         if held != plan.identity(key) and not fresh and any(folder.glob("[!.]*")):
             raise UsageError(
-                "{folder} holds something that this config did not make; --fresh replaces it",
-                folder=str(folder),
+                f"{folder} holds something that this config did not make; --fresh replaces it"
             )
         folders[key] = folder
     return folders
@@ -153,9 +150,8 @@ def _stop_if_refused(samples: list[SampleRun], client: Client) -> None:
         for _, answer in sample.stages:
             if answer.lasting:
                 raise WorkFailed(
-                    "{reason}; what was answered is kept in {folder}: the same command goes on there",
-                    reason=Message(answer.error),
-                    folder=str(client.cache),
+                    f"{answer.error}; what was answered is kept in "
+                    f"{client.cache}: the same command goes on there"
                 )
 
 
@@ -167,5 +163,8 @@ def _warn_of_cut_contexts(plan: Plan, client: Client) -> None:
     fewest = shortest / (4 * LETTERS_PER_TOKEN)
     n_cut = sum(0 < (call.tokens_in or 0) < fewest for call in client.calls)
     if n_cut:
-        text = "{n} requests count fewer prompt tokens than instructions: does the server cut them?"
-        client.problems.warn("cut-context", text, n=n_cut)
+        client.problems.warn(
+            "cut-context",
+            f"{n_cut} requests count fewer prompt tokens than instructions: does the "
+            "server cut them?",
+        )
