@@ -104,40 +104,6 @@ QUESTIONS = "".join(
     for i in range(6)
 )
 
-HELM = """
-from helm.benchmark.adaptation.common_adapter_specs import get_generation_adapter_spec
-from helm.benchmark.metrics.common_metric_specs import get_exact_match_metric_specs
-from helm.benchmark.run_spec import RunSpec, run_spec_function
-from helm.benchmark.scenarios.scenario import CORRECT_TAG, TEST_SPLIT, TRAIN_SPLIT
-from helm.benchmark.scenarios.scenario import Input, Instance, Output, Reference
-from helm.benchmark.scenarios.scenario import Scenario, ScenarioSpec
-
-
-class Parity(Scenario):
-    name = "parity"
-    description = "simple/model1 answers with the last word of the prompt"
-    tags = []
-
-    def get_instances(self, output_path):
-        instances = []
-        for i in range(3):
-            right = Reference(Output(text="Odd" if i % 2 else "Even"), tags=[CORRECT_TAG])
-            split = TRAIN_SPLIT if i == 2 else TEST_SPLIT
-            instances.append(Instance(Input(text=f"Is {i} Odd or Even"), [right], split))
-        return instances
-
-
-@run_spec_function("parity")
-def parity():
-    return RunSpec(
-        name="parity",
-        scenario_spec=ScenarioSpec(class_name="parity.Parity"),
-        adapter_spec=get_generation_adapter_spec(max_train_instances=1),
-        metric_specs=get_exact_match_metric_specs(),
-        groups=[],
-    )
-"""
-
 RAGAS = """
 import math
 
@@ -185,9 +151,6 @@ tests:
   - vars: {q: three}
     assert: [{type: javascript, value: "output.length / 40", metric: length}]
 """
-
-
-HELM_FILES = ("per_instance_stats.json", "run_spec.json", "scenario_state.json", "stats.json")
 
 
 @dataclass(frozen=True)
@@ -248,16 +211,6 @@ TOOLS = {
             "out/**/results_*.json": "",
         },
     ),
-    "helm": Tool(
-        package="crfm-helm",
-        files={"parity.py": HELM},
-        commands=[
-            "PYTHONPATH=. {bin}/helm-run --plugins parity --suite s --max-eval-instances 4"
-            " --run-entries parity:model=simple/model1,data_augmentation=lower"
-            " --num-train-trials 2"
-        ],
-        results={f"benchmark_output/runs/s/*/{name}": name for name in HELM_FILES},
-    ),
     "ragas": Tool(
         package="ragas",
         # it imports a module that later versions of langchain-community do not have
@@ -311,7 +264,7 @@ def make(name: str, tool: Tool, folder: Path) -> str:
         (written,) = work.glob(pattern)
         text = written.read_bytes().replace(str(folder).encode(), b"...")
         if written.suffix == ".json":
-            text = re.sub(rb"\n +", b"\n", text)  # half of HELM's files is indentation
+            text = re.sub(rb"\n +", b"\n", text)  # indentation
         (target / (kept or written.name)).write_bytes(text)
     return version
 

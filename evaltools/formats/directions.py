@@ -25,7 +25,7 @@ def direction(
 ) -> str | None:
     """The direction under which a metric of a tool is listed; None where it is not.
 
-    >>> direction("helm", "quasi_exact_match"), direction("helm", "num_bytes")
+    >>> direction("ragas", "exact_match"), direction("ragas", "coherence")
     ('higher', 'unknown')
     """
     listed = directions()[tool]

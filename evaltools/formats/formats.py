@@ -52,16 +52,4 @@ FORMATS = {
     "promptfoo": Format("scores", "promptfoo.read"),
     "deepeval": Format("scores", "deepeval.read", ("condition", "seed")),
     "ragas": Format("scores", "ragas.read", ("condition", "seed")),
-    "every-eval-ever": Format(
-        "scores",
-        "every_eval_ever.read",
-        ("seed",),
-        in_folder=("*_samples.jsonl",),
-    ),
-    "helm": Format(
-        "scores",
-        "helm.read",
-        ("condition", "split"),
-        in_folder=("per_instance_stats.json", "*/per_instance_stats.json"),
-    ),
 }

@@ -21,12 +21,9 @@ from evaltools.suites.table.score import TAKEN
 from ..app.calling import call
 from .test_scores import (
     DEEPEVAL,
-    EVERY_EVAL_EVER,
-    HELM,
     INSPECT,
     LM_EVAL,
     PROMPTFOO,
-    changed,
     put,
     rows,
     sample,
@@ -275,85 +272,7 @@ def test_empty_cells_of_ragas_are_not_measured(tmp_path: Path) -> None:
     assert "not known of harmfulness: described, never judged" in done.output
 
 
-# --- HELM
-
-
-def helm_folder(folder: Path, model: str) -> Path:
-    names = ("num_references", "inference_runtime", "f1_score", "exact_match", "my_metric")
-    stats = []
-    for name in names:
-        stats.append({"name": {"name": name, "split": "test"}, "count": 1, "sum": 1.0})
-    instances = [{"instance_id": f"id{i}", "train_trial_index": 0, "stats": stats} for i in (1, 2)]
-    references = [{"output": {"text": "yes"}, "tags": ["correct"]}, {"output": {"text": "no"}}]
-    question = {"id": "id1", "input": {"text": "Is it?"}, "references": references}
-    spec = {
-        "adapter_spec": {"model": model},
-        "metric_specs": [{"class_name": "Basic", "args": {"names": ["exact_match", "f1_score"]}}],
-    }
-    folder.mkdir()
-    (folder / "per_instance_stats.json").write_text(json.dumps(instances))
-    (folder / "run_spec.json").write_text(json.dumps(spec))
-    state = {"request_states": [{"instance": question}]}
-    (folder / "scenario_state.json").write_text(json.dumps(state))
-    return folder
-
-
-def test_the_main_metric_of_helm_leads_and_bookkeeping_has_no_direction(tmp_path: Path) -> None:
-    folder = helm_folder(tmp_path / "run", "org/model")
-    converted = written(tmp_path, "helm", folder)
-    assert list(directions(converted).items()) == [
-        ("exact_match", True),
-        ("f1_score", True),
-        ("num_references", None),
-        ("inference_runtime", None),
-        ("my_metric", None),
-    ]
-    assert {row["condition"] for row in converted} == {"org/model"}
-    assert (converted[0]["text"], converted[0]["target"]) == ("Is it?", "yes")
-
-
-def test_folders_are_taken_as_their_files(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        helm_folder(tmp_path / name, name)
-    both = written(tmp_path, "helm", tmp_path)
-    assert {row["condition"] for row in both} == {"a", "b"}
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    done = call("convert", "helm", empty, "-o", tmp_path / "x.jsonl", status=3)
-    assert "is a folder without per_instance_stats.json" in done.output
-
-
-def test_scenarios_of_helm_are_not_pooled(tmp_path: Path) -> None:
-    """Two subjects of one model have instances of other names: nothing is doubled, and one number would mean nothing."""
-    for i, subject in enumerate(("anatomy", "virology")):
-        folder = helm_folder(tmp_path / subject, "org/model")
-        spec = json.loads((folder / "run_spec.json").read_text())
-        scenario = "helm.benchmark.scenarios.mmlu_scenario.MMLUScenario"
-        spec["scenario_spec"] = {"class_name": scenario, "args": {"subject": subject}}
-        (folder / "run_spec.json").write_text(json.dumps(spec))
-        stats = folder / "per_instance_stats.json"
-        stats.write_text(stats.read_text().replace('"id', f'"id{i}'))
-    done = call("convert", "helm", tmp_path, "-o", tmp_path / "x.jsonl", status=3)
-    said = (
-        "exact_match of the task MMLUScenario(subject=virology), in another file of "
-        "MMLUScenario(subject=anatomy): convert one task at a time"
-    )
-    assert said in " ".join(done.output.split())
-    assert not (tmp_path / "x.jsonl").exists()
-    written(tmp_path, "helm", tmp_path / "anatomy")
-
-
 # --- the table that is written
-
-
-def test_a_metric_without_a_direction_gets_one_by_an_option(tmp_path: Path) -> None:
-    written(tmp_path, "helm", put(tmp_path, "helm"), "--condition", "m")
-    path = tmp_path / "scores.jsonl"
-    assert all(row["higher_is_better"] is None for row in rows(path))
-    for option, better in ((None, "none"), ("higher", "higher"), ("lower", "lower")):
-        options = {option: ("bits",)} if option else {}
-        table = et.evaluate("table", only(path, "0"), **options)
-        assert table["bits"]["better"] == better
 
 
 def only(path: Path, seed: str) -> Path:
@@ -367,12 +286,6 @@ def only(path: Path, seed: str) -> Path:
 @pytest.mark.parametrize(
     ("tool", "metric", "is_higher"),
     [
-        ("helm", "medec_error_flag_accuracy", True),  # an accuracy, whatever it is of
-        ("helm", "error_rate", False),
-        ("helm", "air_category_10_32_1_score", True),
-        ("helm", "wer_score", False),  # the name counts before the pattern *_score
-        ("helm", "accuracy_ci_low", None),
-        ("helm", "inference_runtime", None),
         ("ragas", "tool_call_f1", True),
         ("ragas", "harmfulness", None),
         ("inspect", "perplexity", False),  # its samples hold the negative log-likelihood
@@ -416,60 +329,9 @@ def test_further_columns_stand_in_a_csv_too(tmp_path: Path) -> None:
     assert [row["topic"] for row in table] == ["", "law", ""]  # once a sample
 
 
-def test_helm_of_several_files_keeps_each_trial_apart(tmp_path: Path) -> None:
-    twice = changed(HELM, 1, "instance_id", value="id1")
-    path = put(tmp_path, "helm", twice)
-    done = call("convert", "helm", path, "-o", tmp_path / "x.jsonl", status=3)
-    assert "a second bits of this id" in done.output
-
-
-def test_items_of_a_document_are_read_one_by_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The document is never made into objects as a whole; one with NaN is, and says the same."""
-    path = put(tmp_path, "helm")
-    expected = written(tmp_path, "helm", path)
-
-    def whole(*_: Any, **__: Any) -> None:
-        raise AssertionError("the whole document was read")
-
-    with monkeypatch.context() as patched:
-        patched.setattr("evaltools.formats.source.read_json", whole)
-        assert written(tmp_path, "helm", path) == expected
-    with_nan = changed(HELM, 0, "stats", 0, "variance", value=math.nan)
-    assert written(tmp_path, "helm", put(tmp_path, "helm", with_nan)) == expected
-
-
 def test_a_second_metric_of_a_sample_is_found_wherever_the_first_is(tmp_path: Path) -> None:
     """The same metrics in two files, and in two lines of one: lm-eval has a line a filter."""
     lines = [LM_EVAL[0], LM_EVAL[1], LM_EVAL[1]]
     path = put(tmp_path, "lm-eval", [{**line, "doc_hash": None} for line in lines])
     done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl", status=3)
     assert f"{path}:3: 0: a second exact_match,flexible of this id" in done.output
-
-
-def test_every_eval_ever_says_the_direction_in_the_file_beside(tmp_path: Path) -> None:
-    lines = [{**line, "evaluation_result_id": "r2"} for line in EVERY_EVAL_EVER]
-    results = []
-    for id_, name, is_lower in (("r1", "accuracy", False), ("r2", "distance", True)):
-        config = {"metric_name": name, "lower_is_better": is_lower}
-        results.append(
-            {"evaluation_name": "gsm8k", "evaluation_result_id": id_, "metric_config": config}
-        )
-    (tmp_path / "u.json").write_text(json.dumps({"evaluation_results": results}))
-    path = put(tmp_path, "every-eval-ever", lines, name="u_samples.jsonl")
-    converted = written(tmp_path, "every-eval-ever", path)
-    assert directions(converted) == {"gsm8k distance": False, "gsm8k distance correct": True}
-    first = converted[0]
-    assert (first["text"], first["output"], first["target"]) == ("question 0", "four", "4")
-    assert (first["condition"], first["subject"]) == ("org/model", "sums")
-
-
-def test_epochs_of_every_eval_ever_are_trials(tmp_path: Path) -> None:
-    lines = []
-    for epoch in ("1", "2"):
-        lines += [{**line, "metadata": {"epoch": epoch}} for line in EVERY_EVAL_EVER]
-    converted = written(tmp_path, "every-eval-ever", put(tmp_path, "every-eval-ever", lines))
-    assert {row["trial"] for row in converted} == {"1", "2"}
-    run = et.evaluate("table", tmp_path / "scores.jsonl")
-    assert run.n_units == len(EVERY_EVAL_EVER)

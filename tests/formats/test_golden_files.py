@@ -95,37 +95,6 @@ def test_other_exports_of_promptfoo_say_what_to_write(tmp_path: Path) -> None:
     assert "promptfoo eval -o results.json" in done.output
 
 
-def test_helm(tmp_path: Path) -> None:
-    """Two instances, two trials, each with a copy in lower case; half of the answers are right."""
-    folder = FILES / "helm"
-    call("convert", "helm", folder, "-o", tmp_path / "scores.jsonl")
-    study = et.study([tmp_path / "scores.jsonl"], suite="table")
-    reported = {}
-    for stat in json.loads((folder / "stats.json").read_bytes()):
-        name = stat["name"]
-        perturbation = name.get("perturbation")
-        if perturbation is None:
-            reported[name["name"]] = stat
-        elif perturbation["computed_on"] == "perturbed":
-            reported[f"{name['name']} ({perturbation['name']})"] = stat
-    assert [run.name for run in study.results] == [
-        "simple-model1__seed0_scores",
-        "simple-model1__seed1_scores",
-    ]
-    metrics = ("exact_match", "quasi_exact_match", "prefix_exact_match")
-    for run in study.results:
-        # the trials of this file are alike, so that each has the mean of both
-        for metric in (*metrics, "exact_match (lowercase)", "num_references"):
-            assert run[metric]["value"] == pytest.approx(reported[metric]["mean"])
-        better = [run[metric]["better"] for metric in (*metrics, "num_references")]
-        assert better == ["higher", "higher", "higher", "none"]
-        assert math.isnan(run["training_co2_cost"]["value"])  # HELM: a count of 0
-        assert run.primary == "exact_match" and run.n_units == 2
-        assert list(run.units["text"]) == ["Is 0 Odd or Even", "Is 1 Odd or Even"]
-        assert list(run.units["target"]) == ["Even", "Odd"]
-        assert list(run.units["output"]) == ["Even", "Even"]
-
-
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
 def test_ragas(name: str, tmp_path: Path) -> None:
     """Six rows; `words`, a metric of one's own, gave nothing for the last."""

@@ -14,7 +14,7 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.formats.convert import convert
 from evaltools.formats.formats import FORMATS
 
-from .test_scores import EVERY_EVAL_EVER, PROMPTFOO, changed
+from .test_scores import PROMPTFOO, changed
 from .test_sentiment import ACOS, ASQP, ASTE, NIKL, SEMEVAL14, SEMEVAL16
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
@@ -24,7 +24,6 @@ WRITTEN_BY_TOOLS = {
     "deepeval": "deepeval/latest_run_full.json",
     "lm-eval": "lm-eval/samples_choice_*.jsonl",
     "promptfoo": "promptfoo/results.json",
-    "helm": "helm/per_instance_stats.json",
     "ragas": "ragas/rows.jsonl",
 }
 
@@ -35,7 +34,6 @@ TEXTS = {
     "aste": ASTE,
     "asqp": ASQP,
     "acos": ACOS,
-    "every-eval-ever": "".join(json.dumps(line) + "\n" for line in EVERY_EVAL_EVER),
 }
 
 VALUES = (None, True, -1, 1e308, float("nan"), 10**400, "", "x", "\ud800", [], [[1]], {"": []})

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from evaltools.core import text_files as jsonl
 from evaltools.formats import inspect_logs
 from evaltools.formats.formats import FORMATS
 
@@ -158,53 +157,14 @@ RAGAS = [
 ]
 
 
-def instance(
-    i: str, trial: int, total: float, count: int, split: str = "test", **more: Any
-) -> dict[str, Any]:
-    stat = {
-        "name": {"name": "bits", "split": split},
-        "count": count,
-        "sum": total,
-        "mean": total / count,
-    }
-    return {"instance_id": i, "train_trial_index": trial, "stats": [stat], **more}
-
-
-HELM = [
-    instance("id1", 0, 3.0, 2),
-    instance("id2", 0, 1.0, 6),
-    instance("id1", 1, 4.0, 2),
-    instance("id1", 0, 5.0, 1, perturbation={"name": "typos"}),
-]
-
-EVERY_EVAL_EVER = [
-    {
-        "schema_version": "0.3.0",
-        "evaluation_id": "e",
-        "model_id": "org/model",
-        "evaluation_name": "gsm8k",
-        "sample_id": f"s{i}",
-        "interaction_type": "single_turn",
-        "input": {"raw": f"question {i}", "reference": ["4"]},
-        "output": {"raw": ["four"]},
-        "answer_attribution": [],
-        "evaluation": {"score": score, "is_correct": score > 0.5},
-        "error": error,
-        "metadata": {"subject": "sums"},
-    }
-    for i, (score, error) in enumerate([(1.0, None), (0.25, None), (0.0, "timeout")])
-]
-
 CONTENT: dict[str, Any] = {
-    "every-eval-ever": EVERY_EVAL_EVER,
     "inspect": INSPECT,
     "promptfoo": PROMPTFOO,
     "deepeval": DEEPEVAL,
-    "helm": HELM,
     "lm-eval": LM_EVAL,
     "ragas": RAGAS,
 }
-LINES = ("lm-eval", "ragas", "every-eval-ever")
+LINES = ("lm-eval", "ragas")
 
 
 def put(folder: Path, form: str, content: Any = None, name: str = "in.json") -> Path:
@@ -283,15 +243,6 @@ EXPECTED: dict[str, dict[Any, dict[str, Any]]] = {
         (None, None, "faithfulness"): {"1": 0.5, "2": None, "3": 1.0},
         (None, None, "correct"): {"1": None, "2": 1.0, "3": 0.0},
     },
-    "every-eval-ever": {
-        ("org/model", None, "gsm8k"): {"s0": 1.0, "s1": 0.25, "s2": None},
-        ("org/model", None, "gsm8k correct"): {"s0": 1.0, "s1": 0.0, "s2": None},
-    },
-    "helm": {
-        (None, "0", "bits"): {"id1": (3.0, 2.0), "id2": (1.0, 6.0)},
-        (None, "1", "bits"): {"id1": (4.0, 2.0)},
-        (None, "0", "bits (typos)"): {"id1": (5.0, 1.0)},
-    },
 }
 
 
@@ -312,16 +263,6 @@ def test_ragas_from_csv_is_the_same(tmp_path: Path) -> None:
         table.writeheader()
         table.writerows({"": i, **row} for i, row in enumerate(RAGAS))
     assert converted(tmp_path, "ragas", path) == EXPECTED["ragas"]
-
-
-def test_csv_is_written_for_a_target_named_so(tmp_path: Path) -> None:
-    call(
-        "convert", "helm", put(tmp_path, "helm"), "-o", tmp_path / "scores.csv", "--condition", "m"
-    )
-    found = list(csv.DictReader((tmp_path / "scores.csv").read_text(encoding="utf-8").splitlines()))
-    assert [found[1][k] for k in ("id", "metric", "num", "den", "condition", "seed")] == [
-        "id2", "bits", "1.0", "6.0", "m", "0",
-    ]  # fmt: skip
 
 
 def test_lm_eval_takes_direction_and_model_from_the_results_beside(tmp_path: Path) -> None:
@@ -406,21 +347,6 @@ def test_renamed_files_of_lm_eval_are_no_single_run(tmp_path: Path) -> None:
     done = call("convert", "lm-eval", *pair, *target, status=3)
     assert "exact_match,strict of one run stands in" in done.output
     call("convert", "lm-eval", *pair, "--condition", "a", "--condition", "b", *target)
-
-
-@pytest.mark.parametrize("changes", [{"method": "separate"}, {"max_train_instances": 5}])
-def test_two_adaptations_of_a_scenario_of_helm_are_not_pooled(
-    changes: dict[str, Any], tmp_path: Path
-) -> None:
-    spec = {"model": "m", "method": "joint", "max_train_instances": 0}
-    runs = tmp_path / "runs"
-    for name, adapter in (("a", spec), ("b", spec | changes)):
-        (runs / name).mkdir(parents=True)
-        put(runs / name, "helm", [instance(name, 0, 1.0, 1)], name="per_instance_stats.json")
-        content = {"scenario_spec": {"class_name": "x.Boolq"}, "adapter_spec": adapter}
-        (runs / name / "run_spec.json").write_text(json.dumps(content))
-    done = call("convert", "helm", runs, "-o", tmp_path / "x.jsonl", status=3)
-    assert "another file of Boolq(method=joint, max_train_instances=0)" in done.output
 
 
 def test_tests_of_promptfoo_are_known_by_what_they_ask_and_assert(tmp_path: Path) -> None:
@@ -544,24 +470,6 @@ def test_names_of_several_files(tmp_path: Path) -> None:
     assert f"{b}: faithfulness of one run stands in {a} too, and no task is named" in done.output
 
 
-def test_helm_without_a_trial_is_its_first(tmp_path: Path) -> None:
-    bare = {k: v for k, v in instance("id1", 0, 3.0, 2).items() if k != "train_trial_index"}
-    assert converted(tmp_path, "helm", put(tmp_path, "helm", [bare])) == {
-        (None, "0", "bits"): {"id1": (3.0, 2.0)}
-    }
-
-
-def test_helm_asks_for_one_of_several_splits(tmp_path: Path) -> None:
-    path = put(
-        tmp_path, "helm", [instance("id1", 0, 1.0, 1), instance("id2", 0, 1.0, 2, split="valid")]
-    )
-    done = call("convert", "helm", path, "-o", tmp_path / "x.jsonl", status=3)
-    assert done.output.count("several splits (test, valid): give --split") == 1
-    assert converted(tmp_path, "helm", path, "--split", "valid") == {
-        (None, "0", "bits"): {"id2": (1.0, 2.0)}
-    }
-
-
 def changed(content: Any, *path: Any, value: Any) -> Any:
     """The content with another value at a path; None takes it away."""
     out = json.loads(json.dumps(content))
@@ -588,7 +496,7 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
             "samples.1.scores.match.value: expected a number or one of C, P, I, N",
         ),
         ("inspect", changed(INSPECT, "samples", 3, "epoch", value=1), "samples.3: a second match of this id"),
-        ("inspect", HELM, "expected a log of Inspect"),
+        ("inspect", DEEPEVAL, "expected a log of Inspect"),
         ("lm-eval", changed(LM_EVAL, 0, "doc_id", value="0"), "in.json:1: doc_id: Input should be a valid integer"),
         ("lm-eval", changed(LM_EVAL, 0, "exact_match", value=float("inf")), "in.json:1: exact_match: expected a"),
         ("lm-eval", changed(LM_EVAL, 0, "exact_match", value=10**400), "in.json:1: exact_match: expected a"),
@@ -606,11 +514,6 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
             changed(PROMPTFOO, "results", "results", 0, "score", value=float("inf")),
             "results.results.0.score: expected a finite number",
         ),
-        (
-            "every-eval-ever",
-            changed(EVERY_EVAL_EVER, 1, "evaluation", "score", value="1"),
-            "in.json:2: s1: evaluation.score: Input should be a valid number",
-        ),
         ("deepeval", PROMPTFOO, "testCases: expected a list"),
         (
             "deepeval",
@@ -619,10 +522,6 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
         ),
         ("ragas", changed(RAGAS, 2, "faithfulness", value="high"), "in.json:3: faithfulness: expected a finite number"),
         ("ragas", changed(RAGAS, 2, "note", value=3), "in.json:1: note: expected a finite number"),
-        ("helm", DEEPEVAL, "expected a list"),
-        ("helm", changed(HELM, 1, "stats", 0, "sum", value="1"), "1.stats.0.sum: Input should be a valid number"),
-        ("helm", changed(HELM, 1, "instance_id", value=None), "1.instance_id: Field required"),
-        ("helm", changed(HELM, 1, "stats", 0, "count", value=10**400), "1.stats.0.count: expected a finite number"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_and_nothing_written(
@@ -752,14 +651,3 @@ def test_damaged_zips(tmp_path: Path) -> None:
         "header.json"
         in call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3).output
     )
-
-
-def test_values_larger_than_memory_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jsonl, "FILE_BYTES", 100)
-    done = call("convert", "helm", put(tmp_path, "helm"), "-o", tmp_path / "x.jsonl", status=3)
-    assert "file-too-large" in done.output
-    monkeypatch.setattr(jsonl, "LINE_BYTES", 100)
-    done = call("convert", "ragas", put(tmp_path, "ragas"), "-o", tmp_path / "x.jsonl", status=3)
-    assert "line-too-long" in done.output and f"{tmp_path / 'in.json'}:1" in done.output
