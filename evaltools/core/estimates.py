@@ -6,10 +6,12 @@ every CSV of estimates is made here, so that their column names are decided in o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
+
+from .check import Check
 
 Row = Mapping[Any, Any]
 """A row of estimates, or of a comparison."""
@@ -29,10 +31,12 @@ COLUMNS = (
     "n_seeds",
     "group",
     "better",
+    "blocked",
 )
 """A row a metric: its name and title; the condition ("" for a single run); the value (over several seeds their mean)
 and the standard deviation between seeds; its interval and how that was made; the sums that it is a ratio of; how many
-units and seeds it rests on; its group, and the direction in which it improves. Null: not measured, or no interval."""
+units and seeds it rests on; its group, the direction in which it improves, and the code of the check that says that it
+means nothing here. Null: not measured, no interval, or not blocked."""
 
 PUBLIC = (
     "name",
@@ -46,10 +50,11 @@ PUBLIC = (
     "n_units",
     "group",
     "better",
+    "blocked",
 )
 """The columns of `run.frame`, of `et.estimate` and of metrics.json."""
 
-AGGREGATED = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max")
+AGGREGATED = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked")
 """The columns of aggregated_mean_std.csv."""
 
 NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
@@ -65,6 +70,26 @@ def complete(
     estimates = estimates.assign(**missing)
     others = [column for column in estimates.columns if column not in COLUMNS]
     return estimates[[*COLUMNS, *others]]
+
+
+def marked_blocked(
+    rows: pd.DataFrame,
+    checks: Iterable[Check],
+) -> pd.DataFrame:
+    """Estimates, or a comparison, with the column `blocked`: the code of the check that blocks a metric, else null.
+
+    What is blocked has no interval.
+    """
+    codes: dict[str, str] = {}
+    for check in checks:
+        for name in check.blocks:
+            codes.setdefault(name, check.code)
+    is_blocked = rows["metric"].isin(list(codes))
+    ends = {end: rows[end].mask(is_blocked) for end in ("ci_low", "ci_high")}
+    methods = rows["ci_method"].mask(is_blocked, "none")
+    blocked = [codes.get(name) for name in rows["metric"]]
+    column = pd.Series(blocked, rows.index, dtype=object)
+    return rows.assign(**ends, ci_method=methods, blocked=column)
 
 
 def public_frame(estimates: pd.DataFrame) -> pd.DataFrame:

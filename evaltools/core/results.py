@@ -182,6 +182,7 @@ class StoredMetric(_Stored):
     denominator: float | None = None
     n_units: int | float | None = None
     group: str = ""
+    blocked: str | None = None
 
 
 class StoredVerdict(_Stored):

@@ -89,4 +89,6 @@ def provenance(
     rows.append((say("intervals"), f"{settings}; {used}" if used else settings))
     rows.append((say("signature"), f"{shown.signature} ({short_signature(shown)})"))
     unique = list(dict.fromkeys(rows))
-    return fold(say("Inputs, policy and signature"), table(pd.DataFrame(unique, columns=["what", "value"])))
+    return fold(
+        say("Inputs, policy and signature"), table(pd.DataFrame(unique, columns=["what", "value"]))
+    )

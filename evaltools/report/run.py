@@ -12,7 +12,7 @@ import pandas as pd
 from .. import BUILT_IN
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
-from ..core.estimates import public_frame
+from ..core.estimates import marked_blocked, public_frame
 from ..core.language import speaking
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, subset
@@ -367,6 +367,7 @@ def with_estimates(run: Run) -> Run:
     run = replace(run, estimates=_estimates(run))
     with speaking("en"):  # as in metrics.json; pages find them anew in their language
         run = replace(run, checks=tuple(run_checks(run)))
+    run = replace(run, estimates=marked_blocked(run.estimates, run.checks))
     leads = {"headline": list(run.headline), "leading": run.primary}
     return replace(run, manifest=run.manifest.model_copy(update=leads))
 

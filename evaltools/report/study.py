@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
-from ..core.estimates import public_frame
+from ..core.estimates import marked_blocked, public_frame
 from ..core.language import speaking
 from ..core.metric import AnyMetric, Metric, MetricTable
 from ..core.names import nearest
@@ -176,6 +176,11 @@ class Study(Result):
 
     # --- means over seeds, and comparisons
 
+    @property
+    def _run_checks(self) -> list[Check]:
+        """The checks of all runs."""
+        return [check for run in self.results for check in run.checks]
+
     @cached_property
     def aggregates(self) -> dict[str, pd.DataFrame]:
         """Condition -> its estimates over the seeds, in the form of `core.estimates`."""
@@ -186,13 +191,14 @@ class Study(Result):
                 for seed, run in of_seed.items():
                     if run.resampling == self.resampling:
                         known[condition][seed] = run.estimates
-        return aggregate(
+        frames = aggregate(
             self._all_frames,
             self.metrics,
             self.suite.unit,
             self.resampling,
             known,
         )
+        return {name: marked_blocked(frame, self._run_checks) for name, frame in frames.items()}
 
     @cached_property
     def joint(self) -> JointTests | None:
@@ -228,7 +234,7 @@ class Study(Result):
                 names=(self.baseline, candidate),
                 joint=self.joint,
             )
-            table = compared.table
+            table = marked_blocked(compared.table, self._run_checks)
             claims = table["verdict"].isin(["better", "worse", "equivalent"])
             void = claims & table["metric"].isin(self.blocked)
             verdicts = table["verdict"].mask(void, "not measured")

@@ -24,8 +24,11 @@ from .markdown import markdown_table
 if TYPE_CHECKING:
     from .study import Study
 
+# what the manifest of a study takes from that of its first run: it is the same for all of them
 SHARED = {"suite", "suite_title", "metrics", "policy", "options", "versions", "git_commit"}
-"""What the manifest of a study takes from that of its first run: it is the same for all of them."""
+
+# columns of comparison.csv behind those of `stats.compare`
+BESIDES = ("n_differ", "missing_baseline", "missing_candidate", "blocked")
 
 
 def csv(frame: pd.DataFrame) -> str:
@@ -35,7 +38,7 @@ def csv(frame: pd.DataFrame) -> str:
 
 def comparison_csv(study: Study) -> str:
     """The content of comparison.csv: every candidate against the baseline."""
-    return csv(study.frame[list(COMPARISON_COLUMNS)])
+    return csv(study.frame[list(dict.fromkeys([*COMPARISON_COLUMNS, *BESIDES]))])
 
 
 def result_folders(path: Path) -> list[Path]:

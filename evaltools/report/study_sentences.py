@@ -195,7 +195,9 @@ def primary_rows(study: Study) -> dict[str, Row]:
 
 def settling(study: Study) -> list[str]:
     """What difference could be confirmed, where a candidate is not shown to differ."""
-    tied = [row for row in primary_rows(study).values() if row["verdict"] == "tied" and mde_text(row)]
+    tied = [
+        row for row in primary_rows(study).values() if row["verdict"] == "tied" and mde_text(row)
+    ]
     if not tied:
         return []
     text = "These data can confirm differences of {now} or more ({power:.0%} power)."

@@ -311,7 +311,9 @@ def test_errors_name_the_data_and_not_a_file_of_ours(tmp_path: Path) -> None:
     assert {text.split(":")[1] for found in run.manifest.problems for text in found.examples} == {
         " data"
     }
-    with pytest.raises(et.UsageError, match="on_error: expected one of fail, skip, got 'ignore'"):
+    with pytest.raises(
+        et.UsageError, match="on_error: expected one of \('fail', 'skip'\), got 'ignore'"
+    ):
         et.evaluate("table", SCORES, on_error="ignore")  # type: ignore[arg-type]
     (tmp_path / "file").write_text("")
     with pytest.raises(et.UsageError, match="file is no folder"):

@@ -112,7 +112,7 @@ def test_where_is_a_run_of_its_own(run: et.Run) -> None:
     assert part[F1]["value"] == pytest.approx(units["f1_s2_refpol"].mean())
     assert part[F1]["ci_high"] - part[F1]["ci_low"] > run[F1]["ci_high"] - run[F1]["ci_low"]
     assert "n_gold_tuples > 1" in part.signature
-    assert "only 11 units" in repr(part)
+    assert "Only 11 samples" in repr(part)
 
 
 def test_a_column_that_is_added_to_the_units_can_be_sliced_by() -> None:

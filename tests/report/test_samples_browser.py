@@ -32,7 +32,9 @@ def browser_of(rows: pd.DataFrame, groups: dict[str, list[str]] | None = None, *
     members = {}
     for label, ids in (groups or {}).items():
         members[label] = rows.index[rows["text_id"].isin(ids)]
-    return shown(samples(rows, layout, members, how.get("caption", "Samples"), rows), "samples(frame)")
+    return shown(
+        samples(rows, layout, members, how.get("caption", "Samples"), rows), "samples(frame)"
+    )
 
 
 @pytest.fixture(scope="module")

@@ -97,12 +97,14 @@ def test_files_and_columns(tmp_path: Path) -> None:
         "ci_high",
         "min",
         "max",
+        "blocked",
     ]
     comparison = pd.read_csv(folder / "comparison.csv")
     assert set(comparison["baseline"]) == {"with_memory"}
     assert set(comparison["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
     last = ["verdict", "primary", "mde", "margin", "equivalence_low", "equivalence_high"]
-    assert list(comparison)[-6:] == last
+    last += ["n_differ", "missing_baseline", "missing_candidate", "blocked"]
+    assert list(comparison)[-10:] == last
     primary = comparison.loc[comparison["primary"], "metric"].tolist()
     assert primary[:2] == ["tuple_f1_s2_refpol", "tuple_f1_s2"]  # an alias inherits
     assert json.loads((folder / "manifest.json").read_text())["runs"] == [
