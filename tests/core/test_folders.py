@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
-from contextlib import chdir
 from pathlib import Path
 
 import pytest
 
 import evaltools as et
-from evaltools.core.files import HOST, example
-from evaltools.core.folders import put_back, remove_leftovers, whole_folder
-from tests.app.calling import QUICK, call, written
+from evaltools.core.files import bytes_hash, example
+from evaltools.core.folders import remove_leftovers, whole_folder
+from tests.app.calling import QUICK, call
 
 NAME = "no_memory__seed1_proposed"
 
@@ -132,219 +129,65 @@ def test_a_result_that_is_a_file_or_a_link(here: Path) -> None:
     score(here)
 
 
-def test_the_result_of_the_first_version_is_replaced(here: Path) -> None:
-    """Its manifest lists the names of its files, without hashes."""
+# --- what a person changed
+
+
+def test_what_a_person_changed_is_set_aside(here: Path) -> None:
     score(here)
-    path = here / "out/results/run/manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**manifest, "files": list(manifest["files"])}), encoding="utf-8")
-    et.load(here / "out/results/run")
-    score(here)
-    assert "units.parquet" in et.load(here / "out/results/run").manifest.files
+    table = here / "out/results/run/derived/metrics/structural_metrics.csv"
+    ours = table.read_bytes()
+    table.write_text("my remark\n")
+    assert "structural_metrics.csv was changed by hand" in score(here, "--fresh")
+    assert table.read_bytes() == ours
+    assert table.with_name(table.name + ".yours").read_text() == "my remark\n"
+    table.write_text("another remark\n")
+    score(here, "--fresh")
+    kept = [path.read_text() for path in sorted(table.parent.glob("*.yours*"))]
+    assert kept == ["my remark\n", "another remark\n"]
 
 
-# --- leftovers
-
-
-def test_only_what_is_ours_is_a_leftover(here: Path) -> None:
-    out = here / "out"
-    process = subprocess.Popen(["true"])
-    process.wait()
-    ours = out / f".index.html.{HOST}-{process.pid}.abcdefgh.part"
-    theirs = [out / ".download.part", out / "results/.data.part", out / ".x.elsewhere-1.ab.part"]
-    for path in (ours, *theirs):
-        path.write_text("")
-    for path in theirs[:2]:
-        os.utime(path, (0, 0))
-    (out / f".link.{HOST}-{process.pid}.abcdefgh.part").symlink_to(here)
-    remove_leftovers(out)
-    assert not ours.exists()
-    assert all(path.exists() for path in theirs)
-    assert (here / "run").is_dir()
-
-
-def test_the_process_of_another_container_is_not_taken_for_gone(here: Path) -> None:
-    """A container with the name of this host counts processes anew: its numbers say nothing here."""
-    node = HOST.rpartition("-")[0]
-    theirs = here / f"out/.index.html.{node}-4026539999-7.abcdefgh.part"
-    theirs.write_text("")
-    remove_leftovers(here / "out")
-    assert theirs.exists()
-
-
-# --- kills
-
-KILLS = """
-import os, signal, sys
-from pathlib import Path
-import filelock, psutil
-import evaltools.core.results
-from evaltools.core import folders
-
-def at_nth(n, events):
-    '''Kill this process before the n-th change of the file system; count them in `events`.'''
-    def hook(event, args):
-        is_change = event in ("os.rename", "os.remove", "os.rmdir", "os.mkdir") or (
-            event == "open" and isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR)
-        )
-        if is_change:
-            step(event)
-    def step(event):
-        events.append(event)
-        if len(events) == n:
-            os.kill(os.getpid(), signal.SIGKILL)
-    sys.addaudithook(hook)
-
-def in_child(work):
-    pid = os.fork()
-    if pid == 0:
-        try:
-            work()
-        except BaseException:
-            import traceback; traceback.print_exc(); os._exit(1)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-"""
-
-SWAPS = (
-    KILLS
-    + """
-target = Path("results/run")
-n, ended = 0, 1
-while ended != 0:
-    n += 1
-    def replace():
-        at_nth(n, [])
-        with folders.whole_folder(target, ["a", "b", "c"]) as new:
-            for name in ("a", "b", "c"):
-                (new / name).write_text("new")
-    target.mkdir(parents=True, exist_ok=True)
-    for name in ("a", "b", "c"):
-        (target / name).write_text("old")
-    ended = in_child(replace)
-    assert ended in (0, -signal.SIGKILL), ended
-    folders.put_back(target)
-    held = {path.name: path.read_text() for path in target.iterdir()}
-    assert held in ({x: "old" for x in "abc"}, {x: "new" for x in "abc"}), (n, held)
-    folders.remove_leftovers(Path("."))
-    assert {path.name for path in Path("results").iterdir()} - {".lock"} == {"run"}, n
-print(n)
-"""
-)
-
-
-def test_a_kill_at_any_change_leaves_the_old_or_the_new_folder(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SWAPS],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 10, "so many moments were tried"
-
-
-RESULTS = (
-    KILLS
-    + """
-import evaltools as et
-from evaltools.core.files import file_hashes
-result = Path("out/results/run")
-def score(seed):
-    return et.evaluate("cr", sys.argv[1], name="run", out="out", n_resamples=100, seed=seed, fresh=True)
-n, ended, seed = 0, 1, 1
-while ended != 0:
-    n += 1
-    def again():
-        at_nth(n, [])
-        score(1)
-    if seed == 1:
-        score(0)
-    ended = in_child(again)
-    assert ended in (0, -signal.SIGKILL), ended
-    manifest = et.load(result).manifest
-    assert manifest.files == file_hashes(result), n
-    seed = manifest.bootstrap.seed
-print(n)
-"""
-)
-
-
-def test_a_kill_at_any_change_leaves_a_whole_result(tmp_path: Path) -> None:
-    run = tmp_path / "three_samples"
-    run.mkdir()
-    for name in ("outputs.jsonl", "gold.jsonl"):
-        lines = (example(f"cr/{NAME}") / name).read_text(encoding="utf-8").splitlines()
-        (run / name).write_text("\n".join(lines[:3]), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-c", RESULTS, str(run)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 20
-
-
-COMMANDS = {
-    "gate": ("gate", "out/results/run", "--min", "tuple_f1_s2=0"),
-    "gate of the file": ("gate", "out/results/run/metrics.json", "--min", "tuple_f1_s2=0"),
-    "compare": ("compare", "out/results/run", "run", *QUICK),
-    "gallery": ("gallery", "out"),
-    "the same": ("score", "cr", "run", "-o", "out", *QUICK),
-    "another": ("score", "cr", "run", "--name", "another", "-o", "out", *QUICK),
-}
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_next_command_puts_back_what_a_killed_one_took_away(here: Path, command: str) -> None:
-    """Killed between two renames: the old result lies aside, and its place is empty."""
-    score(here)
-    result = here / "out/results/run"
-    before = contents(result)
-    process = subprocess.Popen(["true"])
-    process.wait()
-    aside = result.parent / f".run.{HOST}-{process.pid}.abcdefgh.part/old/run"
-    aside.parent.mkdir(parents=True)
-    result.rename(aside)
-    with chdir(here):
-        call(*COMMANDS[command])
-    assert contents(result) == before
+# --- a folder appears whole or not at all
 
 
 def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
-    target = tmp_path / "results/run"
-    for name in ("a", "b"):
-        with whole_folder(target, ["a"]) as new:
-            (new / name).write_text(name)
-    assert contents(tmp_path / "results") == {"run/b": b"b", ".lock": b""}
+    for text in ("old", "new"):
+        with whole_folder(tmp_path / "r") as folder:
+            (folder / "manifest.json").write_text(manifest(text))
+            (folder / "f").write_text(text)
+    assert (tmp_path / "r/f").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir() if path.name != ".lock"] == ["r"]
 
 
-def test_an_interrupt_between_two_renames_puts_the_old_one_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = tmp_path / "results/run"
-    with whole_folder(target) as new:
-        (new / "a").write_text("old")
-    rename = Path.rename
-
-    def interrupted(path: Path, other: Path) -> None:
-        if path.name == "new":
-            raise KeyboardInterrupt
-        rename(path, other)
-
-    monkeypatch.setattr(Path, "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt), whole_folder(target, ["a"]) as new:
-        (new / "a").write_text("new")
-    assert contents(tmp_path / "results") == {"run/a": b"old", ".lock": b""}
+def test_a_block_that_fails_leaves_the_old_folder(tmp_path: Path) -> None:
+    with whole_folder(tmp_path / "r") as folder:
+        (folder / "manifest.json").write_text(manifest("old"))
+        (folder / "f").write_text("old")
+    with pytest.raises(OSError), whole_folder(tmp_path / "r") as folder:
+        (folder / "f").write_text("new")
+        raise OSError("the disk is full")
+    assert (tmp_path / "r/f").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir() if path.name != ".lock"] == ["r"]
 
 
-def test_nothing_is_put_back_where_something_stands(tmp_path: Path) -> None:
-    aside = tmp_path / ".run.host-1.abcdefgh.part/old/run"
-    aside.mkdir(parents=True)
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run/mine").write_text("1")
-    put_back(tmp_path / "run")
-    assert written(tmp_path / "run") == {"mine"}
+def test_partial_folders_go_when_they_are_old(tmp_path: Path) -> None:
+    old, new = (tmp_path / "results" / f".{name}.x.part" for name in ("old", "new"))
+    for path in (old, new):
+        path.mkdir(parents=True)
+    os.utime(old, (0, 0))
+    remove_leftovers(tmp_path)
+    assert not old.exists() and new.exists()
+
+
+def manifest(text: str) -> str:
+    """A manifest of a folder with the file f, as `Manifest` reads it."""
+    content = {
+        "suite": "cr",
+        "run": "r",
+        "inputs": [],
+        "options": {},
+        "policy": {},
+        "bootstrap": {},
+        "versions": {},
+        "files": {"f": bytes_hash(text.encode())},
+    }
+    return json.dumps(content)

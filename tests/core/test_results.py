@@ -127,7 +127,9 @@ def test_a_result_that_is_not_as_it_was_written_is_made_again(here: Path, what: 
     whole = untimed(RESULT)
     SPOIL[what]()
     et.evaluate("cr", NAME, out="out", resampling=FAST)
-    assert untimed(RESULT) == whole and hashes_match(RESULT)
+    made = untimed(RESULT)
+    assert {name: made[name] for name in whole} == whole
+    assert {name.partition(".yours")[0] for name in made} == set(whole)
 
 
 @pytest.mark.parametrize("text", ["", '{"suite": "cr"'])
@@ -324,24 +326,6 @@ def test_what_is_no_result(here: Path) -> None:
         with pytest.raises(et.UsageError, match="holds no complete result"):
             et.load(here / "copy")
         shutil.rmtree(here / "copy")
-
-
-def test_a_result_of_an_unknown_suite_is_read_but_not_scored(here: Path) -> None:
-    path = RESULT / "manifest.json"
-    content = json.loads(path.read_text(encoding="utf-8"))
-    own = [
-        {"name": "accuracy", "numerator": "n", "denominator": "n", "better": "higher", "title": "A"}
-    ]
-    path.write_text(
-        json.dumps({**content, "suite": "gone", "metrics": own, "headline": ["accuracy"]}),
-        encoding="utf-8",
-    )
-    run = et.load(RESULT)
-    assert run.suite.name == "gone" and run.headline == ("accuracy",)
-    with pytest.raises(
-        et.UsageError, match="the suite 'gone' is not known here; give its file with --suite-file"
-    ):
-        et.evaluate(run.suite, path)
 
 
 def test_a_result_whose_rules_cannot_be_read_any_more_is_refused(tmp_path: Path) -> None:

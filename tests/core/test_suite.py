@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,6 @@ from evaltools.core.plugins import (
     get_suite,
     load_suite_file,
     suite_names,
-    suite_of_path,
-    suites_of_path,
 )
 
 DATA = Path(__file__).parents[1] / "data"
@@ -29,17 +26,6 @@ INPUTS = {
     "summary": "summary/cases.jsonl",
 }
 UNBOUNDED = {"cr": ["latency_ms_mean"]}
-
-
-@pytest.mark.parametrize("name", INPUTS)
-def test_an_example_looks_like_an_input_of_its_suite_alone(name: str) -> None:
-    assert suites_of_path(example(INPUTS[name])) == [name]
-
-
-@pytest.mark.parametrize(("suite", "given"), [(s, g) for s in INPUTS for g in INPUTS if s != g])
-def test_an_input_of_another_suite_is_said_to_be_that(suite: str, given: str) -> None:
-    with pytest.raises(et.UsageError, match=f"looks like an input of {given}, not of {suite}"):
-        et.evaluate(suite, f"example:{INPUTS[given]}")
 
 
 @pytest.mark.parametrize(("suite", "folder", "n"), [("cr", "cr", 6), ("memfin", "memfin", 2)])
@@ -70,40 +56,6 @@ def test_a_suite_of_a_file_is_known_by_its_name() -> None:
     assert get_suite("labels") is made and "labels" in suite_names()
     assert made.file == DATA / "labels.py"
     assert made.options() == et.options("labels")()
-
-
-def test_suites_that_both_read_a_path_are_not_chosen_between(tmp_path: Path) -> None:
-    """Two suites of one's own with the same records: --suite decides."""
-    load_suite_file(DATA / "labels.py")
-    other = tmp_path / "second.py"
-    other.write_text(
-        (DATA / "labels.py").read_text(encoding="utf-8").replace('"labels",', '"second",', 1)
-    )
-    load_suite_file(other)
-    run = tmp_path / "a__seed1_x.jsonl"
-    run.write_text('{"id": "1", "gold": "pos", "pred": "pos"}\n')
-    shutil.copy(run, tmp_path / "a__seed2_x.jsonl")
-    assert suites_of_path(run) == ["labels", "second"]
-    with pytest.raises(
-        et.UsageError,
-        match=r"looks like an input of labels, second: name it with suite \(--suite\)",
-    ):
-        et.study([run])
-    assert (
-        et.study([run], suite="second", resampling=et.Resampling(n_resamples=100)).suite.name
-        == "second"
-    )
-
-
-def test_the_suite_of_a_given_file_is_meant_where_a_built_in_reads_the_path_too(
-    tmp_path: Path,
-) -> None:
-    """A long table whose rows are also records of the suite in the file."""
-    load_suite_file(DATA / "labels.py")
-    run = tmp_path / "run.jsonl"
-    run.write_text('{"id": "1", "gold": "pos", "pred": "pos", "metric": "acc", "value": 1}\n')
-    assert suites_of_path(run) == ["table", "labels"]
-    assert suite_of_path(run) == "labels"
 
 
 def test_a_suite_object_needs_no_name(tmp_path: Path) -> None:

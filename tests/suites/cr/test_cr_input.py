@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from evaltools import InputError, UsageError, evaluate
 from evaltools.core.errors import Problems
 from evaltools.suites.cr.score import write_scorecards
-from evaltools.suites.cr.suite import SUITE
 from tests.suites.cr.cards import gold, output, run, tup, write
 
 A = tup("본품#품질", "향")
@@ -207,30 +205,6 @@ def test_scorecards_never_replace_an_input(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is an input"):
             write_scorecards(folder, folder / "gold.jsonl", folder / name, Problems())
         assert (folder / name).read_bytes() == before
-
-
-def test_what_looks_like_a_run(tmp_path: Path) -> None:
-    folder = run(tmp_path / "r", [GOOD], [gold("good", A)])
-    assert SUITE.sniff(folder)
-    assert SUITE.sniff(folder / "outputs.jsonl")
-    assert SUITE.sniff(lines(tmp_path / "s", b"\xef\xbb\xbf", "\n", good()))
-    os.mkfifo(tmp_path / "fifo")
-    (tmp_path / "binary").write_bytes(bytes(range(256)))
-    (tmp_path / "empty").write_bytes(b"")
-    (tmp_path / "list.jsonl").write_text("[1]\n")
-    (tmp_path / "no-id.jsonl").write_text('{"meta": {}}\n')
-    for name in (
-        "",
-        "r/gold.jsonl",
-        "fifo",
-        "binary",
-        "empty",
-        "list.jsonl",
-        "no-id.jsonl",
-        "nothing",
-        "a\0b",
-    ):
-        assert not SUITE.sniff(tmp_path / name), name
 
 
 def test_tuples_without_a_ref_are_warned_of_where_the_gold_has_refs(tmp_path: Path) -> None:

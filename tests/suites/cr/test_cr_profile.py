@@ -137,12 +137,3 @@ def test_explicit_f1_stands_in_the_headline_behind_f1_after_review(tmp_path: Pat
     headline = evaluate("cr", folder(tmp_path / "r", ROWS)).headline
     place = headline.index("tuple_f1_s2_refpol")
     assert headline[place + 1] == "tuple_f1_s2_explicit_only_refpol"
-
-
-def test_a_stored_warning_is_told_without_its_english_example(tmp_path: Path) -> None:
-    """The manifest holds finished English sentences."""
-    run = folder(tmp_path / "r", [row("s1", [{**A, "polarity": "great"}], None)])
-    english = call("score", "cr", run, "-o", tmp_path / "a").output
-    assert "warning: 1 x unknown-polarity, first warning: " in english
-    korean = call("score", "cr", run, "-o", tmp_path / "b", "--lang", "ko").output
-    assert "1 x unknown-polarity\n" in korean

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -72,36 +71,6 @@ def test_an_empty_file(tmp_path: Path) -> None:
 def test_nothing_valid(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no valid dialogue"):
         run(write(tmp_path, dialog(valid_dialog=False)))
-
-
-def test_sniff(tmp_path: Path) -> None:
-    """A folder with a trace, or a file of dialogues; whatever else there is, False and no error."""
-    trace = write(tmp_path / "agent", dialog())
-    assert SUITE.sniff(trace) and SUITE.sniff(tmp_path / "agent")
-    assert SUITE.sniff(trace.rename(trace.with_name("mine.jsonl")))
-    bom = tmp_path / "bom.jsonl"
-    bom.write_bytes(b"\xef\xbb\xbf" + trace.with_name("mine.jsonl").read_bytes())
-    assert SUITE.sniff(bom)
-    others = {
-        "turn_eval.jsonl": b'{"dialog_id": "d", "turn_pair_id": 1}\n',
-        "list.jsonl": b'[{"dialog_id": "d", "turns": []}]\n',
-        "empty.jsonl": b"",
-        "binary": bytes(range(256)),
-        "deep.jsonl": b"[" * 100_000,
-        "broken.jsonl": b'{"dialog_id": "d", "turns": [',
-    }
-    for name, content in others.items():
-        (tmp_path / name).write_bytes(content)
-        assert not SUITE.sniff(tmp_path / name), name
-    os.mkfifo(tmp_path / "fifo")
-    for path in (
-        tmp_path,
-        tmp_path / "fifo",
-        tmp_path / "nowhere",
-        tmp_path / "empty.jsonl" / "x",
-        Path("/dev/null"),
-    ):
-        assert not SUITE.sniff(path), path
 
 
 # --- errors: they stop the run, or leave the dialogue out under on_error="skip"
