@@ -1,4 +1,4 @@
-"""Make the bundled Conflict Review examples: 40 invented reviews, two conditions, three seeds each.
+"""Make the bundled Conflict Review examples: 60 invented reviews, two conditions, three seeds each.
 
     python scripts/make_examples_cr.py
 
@@ -85,6 +85,26 @@ REVIEWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("냄새가 심해서 하루 동안 환기했어요.", ((ITEM_QUALITY, "냄새", N),)),
     ("재구매 의사 있습니다. 아이도 좋아해요.", ((WHOLE, "", P), (QUALITY, "", P))),
     ("크기는 작지만 알찬 구성이에요.", ((ITEM, "크기", N), (PACK, "구성", P))),
+    ("물이 새서 바닥이 젖었습니다.", ((ITEM_QUALITY, "물", N),)),
+    ("색감이 화면보다 차분해서 마음에 듭니다.", ((DESIGN, "색감", P),)),
+    ("사은품까지 챙겨 주셔서 감사해요.", ((PACK, "사은품", P),)),
+    ("할인할 때 사니 값이 아깝지 않아요.", ((PRICE, "값", P),)),
+    ("이름값을 못 하네요.", ((BRAND, "", N),)),
+    ("소매가 길어서 접어 입어야 합니다.", ((ITEM, "소매", N),)),
+    ("버튼이 커서 어르신도 누르기 쉬워요.", ((EASY, "버튼", P),)),
+    ("맛은 그저 그래요.", ((ITEM_QUALITY, "맛", U),)),
+    ("한 달 만에 고장 났어요.", ((QUALITY, "", N),)),
+    ("촉감이 부드럽고 보풀도 없네요.", ((ITEM_QUALITY, "촉감", P), (ITEM_QUALITY, "보풀", P))),
+    ("친구에게도 권했습니다.", ((WHOLE, "", P),)),
+    ("상자가 젖은 채로 도착했습니다.", ((PACK, "상자", N),)),
+    ("두께가 얇아 비치지만 시원해요.", ((ITEM, "두께", N), (ITEM_QUALITY, "", P))),
+    ("조명이 너무 밝아서 눈이 아파요.", ((ITEM_QUALITY, "조명", N),)),
+    ("설치 기사님 없이도 금방 달았어요.", ((EASY, "", P),)),
+    ("광고에서 본 그대로입니다.", ((BRAND, "", P),)),
+    ("양이 줄었는데 가격은 그대로네요.", ((ITEM, "양", N), (PRICE, "가격", N))),
+    ("무늬가 고르지 않습니다.", ((DESIGN, "무늬", N),)),
+    ("강아지가 아주 잘 먹어요.", ((WHOLE, "", P),)),
+    ("바퀴가 잘 굴러서 옮기기 좋아요.", ((EASY, "바퀴", P),)),
 )
 
 CONDITIONS = {
@@ -275,7 +295,7 @@ def main() -> None:
         for seed in SEEDS:
             folder = ROOT / f"{condition}__seed{seed}_proposed"
             # one run stopped early, as runs do
-            numbers = range(34) if (condition, seed) == ("with_memory", 3) else range(len(REVIEWS))
+            numbers = range(54) if (condition, seed) == ("with_memory", 3) else range(len(REVIEWS))
             write(folder / "outputs.jsonl", [output(n, condition, seed) for n in numbers])
             write(folder / "gold.jsonl", [gold_line(n) for n in range(len(REVIEWS))])
 
