@@ -21,6 +21,8 @@ def few_units(n: int, unit: str) -> Iterator[Check]:
     """Intervals from few units are wide, and their coverage is not that of many."""
     if n < MIN_UNITS:
         text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
+        if n == 1:
+            text = "Only 1 sample ({unit}): there is no interval, and it decides the result alone."
         yield Check("few-units", "warning", say(text, n=n, unit=unit), n, n)
 
 

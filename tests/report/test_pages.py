@@ -11,6 +11,7 @@ import pytest
 from markupsafe import Markup
 
 import evaltools as et
+from evaltools.core.language import speaking
 from evaltools.report.browse import groups_of_change
 from evaltools.report.display import frame_table
 from evaltools.report.first_screen import run_screen, study_screen, trust_line
@@ -150,3 +151,30 @@ def test_memfin_marks_the_words_that_made_a_turn_fail(suite: str, example: str) 
     assert (
         '<mark class="et-bad" title="forbidden 稳赚不赔">稳赚不赔</mark>' in run.samples("m4").html
     )
+
+
+# ids, names of runs, terms of the field and of products, which stand as they are in every language
+NAMES = re.compile(
+    r"bundled example|step-down|max-T|Conflict|Review|MemFin|(ref|ote|attr)-?pol|[\w.-]*_[\w.-]*|sha256|un[\w]+-[\w]+"
+    r"|dialog|memory|agent|plain|llm|with|proposed|seed\d?|text|term|polarity|implicit|explicit|ref"
+)
+
+
+@pytest.mark.parametrize(
+    "lang, suite, runs",
+    [
+        ("ko", "cr", SEEDS),
+        ("zh", "memfin", ["example:memfin/memory_agent", "example:memfin/plain_llm"]),
+    ],
+)
+def test_a_page_mixes_no_languages(lang: str, suite: str, runs: list[str]) -> None:
+    study = et.study(runs, suite=suite, resampling=FAST)
+    with speaking(lang):
+        pieces = [study_screen(study).html, run_screen(study.results[0]).html]
+        pieces += [study.table("all").html, study.samples().html]
+    for html in pieces:
+        text = re.sub(
+            r"<article.*?</article>|<code>.*?</code>|<script.*?</script>", "", html, flags=re.S
+        )
+        left = re.findall(r"[A-Za-z][a-z]{2,}", NAMES.sub("", words(text)))
+        assert not set(left) - {"attribute", "span"}, sorted(set(left))

@@ -41,7 +41,7 @@ def groups(result: Run) -> dict[str, tuple[str, str]]:
     of_measures = {}
     for measure in MEASURES:
         if measure.failing:
-            caption = f"{measure.key} {measure.title.lower()}: turns that fall short"
+            caption = f"{measure.key} {say(measure.title)}: {say('Turns that fall short')}"
             of_measures[measure.key.lower()] = (measure.failing, caption)
     any_of_them = " or ".join(query for query, _ in of_measures.values())
     return {"failing": (any_of_them, "Turns that fall short"), **of_measures}

@@ -128,12 +128,12 @@ def test_failing_turns(plain: Run) -> None:
     turns = cards(plain, "failing")
     promise = turns[turns["reply"].str.startswith("放心")].iloc[0]
     assert promise["user_text"].startswith("短债基金会不会亏钱")
-    assert promise["tags"][0] == Line("short of M1 M3 M4 M5", "bad")
+    assert promise["tags"][0] == Line("fails M1 M3 M4 M5", "bad")
     # the turn's own scores, not the dialogue's
     assert lines(promise) == {
         "M1 Context continuity": (
             "短债基金",
-            "bad 0 of 1 profile_gt.preferences_gt[1] (短债基金) is in no memory",
+            "bad 0 of 1 not remembered: 短债基金",
         ),
         "M3 Risk disclosure": (
             "credit_risk, interest_rate_risk, no_guaranteed_return",
