@@ -161,6 +161,14 @@
     keys[event.key]();
   });
 
+  // on paper nothing stays folded
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = all("details:not([open])");
+    folded.forEach((element) => { element.open = true; });
+  });
+  addEventListener("afterprint", () => folded.forEach((element) => { element.open = false; }));
+
   // deep links: open what is folded around the target, show what a filter hides, go there, mark it
   const follow = () => {
     let id = location.hash.slice(1);
