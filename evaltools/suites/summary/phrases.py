@@ -28,7 +28,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
 
-from ...core.language import Message
 from .numerals import NATIVE
 from .text import any_of
 
@@ -66,19 +65,6 @@ MOST_GAPS = 3
 _FINALS = 28
 """Syllables that differ only in the final consonant follow each other in Unicode, the one without
 it first."""
-
-
-class RuleError(ValueError):
-    """What is wrong with a rule file: a template and its values; `quoted`: the text of the file that is wrong."""
-
-    def __init__(
-        self,
-        template: str,
-        quoted: str = "",
-        **values: object,
-    ):
-        super().__init__(Message(template, values))
-        self.quoted = quoted
 
 
 def find_all(phrases: Phrases, text: str) -> Spans:
@@ -138,20 +124,19 @@ def compile_phrases(
     particles: Sequence[str],
     words: Mapping[str, str] | None = None,
 ) -> Phrases:
-    """The phrases, with `words` for each {name} in a flex one. RuleError for one that is not well formed."""
+    """The phrases, with `words` for each {name} in a flex one. ValueError for one that is not well formed."""
     compiled: list[tuple[str, re.Pattern[str]]] = []
     for source in sources:
         try:
             phrase = source if words is None or mode != "flex" else expand(source, words)
             compiled.extend(_compile(phrase, mode, tuple(particles)))
-        except RuleError as e:
-            values = {"phrase": repr(source), "reason": e.args[0]}
-            raise RuleError("{phrase}: {reason}", source, **values) from None
+        except ValueError as e:
+            raise ValueError(f"{source!r}: {e}") from None
     return tuple(compiled)
 
 
 def expand(source: str, words: Mapping[str, str]) -> str:
-    """A phrase with the words of each {name} in it. RuleError for an unknown name.
+    """A phrase with the words of each {name} in it. ValueError for an unknown name.
 
     >>> expand("{ask} 필요", {"ask": "(확인|문의)"})
     '(확인|문의) 필요'
@@ -160,9 +145,7 @@ def expand(source: str, words: Mapping[str, str]) -> str:
     def named(match: re.Match[str]) -> str:
         name = match[1]
         if name not in words:
-            known = ", ".join(words) or "none"
-            template = "no words named {name}; there are: {known}"
-            raise RuleError(template, source, name=repr(name), known=known)
+            raise ValueError(f"no words named {name!r}; there are: {', '.join(words) or 'none'}")
         return words[name]
 
     return re.sub(r"\{([^{}]*)\}", named, source)
@@ -176,19 +159,17 @@ def _compile(
 ) -> Phrases:
     source = source.lower()
     if not source.strip():
-        raise RuleError("an empty phrase")
+        raise ValueError("an empty phrase")
     if source.count("…") > MOST_GAPS:
-        template = "at most {n} of the sign … in a phrase: each more takes 12 times as long"
-        raise RuleError(template, n=MOST_GAPS)
+        raise ValueError(f"at most {MOST_GAPS} of the sign …: each more takes 12 times as long")
     if mode == "substring":
         return ((source, re.compile(re.escape(source))),)
     parser = _Parser(source, any_of(particles))
     regex, anchors = parser.sequence()
     if parser.position != len(source):
-        raise RuleError("a ')' or '|' outside of a group")
+        raise ValueError("a ')' or '|' outside of a group")
     if not anchors:
-        template = "needs a part that is always there (not only signs or optional groups)"
-        raise RuleError(template)
+        raise ValueError("needs a part that is always there (not only signs or optional groups)")
     compiled = re.compile(regex)
     return tuple((anchor, compiled) for anchor in anchors)
 
@@ -231,7 +212,7 @@ class _Parser:
             self.last = ""
             regex, alternative = self.sequence()
             if self.position >= len(self.source):
-                raise RuleError("a '(' without its ')'")
+                raise ValueError("a '(' without its ')'")
             regexes.append(regex)
             anchors.append(alternative)
             last_letter = self.last or last_letter
@@ -267,8 +248,9 @@ class _Parser:
 
     def _final(self, syllable: str) -> str:
         if not "가" <= syllable <= "힣" or (ord(syllable) - ord("가")) % _FINALS:
-            template = "^ stands behind a Hangul syllable without a final consonant, not {syllable}"
-            raise RuleError(template, syllable=repr(syllable))
+            raise ValueError(
+                f"^ stands behind a Hangul syllable without a final consonant, not {syllable!r}"
+            )
         self.last = syllable
         return f"[{syllable}-{chr(ord(syllable) + _FINALS - 1)}]"
 

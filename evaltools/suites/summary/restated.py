@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from .entities import Entity
-from .statements import Statement
+from .facts import Fact
 
 ONE_STEP = "it follows from the source's figure by one step"
 
@@ -28,18 +28,18 @@ DAYS_OF_YEAR = 365
 
 
 def restated(
-    statement: Statement,
-    sources: Sequence[Statement],
+    fact: Fact,
+    sources: Sequence[Fact],
     text: str,
-) -> tuple[Statement | None, str]:
+) -> tuple[Fact | None, str]:
     """The first figure of the sources that a value restates, and what a person must settle of it, if anything.
 
-    statement: of the value. text: where it stands. One that its words call an approximation (약, 정도) may be rounded:
+    fact: of the value. text: where it stands. One that its words call an approximation (약, 정도) may be rounded:
     3천만원 is told to ten millions, so that 29,870,000원 rounds to it; 60% to one per cent. Else one step leads to it:
     what is left of a whole (80% cover from 20% co-payment), months told in days or days in months, the next whole
     number under the opposite bound, and what `_reckoned` finds.
     """
-    told = statement.entity
+    told = fact.entity
     known = [source for source in sources if source.entity.kind == told.kind]
     before = text[max(told.start - WITHIN, 0) : told.start]
     if _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, told.end):

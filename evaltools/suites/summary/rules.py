@@ -21,7 +21,6 @@ from pydantic import (
     Field,
     PositiveFloat,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
@@ -31,8 +30,8 @@ from ...core.json_files import read_json
 from ...core.manifest import policy_hash
 from ...core.names import nearest
 from ...core.records import describe
+from ...core.text_files import require_file
 from .compiled import FOLLOWUP_TAG, CompiledRules
-from .phrases import RuleError
 
 DEFAULT_RULES = "ko-insurance"
 FOLDER = Path(__file__).parent / "rules"
@@ -180,67 +179,40 @@ class Rules(_Strict):
     aliases: dict[str, str] = {}
     required: dict[str, tuple[str, ...]] = {}
 
-    @field_validator("thresholds")
-    @classmethod
-    def _known_metrics(cls, value: dict[str, float]) -> dict[str, float]:
-        *needed, optional = METRICS
-        for name in value:
-            if name not in METRICS:
-                values = {"metric": repr(name), "nearest": nearest(name, METRICS)}
-                raise RuleError("no metric {metric}; {nearest}", name, **values)
-        named = set(value) - {optional}
-        if named != set(needed):
-            listed = ", ".join(needed)
-            template = "expected a threshold for each of {listed}, and for {optional} if wanted"
-            raise RuleError(template, listed=listed, optional=optional)
-        return value
-
-    @field_validator("tags")
-    @classmethod
-    def _normal_tags(cls, value: dict[str, PhraseSet]) -> dict[str, PhraseSet]:
-        wrong = [repr(tag) for tag in value if tag != normal_tag(tag) or not tag]
-        if wrong:
-            template = "tag names are lower case with _ for blanks and -: {tags}"
-            raise RuleError(template, tags=", ".join(wrong))
-        if FOLLOWUP_TAG in value:
-            template = "the phrases of {tag} stand under `followup`, not under `tags`"
-            raise RuleError(template, FOLLOWUP_TAG, tag=FOLLOWUP_TAG)
-        return value
-
-    @model_validator(mode="after")
-    def _tags_are_known(self) -> Rules:
-        named = []
-        for alias, tag in self.other_names.items():
-            if alias in map(_together, self.known_tags):
-                raise RuleError("aliases: {alias} is a tag itself", alias, alias=alias)
-            named.append((tag, tag, f"aliases.{alias}"))
-        for concept in self.concepts:
-            if concept.tag:
-                named.append((concept.tag, concept.tag, "concepts.tag"))
-        for product, names in self.required.items():
-            for name in names:
-                named.append((name, self.tag_of(name), f"required.{product}"))
-        for name, tag, field in named:
-            if tag not in self.known_tags:
-                near = self.nearest_tag(name)
-                values = {"field": field, "tag": repr(name), "nearest": near}
-                raise RuleError("{field}: no tag {tag}; {nearest}", name, **values)
-        return self
-
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
+        for metric in self.thresholds:
+            if metric not in METRICS[:4]:
+                raise ValueError(
+                    f"thresholds: no metric {metric!r}; {nearest(metric, METRICS[:4])}"
+                )
+        if len(self.thresholds) < len(METRICS[:4]):
+            raise ValueError(f"thresholds: expected one for each of {', '.join(METRICS[:4])}")
+        for tag in self.tags:
+            if not tag or tag != normal_tag(tag):
+                raise ValueError(f"tags: {tag!r} is not lower case with _ for blanks and -")
+        if FOLLOWUP_TAG in self.tags:
+            raise ValueError(f"tags: the phrases of {FOLLOWUP_TAG} stand under `followup`")
+        named = [(tag, f"aliases.{alias}") for alias, tag in self.other_names.items()]
+        named += [(concept.tag, "concepts.tag") for concept in self.concepts if concept.tag]
+        for product, names in self.required.items():
+            named += [(name, f"required.{product}") for name in names]
+        for alias in self.other_names:
+            if alias in map(_together, self.known_tags):
+                raise ValueError(f"aliases: {alias} is a tag itself")
+        for name, field in named:
+            if self.tag_of(name) not in self.known_tags:
+                raise ValueError(f"{field}: no tag {name!r}; {self.nearest_tag(name)}")
         for phrase_set in (*self.known_tags.values(), *self.definitive):
-            unknown = [name for name in phrase_set.let_off if name not in self.let_offs]
-            if unknown:
-                known = ", ".join(self.let_offs) or "none"
-                values = {"names": ", ".join(unknown), "known": known}
-                template = "no let-off named {names}; there are: {known}"
-                raise RuleError(template, unknown[0], **values)
+            for name in phrase_set.let_off:
+                if name not in self.let_offs:
+                    raise ValueError(
+                        f"let_off: none is named {name!r}; {nearest(name, [*self.let_offs])}"
+                    )
         counts = Counter(word.lower() for unit in self.units for word in unit.words)
-        doubled = sorted(word for word, count in counts.items() if count > 1)
+        doubled = [word for word, count in counts.items() if count > 1]
         if doubled:
-            words = ", ".join(doubled)
-            raise RuleError("a word of two units: {words}", doubled[0], words=words)
+            raise ValueError(f"units: a word of two units: {', '.join(doubled)}")
         _ = self.compiled  # raises for a phrase that is not well formed
         return self
 
@@ -266,8 +238,7 @@ class Rules(_Strict):
 
     def nearest_tag(self, name: str) -> str:
         """What to say of a tag that is not known: the names that come closest, or all tags."""
-        all_names = [*self.known_tags, *self.other_names]
-        near = get_close_matches(name, all_names, 3, 0.5)
+        near = get_close_matches(name, [*self.known_tags, *self.other_names], 3, 0.5)
         return nearest(name, near or [*self.known_tags])
 
     @cached_property
@@ -275,11 +246,11 @@ class Rules(_Strict):
         """The tags that are required, by product, whose name stands without blanks ("암 보험": "암보험")."""
         return {_together(product): tags for product, tags in self.required.items()}
 
-    def unknown_product(self, product: str | None) -> str | None:
-        """What to say of a product for which nothing is required though something is for others; None for others."""
+    def unknown_product(self, product: str | None) -> str:
+        """What to say of a product for which nothing is required though something is for others; "" for others."""
         products = [name for name in self.required if name != "*"]
         if not product or not products or _together(product) in self.required_tags:
-            return None
+            return ""
         return f"the rules require no tags of the product {product!r}; {nearest(product, products)}"
 
     def expected_tags(
@@ -366,8 +337,7 @@ def load_rules(name_or_path: str | Path) -> Rules:
         if exists:
             content_hash = sha256(path)
     if not exists:
-        template = "no rules {name}, and no file of that name; {nearest}"
-        raise UsageError(template, name=repr(name), nearest=nearest(name, bundled()))
+        raise UsageError(f"no rules {name!r}, and no file of that name; {nearest(name, bundled())}")
     return _read_once(path, content_hash)
 
 
@@ -381,36 +351,17 @@ def read_rules(path: Path, problems: Problems) -> Rules:
 
     InputError, with the reasons in `problems` as well, for one that is no rule file.
     """
-    file = str(path)
-    if not path.is_file():
-        raise problems.fatal("missing-file", "no such file", file=file)
+    require_file(path, problems)
     content = read_json(path, problems, unique_keys=True)
     if not isinstance(content, dict):
-        raise problems.fatal("not-an-object", "a rule file is one JSON object", file=file)
-    extended = content.get("extends")
+        raise problems.fatal("not-an-object", "a rule file is one JSON object", file=path)
     content = _with_inherited(content, path, problems)
     try:
-        rules = Rules.model_validate_json(json.dumps(content))
+        return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
-        errors = e.errors(include_url=False)
-        text = path.read_text(encoding="utf-8")
-        for error, (code, field, message) in zip(errors, describe(e)):
-            cause = error.get("ctx", {}).get("error")
-            quoted = getattr(cause, "quoted", "")
-            names = field.split(".") if field else [quoted]
-            line = _line_of(names, text)
-            # without the numbers, which count inherited entries too
-            own = [name for name in names if not name.isdigit()]
-            place = ".".join(own) if field else ""
-            problems.error(code, message, field=place, file=file, line=line)
+        for code, field, message in describe(e):
+            problems.error(code, message, field=field, file=path)
         raise InputError(problems.errors) from None
-    before = load_rules(extended).other_names if extended else {}
-    for alias, tag in rules.other_names.items():
-        if before.get(alias, tag) != tag:
-            template = "{alias} stands for {tag}, and for {before} in the rules that it extends"
-            values = {"alias": repr(alias), "tag": tag, "before": before[alias]}
-            problems.warn("replaced-alias", template, **values, file=file, field="aliases")
-    return rules
 
 
 def _with_inherited(
@@ -418,74 +369,30 @@ def _with_inherited(
     path: Path,
     problems: Problems,
 ) -> dict[str, Any]:
-    """The content with what it inherits from a bundled file."""
-    if "base" in content and "extends" in content:
-        template = "give base or extends: base replaces sections, extends adds to them"
-        raise _bad_field("extends", template, path, problems)
-    name = content.get("base", content.get("extends"))
-    if name is None:
-        fields = Rules.model_fields.items()
-        required = [key for key, field in fields if field.is_required()]
-        missing = tuple(key for key in required if key not in content)
-        if missing:
-            template = (
-                'without {names}; a file that only adds to rules has "extends": "ko-insurance"'
-            )
-            raise problems.fatal("bad-field", template, names=missing, file=path, field=missing[0])
+    """The content with what it inherits: of a `base` whole sections, of what it `extends` all that it does not change."""
+    own = {name: content[name] for name in ("base", "extends") if name in content}
+    if not own:
         return content
-    field = "base" if "base" in content else "extends"
-    names = tuple(bundled())
-    if name not in names or path == FOLDER / f"{name}.json":
-        template = "expected one of {names}, got {value}"
-        raise _bad_field(field, template, path, problems, names=names, value=repr(name))
-    own_to_a_file = {"name", "version", "description"}
-    inherited = load_rules(name).model_dump(mode="json", exclude=own_to_a_file)
-    if field == "base":
-        known = {*content.get("tags", inherited["tags"]), FOLLOWUP_TAG}
-        return {**_of_tags(inherited, known), **content}
-    if content.get("name") == name:
-        template = "{own} is the name of the rules that it extends; give another"
-        raise _bad_field("name", template, path, problems, own=repr(name))
-    return _added(inherited, content)
-
-
-def _bad_field(
-    field: str,
-    template: str,
-    path: Path,
-    problems: Problems,
-    **values: Any,
-) -> InputError:
-    line = _line_of([field], path.read_text(encoding="utf-8"))
-    place: dict[str, Any] = {"file": path, "field": field, "line": line}
-    return problems.fatal("bad-field", template, **place, **values)
-
-
-def _of_tags(
-    inherited: dict[str, Any],
-    known: set[str],
-) -> dict[str, Any]:
-    """What is inherited, without what names tags that a file does not have."""
+    (field, name), *others = own.items()
+    message = ""
+    if others:
+        message = "give base or extends: base replaces sections, extends adds to them"
+    elif name not in bundled() or path == FOLDER / f"{name}.json":
+        message = f"expected one of {', '.join(bundled())}, got {name!r}"
+    elif field == "extends" and content.get("name") == name:
+        message = f"{name!r} is the name of the rules that it extends; give another"
+    if message:
+        raise problems.fatal("bad-field", message, file=path, field=field)
+    inherited = load_rules(name).model_dump(mode="json", exclude={"name", "version", "description"})
+    if field == "extends":
+        return _added(inherited, content)
+    known = {*content.get("tags", inherited["tags"]), FOLLOWUP_TAG}
     aliases = {alias: tag for alias, tag in inherited["aliases"].items() if tag in known}
-    concepts = []
-    for concept in inherited["concepts"]:
-        tag = concept["tag"] if concept["tag"] in known else None
-        concepts.append({**concept, "tag": tag})
-    return {**inherited, "aliases": aliases, "concepts": concepts}
-
-
-def _line_of(names: Sequence[str], text: str) -> int | None:
-    """The line where the last of some texts stands, each behind the one before; None where one is inherited."""
-    if not any(names):
-        return None
-    place = 0
-    for name in names:
-        if name and not name.isdigit():
-            quoted = json.dumps(name, ensure_ascii=False)
-            place = text.find(quoted, place)
-            if place < 0:
-                return None
-    return text.count("\n", 0, place) + 1
+    concepts = [
+        {**concept, "tag": concept["tag"] if concept["tag"] in known else None}
+        for concept in inherited["concepts"]
+    ]
+    return {**inherited, "aliases": aliases, "concepts": concepts, **content}
 
 
 def _added(inherited: Any, own: Any) -> Any:
@@ -494,6 +401,5 @@ def _added(inherited: Any, own: Any) -> Any:
         changed = {name: _added(inherited.get(name), value) for name, value in own.items()}
         return inherited | changed
     if isinstance(inherited, list) and isinstance(own, list):
-        new = [entry for entry in own if entry not in inherited]
-        return [*inherited, *new]
+        return [*inherited, *(entry for entry in own if entry not in inherited)]
     return own

@@ -17,12 +17,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from .compare import Support, entity_json, support
 from .compiled import FOLLOWUP_TAG, CompiledRules
 from .entities import Entity, ReadText, by_key, extractor
-from .retold import denied_items, promises, told, weakly_said
 from .rules import DEFAULT_RULES, Rules, load_rules
 from .schema import split_tags
-from .support import Support, entity_json, support
+from .tags import denied_items, promises, told, weakly_said
 from .text import normalise
 from .unread import bare_figures, unread_figures
 from .wording import Matches, find_matches

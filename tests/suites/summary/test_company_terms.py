@@ -93,14 +93,6 @@ def test_a_file_that_cannot_be_meant_is_refused(
         load_rules(written(tmp_path / "own.json", content))
 
 
-def test_a_refusal_names_the_line(tmp_path: Path) -> None:
-    path = written(
-        tmp_path / "own.json", {"extends": "seed", "thresholds": {"summary_accuracy": 2}}
-    )
-    line = path.read_text("utf-8").split("\n").index('  "summary_accuracy": 2') + 1
-    assert f"own.json:{line}: " in call("check", "rules", path, status=3).output
-
-
 def test_korean_tags_are_read_in_every_file_and_from_python() -> None:
     scores = et.summary.score("한도 5천만원", ["한도 5천만원"], "한도 | 면책 기간, 자기부담금")
     coverage = scores["summary_risk_coverage"].evidence

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from evaltools.suites.summary.compare import ITEM, OPPOSITE_BOUND, OPPOSITE_PAYMENT
 from evaltools.suites.summary.judge import trigger
 from evaltools.suites.summary.phrases import compile_phrases
 from evaltools.suites.summary.scoring import score
 from evaltools.suites.summary.states import metric_state
-from evaltools.suites.summary.support import ITEM, OPPOSITE_BOUND, OPPOSITE_PAYMENT
 
 RATES = (
     "입원 일당은 3만원을 지급합니다. 통원 치료비는 1만원을 지급합니다. 수술비는 100만원 한도입니다."

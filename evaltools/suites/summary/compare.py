@@ -20,9 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from .entities import Entity, ReadText
-from .numerals import TEN_THOUSAND, written
-from .restated import restated
-from .statements import (
+from .facts import (
     ABSENT,
     CLAIM,
     DENIED,
@@ -35,11 +33,13 @@ from .statements import (
     PAID,
     PRESENT,
     UP,
-    Statement,
-    claims,
+    Fact,
+    clause_facts,
+    facts,
     has_figure,
-    statements,
 )
+from .numerals import TEN_THOUSAND, written
+from .restated import restated
 from .unread import month_and_day
 
 MOST_SOURCES = 600
@@ -49,7 +49,7 @@ PREFERRED = 0.2
 """By so much less alike counts a passage that does not say the same."""
 
 ALIKE = 0.5
-"""Share of the words of a statement that stand around one of a source about the same thing."""
+"""Share of the words of a fact that stand around one of a source about the same thing."""
 
 WRITTEN_ALIKE = 0.1
 """What counts as much as values that are written the same (measured: a wrong digit is shown beside its original in 9 of
@@ -124,7 +124,7 @@ class Support:
 
 
 class Sources:
-    """What the sources say, to find the statement that one of a summary rests on.
+    """What the sources say, to find the fact that one of a summary rests on.
 
     known: of their values and figures. weights: of the words around the values, one over the number of values
     that each stands around. of_kind: kind and unit -> the same among the values of that kind alone, which a word
@@ -132,36 +132,36 @@ class Sources:
     """
 
     def __init__(self, sources: Sequence[ReadText]):
-        self.known: list[Statement] = []
-        claimed: list[Statement] = []
+        self.known: list[Fact] = []
+        claimed: list[Fact] = []
         for number, source in enumerate(sources):
-            self.known += statements(source, number)
-            claimed += claims(source, number)
-        values = [statement for statement in self.known if statement.entity.kind != "figure"]
+            self.known += facts(source, number)
+            claimed += clause_facts(source, number)
+        values = [fact for fact in self.known if fact.entity.kind != "figure"]
         self.compared = values[:MOST_SOURCES]
         self.weights = _rarity(self.compared)
-        by_kind: dict[tuple[str, str], list[Statement]] = {}
-        for statement in self.compared:
-            by_kind.setdefault(_kind(statement), []).append(statement)
+        by_kind: dict[tuple[str, str], list[Fact]] = {}
+        for fact in self.compared:
+            by_kind.setdefault(_kind(fact), []).append(fact)
         self.of_kind = {kind: _rarity(alike) for kind, alike in by_kind.items()}
         self._same = by_key([*self.known, *claimed])
 
     @cached_property
-    def bare(self) -> dict[str, Statement]:
+    def bare(self) -> dict[str, Fact]:
         """What is written without a unit -> its first place.
 
         Figures (1년 안에는 500, 집기 4천), ordinals (9주차), and days with a slash (3/6), which alone may be a fraction.
         """
-        places: dict[str, Statement] = {}
-        for statement in self.known:
-            entity = statement.entity
+        places: dict[str, Fact] = {}
+        for fact in self.known:
+            entity = fact.entity
             if entity.kind == "date":
-                places.setdefault(month_and_day(entity, "/"), statement)
+                places.setdefault(month_and_day(entity, "/"), fact)
             elif entity.kind == "figure" and not entity.base and len(entity.value) > 1:
                 digits = entity.value.replace(",", "").replace("천", "000")
-                places.setdefault(digits, statement)
+                places.setdefault(digits, fact)
             elif entity.kind == "figure" and entity.text.endswith("차"):
-                places.setdefault(entity.text.removesuffix("차"), statement)
+                places.setdefault(entity.text.removesuffix("차"), fact)
         return places
 
     def weight(self, words: frozenset[str], unknown: float = 0.0) -> float:
@@ -171,112 +171,112 @@ class Sources:
         """
         return _total(self.weights, words, unknown)
 
-    def alike(self, statement: Statement, source: Statement, unknown: float = 1.0) -> float:
-        """The share of the words of a statement, by rarity, that stand around one of the sources too: 0..1."""
-        total = self.weight(statement.words, unknown)
-        shared = self.weight(statement.words & source.words, unknown)
+    def alike(self, fact: Fact, source: Fact, unknown: float = 1.0) -> float:
+        """The share of the words of a fact, by rarity, that stand around one of the sources too: 0..1."""
+        total = self.weight(fact.words, unknown)
+        shared = self.weight(fact.words & source.words, unknown)
         return shared / total if total else 0.0
 
-    def nearest(self, statement: Statement) -> Statement | None:
+    def nearest(self, fact: Fact) -> Fact | None:
         """The same value around which most of the same words stand; of equal ones the first.
 
         One that says the same of it, as a bound or that it is paid, is preferred: bounds come in pairs
         (3만원 이하, 3만원 초과).
         """
-        same = self._same.get(statement.entity.key, [])[:MOST_SOURCES]
-        if statement.entity.kind == CLAIM:
+        same = self._same.get(fact.entity.key, [])[:MOST_SOURCES]
+        if fact.entity.kind == CLAIM:
             # "10만원 한도" says of a thing that it has a figure, and not whether it is paid
-            sides = {*statement.sides, *(OPPOSITE[side] for side in statement.sides)}
-            same = [source for source in same if source.sides & sides]
-        if statement.entity.kind == "duration" and statement.sides & BOUNDS:
+            says = {*fact.says, *(OPPOSITE[side] for side in fact.says)}
+            same = [source for source in same if source.says & says]
+        if fact.entity.kind == "duration" and fact.says & BOUNDS:
             # a sum paid each month is no period that something must last
             same = [source for source in same if not source.entity.support_only]
 
-        if statement.sides & BOUNDS:
+        if fact.says & BOUNDS:
             # what puts a bound on it, of whatever side, says more of it than what only mentions it
-            same = [source for source in same if source.sides & BOUNDS] or same
+            same = [source for source in same if source.says & BOUNDS] or same
 
-        def rank(source: Statement) -> float:
-            return self.alike(statement, source) + PREFERRED * _confirms(statement, source)
+        def rank(source: Fact) -> float:
+            return self.alike(fact, source) + PREFERRED * _confirms(fact, source)
 
         return max(same, key=rank, default=None)
 
-    def opposed(self, statement: Statement, nearest: Statement) -> tuple[str, bool]:
+    def opposed(self, fact: Fact, nearest: Fact) -> tuple[str, bool]:
         """Why a source says the opposite of a value ("" where it does not), and whether that is sure.
 
         Two opposites make a right sentence again: within 2 months it is paid, after 2 months it is not.
         A sum of which the sources only say that it is lost (-10.2%) is told as lost too.
         """
-        if not statement.sides & {DOWN, LOSS} and self._is_negative(statement.entity.key):
+        if not fact.says & {DOWN, LOSS} and self._is_negative(fact.entity.key):
             return CHANGE, True
-        opposite = _opposite_sides(statement, nearest)
+        opposite = _opposite_sides(fact, nearest)
         if not opposite:
             return "", False
         why = OF_SIDE[opposite[0]]
         is_told_of = (
-            statement.entity.kind in (*SUMS, CLAIM) or statement.sides & nearest.sides & BOUNDS
+            fact.entity.kind in (*SUMS, CLAIM) or fact.says & nearest.says & BOUNDS
         )
         if why == OPPOSITE_PAYMENT and not is_told_of:
             return "", False
-        is_denied = DENIED in statement.sides
-        if why == OPPOSITE_BOUND and is_denied != (DENIED in nearest.sides):
+        is_denied = DENIED in fact.says
+        if why == OPPOSITE_BOUND and is_denied != (DENIED in nearest.says):
             return "", False
-        is_claim = statement.entity.kind == CLAIM
-        alike = self.alike(statement, nearest, unknown=int(is_claim))
+        is_claim = fact.entity.kind == CLAIM
+        alike = self.alike(fact, nearest, unknown=int(is_claim))
         if is_claim and alike < ALIKE:
             return "", False
         return why, len(opposite) == 1 and alike >= ALIKE
 
     def _is_negative(self, key: str) -> bool:
         places = self._same[key]
-        return all(NEGATIVE in place.sides for place in places)
+        return all(NEGATIVE in place.says for place in places)
 
-    def instead(self, statement: Statement) -> Statement | None:
+    def instead(self, fact: Fact) -> Fact | None:
         """The sources' own value of the kind at the item of a value that none of them states.
 
         Of those around which about as many of its words stand the one that is written most alike: 94.1% for 91.4%.
         """
-        kind = statement.entity.kind
+        kind = fact.entity.kind
         of_kind = [candidate for candidate in self.compared if candidate.entity.kind == kind]
-        alike = [self.alike(statement, candidate) for candidate in of_kind]
+        alike = [self.alike(fact, candidate) for candidate in of_kind]
         most = max(alike, default=0.0)
         if not most:
             return None
-        if not has_figure(statement.entity.value):
+        if not has_figure(fact.entity.value):
             return of_kind[alike.index(most)]
         close = [pair for pair in zip(alike, of_kind) if pair[0] >= most - WRITTEN_ALIKE]
 
-        def rank(pair: tuple[float, Statement]) -> float:
-            written_alike = SequenceMatcher(None, statement.entity.value, pair[1].entity.value)
+        def rank(pair: tuple[float, Fact]) -> float:
+            written_alike = SequenceMatcher(None, fact.entity.value, pair[1].entity.value)
             return pair[0] + WRITTEN_ALIKE * written_alike.ratio()
 
         return max(close[:MOST_CLOSE], key=rank)[1]
 
     def misplaced(
         self,
-        statement: Statement,
-        told: Mapping[str, Sequence[Statement]],
-    ) -> Statement | None:
+        fact: Fact,
+        told: Mapping[str, Sequence[Fact]],
+    ) -> Fact | None:
         """Another value of the kind that the source says of the item, where it does not say this one of it.
 
-        told: the statements of the summary by key. Where it states the other value too, it may have swapped
+        told: the facts of the summary by key. Where it states the other value too, it may have swapped
         the two: each must fit better in the place of the other.
         """
-        same = self._same[statement.entity.key]
-        if statement.entity.kind not in FIGURES or same[0].entity.support_only:
+        same = self._same[fact.entity.key]
+        if fact.entity.kind not in FIGURES or same[0].entity.support_only:
             return None
-        if statement.is_reckoned:
+        if fact.is_reckoned:
             return None
         best = None
         best_excess = 0.0
         for candidate in self.compared:
-            if not _is_alternative(statement, candidate):
+            if not _is_alternative(fact, candidate):
                 continue
             key = candidate.entity.key
-            of_other, of_own = self._telling(statement, candidate)
+            of_other, of_own = self._telling(fact, candidate)
             excess = of_other - of_own
             if key in told:
-                back = min(self._excess(other, statement.entity.key) for other in told[key])
+                back = min(self._excess(other, fact.entity.key) for other in told[key])
                 is_misplaced = excess > 0 and back >= 0 and excess + back >= MISPLACED
             else:
                 is_misplaced = of_own == 0 and of_other >= MISPLACED
@@ -285,31 +285,31 @@ class Sources:
                 best_excess = excess
         return best
 
-    def _excess(self, statement: Statement, key: str) -> float:
-        """How much more of the item of a statement stands around the value of a key than around its own."""
-        places = [self._telling(statement, source) for source in self._same[key]]
+    def _excess(self, fact: Fact, key: str) -> float:
+        """How much more of the item of a fact stands around the value of a key than around its own."""
+        places = [self._telling(fact, source) for source in self._same[key]]
         return max(of_other - of_own for of_other, of_own in places)
 
-    def _telling(self, statement: Statement, other: Statement) -> tuple[float, float]:
-        """What tells another value of the sources from that of a statement: the weight of the words of its item
+    def _telling(self, fact: Fact, other: Fact) -> tuple[float, float]:
+        """What tells another value of the sources from that of a fact: the weight of the words of its item
         that stand around the other alone, and around its own alone, in the place of its own where these are most alike.
         """
         weights = self.of_kind[_kind(other)]
         pairs = []
-        for own in self._same[statement.entity.key]:
-            around_other = statement.words & (other.words - own.words)
-            around_own = statement.words & (own.words - other.words)
+        for own in self._same[fact.entity.key]:
+            around_other = fact.words & (other.words - own.words)
+            around_own = fact.words & (own.words - other.words)
             pairs.append((_total(weights, around_other), _total(weights, around_own)))
         return min(pairs, key=lambda pair: pair[0] - pair[1])
 
 
-def _kind(statement: Statement) -> tuple[str, str]:
-    return statement.entity.kind, statement.entity.base
+def _kind(fact: Fact) -> tuple[str, str]:
+    return fact.entity.kind, fact.entity.base
 
 
-def _rarity(around: Iterable[Statement]) -> dict[str, float]:
-    """The words of statements -> one over the number of those that each stands in."""
-    counts = Counter(word for statement in around for word in statement.words)
+def _rarity(around: Iterable[Fact]) -> dict[str, float]:
+    """The words of facts -> one over the number of those that each stands in."""
+    counts = Counter(word for fact in around for word in fact.words)
     return {word: 1 / count for word, count in counts.items()}
 
 
@@ -318,11 +318,11 @@ def _total(weights: Mapping[str, float], words: Iterable[str], unknown: float = 
     return math.fsum(weights.get(word, unknown) for word in words)
 
 
-def by_key(all_statements: Iterable[Statement]) -> Mapping[str, list[Statement]]:
-    """The statements by the key of their value."""
-    grouped: dict[str, list[Statement]] = {}
-    for statement in all_statements:
-        grouped.setdefault(statement.entity.key, []).append(statement)
+def by_key(all_statements: Iterable[Fact]) -> Mapping[str, list[Fact]]:
+    """The facts by the key of their value."""
+    grouped: dict[str, list[Fact]] = {}
+    for fact in all_statements:
+        grouped.setdefault(fact.entity.key, []).append(fact)
     return grouped
 
 
@@ -339,25 +339,25 @@ def support(
     """
     known = Sources(sources)
     result = Support({}, {}, [], [])
-    stated = [each for each in statements(summary) if not each.entity.support_only]
+    stated = [each for each in facts(summary) if not each.entity.support_only]
     if relations:
-        stated += [each for each in claims(summary) if not has_figure(each.entity.text)]
+        stated += [each for each in clause_facts(summary) if not has_figure(each.entity.text)]
     told = by_key(stated)
-    for statement in stated:
-        entity = statement.entity
+    for fact in stated:
+        entity = fact.entity
         key = entity.key if entity.kind != CLAIM else entity.text
         is_value = entity.kind not in ("figure", CLAIM)
         shown = entity_json(entity)
-        nearest = known.nearest(statement)
+        nearest = known.nearest(fact)
         if nearest is None:
             is_new = key not in result.supported and key not in result.unsupported
             if key in weakly:
                 result.supported[key] = shown | weakly[key]
             elif is_value and is_new:
-                _without_its_value(statement, summary.raw, known, result)
+                _without_its_value(fact, summary.raw, known, result)
             continue
         shown |= nearest.place
-        why, is_sure = known.opposed(statement, nearest) if relations else ("", False)
+        why, is_sure = known.opposed(fact, nearest) if relations else ("", False)
         if is_sure:
             result.supported.pop(key, None)
             if entity.kind == CLAIM:
@@ -370,7 +370,7 @@ def support(
             result.supported.setdefault(key, shown)
         other = None
         if relations and not why:
-            other = known.misplaced(statement, told)
+            other = known.misplaced(fact, told)
             why = ITEM if other else ""
         place = other.place if other else {}
         if why:
@@ -379,25 +379,25 @@ def support(
 
 
 def _without_its_value(
-    statement: Statement,
+    fact: Fact,
     answer: str,
     values: Sources,
     result: Support,
 ) -> None:
     """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
-    entity = statement.entity
+    entity = fact.entity
     shown = entity_json(entity)
     bare = (values.bare[reading] for reading in _without_unit(entity) if reading in values.bare)
     original = next(bare, None)
     why = ""
     if original is None:
-        original, why = restated(statement, values.known, answer)
+        original, why = restated(fact, values.known, answer)
     if original is not None:
         result.supported[entity.key] = shown | original.place
         if why:
             result.look.append({**shown, **original.place, "why": why})
     elif not _is_own_count(entity, values):
-        instead = values.instead(statement)
+        instead = values.instead(fact)
         if instead is not None:
             shown |= {"instead": instead.entity.text, **instead.place}
         result.unsupported[entity.key] = shown
@@ -423,26 +423,26 @@ def _without_unit(entity: Entity) -> list[str]:
     return [entity.text]
 
 
-def _confirms(statement: Statement, source: Statement) -> bool:
+def _confirms(fact: Fact, source: Fact) -> bool:
     """Whether a source says the same of a value, and nothing that is opposite."""
-    same = statement.sides & source.sides
-    return bool(same) and not _opposite_sides(statement, source)
+    same = fact.says & source.says
+    return bool(same) and not _opposite_sides(fact, source)
 
 
-def _opposite_sides(one: Statement, other: Statement) -> list[str]:
-    """The sides of the one of which the other has the opposite."""
-    of_one, of_other = one.sides - other.sides, other.sides - one.sides
+def _opposite_sides(one: Fact, other: Fact) -> list[str]:
+    """The says of the one of which the other has the opposite."""
+    of_one, of_other = one.says - other.says, other.says - one.says
     return sorted(side for side in of_one if OPPOSITE.get(side) in of_other)
 
 
-def _is_alternative(statement: Statement, candidate: Statement) -> bool:
+def _is_alternative(fact: Fact, candidate: Fact) -> bool:
     """Whether a text could say the one value in the place of the other: one unit, another value, one bound."""
-    own, other = statement.entity, candidate.entity
+    own, other = fact.entity, candidate.entity
     if (own.kind, own.base) != (other.kind, other.base) or own.key == other.key:
         return False
     if own.base in NAMES:
         return False
-    same_bound = statement.sides & BOUNDS == candidate.sides & BOUNDS
+    same_bound = fact.says & BOUNDS == candidate.says & BOUNDS
     return same_bound and not candidate.is_reckoned and not other.support_only
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from .compiled import FOLLOWUP_TAG, CompiledPhrases, CompiledRules
 from .entities import ReadText
-from .statements import STOP, has_absence, has_figure, is_denied, syllable_pairs
+from .facts import STOP, has_absence, has_figure, is_denied, syllable_pairs
 from .text import normalise
 from .wording import NEEDED_WITHIN, Matches, find_matches
 

@@ -170,17 +170,17 @@ _TOPIC = re.compile(r"[가-힣][은는]\s")
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Fact:
     """What a text says in one place: of a value, or without any, that something is paid or not.
 
-    entity: the value; of kind "payment" the clause. number: of the text that states it. sides: what
+    entity: the value; of kind "payment" the clause. number: of the text that states it. says: what
     the words around say of it (LOW, UP, PAID, ...). words: pairs of syllables around it, and values
     that are conditions of it. is_reckoned: it is a step of a reckoning, and of no single item.
     """
 
     entity: Entity
     number: int
-    sides: frozenset[str]
+    says: frozenset[str]
     words: frozenset[str]
     is_reckoned: bool = False
 
@@ -190,13 +190,13 @@ class Statement:
         return {"context": self.number, "context_at": [self.entity.start, self.entity.end]}
 
 
-def statements(read: ReadText, number: int = 0) -> list[Statement]:
+def facts(read: ReadText, number: int = 0) -> list[Fact]:
     """The values and bare figures of a text with what it says of each of them.
 
     >>> from .text import normalise
     >>> raw = "만 26세 미만"
     >>> age = Entity("age", "year", "26", "26세", 2, 5)
-    >>> [sorted(s.sides) for s in statements(ReadText(raw, normalise(raw), [age]))]
+    >>> [sorted(s.says) for s in facts(ReadText(raw, normalise(raw), [age]))]
     [['high']]
     """
     result = []
@@ -207,11 +207,11 @@ def statements(read: ReadText, number: int = 0) -> list[Statement]:
         for index, entity in enumerate(entities):
             first = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
             last_end[entity.kind] = entity.end
-            statement = _statement(read.raw, entities, index, first, number)
+            fact = _statement(read.raw, entities, index, first, number)
             cell = bisect_right(starts, entity.start)
             if cell and of_cells[cell - 1][1]:
-                statement = replace(statement, words=statement.words | of_cells[cell - 1][1])
-            result.append(statement)
+                fact = replace(fact, words=fact.words | of_cells[cell - 1][1])
+            result.append(fact)
     return result
 
 
@@ -241,7 +241,7 @@ def _statement(
     index: int,
     first: int,
     number: int,
-) -> Statement:
+) -> Fact:
     """What is said of one of the values of a text; what stands before `first` is said of another one."""
     entity = entities[index]
     before = _norm(raw[max(entity.start - BEFORE, 0) : entity.start])
@@ -253,10 +253,10 @@ def _statement(
     words |= _words_behind(after, following - entity.end)
     words |= _conditions(entities, index, entity.start - len(line))
     is_reckoned = bool(_RECKONED.search(before) or _RECKONED_WITH.match(after))
-    return Statement(entity, number, _sides(before, after), words, is_reckoned)
+    return Fact(entity, number, _sides(before, after), words, is_reckoned)
 
 
-def claims(read: ReadText, number: int = 0) -> list[Statement]:
+def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
     """The clauses of a text that say whether something is paid.
 
     Of a list that is said at its end: 등반, 글라이더 조종은 면책.
@@ -269,16 +269,16 @@ def claims(read: ReadText, number: int = 0) -> list[Statement]:
     ends = [(match.start(), match.end(), match[0]) for match in STOP.finditer(norm)]
     for clause_end, following, sign in [*ends, (len(norm), 0, "")]:
         clause = norm[clause_start:clause_end]
-        sides = _claimed(clause)
+        says = _claimed(clause)
         goes_on = sign in _OF_LISTS and len(clause) <= LONGEST_LIST
-        if not sides and goes_on and clause.strip():
+        if not says and goes_on and clause.strip():
             continue
         words = syllable_pairs(CLAIM_WORDS.sub(" ", _EXCEPTED.sub(" ", clause)))
-        if sides and words:
+        if says and words:
             blanks = len(clause) - len(clause.lstrip())
             start, end = text.span(clause_start + blanks, clause_end)
             entity = Entity(CLAIM, "", "", read.raw[start:end], start, end)
-            result.append(Statement(entity, number, sides, words))
+            result.append(Fact(entity, number, says, words))
         clause_start = following
     return result
 
@@ -345,12 +345,12 @@ def _norm(text: str) -> str:
 
 
 def _sides(before: str, after: str) -> frozenset[str]:
-    sides = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
-    sides |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
+    says = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
+    says |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
     if _LOSS.search(before[-LOSS_BEFORE:]) or _LOSS.search(after[:LOSS_BEHIND]):
-        sides.add(LOSS)
-    sides.add(DENIED if _LAPSES.match(after) else _payment_behind(after))
-    return frozenset(sides - {""})
+        says.add(LOSS)
+    says.add(DENIED if _LAPSES.match(after) else _payment_behind(after))
+    return frozenset(says - {""})
 
 
 def _payment_behind(after: str) -> str:
