@@ -1,11 +1,10 @@
-"""What the sources say to each value of a summary: support, the opposite, or the same of another item.
+"""Each fact of a summary against those of the sources: supported, contradicted, elsewhere or absent.
 
-    values of the summary --nearest of the same value--> supported, contradicted, or to look at
-                          --nearest of the same kind---> what the source says instead
+    value of the summary --nearest fact of the same value--> supported, contradicted, or at another item
+                         --none of the same value----------> told roughly, or absent, with what the source says instead
 
-A contradiction counts as no support. What only a person can settle is listed and changes no score:
-words that tell two items apart in a text do not always do so (measured in benchmarks/README.md).
-Source: specification D34.
+The pair of facts is the evidence. A contradiction counts as no support. What only a person can settle is listed (`look`)
+and changes no score: words that tell two items apart in a text do not always do so. Source: specification D34.
 """
 
 from __future__ import annotations
@@ -35,12 +34,14 @@ from .facts import (
     UP,
     Fact,
     clause_facts,
-    facts,
     has_figure,
+    value_facts,
 )
 from .numerals import TEN_THOUSAND, written
 from .restated import restated
 from .unread import month_and_day
+
+Evidence = dict[str, Any]
 
 MOST_SOURCES = 600
 """Values of the sources that each value of a summary is held against; all others are compared by value only."""
@@ -74,15 +75,15 @@ NAMES = ("grade", "generation")
 SUMS = ("amount", "percent", "count")
 """Kinds of values whose payment and denial exclude each other; a period may be told by either."""
 
+BOUNDS = frozenset({LOW, HIGH})
+
 OPPOSITE_PAYMENT = "the source says the opposite of payment"
 OPPOSITE_BOUND = "the source puts the opposite bound on it"
 CHANGE = "the source says the opposite change"
 EXISTENCE = "one says that there is none, the other that there is"
 ITEM = "the source says it of another item"
 
-BOUNDS = frozenset({LOW, HIGH})
-
-OF_SIDE = {
+WHY = {
     LOW: OPPOSITE_BOUND,
     HIGH: OPPOSITE_BOUND,
     PAID: OPPOSITE_PAYMENT,
@@ -95,20 +96,20 @@ OF_SIDE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Support:
+class Comparison:
     """What the sources say to the values of a summary, as JSON values.
 
     supported, unsupported: key -> value, each once. contradicted: those of the unsupported of which a
     source says the opposite. look: what a person must settle, with `why`.
     """
 
-    supported: dict[str, dict[str, Any]]
-    unsupported: dict[str, dict[str, Any]]
-    contradicted: list[dict[str, Any]]
-    look: list[dict[str, Any]]
+    supported: dict[str, Evidence]
+    unsupported: dict[str, Evidence]
+    contradicted: list[Evidence]
+    look: list[Evidence]
 
-    def deny(self, item: Mapping[str, Any], is_sure: bool) -> None:
-        """Add an item that is told as not there; a condition word that names one (면책) has no support any more."""
+    def add_denied(self, item: Mapping[str, Any], is_sure: bool) -> None:
+        """Add an item that the summary denies and a source has; its condition word (면책) has no support any more."""
         start, end = item["at"]
         if any(other["at"][0] < end and start < other["at"][1] for other in self.contradicted):
             return
@@ -123,37 +124,120 @@ class Support:
         self.unsupported[item["text"]] = denied
 
 
-class Sources:
-    """What the sources say, to find the fact that one of a summary rests on.
+def compare(
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    in_other_words: Mapping[str, Evidence],
+    relations: bool = True,
+) -> Comparison:
+    """Hold each fact of a summary against the sources.
 
-    known: of their values and figures. weights: of the words around the values, one over the number of values
-    that each stands around. of_kind: kind and unit -> the same among the values of that kind alone, which a word
-    may tell apart though it stands around others too.
+    in_other_words: key of a value that a source says in other words -> its place. relations: whether bounds, items
+    and clauses count.
+    """
+    known = Sources(sources)
+    result = Comparison({}, {}, [], [])
+    facts = [fact for fact in value_facts(summary) if not fact.entity.support_only]
+    if relations:
+        facts += [fact for fact in clause_facts(summary) if not has_figure(fact.entity.text)]
+    own = by_key(facts)
+    for fact in facts:
+        key, is_value = fact.entity.key, fact.entity.kind not in ("figure", CLAIM)
+        nearest = known.nearest(fact)
+        if nearest is not None:
+            _add_pair(fact, nearest, known, own if relations else None, result)
+        elif key in in_other_words:
+            result.supported[key] = as_json(fact.entity) | in_other_words[key]
+        elif is_value and key not in result.supported and key not in result.unsupported:
+            _add_absent(fact, summary.raw, known, result)
+    return result
+
+
+def _add_pair(
+    fact: Fact,
+    nearest: Fact,
+    known: Sources,
+    own: Mapping[str, Sequence[Fact]] | None,
+    result: Comparison,
+) -> None:
+    """A fact beside the nearest of the same value: supported, contradicted, or at another item.
+
+    own: the facts of the summary by key; None: the value alone counts.
+    """
+    kind = fact.entity.kind
+    key = fact.entity.text if kind == CLAIM else fact.entity.key
+    shown = as_json(fact.entity) | nearest.place
+    why, is_sure = known.contradiction(fact, nearest) if own else ("", False)
+    if is_sure:
+        if kind == CLAIM:
+            shown["instead"] = nearest.entity.text
+        result.supported.pop(key, None)
+        result.contradicted.append({**shown, "why": why})
+        if kind != "figure":
+            result.unsupported.setdefault(key, result.contradicted[-1])
+        return
+    if kind not in ("figure", CLAIM) and key not in result.unsupported:
+        result.supported.setdefault(key, shown)
+    if own and not why:
+        other = known.elsewhere(fact, own)
+        if other is not None:
+            why = ITEM
+            shown |= other.place
+    if why:
+        result.look.append({**shown, "why": why})
+
+
+def _add_absent(fact: Fact, answer: str, known: Sources, result: Comparison) -> None:
+    """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
+    entity = fact.entity
+    shown = as_json(entity)
+    why = ""
+    readings = [known.without_unit.get(reading) for reading in _written_bare(entity)]
+    original = next(filter(None, readings), None)
+    if original is None:
+        original, why = restated(fact, known.values, answer)
+    if original is not None:
+        result.supported[entity.key] = shown | original.place
+        if why:
+            result.look.append({**shown, **original.place, "why": why})
+    elif not known.lets_count(entity):
+        instead = known.instead(fact)
+        if instead is not None:
+            shown |= {"instead": instead.entity.text, **instead.place}
+        result.unsupported[entity.key] = shown
+
+
+class Sources:
+    """The facts of the sources, to find the one that a fact of a summary rests on.
+
+    values: facts of values and bare figures. compared: those with a value. weights: of the words around these, one
+    over the number of values that each stands around. of_kind: kind and unit -> the same among the values of that
+    kind alone, which a word may tell apart though it stands around others too.
     """
 
     def __init__(self, sources: Sequence[ReadText]):
-        self.known: list[Fact] = []
-        claimed: list[Fact] = []
+        self.values: list[Fact] = []
+        clauses: list[Fact] = []
         for number, source in enumerate(sources):
-            self.known += facts(source, number)
-            claimed += clause_facts(source, number)
-        values = [fact for fact in self.known if fact.entity.kind != "figure"]
-        self.compared = values[:MOST_SOURCES]
+            self.values += value_facts(source, number)
+            clauses += clause_facts(source, number)
+        with_value = [fact for fact in self.values if fact.entity.kind != "figure"]
+        self.compared = with_value[:MOST_SOURCES]
         self.weights = _rarity(self.compared)
         by_kind: dict[tuple[str, str], list[Fact]] = {}
         for fact in self.compared:
             by_kind.setdefault(_kind(fact), []).append(fact)
         self.of_kind = {kind: _rarity(alike) for kind, alike in by_kind.items()}
-        self._same = by_key([*self.known, *claimed])
+        self.same = by_key([*self.values, *clauses])
 
     @cached_property
-    def bare(self) -> dict[str, Fact]:
+    def without_unit(self) -> dict[str, Fact]:
         """What is written without a unit -> its first place.
 
         Figures (1년 안에는 500, 집기 4천), ordinals (9주차), and days with a slash (3/6), which alone may be a fraction.
         """
         places: dict[str, Fact] = {}
-        for fact in self.known:
+        for fact in self.values:
             entity = fact.entity
             if entity.kind == "date":
                 places.setdefault(month_and_day(entity, "/"), fact)
@@ -164,119 +248,110 @@ class Sources:
                 places.setdefault(entity.text.removesuffix("차"), fact)
         return places
 
-    def weight(self, words: frozenset[str], unknown: float = 0.0) -> float:
-        """The sum of the words' weights.
+    def lets_count(self, entity: Entity) -> bool:
+        """Whether a summary may count itself (다섯 가지, 두 번): a small count of what no source counts."""
+        if entity.kind != "count" or Decimal(entity.value) > MOST_COUNTED:
+            return False
+        return entity.base not in {fact.entity.base for fact in self.values}
+
+    def alike(self, fact: Fact, source: Fact, unknown: float = 1.0) -> float:
+        """The share of the words of a fact, by rarity, that stand around one of the sources too: 0..1.
 
         unknown: the weight of a word that stands around no value of the sources.
         """
-        return _total(self.weights, words, unknown)
-
-    def alike(self, fact: Fact, source: Fact, unknown: float = 1.0) -> float:
-        """The share of the words of a fact, by rarity, that stand around one of the sources too: 0..1."""
-        total = self.weight(fact.words, unknown)
-        shared = self.weight(fact.words & source.words, unknown)
+        total = _total(self.weights, fact.words, unknown)
+        shared = _total(self.weights, fact.words & source.words, unknown)
         return shared / total if total else 0.0
 
     def nearest(self, fact: Fact) -> Fact | None:
-        """The same value around which most of the same words stand; of equal ones the first.
+        """The fact of the same value around which most of the same words stand; of equal ones the first.
 
         One that says the same of it, as a bound or that it is paid, is preferred: bounds come in pairs
         (3만원 이하, 3만원 초과).
         """
-        same = self._same.get(fact.entity.key, [])[:MOST_SOURCES]
+        same = self.same.get(fact.entity.key, [])[:MOST_SOURCES]
         if fact.entity.kind == CLAIM:
             # "10만원 한도" says of a thing that it has a figure, and not whether it is paid
             says = {*fact.says, *(OPPOSITE[side] for side in fact.says)}
             same = [source for source in same if source.says & says]
-        if fact.entity.kind == "duration" and fact.says & BOUNDS:
-            # a sum paid each month is no period that something must last
-            same = [source for source in same if not source.entity.support_only]
-
         if fact.says & BOUNDS:
+            if fact.entity.kind == "duration":
+                # a sum paid each month is no period that something must last
+                same = [source for source in same if not source.entity.support_only]
             # what puts a bound on it, of whatever side, says more of it than what only mentions it
             same = [source for source in same if source.says & BOUNDS] or same
 
         def rank(source: Fact) -> float:
-            return self.alike(fact, source) + PREFERRED * _confirms(fact, source)
+            confirms = fact.says & source.says and not _opposites(fact, source)
+            return self.alike(fact, source) + PREFERRED * bool(confirms)
 
         return max(same, key=rank, default=None)
 
-    def opposed(self, fact: Fact, nearest: Fact) -> tuple[str, bool]:
-        """Why a source says the opposite of a value ("" where it does not), and whether that is sure.
+    def contradiction(self, fact: Fact, nearest: Fact) -> tuple[str, bool]:
+        """Why a source says the opposite of a fact ("" where it does not), and whether that is sure.
 
         Two opposites make a right sentence again: within 2 months it is paid, after 2 months it is not.
-        A sum of which the sources only say that it is lost (-10.2%) is told as lost too.
+        A sum of which the sources only say that it is lost (-10.2%) must be told as lost too.
         """
-        if not fact.says & {DOWN, LOSS} and self._is_negative(fact.entity.key):
+        kind = fact.entity.kind
+        is_lost = all(NEGATIVE in source.says for source in self.same[fact.entity.key])
+        if is_lost and not fact.says & {DOWN, LOSS}:
             return CHANGE, True
-        opposite = _opposite_sides(fact, nearest)
-        if not opposite:
+        opposites = _opposites(fact, nearest)
+        if not opposites:
             return "", False
-        why = OF_SIDE[opposite[0]]
-        is_told_of = (
-            fact.entity.kind in (*SUMS, CLAIM) or fact.says & nearest.says & BOUNDS
-        )
-        if why == OPPOSITE_PAYMENT and not is_told_of:
+        why = WHY[opposites[0]]
+        alike = self.alike(fact, nearest, unknown=int(kind == CLAIM))
+        of_period = kind not in (*SUMS, CLAIM) and not fact.says & nearest.says & BOUNDS
+        turned_twice = (DENIED in fact.says) != (DENIED in nearest.says)
+        if (
+            (why == OPPOSITE_PAYMENT and of_period)
+            or (why == OPPOSITE_BOUND and turned_twice)
+            or (kind == CLAIM and alike < ALIKE)
+        ):
             return "", False
-        is_denied = DENIED in fact.says
-        if why == OPPOSITE_BOUND and is_denied != (DENIED in nearest.says):
-            return "", False
-        is_claim = fact.entity.kind == CLAIM
-        alike = self.alike(fact, nearest, unknown=int(is_claim))
-        if is_claim and alike < ALIKE:
-            return "", False
-        return why, len(opposite) == 1 and alike >= ALIKE
-
-    def _is_negative(self, key: str) -> bool:
-        places = self._same[key]
-        return all(NEGATIVE in place.says for place in places)
+        return why, len(opposites) == 1 and alike >= ALIKE
 
     def instead(self, fact: Fact) -> Fact | None:
         """The sources' own value of the kind at the item of a value that none of them states.
 
         Of those around which about as many of its words stand the one that is written most alike: 94.1% for 91.4%.
         """
-        kind = fact.entity.kind
-        of_kind = [candidate for candidate in self.compared if candidate.entity.kind == kind]
-        alike = [self.alike(fact, candidate) for candidate in of_kind]
+        kind, value = fact.entity.kind, fact.entity.value
+        candidates = [source for source in self.compared if source.entity.kind == kind]
+        alike = [self.alike(fact, source) for source in candidates]
         most = max(alike, default=0.0)
         if not most:
             return None
-        if not has_figure(fact.entity.value):
-            return of_kind[alike.index(most)]
-        close = [pair for pair in zip(alike, of_kind) if pair[0] >= most - WRITTEN_ALIKE]
+        if not has_figure(value):
+            return candidates[alike.index(most)]
+        close = [pair for pair in zip(alike, candidates) if pair[0] >= most - WRITTEN_ALIKE]
 
         def rank(pair: tuple[float, Fact]) -> float:
-            written_alike = SequenceMatcher(None, fact.entity.value, pair[1].entity.value)
-            return pair[0] + WRITTEN_ALIKE * written_alike.ratio()
+            written_alike = SequenceMatcher(None, value, pair[1].entity.value).ratio()
+            return pair[0] + WRITTEN_ALIKE * written_alike
 
         return max(close[:MOST_CLOSE], key=rank)[1]
 
-    def misplaced(
-        self,
-        fact: Fact,
-        told: Mapping[str, Sequence[Fact]],
-    ) -> Fact | None:
+    def elsewhere(self, fact: Fact, own: Mapping[str, Sequence[Fact]]) -> Fact | None:
         """Another value of the kind that the source says of the item, where it does not say this one of it.
 
-        told: the facts of the summary by key. Where it states the other value too, it may have swapped
+        own: the facts of the summary by key. Where it states the other value too, it may have swapped
         the two: each must fit better in the place of the other.
         """
-        same = self._same[fact.entity.key]
-        if fact.entity.kind not in FIGURES or same[0].entity.support_only:
+        if fact.entity.kind not in FIGURES or fact.entity.base in NAMES or fact.is_reckoned:
             return None
-        if fact.is_reckoned:
+        if self.same[fact.entity.key][0].entity.support_only:
             return None
         best = None
         best_excess = 0.0
         for candidate in self.compared:
             if not _is_alternative(fact, candidate):
                 continue
-            key = candidate.entity.key
-            of_other, of_own = self._telling(fact, candidate)
+            of_other, of_own = self._weights_of_item(fact, candidate)
             excess = of_other - of_own
-            if key in told:
-                back = min(self._excess(other, fact.entity.key) for other in told[key])
+            if candidate.entity.key in own:
+                back = min(self._excess(o, fact.entity.key) for o in own[candidate.entity.key])
                 is_misplaced = excess > 0 and back >= 0 and excess + back >= MISPLACED
             else:
                 is_misplaced = of_own == 0 and of_other >= MISPLACED
@@ -287,29 +362,47 @@ class Sources:
 
     def _excess(self, fact: Fact, key: str) -> float:
         """How much more of the item of a fact stands around the value of a key than around its own."""
-        places = [self._telling(fact, source) for source in self._same[key]]
-        return max(of_other - of_own for of_other, of_own in places)
+        weights = [self._weights_of_item(fact, source) for source in self.same[key]]
+        return max(of_other - of_own for of_other, of_own in weights)
 
-    def _telling(self, fact: Fact, other: Fact) -> tuple[float, float]:
-        """What tells another value of the sources from that of a fact: the weight of the words of its item
-        that stand around the other alone, and around its own alone, in the place of its own where these are most alike.
+    def _weights_of_item(self, fact: Fact, other: Fact) -> tuple[float, float]:
+        """The weight of the words of a fact's item that stand around another value of the sources alone, and around
+        its own alone; of the places of its own the one where these are most alike.
         """
         weights = self.of_kind[_kind(other)]
         pairs = []
-        for own in self._same[fact.entity.key]:
+        for own in self.same[fact.entity.key]:
             around_other = fact.words & (other.words - own.words)
             around_own = fact.words & (own.words - other.words)
             pairs.append((_total(weights, around_other), _total(weights, around_own)))
         return min(pairs, key=lambda pair: pair[0] - pair[1])
 
 
+def by_key(facts: Iterable[Fact]) -> Mapping[str, list[Fact]]:
+    """The facts by the key of their value."""
+    grouped: dict[str, list[Fact]] = {}
+    for fact in facts:
+        grouped.setdefault(fact.entity.key, []).append(fact)
+    return grouped
+
+
+def as_json(entity: Entity) -> Evidence:
+    """A value of the summary as JSON."""
+    return {
+        "kind": entity.kind,
+        "text": entity.text,
+        "value": entity.shown,
+        "at": [entity.start, entity.end],
+    }
+
+
 def _kind(fact: Fact) -> tuple[str, str]:
     return fact.entity.kind, fact.entity.base
 
 
-def _rarity(around: Iterable[Fact]) -> dict[str, float]:
+def _rarity(facts: Iterable[Fact]) -> dict[str, float]:
     """The words of facts -> one over the number of those that each stands in."""
-    counts = Counter(word for fact in around for word in fact.words)
+    counts = Counter(word for fact in facts for word in fact.words)
     return {word: 1 / count for word, count in counts.items()}
 
 
@@ -318,139 +411,25 @@ def _total(weights: Mapping[str, float], words: Iterable[str], unknown: float = 
     return math.fsum(weights.get(word, unknown) for word in words)
 
 
-def by_key(all_statements: Iterable[Fact]) -> Mapping[str, list[Fact]]:
-    """The facts by the key of their value."""
-    grouped: dict[str, list[Fact]] = {}
-    for fact in all_statements:
-        grouped.setdefault(fact.entity.key, []).append(fact)
-    return grouped
-
-
-def support(
-    summary: ReadText,
-    sources: Sequence[ReadText],
-    weakly: Mapping[str, dict[str, Any]],
-    relations: bool = True,
-) -> Support:
-    """Hold each value of a summary against the sources.
-
-    weakly: key of a value that a source says in other words -> its place. relations: whether bounds, items and
-    claims count.
-    """
-    known = Sources(sources)
-    result = Support({}, {}, [], [])
-    stated = [each for each in facts(summary) if not each.entity.support_only]
-    if relations:
-        stated += [each for each in clause_facts(summary) if not has_figure(each.entity.text)]
-    told = by_key(stated)
-    for fact in stated:
-        entity = fact.entity
-        key = entity.key if entity.kind != CLAIM else entity.text
-        is_value = entity.kind not in ("figure", CLAIM)
-        shown = entity_json(entity)
-        nearest = known.nearest(fact)
-        if nearest is None:
-            is_new = key not in result.supported and key not in result.unsupported
-            if key in weakly:
-                result.supported[key] = shown | weakly[key]
-            elif is_value and is_new:
-                _without_its_value(fact, summary.raw, known, result)
-            continue
-        shown |= nearest.place
-        why, is_sure = known.opposed(fact, nearest) if relations else ("", False)
-        if is_sure:
-            result.supported.pop(key, None)
-            if entity.kind == CLAIM:
-                shown["instead"] = nearest.entity.text
-            result.contradicted.append({**shown, "why": why})
-            if entity.kind != "figure":
-                result.unsupported.setdefault(key, result.contradicted[-1])
-            continue
-        if is_value and key not in result.unsupported:
-            result.supported.setdefault(key, shown)
-        other = None
-        if relations and not why:
-            other = known.misplaced(fact, told)
-            why = ITEM if other else ""
-        place = other.place if other else {}
-        if why:
-            result.look.append({**shown, **place, "why": why})
-    return result
-
-
-def _without_its_value(
-    fact: Fact,
-    answer: str,
-    values: Sources,
-    result: Support,
-) -> None:
-    """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
-    entity = fact.entity
-    shown = entity_json(entity)
-    bare = (values.bare[reading] for reading in _without_unit(entity) if reading in values.bare)
-    original = next(bare, None)
-    why = ""
-    if original is None:
-        original, why = restated(fact, values.known, answer)
-    if original is not None:
-        result.supported[entity.key] = shown | original.place
-        if why:
-            result.look.append({**shown, **original.place, "why": why})
-    elif not _is_own_count(entity, values):
-        instead = values.instead(fact)
-        if instead is not None:
-            shown |= {"instead": instead.entity.text, **instead.place}
-        result.unsupported[entity.key] = shown
-
-
-def _is_own_count(entity: Entity, values: Sources) -> bool:
-    """Whether a summary counts what the sources list (다섯 가지, 두 번): a small count of what none of them counts."""
-    if entity.kind != "count" or Decimal(entity.value) > MOST_COUNTED:
-        return False
-    counted = {source.entity.base for source in values.known}
-    return entity.base not in counted
-
-
-def _without_unit(entity: Entity) -> list[str]:
-    """How a source may write a value without its unit, or a day of a known year."""
-    if entity.kind == "date":
-        return [month_and_day(entity, ".")]
-    if entity.kind == "amount":
-        in_ten_thousands = Decimal(entity.value) / TEN_THOUSAND
-        return [entity.value, written(in_ten_thousands), entity.text]
-    if entity.kind in ("age", *SUMS):
-        return [entity.value, entity.text]
-    return [entity.text]
-
-
-def _confirms(fact: Fact, source: Fact) -> bool:
-    """Whether a source says the same of a value, and nothing that is opposite."""
-    same = fact.says & source.says
-    return bool(same) and not _opposite_sides(fact, source)
-
-
-def _opposite_sides(one: Fact, other: Fact) -> list[str]:
-    """The says of the one of which the other has the opposite."""
+def _opposites(one: Fact, other: Fact) -> list[str]:
+    """What the one says of which the other says the opposite."""
     of_one, of_other = one.says - other.says, other.says - one.says
     return sorted(side for side in of_one if OPPOSITE.get(side) in of_other)
 
 
 def _is_alternative(fact: Fact, candidate: Fact) -> bool:
     """Whether a text could say the one value in the place of the other: one unit, another value, one bound."""
-    own, other = fact.entity, candidate.entity
-    if (own.kind, own.base) != (other.kind, other.base) or own.key == other.key:
-        return False
-    if own.base in NAMES:
+    if _kind(fact) != _kind(candidate) or fact.entity.key == candidate.entity.key:
         return False
     same_bound = fact.says & BOUNDS == candidate.says & BOUNDS
-    return same_bound and not candidate.is_reckoned and not other.support_only
+    return same_bound and not candidate.is_reckoned and not candidate.entity.support_only
 
 
-def entity_json(entity: Entity) -> dict[str, Any]:
-    """A value of the summary as JSON."""
-    return {
-        "kind": entity.kind,
-        "text": entity.text,
-        "value": entity.shown,
-        "at": [entity.start, entity.end],
-    }
+def _written_bare(entity: Entity) -> list[str]:
+    """How a source may write a value without its unit, or a day of a known year."""
+    if entity.kind == "date":
+        return [month_and_day(entity, ".")]
+    if entity.kind == "amount":
+        in_ten_thousands = Decimal(entity.value) / TEN_THOUSAND
+        return [entity.value, written(in_ten_thousands), entity.text]
+    return [entity.value, entity.text] if entity.kind in ("age", *SUMS) else [entity.text]

@@ -190,13 +190,13 @@ class Fact:
         return {"context": self.number, "context_at": [self.entity.start, self.entity.end]}
 
 
-def facts(read: ReadText, number: int = 0) -> list[Fact]:
+def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
     """The values and bare figures of a text with what it says of each of them.
 
     >>> from .text import normalise
     >>> raw = "만 26세 미만"
     >>> age = Entity("age", "year", "26", "26세", 2, 5)
-    >>> [sorted(s.says) for s in facts(ReadText(raw, normalise(raw), [age]))]
+    >>> [sorted(s.says) for s in value_facts(ReadText(raw, normalise(raw), [age]))]
     [['high']]
     """
     result = []
@@ -207,7 +207,7 @@ def facts(read: ReadText, number: int = 0) -> list[Fact]:
         for index, entity in enumerate(entities):
             first = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
             last_end[entity.kind] = entity.end
-            fact = _statement(read.raw, entities, index, first, number)
+            fact = _fact(read.raw, entities, index, first, number)
             cell = bisect_right(starts, entity.start)
             if cell and of_cells[cell - 1][1]:
                 fact = replace(fact, words=fact.words | of_cells[cell - 1][1])
@@ -235,7 +235,7 @@ def _cells(raw: str) -> list[tuple[int, frozenset[str]]]:
     return cells
 
 
-def _statement(
+def _fact(
     raw: str,
     entities: Sequence[Entity],
     index: int,
@@ -356,8 +356,8 @@ def _sides(before: str, after: str) -> frozenset[str]:
 def _payment_behind(after: str) -> str:
     """Whether a value is paid, or not: PAID, DENIED or ""; in a list of values it is said at the end."""
     is_own = True
-    told = _ASIDE.sub("", _BRACKET.sub("", after))
-    clause = CLAUSE_END.split(told, maxsplit=1)[0]
+    plain = _ASIDE.sub("", _BRACKET.sub("", after))
+    clause = CLAUSE_END.split(plain, maxsplit=1)[0]
     for part in _NEXT_OF_LIST.split(clause):
         is_next_item = has_figure(part) and not _TOPIC.search(part)
         if not is_own and not is_next_item:

@@ -17,12 +17,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .compare import Support, entity_json, support
+from .compare import Comparison, as_json, compare
 from .compiled import FOLLOWUP_TAG, CompiledRules
 from .entities import Entity, ReadText, by_key, extractor
 from .rules import DEFAULT_RULES, Rules, load_rules
 from .schema import split_tags
-from .tags import denied_items, promises, told, weakly_said
+from .tags import denied_items, find_tag, promises, weakly_said
 from .text import normalise
 from .unread import bare_figures, unread_figures
 from .wording import Matches, find_matches
@@ -137,25 +137,25 @@ def score_case(
     blank = not summary.text.norm.strip()
     unread = unread_figures(summary, sources)
     weakly = weakly_said(summary, sources, compiled)
-    held = support(summary, sources, weakly, relations=compiled.fold)
+    comparison = compare(summary, sources, weakly, relations=compiled.fold)
     if compiled.fold:
         for item, is_sure in denied_items(summary, sources, compiled):
-            held.deny(item, is_sure)
+            comparison.add_denied(item, is_sure)
 
     unknown = tuple(tag for tag in tags or () if tag not in rules.known_tags)
     of_tags = {}
     due = {}
     for tag in tags or ():
         if tag in rules.tags:
-            of_tags[tag], due[tag] = told(tag, summary, sources, compiled)
+            of_tags[tag], due[tag] = find_tag(tag, summary, sources, compiled)
     if FOLLOWUP_TAG in (tags or ()):
-        followup, _ = told(FOLLOWUP_TAG, summary, sources, compiled)
+        followup, _ = find_tag(FOLLOWUP_TAG, summary, sources, compiled)
     else:
         followup = find_matches(compiled.sure, summary, compiled)
     definitive = [promises(named, summary, sources, compiled) for named in compiled.definitive]
 
     scores = {
-        "summary_accuracy": _accuracy(blank, held, sources, unread),
+        "summary_accuracy": _accuracy(blank, comparison, sources, unread),
         "summary_risk_coverage": _risk_coverage(of_tags, due, unknown),
         "summary_non_definitive": _non_definitive(blank, definitive),
         "summary_needs_followup": _needs_followup(blank, tags, followup),
@@ -208,7 +208,7 @@ def _not_measured(
 
 def _accuracy(
     blank: bool,
-    held: Support,
+    comparison: Comparison,
     sources: Sequence[ReadText],
     unread: Sequence[str],
 ) -> Score:
@@ -221,22 +221,22 @@ def _accuracy(
     read: dict[str, Any] = {"read": "read"}
     if unread:
         read = {"read": "partly read", "unread": list(unread)}
-    is_known = held.supported or held.contradicted
+    is_known = comparison.supported or comparison.contradicted
     if not is_known and not any(_stated(source.entities) for source in sources):
         return _not_measured(
-            0.0, "no context entities", unsupported=[*held.unsupported.values()], **read
+            0.0, "no context entities", unsupported=[*comparison.unsupported.values()], **read
         )
-    if not held.supported and not held.unsupported:
+    if not comparison.supported and not comparison.unsupported:
         return _not_measured(0.5, "no summary entities", **read)
-    if held.contradicted:
-        read["contradicted"] = held.contradicted
-    if held.look:
-        read["look"] = held.look
+    if comparison.contradicted:
+        read["contradicted"] = comparison.contradicted
+    if comparison.look:
+        read["look"] = comparison.look
     return _ratio(
-        len(held.supported),
-        len(held.supported) + len(held.unsupported),
-        supported=[*held.supported.values()],
-        unsupported=[*held.unsupported.values()],
+        len(comparison.supported),
+        len(comparison.supported) + len(comparison.unsupported),
+        supported=[*comparison.supported.values()],
+        unsupported=[*comparison.unsupported.values()],
         **read,
     )
 
@@ -256,9 +256,9 @@ def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
     lost = []
     for key, entity in asked.items():
         if key in in_summary:
-            kept.append({**entity_json(in_summary[key]), **places[key]})
+            kept.append({**as_json(in_summary[key]), **places[key]})
         else:
-            lost.append({**entity_json(entity), "at": None, **places[key]})
+            lost.append({**as_json(entity), "at": None, **places[key]})
     return _ratio(len(kept), len(asked), kept=kept, lost=lost)
 
 

@@ -74,7 +74,7 @@ class Clause:
         return shared >= FEWEST_SHARED and 2 * shared >= RESTATED * sum(sizes)
 
 
-def told(
+def find_tag(
     tag: str,
     summary: ReadText,
     sources: Sequence[ReadText],
@@ -96,6 +96,10 @@ def told(
         source = next(filter(clause.tells, carrying), None)
         if source:
             matches.standing.append({**source.place, **clause.place})
+            if not clause.worded:
+                matches.bare.append(matches.standing[-1])
+    if len(matches.bare) < len(matches.standing):
+        matches.bare.clear()
     left_out = strong and not matches.standing
     return matches, strong[0].place if left_out else {}
 
