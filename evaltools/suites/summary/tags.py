@@ -90,7 +90,7 @@ def find_tag(
     weak = _carriers(signs, sources, rules)
     found = find_matches(signs, summary, rules).standing
     for clause in _clauses(summary, found)[:MOST_CLAUSES]:
-        if tag == FOLLOWUP_TAG and _DONE.search(clause.text):
+        if tag == FOLLOWUP_TAG and (not clause.worded or _DONE.search(clause.text)):
             continue
         carrying = [*strong, *weak] if clause.worded else strong or weak
         source = next(filter(clause.tells, carrying), None)

@@ -12,7 +12,6 @@ import pytest
 
 from evaltools.suites.summary.compare import ITEM, OPPOSITE_BOUND, OPPOSITE_PAYMENT
 from evaltools.suites.summary.judge import trigger
-from evaltools.suites.summary.phrases import compile_phrases
 from evaltools.suites.summary.scoring import score
 from evaltools.suites.summary.states import metric_state
 
@@ -139,13 +138,6 @@ def test_a_noun_that_is_only_asked_about_covers_no_tag(
     summary: str, tag: str, expected: float
 ) -> None:
     assert score(summary, ["상담 기록"], [tag])["summary_risk_coverage"].score == expected
-
-
-@pytest.mark.parametrize("phrase", ["가(…가)(…가)(…가)(…가)…나", "가…나…다…라…마"])
-def test_a_phrase_that_would_be_tried_in_too_many_ways_is_refused(phrase: str) -> None:
-    with pytest.raises(ValueError, match="at most 3 of the sign … in a phrase"):
-        compile_phrases([phrase], "flex", ["이"])
-    assert compile_phrases(["가…나…다…라"], "flex", ["이"])
 
 
 def test_the_judge_is_asked_where_a_source_may_say_otherwise() -> None:
