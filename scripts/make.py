@@ -1,8 +1,7 @@
 """Make all that is made: docs/metrics.md from the metric tables, docs/inputs.md from the models of the input files,
-the outputs of commands in
-the written pages, the picture of README, the outputs stored in the notebooks, and the bundled examples.
+the outputs of commands in the written pages, the picture of README, and the outputs stored in the notebooks.
 
-    python scripts/make.py [docs] [picture] [notebooks] [examples]          the first three by default
+    python scripts/make.py [docs] [picture] [notebooks]          all by default
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import tomllib
@@ -392,18 +390,12 @@ def make_notebooks() -> None:
         write_text(path, nbformat.writes(notebook) + "\n")
 
 
-def make_examples() -> None:
-    for script in sorted(SCRIPTS.glob("make_examples_*.py")):
-        subprocess.run([sys.executable, str(script)], check=True)
-
-
 PARTS = {
-    "examples": make_examples,
     "docs": make_docs,
     "picture": make_picture,
     "notebooks": make_notebooks,
 }
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ("docs", "picture", "notebooks"):
+    for part in sys.argv[1:] or PARTS:
         PARTS[part]()

@@ -30,7 +30,7 @@ def asset_dir(name: str) -> Path:
 
 
 EXAMPLES = PACKAGE / "app" / "examples"
-"""The bundled examples: small, synthetic, made by scripts/make_examples_*.py."""
+"""The bundled examples: small, synthetic, those of cr made by scripts/make_examples.py."""
 
 
 def example(name: str) -> Path:

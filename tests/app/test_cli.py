@@ -196,7 +196,7 @@ def test_resume_keeps_and_fresh_makes_again(reports: list[Path]) -> None:
 def test_scorecards_and_their_scores(here: Path) -> None:
     folder, target = example(f"cr/{RUN}"), here / "run" / "scorecards.jsonl"
     asked = (folder / "outputs.jsonl", "--gold", folder / "gold.jsonl", "-o", target)
-    assert call("scorecards", *asked).stdout == f"40 scorecards -> {target}\n"
+    assert call("scorecards", *asked).stdout == f"60 scorecards -> {target}\n"
     call("score", "cr", target, "-q", *QUICK)
     call("score", "cr", f"example:cr/{RUN}", "-q", *QUICK)
     one, other = (here / "outputs/results" / name / "metrics.json" for name in ("run", RUN))

@@ -110,7 +110,7 @@ def test_rows_and_gold_as_lists_are_the_run_of_the_folder() -> None:
 def test_rows_without_gold_are_scored_by_what_needs_none() -> None:
     run = et.evaluate("cr", lines("outputs.jsonl"), n_resamples=100)
     assert run["tuple_f1_s2_refpol"]["n_units"] == 0 or pd.isna(run["tuple_f1_s2_refpol"]["value"])
-    assert run["n"]["value"] == 40
+    assert run["n"]["value"] == 60
 
 
 def test_a_result_of_data_in_memory_is_kept_and_read_again(tmp_path: Path) -> None:

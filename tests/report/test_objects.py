@@ -108,7 +108,7 @@ def test_one_difference_has_what_one_reads_of_it(comparison: et.Study) -> None:
 def test_where_is_a_run_of_its_own(run: et.Run) -> None:
     part = run.where("n_gold_tuples > 1")
     units = run.units[run.units["n_gold_tuples"] > 1]
-    assert part.n_units == len(units) == 11
+    assert part.n_units == len(units) == 16
     assert part[F1]["value"] == pytest.approx(units["f1_s2_refpol"].mean())
     assert part[F1]["ci_high"] - part[F1]["ci_low"] > run[F1]["ci_high"] - run[F1]["ci_low"]
     assert "n_gold_tuples > 1" in part.signature
@@ -146,8 +146,8 @@ def test_by_takes_a_column_a_series_an_array_a_list_and_a_function(run: et.Run) 
 
 def test_the_difference_in_every_part(comparison: et.Study) -> None:
     parts = comparison.by("split")
-    assert set(parts["part"]) == {"dev", "valid"} and parts["n"].sum() == 40
-    weighted = (parts["delta"] * parts["n"]).sum() / 40
+    assert set(parts["part"]) == {"dev", "valid"} and parts["n"].sum() == 60
+    weighted = (parts["delta"] * parts["n"]).sum() / 60
     assert weighted == pytest.approx(comparison[F1]["delta"])
     assert (parts["p_adjusted"] >= parts["p_value"]).all()
 
@@ -264,8 +264,8 @@ def test_a_column_added_to_the_units_of_a_study_is_usable_everywhere() -> None:
         (lambda run: run.where("n_gold_tuples > 99"), "no unit of with_memory__seed1_proposed"),
         (lambda run: run.samples("nosuch == 1"), "groups: broken, fixed.*columns: "),
         (lambda run: run.by("nosuch"), "no column 'nosuch'; there are line, text_id"),
-        (lambda run: run.by([1, 2, 3]), "3 values for 40 units: expected one a row"),
-        (lambda run: run.by(pd.Series(range(40), index=range(100, 140))), "not that of the units"),
+        (lambda run: run.by([1, 2, 3]), "3 values for 60 units: expected one a row"),
+        (lambda run: run.by(pd.Series(range(60), index=range(100, 160))), "not that of the units"),
         (lambda run: run.by("split", "nosuch_metric"), "no metric 'nosuch_metric'"),
         (lambda run: run.plot.forest("fix_ratex"), "did you mean fix_rate"),
     ],
@@ -283,7 +283,7 @@ def test_a_slice_of_one_unit_has_a_value_and_says_how_little_that_is(run: et.Run
 
 def test_samples_are_shown_and_handed_over(run: et.Run) -> None:
     broken = run.samples("broken")
-    assert (broken.frame["outcome_refpol"] == "break").all() and len(broken.frame) == 3
+    assert (broken.frame["outcome_refpol"] == "break").all() and len(broken.frame) == 4
     two = run.samples("has_gold", n=2)
     assert (
         len(two.frame) == 2 and two.frame["text_id"].tolist() == run.units["text_id"][:2].tolist()
@@ -404,7 +404,7 @@ def test_what_no_run_has_is_named(run: et.Run) -> None:
         with pytest.raises(et.UsageError, match="expected rows of the units"):
             run.where(part)  # type: ignore[arg-type]
     for column in (3, lambda units: 5):
-        with pytest.raises(et.UsageError, match="1 values for 40 units"):
+        with pytest.raises(et.UsageError, match="1 values for 60 units"):
             run.by(column)  # type: ignore[arg-type]
     with pytest.raises(KeyError, match="no metric 1 in cr"):
         run[1]  # type: ignore[index]

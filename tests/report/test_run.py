@@ -139,7 +139,7 @@ def test_systems_without_seeds_keep_the_order_given() -> None:
 
 def test_compare_takes_results_prefixes_and_lists(run: et.Run, other: et.Run) -> None:
     one = et.compare(other, run)
-    assert one.frame["n_units"].max() == 40
+    assert one.frame["n_units"].max() == 60
     by_name = et.compare(SEEDS[0], SEEDS[3], resampling=FAST)
     pd.testing.assert_frame_equal(one.frame, by_name.frame)
     three = et.compare("example:cr/no_memory", "example:cr/with_memory", resampling=FAST)

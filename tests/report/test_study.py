@@ -127,12 +127,12 @@ def test_one_seed_has_no_standard_deviation(tmp_path: Path) -> None:
 
 def test_rows_of_the_units_make_a_study_over_these_rows(study: et.Study) -> None:
     units = study.units
-    assert units.groupby(["condition", "seed", "run"]).size().tolist() == [40] * 5 + [34]
+    assert units.groupby(["condition", "seed", "run"]).size().tolist() == [60] * 5 + [51]
     assert study.where(units) is study
     kept = units.query("split == 'dev'").assign(long=units["text"].str.len() > 20)
     of_rows, of_query = study.where(kept), study.where("split == 'dev'")
     pd.testing.assert_frame_equal(of_rows.frame, of_query.frame)
-    assert of_rows.results[0].by("long", "n")["n"].sum() == of_rows.results[0].n_units == 20
+    assert of_rows.results[0].by("long", "n")["n"].sum() == of_rows.results[0].n_units == 30
     with pytest.raises(et.UsageError, match="no unit of no_memory__seed1_proposed"):
         study.where(units.query("condition == 'with_memory'"))
 
@@ -160,7 +160,7 @@ def test_a_column_that_one_run_lacks_stays_away_from_it() -> None:
 
 
 def test_incomplete_seeds_are_named(study: et.Study) -> None:
-    assert any("with_memory__seed3_proposed lacks 6" in check.message for check in study.checks)
+    assert any("with_memory__seed3_proposed lacks 9" in check.message for check in study.checks)
 
 
 def test_unknown_baseline_and_differing_policies() -> None:
@@ -189,7 +189,7 @@ def test_identical_runs_are_called_so() -> None:
 def test_runs_that_share_no_sample_cannot_be_compared(study: et.Study) -> None:
     a, b = study.results[0], study.results[3]
     other = replace(b, data=b.data.assign(text_id="x" + b.data["text_id"].astype(str)))
-    with pytest.raises(et.UsageError, match=r"\(40 units\) share no text_id"):
+    with pytest.raises(et.UsageError, match=r"\(60 units\) share no text_id"):
         et.compare(a, other)
 
 

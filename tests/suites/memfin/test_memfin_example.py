@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,15 +9,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evaltools import Resampling, Run, evaluate, example, load
+from evaltools import Resampling, Run, evaluate, load
 from evaltools.report.samples import Line
 from evaltools.suites.memfin import cards as turn_cards
 from evaltools.suites.memfin.measures import eligibility
 from tests.suites.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=200)
-SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "make_examples_memfin.py"
-SYSTEMS = ("memory_agent", "plain_llm")
 
 
 @pytest.fixture(scope="module")
@@ -35,16 +31,6 @@ def agent(out: Path) -> Run:
 @pytest.fixture(scope="module")
 def plain(out: Path) -> Run:
     return evaluate("memfin", "example:memfin/plain_llm", out=out, resampling=QUICK)
-
-
-def test_the_script_makes_what_is_bundled() -> None:
-    made = runpy.run_path(str(SCRIPT))
-    for system in SYSTEMS:
-        path = example(f"memfin/{system}") / "dialog_trace.jsonl"
-        assert path.stat().st_size < 150_000
-        assert made["trace"](system) == [
-            json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
-        ]
 
 
 def test_what_it_shows(agent: Run, plain: Run) -> None:

@@ -1,9 +1,10 @@
 """Make the bundled Conflict Review examples: 60 invented reviews, two conditions, three seeds each.
 
-    python scripts/make_examples_cr.py
+    python scripts/make_examples.py
 
-The files come out the same every time. They hold every place that tuples can come from, implicit and explicit
-gold, conflicts, fixes, breaks, a reply that could not be parsed, and markup in a text.
+The other examples are small enough to be edited by hand. These come out the same every time. They hold every place
+that tuples can come from, implicit and explicit gold, conflicts, fixes, breaks, a reply that could not be parsed, and
+markup in a text.
 """
 
 from __future__ import annotations
