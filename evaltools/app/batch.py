@@ -26,7 +26,7 @@ from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepar
 from ..report.notebook import run as make_report
 from ..report.study import Study
 from ..report.study_sentences import outcomes
-from ..stats.compare import NothingPaired
+from .options import suite_languages
 from .show import show_run
 
 # settings of `evaluate`, as the command line gives them
@@ -57,7 +57,8 @@ class Input(NamedTuple):
 class Batch:
     """The runs of one command, the reports that are to be made of them, and what became of each.
 
-    The parameters are options of the command line; `settings` are DEFAULTS and the options of the suite.
+    The parameters are options of the command line; `settings` are DEFAULTS and the options of the suite. `lost`: the
+    name of a run or report -> the exit status that says why it could not be made.
     """
 
     def __init__(
@@ -85,7 +86,6 @@ class Batch:
         self.settings = {**DEFAULTS, **settings}
         self.reports: dict[str, ReportJob] = {}
         self.done: list[str] = []
-        self.n_current = 0
         self.lost: dict[str, int] = {}
 
     @property
@@ -96,11 +96,9 @@ class Batch:
     @property
     def status(self) -> int:
         """Exit status: bad input before failed work before wrong usage."""
-        statuses = set(self.lost.values())
-        for status in (BAD_INPUT, FAILED):
-            if status in statuses:
-                return status
-        return max(statuses, default=0)
+        order = [BAD_INPUT, FAILED]
+        found = [status for status in order if status in self.lost.values()]
+        return found[0] if found else max(self.lost.values(), default=0)
 
     def run_all(
         self,
@@ -118,10 +116,10 @@ class Batch:
         ):
             for index, future in futures:
                 error = future.exception()
+                if isinstance(error, UsageError) and len(tasks) == 1:
+                    raise error
                 if error is None:
                     ended.append(names[index])
-                elif isinstance(error, UsageError) and len(tasks) == 1:
-                    raise error
                 else:
                     self.lost[names[index]] = tell(error, names[index])
                 step(names[index])
@@ -136,30 +134,24 @@ class Batch:
     def report(self, paths: Sequence[str]) -> None:
         """Score every run, and plan its report, or one report of all where the suite sees its runs together."""
         suite = self.suite
-        is_together = suite.together and len(paths) > 1
-        name = None if is_together else self.name  # else it names the report
+        name = self.name
+        if suite.together and len(paths) > 1:
+            name = None  # which names the report then
         runs = self._score(self._find(paths, name=name, stored=suite.together))
         if len(runs) > 1 and suite.together:
-            try:
-                self._report_study(suite.notebook, runs, baseline=runs[0].name)
-            except NothingPaired as e:
-                self._report_each(runs)
-                paragraph(f"\nNot compared: {e}")
-        elif len(runs) > 1 and suite.runs is not None:
-            primary = self.options.get("primary")
-            self._report_study(suite.study_notebook, runs, primary=primary)
-        else:
-            self._report_each(runs)
-
-    def _report_each(self, runs: Sequence[Input]) -> None:
+            self._report_study(suite.notebook, runs, baseline=runs[0].name)
+            return
+        if len(runs) > 1 and suite.runs is not None:
+            self._report_study(suite.study_notebook, runs, primary=self.options.get("primary"))
+            return
         self._show(runs)
         for one in runs:
             title = self.name if self.name and len(runs) == 1 else one.name
             inputs: dict[str, Any] = {"run": one.path, "scored": str(one.folder)}
-            if self.suite.together:
+            if suite.together:
                 inputs = {"runs": [one.path], "scored": [str(one.folder)]}
             paper = one.folder if self.paper else None
-            self._plan_report(self.suite.notebook, title, [one], inputs, paper)
+            self._plan_report(suite.notebook, title, [one], inputs, paper)
 
     def report_seeds(self, runs: Sequence[str], **declared: Any) -> None:
         """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
@@ -175,43 +167,33 @@ class Batch:
             scored.sort(key=lambda one: natural(one.path))
             self._report_study(self.suite.study_notebook, scored, **declared)
 
-    def _report_study(
-        self,
-        notebook: str | Path,
-        runs: Sequence[Input],
-        **declared: Any,
-    ) -> None:
-        """Write the files of the study of runs that are scored, and plan its report."""
-        folders = [str(one.folder) for one in runs]
-        made = study(folders, name=self.name, out=self.out, **declared)
-        self.done += [name for name in [made.name] if name not in self.done]
-        if not self.quiet:
-            echo(f"\n{made.name}")
-            with speaking("en"):
-                for sentence in outcomes(made):
-                    paragraph(sentence)
-        inputs = {
-            "runs": list(dict.fromkeys(one.path for one in runs)),
-            "scored": folders,
-            "baseline": made.baseline,
-            "primary": made.declared,
-            "margin": dict(made.margin),
-        }
-        self._plan_report(notebook, made.name, runs, inputs, made)
-
     def end(self) -> int:
         """Make the planned reports that are not there yet, rebuild the gallery, say what became of it all."""
+        todo = {}
+        for title, job in self.reports.items():
+            if self.fresh or not is_current(job):
+                todo[title] = (job,)
         if self.reports:
-            todo = {}
-            for title, job in self.reports.items():
-                if self.fresh or not is_current(job):
-                    todo[title] = (job,)
-            self.n_current = len(self.reports) - len(todo)
             if self.workers.scheduler is None and len(todo) > 1:
                 prepare()  # once, before the processes fork
             self.run_all(make_report, todo, self.workers, "reports")
             build(self.out)
-        self._say_end()
+        counts = [f"{len(self.done)} done"]
+        if len(todo) < len(self.reports):
+            counts.append(f"{len(self.reports) - len(todo)} reports already current")
+        for is_input, what in ((True, "with bad input"), (False, "failed")):
+            names = sorted(n for n, of in self.lost.items() if (of == BAD_INPUT) == is_input)
+            if names:
+                counts.append(f"{len(names)} {what} ({', '.join(names)})")
+        if not self.quiet:
+            echo()
+            for title, job in self.reports.items():
+                if title not in self.lost:
+                    echo(f"report  {job.folder / HTML}")
+            if self.reports:
+                echo(f"gallery {self.out / 'index.html'}")
+        if self.status or not self.quiet:
+            echo("; ".join(counts), err=bool(self.status))
         return self.status
 
     # --- finding and scoring runs
@@ -229,6 +211,9 @@ class Batch:
         UsageError where two runs would write to the same place or one to a folder or file that it may not replace, and
         where an option makes no sense.
         """
+        languages = suite_languages(self.suite)
+        if language() not in languages:
+            raise UsageError(f"--lang: pages of {self.suite.name} speak {', '.join(languages)}")
         require_out(self.out)
         replaceable(self.out)
         if name is not None and len(paths) > 1:
@@ -282,18 +267,49 @@ class Batch:
         suite = self.suite
         file = suite.file if suite.name in FROM_FILES else None
         settings = {**self.settings, "out": self.out, "fresh": self.fresh}
+        workers = self.workers
+        if len(runs) == 1:  # its shards are spread over the processes, else the runs are
+            settings["workers"] = workers
+            workers = Workers()
         tasks = {}
         for one in runs:
             tasks[one.name] = (one, suite.name, file, language(), settings)
-        if len(runs) == 1:  # its shards are spread over the processes, else the runs are
-            settings["workers"] = self.workers
-            ended = self.run_all(score_run, tasks, Workers())
-        else:
-            ended = self.run_all(score_run, tasks, self.workers, "scoring")
+        ended = self.run_all(score_run, tasks, workers, "scoring" if len(runs) > 1 else "")
         self.done += [name for name in ended if name not in self.done]
         return [one for one in runs if one.name in ended]
 
+    def _show(self, runs: Sequence[Input]) -> None:
+        if not self.quiet:
+            with speaking("en"):
+                for one in runs:
+                    show_run(load(one.folder), self.verbose)
+                    echo(f"-> {one.folder}")
+
     # --- reports
+
+    def _report_study(
+        self,
+        notebook: str | Path,
+        runs: Sequence[Input],
+        **declared: Any,
+    ) -> None:
+        """Write the files of the study of runs that are scored, and plan its report."""
+        folders = [str(one.folder) for one in runs]
+        made = study(folders, name=self.name, out=self.out, **declared)
+        self.done.append(made.name)
+        if not self.quiet:
+            echo(f"\n{made.name}")
+            with speaking("en"):
+                for sentence in outcomes(made):
+                    paragraph(sentence)
+        inputs = {
+            "runs": list(dict.fromkeys(one.path for one in runs)),
+            "scored": folders,
+            "baseline": made.baseline,
+            "primary": made.declared,
+            "margin": dict(made.margin),
+        }
+        self._plan_report(notebook, made.name, runs, inputs, made)
 
     def _plan_report(
         self,
@@ -324,33 +340,6 @@ class Batch:
             results={str(one.folder): result_hash(one.folder) for one in runs},
             paper=paper,
         )
-
-    # --- what the terminal says
-
-    def _show(self, runs: Sequence[Input]) -> None:
-        if not self.quiet:
-            with speaking("en"):
-                for one in runs:
-                    show_run(load(one.folder), self.verbose)
-                    echo(f"-> {one.folder}")
-
-    def _say_end(self) -> None:
-        counts = [f"{len(self.done)} done"]
-        if self.n_current:
-            counts.append(f"{self.n_current} reports already current")
-        for is_input, what in ((True, "with bad input"), (False, "failed")):
-            names = sorted(n for n, of in self.lost.items() if (of == BAD_INPUT) == is_input)
-            if names:
-                counts.append(f"{len(names)} {what} ({', '.join(names)})")
-        if not self.quiet:
-            echo()
-            for title, job in self.reports.items():
-                if title not in self.lost:
-                    echo(f"report  {job.folder / HTML}")
-            if self.reports:
-                echo(f"gallery {self.out / 'index.html'}")
-        if self.status or not self.quiet:
-            echo("; ".join(counts), err=bool(self.status))
 
 
 def score_run(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
 
+from .. import BUILT_IN
 from ..core.commands import (
     PATH,
     Decorator,
@@ -20,6 +21,7 @@ from ..core.commands import (
     together,
     verbose_option,
 )
+from ..core.language import LANGUAGES, PACKAGE
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -201,6 +203,14 @@ suite_file_option = click.option(
     callback=lambda ctx, param, path: read_suite(path),
     help="Python file with a SUITE of your own (docs/extending.md).",
 )
+
+
+def suite_languages(suite: Any) -> list[str]:
+    """The languages of a suite's pages: those of its files, and for a suite of the user's all that the package speaks."""
+    if suite.name not in BUILT_IN:
+        return list(LANGUAGES)
+    folder = PACKAGE / "suites" / suite.name / "lang"
+    return ["en", *sorted(path.stem for path in folder.glob("*.toml"))]
 
 
 def suite_options(model: Any, names: Sequence[str]) -> list[click.Parameter]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..core.check import Check
-from ..core.metric import metric_title
 from ..core.terminal import echo, paragraph, table
-from ..report.numbers import titled
 from ..report.run import Run
 from ..report.study_sentences import run_finding, whole_sentence
-from ..report.tables import plain_estimates
+from ..report.tables import shown_estimate
 
 # lines of a table, and checks, that are shown without --verbose
 MOST_LINES = 12
@@ -23,21 +21,16 @@ def show_run(run: Run, verbose: bool) -> None:
     """Print the finding of a run, its headline, and what a reader must know before believing it."""
     echo(f"\n{run.name}")
     paragraph(whole_sentence(*run_finding(run)))
-    shown = plain_estimates(run.estimates_of(*run.headline), run.resampling)
     verdicts = {}
     if run.verdicts is not None:
         verdicts = dict(zip(run.verdicts["metric"], run.verdicts["verdict"]))
     rows = []
-    for row in run.estimates_of(*run.headline).to_dict("records"):
-        title = titled(metric_title(row["metric"], row["title"]), row["better"])
-        rows.append([title, verdicts.get(row["metric"], ""), row["metric"]])
-    cells = zip(rows, shown["value"], shown["interval"], shown["n"])
+    for estimate in run.estimates_of(*run.headline).to_dict("records"):
+        row = shown_estimate(estimate, run.resampling)
+        verdict = verdicts.get(row["metric"], "")
+        rows.append([row["title"], row["value"], row["interval"], row["n"], verdict, row["metric"]])
     level = f"{run.resampling.percent} interval"
-    show_rows(
-        ["metric", "value", level, "n", "verdict", "id"],
-        [[title, *numbers, verdict, name] for (title, verdict, name), *numbers in cells],
-        verbose,
-    )
+    show_rows(["metric", "value", level, "n", "verdict", "id"], rows, verbose)
     show_checks(run.checks, verbose)
     for problem in run.manifest.problems:
         example = problem.examples[0] if problem.examples else problem.code

@@ -10,7 +10,6 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
 
 from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
@@ -105,7 +104,7 @@ def test_closing_stops_what_runs(tmp_path: Path) -> None:
     with closing(Workers(2).ended(first_or_sleep, [(tmp_path, 0), (tmp_path, 1)])) as ended:
         index, future = next(ended)
         assert (index, future.result()) == (0, 0)
-    assert not psutil.pid_exists(int((tmp_path / "1.pid").read_text()))
+    assert not alive(int((tmp_path / "1.pid").read_text()))
 
 
 def test_a_process_does_not_outlive_its_parent(tmp_path: Path) -> None:

@@ -7,19 +7,17 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import psutil
 import pytest
 
 from evaltools.core.errors import WorkFailed
 from evaltools.report import kernels
 from evaltools.report.notebook import NOTEBOOK, run
 from tests.app.calling import QUICK, call
+from tests.app.processes import alive, until
 from tests.app.test_batch import TIMED, files
 
 from .test_notebook import texts
@@ -38,20 +36,6 @@ def who(folder: Path) -> list[int]:
     return [int(word) for word in texts(folder / NOTEBOOK)[0].split()]
 
 
-def _until(true: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def test_kernels_are_forked_from_the_process_that_makes_the_reports(job: Any) -> None:
     for name in ("a", "b"):
         made = job(WHO, name=name)
@@ -59,7 +43,7 @@ def test_kernels_are_forked_from_the_process_that_makes_the_reports(job: Any) ->
     (a, parent, session), (b, other, _) = (who(made.folder.parent / name) for name in ("a", "b"))
     assert a != b and parent == other == os.getpid()
     assert session == a, "a session of its own: an interrupt from the terminal is not for it"
-    assert not any(map(_alive, (a, b)))
+    assert not any(map(alive, (a, b)))
 
 
 def test_what_this_process_has_set_is_not_seen_by_a_notebook(
@@ -182,10 +166,10 @@ def test_a_kernel_ends_with_the_process_that_asked_for_it(
         finally:
             os._exit(1)
     there = tmp_path / "pid"
-    _until(lambda: there.is_file() and len(there.read_text().split()) == 2)
+    until(lambda: there.is_file() and len(there.read_text().split()) == 2)
     os.kill(pid, how)
     os.waitpid(pid, 0)
-    _until(lambda: not any(_alive(int(p)) for p in there.read_text().split()))
+    until(lambda: not any(alive(int(p)) for p in there.read_text().split()))
 
 
 def test_an_interrupt_leaves_no_kernel(job: Any, tmp_path: Path) -> None:
@@ -193,13 +177,13 @@ def test_an_interrupt_leaves_no_kernel(job: Any, tmp_path: Path) -> None:
     there, caller = tmp_path / "pid", os.getpid()
 
     def interrupt() -> None:
-        _until(lambda: there.is_file() and there.read_text() != "")
+        until(lambda: there.is_file() and there.read_text() != "")
         os.kill(caller, signal.SIGINT)
 
     Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         run(made)
-    _until(lambda: not _alive(int(there.read_text())))
+    until(lambda: not alive(int(there.read_text())))
 
 
 def test_forked_and_started_kernels_give_the_same_bytes(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import click
+import pandas as pd
 
 from ...core.commands import PATH
 from ...core.errors import GATE_NOT_MET, Problems, UsageError
@@ -34,21 +33,7 @@ from ..options import NAMED_NUMBER, as_margins
 BLOCKED = "cannot be measured"
 
 
-@dataclass(frozen=True)
-class Side:
-    """On which side of a bound a number must be, and the end of an interval on the side of harm (--use worst)."""
-
-    sign: str
-    worst: str
-    keeps: Callable[[float, float], bool]
-
-
-AT_LEAST = Side(">=", "ci_low", operator.ge)
-AT_MOST = Side("<=", "ci_high", operator.le)
-
-
-@dataclass(frozen=True)
-class Checked:
+class Checked(NamedTuple):
     """One thing that was asked of a result: whether it holds (None: there is nothing to judge it by), and why."""
 
     name: str
@@ -129,11 +114,13 @@ def gate(
             "--margin says how much worse than a baseline a metric may be: give --baseline RESULT"
         )
     if junit_file is not None:
-        _refuse_result(junit_file, [path for path in (result, baseline) if path is not None])
+        refuse_input(junit_file, [path for path in (result, baseline) if path is not None])
+        if read_manifest(junit_file.parent) is not None:
+            raise UsageError(f"{junit_file} would change a result; write it to another place")
     content = read(result)
     rows = [
-        *check_bounds(result, content, AT_LEAST, minima, use),
-        *check_bounds(result, content, AT_MOST, maxima, use),
+        *check_bounds(result, content, minima, use, at_least=True),
+        *check_bounds(result, content, maxima, use, at_least=False),
     ]
     if baseline is not None:
         rows += check_baseline(_compared(result, baseline), margins)
@@ -144,19 +131,6 @@ def gate(
     for row in rows:
         echo(row)
     sys.exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
-
-
-def _refuse_result(file: Path, results: Sequence[Path]) -> None:
-    """UsageError where a file cannot be written, or would change what it speaks of, or the input of that."""
-    is_result = file.resolve() in [path.resolve() for path in results]
-    if is_result or read_manifest(file.parent) is not None:
-        raise UsageError(f"{file} would change a result; write it to another place")
-    inputs = []
-    for path in results:
-        manifest = read_manifest(path.parent if path.is_file() else path)
-        if manifest is not None:
-            inputs += [entry.path for entry in manifest.inputs]
-    refuse_input(file, inputs)
 
 
 # --- a result, and what vouches for it
@@ -208,17 +182,19 @@ def _require_vouched(file: Path) -> None:
 def check_bounds(
     path: Path,
     content: StoredMetrics,
-    side: Side,
-    bounds: Iterable[tuple[str, float]],
+    bounds: Sequence[tuple[str, float]],
     use: str,
+    *,
+    at_least: bool,
 ) -> list[Checked]:
-    """What each bound of a side on `use` (value, ci_low, ci_high, worst) says.
+    """What each bound (`at_least`, or at most) on `use` (value, ci_low, ci_high, worst) says.
 
     What a check says cannot be measured does not pass. UsageError for a metric that the file does not have.
     """
     metrics = {row.name: row for row in content.metrics}
     blocked = {name: check.message for check in content.checks or () for name in check.blocks}
-    field = side.worst if use == "worst" else use
+    harm = "ci_low" if at_least else "ci_high"
+    field = harm if use == "worst" else use
     rows = []
     for name, limit in bounds:
         if name not in metrics:
@@ -230,9 +206,17 @@ def check_bounds(
         text = f"{number:.6g}" if number is not None else "no interval"
         if metrics[name].value is None:
             text = "not measured"
-        met = number is not None and side.keeps(number, limit)
-        rows.append(Checked(name, met, f"{field} {text} {side.sign} {limit:g}"))
+        met = number is not None and _keeps(number, limit, at_least)
+        rows.append(Checked(name, met, f"{field} {text} {_sign(at_least)} {limit:g}"))
     return rows
+
+
+def _keeps(number: float, limit: float, at_least: bool) -> bool:
+    return number >= limit if at_least else number <= limit
+
+
+def _sign(at_least: bool) -> str:
+    return ">=" if at_least else "<="
 
 
 def check_verdicts(path: Path, content: StoredMetrics, strict: bool) -> list[Checked]:
@@ -316,12 +300,10 @@ def _against(row: Any, margin: float | None) -> Checked:
     if margin is None:
         return Checked(name, verdict != "worse", f"{change}: {text}")
     higher = row["better"] == "higher"
-    side, limit = (AT_LEAST, 0 - margin) if higher else (AT_MOST, margin)
-    end = "ci_low" if higher else "ci_high"
-    bound = row[end]
-    number = f"{bound:+.4f}" if bound == bound else "no interval"
-    reason = f"{change}: {end} {number} {side.sign} {limit:+g} ({title})"
-    return Checked(name, bool(side.keeps(bound, limit)), reason)
+    end, limit = ("ci_low", 0 - margin) if higher else ("ci_high", margin)
+    number = "no interval" if pd.isna(row[end]) else f"{row[end]:+.4f}"
+    reason = f"{change}: {end} {number} {_sign(higher)} {limit:+g} ({title})"
+    return Checked(name, bool(_keeps(row[end], limit, higher)), reason)
 
 
 # --- a file for a CI job
