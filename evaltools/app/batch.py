@@ -322,7 +322,7 @@ class Batch:
         """Plan the report of runs that are scored; `inputs`: the parameters of the notebook that name them."""
         values = {
             **self.settings,
-            "suite": self.suite.name,
+            "suite": str(self.suite.file) if self.suite.name in FROM_FILES else self.suite.name,
             "options": {n: value for n, value in self.options.items() if n not in inputs},
             "out": self.out,
             "name": self.name,

@@ -47,7 +47,7 @@ def installed() -> list[EntryPoint]:
 
 
 def get_suite(name: str) -> Suite:
-    """The suite of that name: built in, of a file that was read, or installed.
+    """The suite of that name: built in, of a file that was read or whose path is the name, or installed.
 
     UsageError for an unknown name, for one that two packages take, and for a suite that cannot be loaded.
 
@@ -58,6 +58,8 @@ def get_suite(name: str) -> Suite:
         return import_module(f"{BUILT_IN[name]}.suite").SUITE
     if name in FROM_FILES:
         return FROM_FILES[name]
+    if name.endswith(".py"):
+        return load_suite_file(Path(name))
     entries = [entry for entry in installed() if entry.name == name]
     if len(entries) > 1:
         raise UsageError(f"several packages install a suite {name!r}; remove all but one")

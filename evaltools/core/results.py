@@ -214,7 +214,8 @@ class StoredMetrics(_Stored):
     @property
     def blocked(self) -> set[str]:
         """The metrics that mean nothing, as a check says."""
-        return {name for check in self.checks or () for name in check.blocks}
+        blocked = {row.name for row in self.metrics if row.blocked}
+        return blocked.union(*(check.blocks for check in self.checks or ()))
 
 
 def metrics_json(

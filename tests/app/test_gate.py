@@ -35,6 +35,7 @@ def metrics(tmp_path: Path) -> Path:
         {"name": "null", "value": None, "ci_low": None, "ci_high": None},
         {"name": "pass@k=10", "value": 0.8},
         {"name": "delta", "value": 0.0},
+        {"name": "gain", "value": 0.0, "blocked": "one"},
     ]
     check = {"code": "one", "level": "blocking", "message": "both are one", "blocks": ["delta"]}
     return stored(tmp_path / "m.json", metrics=rows, checks=[check])
@@ -53,7 +54,7 @@ def metrics(tmp_path: Path) -> Path:
         (["--min", "null=0"], 1, "FAIL null value not measured"),
         (["--min", "pass@k=10=0.5"], 0, "PASS pass@k=10"),
         (["--min", "delta=0"], 1, "FAIL delta cannot be measured: both are one"),
-        (["--max", "delta=0"], 1, "FAIL delta cannot be measured"),
+        (["--max", "gain=0"], 1, "FAIL gain cannot be measured: both are one"),
         (["--min", "f2=0"], 2, "no metric 'f2'; did you mean f1"),
         (["--min", "f1"], 2, "expected NAME=X"),
         (["--min", "f1=nan"], 2, "expected NAME=X"),
@@ -160,7 +161,8 @@ def test_a_baseline(
 ) -> None:
     junit = tmp_path / "j.xml"
     against = ("--baseline", results / "base", "--junit", junit)
-    assert line in call("gate", results / candidate, *against, *args, status=status).output
+    gate = ("--suite-file", LABELS, "gate", results / candidate, *against, *args)
+    assert line in call(*gate, status=status).output
     assert junit.exists() == (status < 2)
 
 
@@ -176,7 +178,8 @@ def test_of_a_metric_that_should_be_low_the_upper_bound_is_the_side_of_harm(tmp_
 
 def test_aggregates_pair_by_the_runs_that_their_manifests_name(results: Path) -> None:
     for old in (results / "old_aggregated", results / "old_aggregated/metrics.json"):
-        out = call("gate", results / "new_aggregated", "--baseline", old, status=1).output
+        gate = ("--suite-file", LABELS, "gate", results / "new_aggregated", "--baseline", old)
+        out = call(*gate, status=1).output
         # 37 of 40 right with every seed, then 40 - 26 or 25 of them
         assert "FAIL accuracy 0.3" in out
 

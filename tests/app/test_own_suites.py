@@ -52,7 +52,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_labels(folder / f"{name}.jsonl", {"a": 0.9, "b": 0.5}[name[0]], i)
     with chdir(folder):
         call("report", *SUITE, "labels", f"{RUNS[0]}.jsonl", *QUICK)
-        call("report", *SUITE, "seeds", *(f"{name}.jsonl" for name in RUNS), "-j", "2", *QUICK)
+        call(
+            "report",
+            *SUITE,
+            "seeds",
+            "--suite",
+            "labels",
+            *(f"{name}.jsonl" for name in RUNS),
+            "-j",
+            "2",
+            *QUICK,
+        )
     return folder
 
 
@@ -96,12 +106,12 @@ def test_numbers_are_those_of_the_records_and_of_an_aggregate_their_means(made: 
 
 def test_compare_rerun_and_gallery(made: Path) -> None:
     with chdir(made):
-        call("compare", *SUITE, "a", "b", *QUICK, "--csv", "c.csv")
+        call("compare", *SUITE, "--suite", "labels", "a", "b", *QUICK, "--csv", "c.csv")
         row = pd.read_csv("c.csv").set_index("metric").loc["accuracy"]
         assert row["delta"] < 0 and (row["n_seeds"], row["n_units"]) == (2, N)
         sides = [f"outputs/results/{name}" for name in (RUNS[0], RUNS[2])]
         files = [f"{name}.jsonl" for name in (RUNS[0], RUNS[2])]
-        of_files = call("compare", *SUITE, *files, *QUICK).stdout
+        of_files = call("compare", *SUITE, "--suite", "labels", *files, *QUICK).stdout
         assert call("compare", *SUITE, *sides, *QUICK).stdout == of_files
         for name in (RUNS[0], "a_aggregated"):
             again = call("rerun", *SUITE, f"outputs/results/{name}").stdout
@@ -211,7 +221,7 @@ def test_conditions_that_share_nothing_are_wrong_usage(here: Path) -> None:
     write_labels(here / "a__seed1_x.jsonl", 0.9)
     other = (here / "a__seed1_x.jsonl").read_text().replace('"s', '"other s')
     (here / "b__seed1_x.jsonl").write_text(other, encoding="utf-8")
-    sides = ("a__seed1_x.jsonl", "b__seed1_x.jsonl", *QUICK)
+    sides = ("--suite", "labels", "a__seed1_x.jsonl", "b__seed1_x.jsonl", *QUICK)
     for more, message in (((), "share no id"), (("--baseline", "c"), "no condition 'c' among")):
         assert message in said("report", "seeds", *SUITE, *sides, *more, status=2)
         assert not list(here.glob("outputs/results/*_aggregated"))

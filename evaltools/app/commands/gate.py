@@ -192,15 +192,17 @@ def check_bounds(
     What a check says cannot be measured does not pass. UsageError for a metric that the file does not have.
     """
     metrics = {row.name: row for row in content.metrics}
-    blocked = {name: check.message for check in content.checks or () for name in check.blocks}
+    why = {check.code: check.message for check in content.checks or ()}
+    why |= {name: check.message for check in content.checks or () for name in check.blocks}
     harm = "ci_low" if at_least else "ci_high"
     field = harm if use == "worst" else use
     rows = []
     for name, limit in bounds:
         if name not in metrics:
             raise UsageError(f"{path} has no metric {name!r}; {nearest(name, sorted(metrics))}")
-        if name in blocked:
-            rows.append(Checked(name, False, f"{BLOCKED}: {blocked[name]}"))
+        if name in content.blocked:
+            reason = why.get(name) or why.get(metrics[name].blocked or "", "")
+            rows.append(Checked(name, False, f"{BLOCKED}: {reason}"))
             continue
         number = getattr(metrics[name], field)
         text = f"{number:.6g}" if number is not None else "no interval"
