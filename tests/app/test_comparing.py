@@ -84,7 +84,6 @@ def test_what_is_declared_decides_everywhere(here: Path) -> None:
         (("--ignore-memory-keys",), "No such option"),
         (("--decision", "x.toml"), "No such option"),
         (("--suite", "nosuch"), "no suite 'nosuch'"),
-        (("--suite", "memfin"), "looks like an input of cr, not of memfin"),
     ],
 )
 def test_what_is_asked_wrongly_writes_nothing(
