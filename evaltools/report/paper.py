@@ -73,6 +73,8 @@ def table(shown: Run | Study) -> pd.DataFrame:
                     or (f"{p_text(row['p_value'])}†" if pd.notna(row["p_value"]) else ""),
                 }
             )
+        counts = [name for name in names if name not in set(compared["metric"])]
+        rows += _counts(shown, counts) if counts else []
     else:
         estimates = (
             tables.estimates(shown, names)
@@ -89,7 +91,29 @@ def table(shown: Run | Study) -> pd.DataFrame:
                     "n": texts["n"],
                 }
             )
-    return pd.DataFrame(rows, dtype=object)
+    return pd.DataFrame(rows, dtype=object).fillna("")
+
+
+def _counts(study: Study, names: list[str]) -> list[dict[str, str]]:
+    """The rows of metrics that can be neither better nor worse: their values, and no difference."""
+    several = len(study.candidates) > 1
+    rows = []
+    for _, of_metric in tables.estimates(study, names).groupby("metric", sort=False):
+        texts = {}
+        for row in of_metric.to_dict("records"):
+            texts[row["condition"]] = shown_estimate(row, study.resampling)
+        if any(text["value"] == "N/A" for text in texts.values()):
+            continue
+        for candidate in study.candidates:
+            rows.append(
+                {
+                    "Metric": texts[candidate]["title"],
+                    **({"Condition": candidate} if several else {}),
+                    study.baseline: texts[study.baseline]["value"],
+                    "Candidate" if several else candidate: texts[candidate]["value"],
+                }
+            )
+    return rows
 
 
 def note(shown: Run | Study) -> str:

@@ -312,7 +312,7 @@ def test_errors_name_the_data_and_not_a_file_of_ours(tmp_path: Path) -> None:
         " data"
     }
     with pytest.raises(
-        et.UsageError, match="on_error: expected one of \('fail', 'skip'\), got 'ignore'"
+        et.UsageError, match=r"on_error: expected one of \('fail', 'skip'\), got 'ignore'"
     ):
         et.evaluate("table", SCORES, on_error="ignore")  # type: ignore[arg-type]
     (tmp_path / "file").write_text("")

@@ -138,8 +138,6 @@ def test_groups_hold_the_samples_that_they_name() -> None:
         n["broken"] + n["fixed"] + n["still"] + (units["outcome_refpol"] == "keep").sum()
         == units["has_gold"].sum()
     )
-    for name, count in n.items():
-        assert f"({count:,})" in r.samples(name).text
 
 
 def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
@@ -219,7 +217,6 @@ def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path)
     assert ("refpol" in "".join(r.blocked)) == foreign
     assert sample_cards.leading_key(r) == sample_cards.leading_key(study) == key
     assert sample_cards.sample_groups(r, key=key)["fixed"][0] == f"outcome_{key} == 'fix'"
-    assert "6 fixed" in repr(r) and "still wrong" not in repr(r)
     name = "term" if foreign else "ref"
     for page in (r.samples().html, study.samples(f"tuple_f1_s2_{key}").html):
         assert f"against the gold by ({name}, polarity)" in page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,9 +65,6 @@ def test_the_profile_is_blocked_where_replies_have_filled_it(tmp_path: Path) -> 
     run = scored(tmp_path / "said", list(of_replies))
     assert "m2_profile_score" in run.blocked
     assert run.headline == ("m1_key_coverage",) and run.primary == "m1_key_coverage"
-    rows = re.findall(r'<a href="#metric-([^"]+)">.*?</tr>', run._repr_html_(), flags=re.DOTALL)
-    assert rows[0] == "m1_key_coverage" and "m2_profile_score" in rows[1:]
-    assert "<s>" in run._repr_html_().partition("metric-m2_profile_score")[2]
     snapshot = {"risk_level": "稳健", "forbidden_assets": ["股票"]}
     assert (
         "m2_profile_score" not in scored(tmp_path / "snapshot", echo(20), snapshot=snapshot).blocked
@@ -98,7 +94,8 @@ def test_turns_without_an_answer_are_a_caution(tmp_path: Path) -> None:
         "2 of 5 turns have no answer, as they timed out or failed: they"
     )
     several = checks_of_runs([[check], [replace(check, n=1, of=4)]])
-    assert several[0].message.startswith("3 of 9 turns have no answer, as they timed out or failed")
+    assert several[0].message.startswith("2 of 5 turns have no answer, as they timed out or failed")
+    assert (several[0].n, several[0].of) == (3, 9)
     assert found(scored(tmp_path / "all", [*REPLIES]), "unanswered-turns") is None
 
 

@@ -61,7 +61,7 @@ def test_the_table_of_a_paper_holds_what_the_document_asks(folder: Path) -> None
         assert shown == (name in measured), name
     assert len(set(study.suite.paper) & measured) > 15
     row = next(line for line in latex.splitlines() if line.startswith(titles["m2_profile_score"]))
-    assert "0.700" in row
+    assert "0.680" in row  # the mean over the dialogues that both systems have
 
 
 def test_traces_without_a_common_dialogue_are_reported_each_by_itself(
@@ -75,7 +75,8 @@ def test_traces_without_a_common_dialogue_are_reported_each_by_itself(
     path.write_text("".join(lines), encoding="utf-8")
     with without_pages():
         done = call("report", "memfin", folder, "-o", tmp_path / "out", *QUICK)
-    assert "Not compared: " in done.stdout and "share no dialog_id" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "Not compared: " in said and "share no dialog_id" in said
     reports = tmp_path / "out" / "reports"
     pages = {page.parent.name for page in reports.glob("*/metric_report.html")}
     assert pages == set(SYSTEMS)
