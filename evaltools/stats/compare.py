@@ -1,64 +1,83 @@
-"""Paired comparison of two conditions: differences with intervals, p, families, and verdicts.
+"""Paired comparison of conditions: differences with intervals, p, families, and verdicts.
 
-A comparison rests on the cells (sample, seed) that both sides have; what is left out is counted.
-All metrics go through one set of bootstrap weights and one set of signs. To swap the sides turns
-the sign of every difference and interval and keeps every p.
+A comparison rests on the cells (sample, seed) that both sides have; what is left out is counted. One
+function (`compare_all`) decides p, interval and verdict together, so that none contradicts another.
+To swap the sides turns the sign of every difference and interval and keeps every p.
 
-1. `design.pair`: the cells that both sides have.
-2. `differences`: p, standard error and interval of every difference.
-3. `judged_together`: the family of the headline.
-4. `verdicts`.
+1. `_pair_rows`: the rows that both sides have.
+2. `Differences`: what each unit brings into every difference; p and standard error.
+3. `_families`: adjusted p, and the level of simultaneous intervals.
+4. intervals at that level, mde, `verdicts`.
 
 Formulas and measured error rates: docs/statistics.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
+from scipy.special import stdtr, stdtrit
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
+from ..core.metric_matrix import Compiled, compile_table
+from ..core.names import nearest
 from ..core.resampling import Resampling
-from .arrays import Array
-from .claims import with_trials
-from .declared import Declared, declare
-from .design import Pairing, Runs, grid, pair, pair_rows
-from .detectable import POWER, smallest_difference, units_needed
-from .differences import differences, evidence, judged_together, within_margin
-from .influence import Paired, cell_sums
-from .intervals import MIN_UNITS
-from .max_t import JointTests
-from .measured import measured_groups, metric_groups, one_sided
+from .bootstrap import bootstrap, expanded
+from .influence import (
+    LARGE,
+    ROW_COLUMNS,
+    Array,
+    Cells,
+    Runs,
+    cells,
+    effective_units,
+    mean_shares,
+    measured_groups,
+    measured_seeds,
+    proportions,
+    rounded,
+    unit_differences,
+    unit_shares,
+    varies,
+    without_nulls,
+)
+from .intervals import BCA_UNITS, MIN_UNITS, Intervals, difference_intervals
+from .missing import lacking
+from .multiple import holm, max_t, sign_flip
+from .seeds import (
+    NEW_SEEDS,
+    THESE_RUNS,
+    THESE_TWO_RUNS,
+    Spread,
+    sample_variance,
+    seed_part,
+    two_way,
+)
 
+# The columns of comparison.csv, in order.
 CONTRACT = (
     "metric", "baseline", "candidate", "value_baseline", "value_candidate", "delta",
     "ci_low", "ci_high", "p_value", "p_adjusted", "n_units", "n_seeds", "verdict", "primary",
     "mde", "margin", "equivalence_low", "equivalence_high",
+    "n_differ", "missing_baseline", "missing_candidate",
 )  # fmt: skip
-"""The columns of comparison.csv, in order."""
-
+# The further columns of `Comparison.table`.
 DETAILS = (
-    "ci_method", "claim", "p_samples", "df", "level", "n_differ", "headline", "family", "better",
-    "title", "group", "alias_of", "each", "var_seed", "var_sample", "var_residual",
-    "n_cells", "missing_baseline", "missing_candidate", "delta_worst", "delta_best",
-    "pooled",
+    "ci_method", "claim", "level", "short", "not_random", "headline", "family", "better", "title",
+    "group", "alias_of", "n_cells", "delta_worst", "delta_best",
 )  # fmt: skip
-"""The further columns of `Comparison.table`."""
-
-FROM_TARGET = (
-    "p_value", "p_samples", "p_adjusted", "level", "verdict", "primary", "family", "mde", "margin",
-    "equivalence_low", "equivalence_high",
-)  # fmt: skip
-"""What an alias takes from the metric that it is another name of."""
-
-ROUGH = 5
-"""Below so many degrees of freedom a standard error, and what rests on it, is known to one digit.
-"""
+# The column of the labels of rows, while conditions are paired by them.
+ROW = "row of a unit"
+# Probability with which the smallest detectable difference is found.
+POWER = 0.8
+# A pilot of fewer units knows its standard error, and what rests on it, to one digit.
+ROUGH = 20
 
 
 class NothingPaired(UsageError):
@@ -69,34 +88,25 @@ class NothingPaired(UsageError):
 class Comparison:
     """Candidate against baseline.
 
-    `table` has a row for every metric that has a direction, with the columns of CONTRACT and
-    DETAILS.
+    `table` has a row for every metric that has a direction, with the columns of CONTRACT and DETAILS.
 
-    Over the cells in which both sides are measured: `value_baseline`, `value_candidate`, and
-    `delta`, their difference: means over seeds. Values of whole runs are those of
-    `seeds.aggregate`. `ci_low`, `ci_high`: `differences.differences`. `n_differ`: paired units
-    whose own numerator or denominator differs; `each`: the mean size of their differences, as a
-    part of delta. `df` of the standard error; `var_seed`, `var_sample`, `var_residual`: the parts
-    of the variance of delta; `pooled`: whether the seeds of both sides count together in it.
-    `n_cells`: units under a seed (units, where seeds do not pair) that
-    either side has; `missing_baseline`, `missing_candidate`: those that this side lacks;
-    `delta_worst`, `delta_best`: delta if all of these were the worst, or the best, for the
-    candidate (null without limits of the metric).
+    Over the cells in which both sides are measured: `value_baseline`, `value_candidate`, and `delta`,
+    their difference: means over seeds. `ci_low`, `ci_high`: docs/statistics.md, at 1 - `level`:
+    where several metrics or candidates are tested together intervals are simultaneous. `n_differ`:
+    paired units whose own numerator or denominator differs. `missing_baseline`, `missing_candidate`:
+    cells (of `n_cells`) that this side lacks; `delta_worst`, `delta_best`: delta if all of these were
+    the worst, or the best, for the candidate. `not_random`: what is missing is not missing at random,
+    so that there is no p, no interval and no verdict.
 
-    Tests: `p_samples` is that of two-sided sign flips over units, mid-p for proportions; `p_value`,
-    with several seeds, the larger of it and the p of the variance components. `primary`: the metric
-    that is tested alone, whose `p_adjusted` is its p, or of several conditions the p that holds for
-    all pairs of them together (`max_t`); for the others of the headline it is Westfall
-    and Young's over them (`multiplicity.step_down`); null for all else, which is exploratory.
-    `family`: the primary metric, the headline and their aliases. `level`: what `p_value` must keep,
-    in the family that of its step. `verdict`: `verdicts`. `mde`: the smallest true difference that
-    these data show with 80% power at `level`, in two digits, or one below ROUGH degrees of freedom.
-    `margin` as declared, with the interval of the test of equivalence within it. An alias has the
-    verdict and p of its metric.
+    `p_value` is that of two-sided sign flips over units, mid-p for proportions; with several seeds the
+    larger of it and the p of the variance components. `primary`: the metric that is tested alone (of
+    several candidates all of them together); the others of the headline are tested together;
+    `p_adjusted` is null for all else, which is exploratory. `verdict`: `verdicts`; `short`: which of
+    "p", "interval" and "missing" keeps a "tied" row from a verdict. `mde`: the smallest true
+    difference that these data show with 80% power. `margin` as declared, with the interval of the test
+    of equivalence within it. An alias has the row of its metric.
 
-    `unpaired`: side -> its cells that take no part. `identical`: neither side lacks a cell, and every
-    cell is the same on both sides. With more than
-    LARGE units bootstrap and sign flips have closed forms.
+    `unpaired`: side -> its cells that take no part. `identical`: every cell is the same on both sides.
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -116,16 +126,10 @@ def compare(
     margin: Mapping[str, float] | None = None,
     n_permutations: int = 10_000,
     names: tuple[str, str] = ("baseline", "candidate"),
-    joint: JointTests | None = None,
 ) -> Comparison:
     """Compare two conditions (seed -> units frame) over every metric of a table.
 
-    `headline`: metrics that are tested together. `primary`: the one that is tested alone (default: the first headline
-    metric with a direction). `margin`: metric -> largest difference that does not matter, in units of the metric.
-    `joint`: the primary metric tested for every pair of several conditions, of which these are two, by their `names`.
-
-    Raises ValueError for a headline name that the table lacks, for no run, and for a null unit; UsageError for a primary
-    metric or margin that cannot be tested; NothingPaired for sides without a unit in common.
+    As `compare_all` of two conditions, called by `names`.
 
     >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
@@ -136,260 +140,563 @@ def compare(
          metric  delta verdict
     0  accuracy   0.25  better
     """
-    declared = declare(table, headline, primary, margin or {}, resampling.confidence)
-    paired = pairing(baseline, candidate, unit, names)
-    units = paired.baseline.units
-    sides = baseline, candidate
-    measured, of_family, identical = _measured(
-        sides, declared, unit, units, n_permutations, resampling
-    )
-    adjusted = _adjusted(measured, of_family, declared, n_permutations, resampling)
-    if joint is not None:
-        adjusted = _for_all_pairs(adjusted, joint, names)
-    judged = _judged(adjusted, declared, resampling.level)
-    judged = judged.assign(
-        baseline=names[0],
-        candidate=names[1],
-        headline=declared.leading,
-    )
-    rows = judged.loc[declared.directed, [*CONTRACT, *DETAILS]]
-    frames = [*baseline.values(), *candidate.values()]
-    rows = with_trials(rows.reset_index(drop=True), frames, unit)
-    return Comparison(
-        table=rows,
-        unpaired=paired.unpaired,
-        paired_by="sample and seed" if paired.by_seed else "sample",
-        identical=identical,
-    )
+    return compare_all(
+        [(names[0], baseline), (names[1], candidate)],
+        table,
+        unit,
+        resampling,
+        headline,
+        primary,
+        margin,
+        n_permutations,
+    )[0]
 
 
-def pairing(
-    baseline: Runs,
-    candidate: Runs,
+def compare_all(
+    conditions: Sequence[tuple[str, Runs]],
+    table: MetricTable,
     unit: str,
-    names: tuple[str, str],
-) -> Pairing:
-    """How the two sides pair; NothingPaired for sides without a unit in common."""
-    wholes = grid(baseline, unit), grid(candidate, unit)
-    paired = pair(*wholes)
-    if not len(paired.baseline.units):
-        raise NothingPaired(
-            f"{names[0]} ({len(wholes[0].units)} units) and {names[1]} "
-            f"({len(wholes[1].units)} units) share no {unit}: nothing to compare"
-        )
-    return paired
-
-
-def _measured(
-    sides: tuple[Runs, Runs],
-    declared: Declared,
-    unit: str,
-    units: pd.Index,
-    n_permutations: int,
     resampling: Resampling,
-) -> tuple[pd.DataFrame, pd.DataFrame, bool]:
-    """What is shown of every metric by itself, in the order of the table.
+    headline: Sequence[str] = (),
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
+    n_permutations: int = 10_000,
+) -> list[Comparison]:
+    """Every other condition (name, seed -> units frame) against the first, over every metric of a table.
 
-    Metrics that are measured in the same cells go together; of many cells some metrics at a time.
-    Gives the rows of `differences` with what `one_sided` says; the differences of all `units` that
-    pair, a column a metric of the family; and whether both sides are identical, as in
-    `Comparison`. A unit in which a metric of the family is not measured differs by 0 in it.
+    `headline`: metrics that are tested together. `primary`: the one that is tested alone (default: the
+    first headline metric with a direction); of several candidates these tests are one family.
+    `margin`: metric -> largest difference that does not matter, in units of the metric.
+
+    Raises ValueError for a headline name that the table lacks, for no run, and for a null unit;
+    UsageError for a primary metric or margin that cannot be tested; NothingPaired for sides without a
+    unit in common.
     """
-    table = declared.compiled.metrics
-    frames = [frame for runs in sides for frame in runs.values()]
-    rows = []
-    of_family: dict[int, pd.Series] = {}
-    identical = True
-    for group in measured_groups(table, frames, unit):
-        measured_a, measured_b = (group.runs(runs) for runs in sides)
-        (a, b, by_seed, _), whole_a, whole_b = pair_rows(measured_a, measured_b, unit)
-        n_units = len(a.units)
-        n_cells = n_units * (len(a.seeds) + len(b.seeds))
-        for metrics, compiled in metric_groups(table, group.metrics, n_units, n_cells):
-            paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), by_seed)
-            lacking = one_sided(
-                whole_a,
-                whole_b,
-                compiled,
-                by_seed,
-                paired.delta,
+    compiled = compile_table(table)
+    margin = margin or {}
+    unknown = sorted(set(headline) - set(compiled.names))
+    if unknown:
+        raise ValueError(f"headline metrics that the table lacks: {unknown}")
+    require_declared(table, primary, margin, resampling.confidence)
+    position = {name: index for index, name in enumerate(compiled.names)}
+    target = np.array([position.get(m.alias_of, i) for i, m in enumerate(compiled.metrics)], int)
+    leading = [primary, *headline] if primary else list(headline)
+    family = dict.fromkeys(target[position[name]] for name in leading)
+    family = [int(index) for index in family if directed(compiled)[index]]
+    margins = np.full(len(position), np.nan)
+    for name, size in margin.items():
+        margins[target[position[name]]] = size
+
+    (name_a, baseline), *candidates = conditions
+    pairs = [
+        _Pair(name_a, baseline, name_b, runs, table, unit, resampling, n_permutations)
+        for name_b, runs in candidates
+    ]
+    for pair in pairs:
+        pair.rows = pair.rows.assign(
+            margin=margins,
+            primary=np.isin(np.arange(len(margins)), family[:1]),
+            family=np.isin(np.arange(len(margins)), family),
+            **compiled.each("better"),
+        )
+    for of_family in (family[:1], family[1:]):
+        _adjust(pairs, of_family, n_permutations, resampling)
+    comparisons = []
+    for pair in pairs:
+        rows = pair.judged().iloc[target]
+        rows = rows.assign(
+            metric=compiled.names,
+            baseline=name_a,
+            candidate=pair.name_b,
+            headline=[name in leading for name in compiled.names],
+            **compiled.each("title", "group", "alias_of", "better"),
+        )
+        shown = rows[directed(compiled)].reset_index(drop=True)[[*CONTRACT, *DETAILS]]
+        by = "sample and seed" if pair.by_seed else "sample"
+        comparisons.append(Comparison(shown, pair.unpaired, by, pair.identical))
+    return comparisons
+
+
+def directed(compiled: Compiled) -> Array:
+    """(metrics,): whether each metric can be better or worse."""
+    has_direction = [metric.better != "none" for metric in compiled.metrics]
+    return np.array(has_direction, dtype=bool) & ~compiled.counts
+
+
+def require_declared(
+    table: MetricTable,
+    primary: str | None,
+    margin: Mapping[str, float],
+    confidence: float = 0.95,
+) -> None:
+    """UsageError unless a primary metric and margins, as declared, can be tested.
+
+    >>> from evaltools.core.metric import Metric
+    >>> table = [Metric(name="f1", numerator="tp", denominator="n", better="higher")]
+    >>> require_declared(table, "f1", {"f1": 0.02})
+    """
+    compiled = compile_table(table)
+    has_direction = dict(zip(compiled.names, directed(compiled)))
+    named = [("primary", primary)] if primary else []
+    for what, name in [*named, *(("margin", name) for name in margin)]:
+        if name not in has_direction:
+            raise UsageError(f"{what}: no metric {name!r}; {nearest(str(name), compiled.names)}")
+        if not has_direction[name]:
+            raise UsageError(
+                f"{what}: {name} has no direction, so that it can be neither better nor worse"
             )
-            shown = evidence(paired, n_permutations, resampling)
-            of_group = differences(shown, declared.margins[metrics], resampling)
-            of_group = of_group.assign(**lacking)
-            rows.append(of_group.set_index(pd.Index(metrics)))
-            is_whole = not lacking["missing_baseline"] and not lacking["missing_candidate"]
-            identical &= paired.identical and is_whole
-            for column, metric in enumerate(metrics):
-                if metric in declared.family:
-                    of_family[metric] = pd.Series(shown.differences[:, column], a.units)
-    family = pd.DataFrame(of_family, index=units).fillna(0.0)
-    return pd.concat(rows).sort_index(), family, identical
+    for name, size in margin.items():
+        if not 0 < size < np.inf:
+            raise UsageError(f"margin of {name}: expected a finite number above 0, got {size:g}")
+    targets = {metric.name: metric.alias_of or metric.name for metric in compiled.metrics}
+    if len({targets[name] for name in margin}) < len(margin):
+        raise UsageError("margin: a metric and its aliases can have one margin only")
+    if margin and confidence <= 0.5:
+        raise UsageError(f"a margin needs intervals of more than 50%, not {confidence:.0%}")
 
 
-def _adjusted(
-    measured: pd.DataFrame,
-    of_family: pd.DataFrame,
-    declared: Declared,
+# --- what pairs
+
+
+def label_rows(conditions: Sequence[Runs], unit: str) -> list[Runs]:
+    """The conditions with the column ROW: what tells the rows of all of them apart, trials aside.
+
+    A sample of a cluster or a turn of a dialogue that one side lacks takes no part on the other.
+    """
+    frames = [frame for runs in conditions for frame in runs.values()]
+    for frame in frames:
+        if frame[unit].isna().any():
+            raise ValueError(f"null in the unit column {unit!r}")
+    columns = [name for name in ROW_COLUMNS if all(name in frame for frame in frames)]
+    if not any(frame[unit].duplicated().any() for frame in frames):
+        # where each unit has one row a turn is only where its value stands
+        columns = [name for name in columns if name == "item"]
+    labelled: list[Runs] = []
+    for runs in conditions:
+        of_condition = {}
+        for seed, frame in runs.items():
+            label = frame[unit]
+            for column in columns:
+                label = label.astype(str) + "\x1f" + frame[column].astype(str)
+            of_condition[seed] = frame.assign(**{ROW: label})
+        labelled.append(of_condition)
+    return labelled
+
+
+def common_rows(a: Runs, b: Runs, by_seed: bool) -> tuple[Runs, Runs]:
+    """The rows of two labelled conditions that both have; without `by_seed` in any seed of the other."""
+    if by_seed:
+        return (
+            {seed: frame[frame[ROW].isin(b[seed][ROW])] for seed, frame in a.items()},
+            {seed: frame[frame[ROW].isin(a[seed][ROW])] for seed, frame in b.items()},
+        )
+    both = set().union(*(f[ROW] for f in a.values())) & set().union(*(f[ROW] for f in b.values()))
+    sides = []
+    for runs in (a, b):
+        sides.append({seed: frame[frame[ROW].isin(both)] for seed, frame in runs.items()})
+    return sides[0], sides[1]
+
+
+def pairs_by_seed(a: Runs, b: Runs) -> bool:
+    """Whether cells pair by seed and unit: both sides have the same seeds. Else units pair."""
+    return set(a) == set(b)
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Two sides over the same units, for metrics that are measured in the same seeds of each.
+
+    Seed k of one side goes with seed k of the other (`by_seed`), or each side is averaged over its
+    own. `metrics`: their indices in the table. Arrays are over metrics.
+    """
+
+    metrics: list[int]
+    a: Cells
+    b: Cells
+    by_seed: bool
+    resampling: Resampling
+
+    @cached_property
+    def values(self) -> tuple[Array, Array]:
+        """The metrics of both sides, means over seeds."""
+        return self.a.values.mean(axis=0), self.b.values.mean(axis=0)
+
+    @cached_property
+    def by_unit(self) -> Array:
+        """What each unit brings into the difference, (units, metrics); exactly 0 where nothing differs."""
+        a, b = self.a, self.b
+        sides = a.num, a.den, b.num, b.den
+        if not self.by_seed:
+            sides = a.num.mean(axis=0), a.den.mean(axis=0), b.num.mean(axis=0), b.den.mean(axis=0)
+        differences = a.compiled.combined(unit_differences(*sides))
+        if self.by_seed:
+            differences = differences.mean(axis=0)
+        return rounded(differences)
+
+    @cached_property
+    def n_differ(self) -> Array:
+        """Units whose own sums differ in some seed."""
+        if not self.by_seed or len(self.a.sums) == 1:
+            return np.count_nonzero(self.by_unit, axis=0)
+        a, b = self.a, self.b
+        cells = a.compiled.combined(unit_differences(a.num, a.den, b.num, b.den))
+        differs = np.abs(cells) > 1e-12 * np.abs(cells).sum(axis=1, keepdims=True)
+        return differs.any(axis=0).sum(axis=0)
+
+    @cached_property
+    def shares(self) -> Array:
+        """What each unit weighs, (units, metrics); sums to 1."""
+        shares = unit_shares(self.a.den.mean(axis=0), self.b.den.mean(axis=0))
+        return mean_shares(shares, self.a.compiled)
+
+    @cached_property
+    def n_effective(self) -> Array:
+        """Effective units."""
+        return effective_units(self.shares)
+
+    @property
+    def n_seeds(self) -> int:
+        """Seeds on the side that has fewer."""
+        return min(len(self.a.sums), len(self.b.sums))
+
+    @cached_property
+    def spread(self) -> Spread:
+        """The spread of the difference: of several seeds with their part, else of new samples."""
+        a, b, n = self.a, self.b, self.n_effective
+        if self.n_seeds == 1:
+            errors = self.by_unit - self.by_unit.sum(axis=0) * self.shares
+            return two_way(sample_variance(errors, n), n, [])
+        sample = sample_variance(b.errors.mean(axis=0) - a.errors.mean(axis=0), n)
+        if self.by_seed:
+            takes_part = a.takes_part | b.takes_part
+            part = seed_part(b.values - a.values, b.errors - a.errors, a.present, takes_part)
+            return two_way(sample, n, [part])
+        parts = [seed_part(s.values, s.errors, s.present, s.takes_part) for s in (a, b)]
+        return two_way(sample, n, parts)
+
+    @property
+    def limits(self) -> Array:
+        """(2, metrics): the least and the greatest value of the difference."""
+        lowest, highest = self.a.compiled.ends
+        return np.stack([lowest - highest, highest - lowest])
+
+    def intervals(self, alpha: Array) -> Intervals:
+        """Rules 5 to 8, with the probability alpha outside."""
+        delta = self.by_unit.sum(axis=0)
+        if self.n_seeds > 1:
+            intervals = Intervals.none(len(delta))
+            error, critical, _ = self.spread.widest(alpha)
+            values = np.abs(np.concatenate([self.a.values, self.b.values]))
+            moves = error > 1e-10 * values.max(axis=0)
+            delta = self.values[1] - self.values[0]
+            low = np.maximum(delta - error * critical, self.limits[0])
+            high = np.minimum(delta + error * critical, self.limits[1])
+            enough = (self.shares != 0).sum(axis=0) >= MIN_UNITS
+            intervals.fill(moves & enough, low, high, "components")
+            return intervals
+        n_units = (self.shares != 0).sum(axis=0)
+        has_limits = np.isfinite(self.limits).all(axis=0)
+        wanted = n_units >= MIN_UNITS
+        levels = alpha
+        if self.resampling.method == "auto":
+            wanted = wanted & ((self.n_differ >= BCA_UNITS) | ~has_limits)
+            levels = np.where(has_limits, alpha, expanded(alpha, n_units))
+        wanted = wanted & varies(self.by_unit - delta * self.shares, delta)
+        wanted &= len(self.a.units) <= LARGE
+
+        def metrics_of(sums_a: Array, sums_b: Array) -> Array:
+            values_of = self.a.compiled.values
+            return values_of(sums_b).mean(axis=0) - values_of(sums_a).mean(axis=0)
+
+        drawn = bootstrap(
+            [self.a.sums, self.b.sums], metrics_of, wanted, levels, self.resampling
+        )
+        if self.resampling.method != "auto":
+            intervals = Intervals.none(len(delta))
+            intervals.fill(wanted, *drawn, self.resampling.method)
+            no_draws = np.full((2, len(delta)), np.nan)
+            rest = difference_intervals(self.by_unit, self.shares, self.limits, alpha, no_draws)
+            for method in ("bca-t", "t", "mover"):
+                intervals.fill(rest.method == method, rest.low, rest.high, method)
+            return intervals
+        return difference_intervals(self.by_unit, self.shares, self.limits, alpha, drawn)
+
+    def rows(self, n_permutations: int) -> pd.DataFrame:
+        """What is known of every difference before families, a row a metric."""
+        compiled = self.a.compiled
+        mid = proportions(compiled)
+        flips = sign_flip(self.by_unit, n_permutations, self.resampling.seed, mid)
+        p_seeds = self.spread.p_value(self.values[1] - self.values[0])
+        p_seeds = np.where(self.n_seeds > 1, p_seeds, np.nan)
+        most = max(len(self.a.sums), len(self.b.sums))
+        one_sided = THESE_TWO_RUNS if most == 1 else THESE_RUNS
+        untested = compiled.counts
+        return pd.DataFrame(
+            {
+                "value_baseline": self.values[0],
+                "value_candidate": self.values[1],
+                "delta": self.values[1] - self.values[0],
+                "n_units": (self.shares != 0).sum(axis=0),
+                "n_seeds": self.n_seeds,
+                "n_differ": self.n_differ,
+                "p_value": np.where(untested, np.nan, np.fmax(flips, p_seeds)),
+                "p_seeds": p_seeds,
+                "mid": mid,
+                "n_effective": self.n_effective,
+                "claim": NEW_SEEDS if self.n_seeds > 1 else one_sided,
+            },
+            index=pd.Index(self.metrics),
+        )
+
+
+class _Pair:
+    """A candidate and the baseline: the rows of `Comparison.table` while they are made."""
+
+    def __init__(
+        self,
+        name_a: str,
+        baseline: Runs,
+        name_b: str,
+        candidate: Runs,
+        table: MetricTable,
+        unit: str,
+        resampling: Resampling,
+        n_permutations: int,
+    ) -> None:
+        self.name_b = name_b
+        self.resampling = resampling
+        self.by_seed = pairs_by_seed(baseline, candidate)
+        a, b = label_rows([baseline, candidate], unit)
+        paired = common_rows(a, b, self.by_seed)
+        if not any(len(frame) for frame in paired[0].values()):
+            sizes = [pd.concat(f[unit] for f in runs.values()).nunique() for runs in (a, b)]
+            raise NothingPaired(
+                f"{name_a} ({sizes[0]} units) and {name_b} ({sizes[1]} units) share no {unit}: "
+                "nothing to compare"
+            )
+        self.unpaired = {}
+        for side, whole, part in zip(("baseline", "candidate"), (a, b), paired):
+            lost = [set(whole[s][unit]) - set(part[s][unit]) for s in whole]
+            self.unpaired[side] = sum(map(len, lost))
+        self.identical = not any(self.unpaired.values())
+        self.differences: list[Differences] = []
+        rows = []
+        frames = [frame for runs in (a, b) for frame in runs.values()]
+        for indices, compiled, columns in measured_groups(table, frames, unit):
+            of_group = without_nulls(a, columns), without_nulls(b, columns)
+            made = list(_differences(*of_group, compiled, indices, unit, self.by_seed, resampling))
+            self.differences += made
+            empty = [index for index in indices if not any(index in d.metrics for d in made)]
+            group = pd.concat(
+                [*(d.rows(n_permutations) for d in made), pd.DataFrame(index=pd.Index(empty))]
+            ).reindex(indices)
+            whole = _over_all_rows(*of_group, compiled)
+            missing = lacking(*whole, self.by_seed, group["delta"].to_numpy(float))
+            self.identical &= not missing["missing_baseline"] and not missing["missing_candidate"]
+            self.identical &= np.array_equal(whole[0].sums, whole[1].sums)
+            rows.append(group.assign(**missing))
+        rows = pd.concat(rows).sort_index()
+        filled = {"n_units": 0, "n_seeds": 0, "n_differ": 0, "mid": False, "claim": ""}
+        self.rows = rows.fillna(filled).astype({"n_units": int, "n_seeds": int, "n_differ": int})
+        self.rows["level"] = resampling.level
+        self.rows["p_adjusted"] = np.nan
+        self.rows.loc[self.rows["not_random"], ["p_value", "p_seeds"]] = np.nan
+
+    def testable(self, metric: int) -> bool:
+        """Whether the metric takes part in a family."""
+        row = self.rows.loc[metric]
+        return bool(row["n_units"] >= MIN_UNITS and row["p_value"] == row["p_value"])
+
+    def by_unit(self, metric: int) -> pd.Series:
+        """What each unit brings into the difference of a metric."""
+        for differences in self.differences:
+            if metric in differences.metrics:
+                column = differences.by_unit[:, differences.metrics.index(metric)]
+                return pd.Series(column, differences.a.units)
+        raise KeyError(metric)
+
+    def judged(self) -> pd.DataFrame:
+        """The rows with intervals at their levels, mde and verdict."""
+        rows = self.rows
+        bounds = ["ci_low", "ci_high", "equivalence_low", "equivalence_high", "mde"]
+        rows = rows.assign(ci_method="none", **dict.fromkeys(bounds, np.nan))
+        for differences in self.differences:
+            here = differences.metrics
+            alpha = rows.loc[here, "level"].to_numpy(float)
+            intervals = differences.intervals(alpha)
+            within = differences.intervals(np.minimum(2 * alpha, 0.99))
+            rows.loc[here, "ci_low"], rows.loc[here, "ci_high"] = intervals.low, intervals.high
+            rows.loc[here, "ci_method"] = intervals.method
+            has_margin = rows.loc[here, "margin"].notna().to_numpy()
+            rows.loc[here, "equivalence_low"] = np.where(has_margin, within.low, np.nan)
+            rows.loc[here, "equivalence_high"] = np.where(has_margin, within.high, np.nan)
+            error, _, df = differences.spread.widest(alpha)
+            delta = rows.loc[here, "delta"].to_numpy(float)
+            reach = np.where(delta < 0, intervals.high - delta, delta - intervals.low)
+            rows.loc[here, "mde"] = reach + stdtrit(df, POWER) * error
+        few = rows["n_units"] < ROUGH
+        digits = [_significant(mde, 1 if rough else 2) for mde, rough in zip(rows["mde"], few)]
+        rows["mde"] = digits
+        rows.loc[rows["not_random"], [*bounds, "p_value"]] = np.nan
+        rows.loc[rows["not_random"], "ci_method"] = "none"
+        rows[bounds[:2]] += 0.0  # no -0.0
+        rows.loc[rows["ci_method"] == "none", "claim"] = ""
+        rows["verdict"], rows["short"] = verdicts(rows, self.resampling.level)
+        return rows
+
+
+def _significant(value: float, digits: int) -> float:
+    """The number in so many significant digits."""
+    return float(f"{value:.{digits - 1}e}")
+
+
+def _differences(
+    a: Runs,
+    b: Runs,
+    compiled: Compiled,
+    indices: Sequence[int],
+    unit: str,
+    by_seed: bool,
+    resampling: Resampling,
+) -> Iterator[Differences]:
+    """The differences of two labelled conditions, for metrics that are measured in the same seeds at a time."""
+    paired = common_rows(a, b, by_seed)
+    if not all(any(len(frame) for frame in runs.values()) for runs in paired):
+        return
+    side_a, side_b = (cells(runs, compiled, unit) for runs in paired)
+    in_a, in_b = ~np.isnan(side_a.values), ~np.isnan(side_b.values)
+    if by_seed:
+        in_a = in_b = in_a & in_b
+    n_a = len(in_a)
+    for metrics, seeds in measured_seeds(np.concatenate([in_a, in_b])):
+        of_a = [seed for seed in seeds if seed < n_a]
+        of_b = [seed - n_a for seed in seeds if seed >= n_a]
+        if of_a and of_b:
+            part_a, part_b = side_a.part(of_a, metrics), side_b.part(of_b, metrics)
+            if not part_a.units.equals(part_b.units):
+                both = part_a.units.intersection(part_b.units)
+                part_a, part_b = part_a.over(both), part_b.over(both)
+            of_table = [indices[metric] for metric in metrics]
+            yield Differences(of_table, part_a, part_b, by_seed, resampling)
+
+
+def _over_all_rows(a: Runs, b: Runs, compiled: Compiled) -> tuple[Cells, Cells]:
+    """The cells of two labelled conditions, a row a unit, over all rows that either has."""
+    side_a, side_b = cells(a, compiled, ROW), cells(b, compiled, ROW)
+    if side_a.units.equals(side_b.units):
+        return side_a, side_b
+    units = side_a.units.union(side_b.units, sort=False)
+    return side_a.over(units), side_b.over(units)
+
+
+# --- families and verdicts
+
+
+def _adjust(
+    pairs: Sequence[_Pair],
+    family: Sequence[int],
     n_permutations: int,
     resampling: Resampling,
-) -> pd.DataFrame:
-    """The rows with what the family does to them.
+) -> None:
+    """Give the metrics of a family, over all candidates, p and levels that hold together.
 
-    Added: primary, family, margin, level, p_adjusted, and the part that the seeds have in the
-    family (error_shared, df_shared; null outside it).
+    p is the larger of step-down max-T over shared sign flips and, with several seeds, Holm over the p
+    of the components. The level is that of simultaneous intervals: the t quantile at it is the quantile
+    of the largest T.
     """
-    metrics = np.arange(len(declared.target))
-    rows = measured.assign(
-        margin=declared.margins,
-        primary=np.isin(metrics, declared.family[:1]),
-        family=np.isin(metrics, declared.family),
-        level=resampling.level,
-        error_shared=np.nan,
-        df_shared=np.nan,
-    )
-    rows["p_adjusted"] = rows["p_value"].where(rows["primary"])
-    testable = rows["p_value"].notna() & (rows["n_units"] >= MIN_UNITS)
-    others = [metric for metric in declared.family[1:] if testable[metric]]
-    if others:
-        differences_of_others = of_family[others].to_numpy()
-        judged = judged_together(
-            rows.loc[others], differences_of_others, n_permutations, resampling
-        )
-        rows.loc[others, judged.columns] = judged
-    return rows
+    members = [(pair, metric) for pair in pairs for metric in family if pair.testable(metric)]
+    p = np.array([pair.rows.loc[metric, "p_value"] for pair, metric in members], dtype=float)
+    level = np.full(len(members), resampling.level)
+    if len(members) > 1:
+        columns = [pair.by_unit(metric) for pair, metric in members]
+        by_unit = pd.concat(columns, axis=1).fillna(0.0).to_numpy()
+        joint = max_t(by_unit, n_permutations, resampling.seed, resampling.level)
+        of_seeds = pd.Series([pair.rows.loc[m, "p_seeds"] for pair, m in members], dtype=float)
+        p = np.fmax(np.fmax(p, joint.p), holm(of_seeds))
+        n = np.array([pair.rows.loc[m, "n_effective"] for pair, m in members], dtype=float)
+        level = np.fmin(level, 2 * stdtr(np.maximum(n - 1, 1.0), -joint.critical))
+    for index, (pair, metric) in enumerate(members):
+        pair.rows.loc[metric, ["p_adjusted", "level"]] = p[index], level[index]
 
 
-def _for_all_pairs(
-    rows: pd.DataFrame,
-    joint: JointTests,
-    names: tuple[str, str],
-) -> pd.DataFrame:
-    """The rows with p and level of the primary metric that hold for all pairs of conditions."""
-    primary = rows["primary"]
-    p_of_all = np.fmax(rows["p_value"], joint.p_adjusted(*names))
-    return rows.assign(
-        p_adjusted=rows["p_adjusted"].mask(primary, p_of_all),
-        level=rows["level"].mask(primary, joint.level),
-    )
+def verdicts(rows: pd.DataFrame, level: float) -> tuple[Array, Array]:
+    """(verdict, what a "tied" row is short of) of every metric, a row each. `level` is as 0.05.
 
-
-def _judged(
-    rows: pd.DataFrame,
-    declared: Declared,
-    level: float,
-) -> pd.DataFrame:
-    """The rows with delta, mde and verdict, and the columns of the metrics; aliases as their
-    metrics.
-    """
-    compiled = declared.compiled
-    units = units_needed(rows["level"].to_numpy(), rows["mid"].to_numpy())
-    judged = rows.assign(
-        delta=rows["value_candidate"] - rows["value_baseline"],
-        mde=_smallest_shown(rows, units),
-        few_differ=rows["n_differ"] < units,
-        **compiled.each("better"),
-    )
-    judged["verdict"] = verdicts(judged, level)
-    for column in FROM_TARGET:
-        judged[column] = judged[column].to_numpy()[declared.target]
-    for column in ("ci_low", "ci_high"):
-        judged[column] += 0.0  # no -0.0
-    return judged.assign(
-        metric=compiled.names,
-        **compiled.each("title", "group", "alias_of"),
-    )
-
-
-def _smallest_shown(
-    rows: pd.DataFrame,
-    units: Array,
-) -> list[float]:
-    """mde of every metric: the smallest true difference that these data show with 80% power.
-
-    nan without an interval. `units` must differ, all one way, before sign flips can find anything.
-    Of metrics that are judged together the mde is not below what the seeds' part in the family
-    allows.
-    """
-    level = rows["level"].to_numpy()
-    each = rows["each"].to_numpy()
-    # of a proportion: the part of a larger difference that comes as more units which differ
-    middle = (rows["value_baseline"] + rows["value_candidate"]) / 2
-    furthest = np.maximum(middle, 1 - middle)
-    share = 1 - each * rows["n_differ"] / furthest
-    more = share.clip(0, 1).where(rows["mid"]).to_numpy()
-
-    mde = np.full(len(rows), np.nan)
-    for error, df in (("error", "df"), ("error_shared", "df_shared")):
-        smallest = smallest_difference(
-            rows[error].to_numpy(),
-            rows[df].to_numpy(),
-            level,
-            each,
-            units,
-            more,
-        )
-        mde = np.fmax(mde, smallest)
-    mde = np.fmax(mde, _beyond_interval(rows))
-    mde = np.where(rows["ci_low"].notna(), mde, np.nan)
-    return [_known_digits(value, df) for value, df in zip(mde, rows["df"])]
-
-
-def _beyond_interval(rows: pd.DataFrame) -> Array:
-    """The difference whose interval leaves out 0 with 80% power, for the method "mover"; else nan.
-
-    Such an interval allows for large differences that were not drawn, and reaches further towards 0
-    than the standard error says.
-    """
-    above = rows["ci_high"] - rows["delta"]
-    below = rows["delta"] - rows["ci_low"]
-    reach = np.where(rows["delta"] < 0, above, below)
-    found = reach + ndtri(POWER) * rows["error"]
-    return np.where(rows["ci_method"] == "mover", found, np.nan)
-
-
-def _known_digits(
-    value: float,
-    df: float,
-) -> float:
-    """The number as far as a standard error with these degrees of freedom lets it be known."""
-    digits = 0 if df < ROUGH else 1
-    return float(f"{value:.{digits}e}")
-
-
-def verdicts(
-    rows: pd.DataFrame,
-    level: float,
-) -> Array:
-    """The verdict of every metric, a row each: the first of these that holds. `level` is as 0.05.
-
-    - not measured: a side has no value;
+    The verdict is the first of these that holds:
+    - not measured: a side has no value, or what it lacks is not missing at random;
     - too few: fewer than MIN_UNITS paired units;
-    - better, worse: p (adjusted in the family) is within the level, and there is an interval that
-      leaves out 0;
+    - better, worse: p (adjusted in the family) is within the level, and the interval leaves out 0; with
+      values missing, too few to test, also where these were the worst or the best;
     - equivalent: the interval at 1 - 2 * level lies within the declared margin;
-    - too few: so few units differ that no signs of theirs could bring p within the level
-      (`few_differ`);
+    - too few: so few units differ that no signs of theirs could bring p within the level;
     - tied: all else. No difference was shown, which is not to say that there is none.
 
-    >>> row = {"delta": 0.1, "n_units": 50, "p_value": 0.01, "p_adjusted": np.nan}
-    >>> row |= {"ci_low": 0.02, "ci_high": 0.18, "better": "lower", "few_differ": False}
-    >>> row |= {"margin": np.nan, "equivalence_low": np.nan, "equivalence_high": np.nan}
-    >>> verdicts(pd.DataFrame([row]), 0.05).tolist()
-    ['worse']
+    >>> row = {"delta": 0.1, "n_units": 50, "n_differ": 20, "p_value": 0.01, "p_adjusted": np.nan}
+    >>> row |= {"ci_low": 0.02, "ci_high": 0.18, "better": "lower", "mid": False, "margin": np.nan}
+    >>> row |= {"delta_worst": 0.1, "delta_best": 0.1, "few_missing": False, "not_random": False}
+    >>> row |= {"equivalence_low": np.nan, "equivalence_high": np.nan}
+    >>> [text.tolist() for text in verdicts(pd.DataFrame([row]), 0.05)]
+    [['worse'], ['']]
     """
     p = rows["p_adjusted"].fillna(rows["p_value"])
-    holds_zero = (rows["ci_low"] <= 0) & (rows["ci_high"] >= 0)
-    shown = (p <= level) & rows["ci_low"].notna() & ~holds_zero
+    ends = rows[["delta_worst", "delta_best"]]
+    low = rows["ci_low"] + (ends.min(axis=1) - rows["delta"]).clip(upper=0)
+    high = rows["ci_high"] + (ends.max(axis=1) - rows["delta"]).clip(lower=0)
+    by_interval = (rows["ci_low"] > 0) | (rows["ci_high"] < 0)
+    at_both_ends = (low > 0) | (high < 0) | ~rows["few_missing"].astype(bool)
+    by_p = p <= level
+    shown = by_p & by_interval & at_both_ends
     improves = (rows["delta"] > 0) == (rows["better"] != "lower")
+    # m units have a p of 2^(1-m) at best, with mid-p 2^-m
+    best_p = 2.0 ** (1 - rows["mid"].astype(float) - rows["n_differ"].astype(float))
     cases = [
-        (rows["delta"].isna(), "not measured"),
+        (rows["delta"].isna() | rows["not_random"].astype(bool), "not measured"),
         (rows["n_units"] < MIN_UNITS, "too few"),
         (shown & improves, "better"),
         (shown, "worse"),
         (within_margin(rows), "equivalent"),
-        (rows["few_differ"], "too few"),
+        (best_p > level, "too few"),
     ]
-    conditions = [condition for condition, _ in cases]
-    words = [verdict for _, verdict in cases]
-    return np.select(conditions, words, "tied")
+    verdict = np.select([case for case, _ in cases], [word for _, word in cases], "tied")
+    short = np.select(
+        [by_p & by_interval & ~at_both_ends, by_p & ~by_interval, ~by_p & by_interval],
+        ["missing", "interval", "p"],
+        "",
+    )
+    return verdict, np.where(verdict == "tied", short, "")
+
+
+def equivalence_confidence(confidence: float) -> float:
+    """The confidence of the interval that must lie within the margin: 1 - 2 (1 - confidence).
+
+    >>> round(equivalence_confidence(0.95), 2)
+    0.9
+    """
+    return max(2 * confidence - 1, 0.01)
+
+
+def within_margin(row: Any) -> Any:
+    """Whether a difference was shown to lie within its margin; of a row of a comparison, or a frame of them.
+
+    >>> within_margin({"equivalence_low": -0.01, "equivalence_high": 0.03, "margin": 0.05})
+    True
+    """
+    return (row["equivalence_low"] > -row["margin"]) & (row["equivalence_high"] < row["margin"])
+
+
+def least_gain(row: Any, end: float, better: str) -> float:
+    """What the candidate of a row gains at least, above 0 being better: an end of the interval of its difference.
+
+    `better`: "higher" or "lower". Delta stands for an end that is null. Values that one side lacks
+    count as the worst that they could be.
+
+    >>> row = {"delta": -0.02, "delta_worst": 0.01, "missing_baseline": 0, "missing_candidate": 3}
+    >>> round(least_gain(row, 0.01, "lower"), 2)
+    -0.04
+    """
+    gain = row["delta"] if pd.isna(end) else end
+    if better == "lower":
+        gain = -gain
+    if row["missing_baseline"] or row["missing_candidate"]:
+        gain -= abs(row["delta_worst"] - row["delta"])
+    return float(gain)
