@@ -10,7 +10,6 @@ import pandas as pd
 from .check import Check
 from .language import listed, say
 from .metric import Mean, MetricTable, metric_title
-from .resampling import CONSTANT
 
 MIN_CONSTANT_UNITS = 10  # fewest units for which a constant metric raises a check
 MIN_CLASS_UNITS = 10  # a class of fewer units raises a check: a macro mean is then biased
@@ -33,8 +32,9 @@ def constant_metrics(
     """Metrics of the headline that no unit moves, so that they tell no two systems apart."""
     rows = estimates[estimates["metric"].isin(headline) & estimates["value"].notna()]
     rows = rows[rows["n_units"] >= MIN_CONSTANT_UNITS]
-    at_a_limit = (rows["ci_method"] == "mid-p") & rows["value"].isin([0.0, 1.0])
-    rows = rows[rows["ci_method"].isin(["none", CONSTANT]) | at_a_limit]
+    at_a_limit = (rows["ci_low"] == rows["value"]) | (rows["ci_high"] == rows["value"])
+    nothing_moves = (rows["value"] == 0) & (rows["ci_low"] == -rows["ci_high"])
+    rows = rows[(rows["ci_method"] == "none") | at_a_limit | nothing_moves]
     if rows.empty:
         return
     metrics = listed(
@@ -109,7 +109,9 @@ def duplicate_texts(
         return
     n_texts = doubled.nunique()
     shared = say("1 text") if n_texts == 1 else say("{count} texts", count=n_texts)
-    text = "{n} samples come from {texts}, so they are not independent: the true intervals are wider."
+    text = (
+        "{n} samples come from {texts}, so they are not independent: the true intervals are wider."
+    )
     message = say(text, n=len(doubled), texts=shared)
     yield Check("duplicate-texts", "warning", message, len(doubled), len(texts))
 
@@ -125,9 +127,7 @@ def missing_units(
     runs = listed(
         say("{run} lacks {count}", run=run, count=count) for run, count in lacking.items()
     )
-    text = (
-        "Not all runs have all {total} samples: {runs}. Values of a run rest on its own samples."
-    )
+    text = "Not all runs have all {total} samples: {runs}. Values of a run rest on its own samples."
     message = say(text, total=total, runs=runs)
     n = sum(lacking.values())
     yield Check("missing-units", "warning", message, n, total * len(units))

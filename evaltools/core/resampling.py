@@ -12,12 +12,6 @@ from .records import all_wrong
 
 Method = Literal["auto", "bca", "percentile"]
 
-CONSTANT = "score-n"
-"""What `ci_method` says where no unit differs from another and only their number makes the interval."""
-
-COMPONENTS = "components"
-"""What `ci_method` says of a t interval from the variance components of seeds and samples."""
-
 
 class Resampling(BaseModel):
     """How intervals are made.

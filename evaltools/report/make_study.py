@@ -21,7 +21,7 @@ from ..core.jsonl_suite import jsonl_suite
 from ..core.metric import Metric
 from ..core.names import LONGEST_NAME, safe_name
 from ..core.suite import Suite
-from ..stats.declared import require_declared
+from ..stats.compare import require_declared
 from .evaluate import evaluate
 from .result import require_comparable
 from .run import Run

@@ -12,7 +12,7 @@ from ..core.estimates import Row
 from ..core.language import say
 from ..core.metric import metric_title
 from ..core.resampling import Resampling
-from ..stats.differences import equivalence_confidence
+from ..stats.compare import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
 from .numbers import interval, number, p_equation
 

@@ -19,10 +19,9 @@ from ..core.names import nearest
 from ..core.resampling import Resampling
 from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
-from ..stats.compare import Comparison, compare
-from ..stats.design import Runs, Seed
-from ..stats.max_t import JointTests, joint_tests
-from ..stats.power import plan
+from ..stats.compare import Comparison, compare_all
+from ..stats.influence import Runs, Seed
+from ..stats.plan import plan
 from ..stats.seeds import aggregate
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
@@ -184,56 +183,29 @@ class Study(Result):
     @cached_property
     def aggregates(self) -> dict[str, pd.DataFrame]:
         """Condition -> its estimates over the seeds, in the form of `core.estimates`."""
-        known: dict[str, dict[Seed, pd.DataFrame]] = {name: {} for name in self.conditions}
-        # a suite may have put intervals of its own into the estimates of its runs
-        if self.suite.intervals is None:
-            for condition, of_seed in self.conditions.items():
-                for seed, run in of_seed.items():
-                    if run.resampling == self.resampling:
-                        known[condition][seed] = run.estimates
-        frames = aggregate(
-            self._all_frames,
-            self.metrics,
-            self.suite.unit,
-            self.resampling,
-            known,
-        )
-        return {name: marked_blocked(frame, self._run_checks) for name, frame in frames.items()}
-
-    @cached_property
-    def joint(self) -> JointTests | None:
-        """Of three conditions and more, every pair of them tested on the primary metric."""
-        if len(self.conditions) < 3 or self._tested_alone is None:
-            return None
-        return self.all_pairs(self._tested_alone)
-
-    def all_pairs(self, metric: str) -> JointTests:
-        """Every pair of conditions tested on one metric."""
-        return joint_tests(
-            self._all_frames,
-            self.metrics,
-            self.suite.unit,
-            metric,
-            self.resampling,
-        )
+        estimates = {}
+        for condition in self.conditions:
+            runs = self.frames(condition)
+            frame = aggregate(runs, self.metrics, self.suite.unit, self.resampling, condition)
+            estimates[condition] = marked_blocked(frame, self._run_checks)
+        return estimates
 
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
         """Candidate -> its comparison with the baseline; a metric that a check blocks is not better or worse."""
+        if not self.candidates:
+            return {}
+        compared_with_baseline = compare_all(
+            [(name, self.frames(name)) for name in (self.baseline, *self.candidates)],
+            self.metrics,
+            self.suite.unit,
+            self.resampling,
+            self.headline,
+            primary=self._tested_alone,
+            margin=self.margin,
+        )
         comparisons = {}
-        for candidate in self.candidates:
-            compared = compare(
-                self.frames(self.baseline),
-                self.frames(candidate),
-                self.metrics,
-                self.suite.unit,
-                self.resampling,
-                self.headline,
-                primary=self._tested_alone,
-                margin=self.margin,
-                names=(self.baseline, candidate),
-                joint=self.joint,
-            )
+        for candidate, compared in zip(self.candidates, compared_with_baseline):
             table = marked_blocked(compared.table, self._run_checks)
             claims = table["verdict"].isin(["better", "worse", "equivalent"])
             void = claims & table["metric"].isin(self.blocked)
@@ -313,8 +285,7 @@ class Study(Result):
         """How many samples under each number of seeds show a difference in a metric, these runs being the pilot.
 
         difference: how much better the candidate truly is, in the metric's own unit.
-        settings: power (0 to 1, default 0.8), seeds (numbers of seeds to plan for, default (1, 3, 5)), trials and
-            cluster_size (default: as many as these runs have).
+        settings: power (0 to 1, default 0.8), seeds (numbers of seeds to plan for, default (1, 3, 5)).
 
         Columns: seeds, samples (null: no number is enough), power, samples_low and samples_high (what the pilot
         leaves open), calls, ... UsageError for three conditions and more, an unknown metric, and one that has no

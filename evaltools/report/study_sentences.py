@@ -13,8 +13,7 @@ from ..core.estimates import Row
 from ..core.language import listed, say
 from ..core.metric import metric_title
 from ..core.resampling import Resampling
-from ..stats.detectable import POWER
-from ..stats.differences import equivalence_confidence
+from ..stats.compare import POWER, equivalence_confidence
 from ..stats.intervals import MIN_UNITS
 from .numbers import mde_text, number, p_equation
 from .sentences import verdict_parts, verdict_word, whole_sentence
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
 # a finding, and the numbers behind it ("" for none)
 Parts = tuple[str, str]
 
-# what intervals say, by the claim of `stats.claims`
+# what intervals say, by the claim of `stats.seeds`
 COVER = {
-    "new samples, this system": "{level} intervals cover new samples from the same source, not other systems or seeds.",
-    "new samples, new draws": "{level} intervals cover new samples and new draws of this system.",
-    "new samples, these systems": "{level} intervals cover new samples for these systems, not their other seeds.",
-    "new samples, these seeds": "{level} intervals cover new samples for these seeds, not other ones.",
-    "new seeds and new samples": "{level} intervals cover new seeds and new samples; seeds are taken as normal.",
+    "new samples, this run": "{level} intervals cover new samples from the same source, not other systems or seeds.",
+    "new samples, these two runs": "{level} intervals cover new samples for these two runs, not their other seeds.",
+    "new samples, these runs": "{level} intervals cover new samples for these runs, not other seeds.",
+    "new seeds and new samples (seeds taken as normal)": "{level} intervals cover new seeds and new samples; seeds are "
+    "taken as normal.",
 }
 
 

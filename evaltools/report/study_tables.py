@@ -10,8 +10,8 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..stats.agreement import COLUMNS as AGREEMENT
-from ..stats.design import Seed
-from ..stats.ranks import CONTRACT, ranks
+from ..stats.influence import Seed
+from ..stats.multiple import ranks
 
 if TYPE_CHECKING:
     from .run import Run
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .study import Study
 
 # columns that tell of which run a unit is
+# columns of ranks.csv, in order
+RANKS = ("condition", "value", "ci_low", "ci_high", "rank_low", "rank_high")
 OF_RUN = ["condition", "seed", "run"]
 
 
@@ -143,10 +145,9 @@ def rank(
     study: Study,
     metric: str | None = None,
 ) -> pd.DataFrame:
-    """The conditions from the best on, with rank intervals and tie groups that hold together (`stats.ranks`).
+    """The conditions from the best on, with rank intervals that hold together (`stats.multiple.ranks`).
 
-    `metric`: by default the primary one, on which ranks are as the verdicts say: of a pair with the baseline no p
-    where no difference was shown. Columns: condition, value, ci_low, ci_high, rank_low, rank_high, group.
+    `metric`: by default the primary one. Columns: condition, value, ci_low, ci_high, rank_low, rank_high.
     UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
 
     >>> import evaltools as et
@@ -157,19 +158,9 @@ def rank(
     if len(study.conditions) == 1:
         raise UsageError(f"one condition only ({study.baseline}): nothing to rank")
     ranked = study.directed(study.primary if metric is None else metric)
-    name = ranked.name
-    is_primary = name == study.primary
-    tests = (study.joint if is_primary else None) or study.all_pairs(name)
-    pairs = tests.pairs
-    if is_primary:
-        compared = comparison(study, [name])
-        is_shown = compared["verdict"].isin(["better", "worse"])
-        compared["p_adjusted"] = compared["p_adjusted"].where(is_shown)
-        has_baseline = pairs[["baseline", "candidate"]].eq(study.baseline).any(axis="columns")
-        pairs = pd.concat([pairs[~has_baseline], compared], join="inner", ignore_index=True)
-    return ranks(
-        estimates(study, [name])[list(CONTRACT[:4])],
-        pairs,
-        ranked,
-        study.resampling.level,
-    )
+    frames = {name: study.frames(name) for name in study.conditions}
+    found = ranks(frames, study.metrics, study.suite.unit, ranked.name, study.resampling)
+    of_conditions = estimates(study, [ranked.name]).merge(found, on="condition")
+    return of_conditions.sort_values(
+        "value", ascending=ranked.better == "lower", kind="stable", ignore_index=True
+    )[list(RANKS)]

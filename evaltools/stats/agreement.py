@@ -16,7 +16,7 @@ import pandas as pd
 
 from ..core.metric import Metric
 from ..core.resampling import Resampling
-from .arrays import Array
+from .influence import Array
 from .intervals import estimate
 
 COLUMNS = [

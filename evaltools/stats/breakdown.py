@@ -13,8 +13,9 @@ from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.resampling import Resampling
 from .compare import NothingPaired, compare, verdicts
-from .design import Runs
+from .influence import Runs
 from .intervals import estimate
+from .multiple import holm
 
 MOST = 20
 """Parts that are shown; the smallest of more are summed up as one."""
@@ -183,8 +184,7 @@ def compare_parts(
     frame = pd.concat(frames, ignore_index=True)
     for _, of_metric in frame.groupby("metric"):
         frame.loc[of_metric.index, "p_adjusted"] = holm(of_metric["p_value"])
-    few_differ = frame["verdict"] == "too few"
-    frame["verdict"] = verdicts(frame.assign(few_differ=few_differ), resampling.level)
+    frame["verdict"], frame["short"] = verdicts(frame, resampling.level)
     for _, of_metric in frame.groupby("metric"):
         frame.loc[of_metric.index, "turns"] = _turns(of_metric)
     return frame
@@ -229,15 +229,3 @@ def _of_runs(runs: Runs, part: str) -> Runs:
     for seed, units in runs.items():
         of_part[seed] = units[units[PART] == part]
     return of_part
-
-
-def holm(p: pd.Series) -> pd.Series:
-    """Holm's adjusted p values (Scandinavian Journal of Statistics 6, 1979); a null stays null.
-
-    >>> holm(pd.Series([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    ordered = p.dropna().sort_values()
-    factors = range(len(ordered), 0, -1)
-    adjusted = (ordered * list(factors)).cummax().clip(upper=1.0)
-    return adjusted.reindex(p.index)

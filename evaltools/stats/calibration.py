@@ -20,10 +20,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from .agreement import ballot, cohen_kappa, kappa_of
-from .arrays import Array
-from .score_intervals import t_quantile, t_wilson, wilson
+from .influence import Array
+from .intervals import score_t, t_quantile, wilson
 
 LEAST = 30
 """Labels of a metric below which no mean is corrected: the plain counts and the agreement stand."""
@@ -164,11 +165,11 @@ def corrected_mean(
     error = (rest.var(ddof=1) + HIDDEN * weight / n) / n + weight**2 * variance / n_open
     # beside 0 and 1 a correction leaves fewer trials than there are labels: half of them stand
     error = min(error, 2 * value * (1 - value) / n)
-    (low,), (high,) = t_wilson(
+    (low,), (high,) = score_t(
         np.array([value]),
         np.array([error]),
         np.array([float(n)]),
-        t_quantile(np.array([n - 1.0]), confidence),
+        t_quantile(np.array([n - 1.0]), 1 - confidence),
         np.array([[0.0], [1.0]]),
     )
     return value, float(low), float(high)
@@ -215,7 +216,7 @@ def _agreement(
         right = (passed == good)[truth]
         if len(right):
             row[name] = right.mean()
-            bounds = wilson(right.sum(), len(right), confidence)
+            bounds = wilson(right.mean(), len(right), ndtri(0.5 + confidence / 2))
             row[f"{name}_low"], row[f"{name}_high"] = bounds
     row["judge_kappa"] = cohen_kappa(good, passed)
     sheet = votes.assign(category=votes["label"].astype(str))

@@ -70,7 +70,12 @@ CONTRACT = (
 # The further columns of `Comparison.table`.
 DETAILS = (
     "ci_method", "claim", "level", "short", "not_random", "headline", "family", "better", "title",
-    "group", "alias_of", "n_cells", "delta_worst", "delta_best",
+    "group", "alias_of", "n_cells", "delta_worst", "delta_best", "few_missing", "mid",
+)  # fmt: skip
+# The columns of `Differences.rows`.
+MEASURED = (
+    "value_baseline", "value_candidate", "delta", "n_units", "n_seeds", "n_differ", "p_value",
+    "p_seeds", "mid", "n_effective", "claim",
 )  # fmt: skip
 # The column of the labels of rows, while conditions are paired by them.
 ROW = "row of a unit"
@@ -302,6 +307,15 @@ def pairs_by_seed(a: Runs, b: Runs) -> bool:
     return set(a) == set(b)
 
 
+def nothing_paired(a: Runs, b: Runs, unit: str, names: tuple[str, str]) -> str:
+    """What is said of two conditions that share no unit."""
+    sizes = [pd.concat(frame[unit] for frame in runs.values()).nunique() for runs in (a, b)]
+    return (
+        f"{names[0]} ({sizes[0]} units) and {names[1]} ({sizes[1]} units) share no {unit}: "
+        "nothing to compare"
+    )
+
+
 @dataclass(frozen=True)
 class Differences:
     """Two sides over the same units, for metrics that are measured in the same seeds of each.
@@ -393,6 +407,10 @@ class Differences:
             high = np.minimum(delta + error * critical, self.limits[1])
             enough = (self.shares != 0).sum(axis=0) >= MIN_UNITS
             intervals.fill(moves & enough, low, high, "components")
+            still = difference_intervals(
+                self.by_unit, self.shares, self.limits, alpha, np.full((2, len(delta)), np.nan)
+            )
+            intervals.fill(~moves & (still.method == "mover"), still.low, still.high, "mover")
             return intervals
         n_units = (self.shares != 0).sum(axis=0)
         has_limits = np.isfinite(self.limits).all(axis=0)
@@ -408,9 +426,7 @@ class Differences:
             values_of = self.a.compiled.values
             return values_of(sums_b).mean(axis=0) - values_of(sums_a).mean(axis=0)
 
-        drawn = bootstrap(
-            [self.a.sums, self.b.sums], metrics_of, wanted, levels, self.resampling
-        )
+        drawn = bootstrap([self.a.sums, self.b.sums], metrics_of, wanted, levels, self.resampling)
         if self.resampling.method != "auto":
             intervals = Intervals.none(len(delta))
             intervals.fill(wanted, *drawn, self.resampling.method)
@@ -469,11 +485,7 @@ class _Pair:
         a, b = label_rows([baseline, candidate], unit)
         paired = common_rows(a, b, self.by_seed)
         if not any(len(frame) for frame in paired[0].values()):
-            sizes = [pd.concat(f[unit] for f in runs.values()).nunique() for runs in (a, b)]
-            raise NothingPaired(
-                f"{name_a} ({sizes[0]} units) and {name_b} ({sizes[1]} units) share no {unit}: "
-                "nothing to compare"
-            )
+            raise NothingPaired(nothing_paired(a, b, unit, (name_a, name_b)))
         self.unpaired = {}
         for side, whole, part in zip(("baseline", "candidate"), (a, b), paired):
             lost = [set(whole[s][unit]) - set(part[s][unit]) for s in whole]
@@ -486,10 +498,8 @@ class _Pair:
             of_group = without_nulls(a, columns), without_nulls(b, columns)
             made = list(_differences(*of_group, compiled, indices, unit, self.by_seed, resampling))
             self.differences += made
-            empty = [index for index in indices if not any(index in d.metrics for d in made)]
-            group = pd.concat(
-                [*(d.rows(n_permutations) for d in made), pd.DataFrame(index=pd.Index(empty))]
-            ).reindex(indices)
+            nothing = pd.DataFrame(index=pd.Index([]), columns=list(MEASURED), dtype=float)
+            group = pd.concat([nothing, *(d.rows(n_permutations) for d in made)]).reindex(indices)
             whole = _over_all_rows(*of_group, compiled)
             missing = lacking(*whole, self.by_seed, group["delta"].to_numpy(float))
             self.identical &= not missing["missing_baseline"] and not missing["missing_candidate"]
@@ -642,8 +652,9 @@ def verdicts(rows: pd.DataFrame, level: float) -> tuple[Array, Array]:
     ends = rows[["delta_worst", "delta_best"]]
     low = rows["ci_low"] + (ends.min(axis=1) - rows["delta"]).clip(upper=0)
     high = rows["ci_high"] + (ends.max(axis=1) - rows["delta"]).clip(lower=0)
-    by_interval = (rows["ci_low"] > 0) | (rows["ci_high"] < 0)
-    at_both_ends = (low > 0) | (high < 0) | ~rows["few_missing"].astype(bool)
+    # units that all differ alike, without limits, have no interval that could disagree
+    by_interval = (rows["ci_low"] > 0) | (rows["ci_high"] < 0) | rows["ci_low"].isna()
+    at_both_ends = (low > 0) | (high < 0) | low.isna() | ~rows["few_missing"].astype(bool)
     by_p = p <= level
     shown = by_p & by_interval & at_both_ends
     improves = (rows["delta"] > 0) == (rows["better"] != "lower")

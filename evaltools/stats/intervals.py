@@ -137,7 +137,8 @@ def score_t(
     trials = np.minimum(trials, n * (n * spread + doubt) / (n**2 * v + doubt))
     trials = np.where(v > 0, trials, n)
     low, high = wilson(p, trials, critical)
-    unseen = none_seen(n, alpha)
+    # one unit says nothing of others
+    unseen = np.where(n > 1, none_seen(n, alpha), 1.0)
     alike = (v <= 0) & (spread > 0)
     low = np.where(alike, p * (1 - unseen), low)
     high = np.where(alike, p + (1 - p) * unseen, high)

@@ -124,7 +124,10 @@ def read_labels(
             problems.error("unknown-case", message, field="case_id", **place)
             continue
         rater = r.rater or ""
-        key, what = (r.case_id, r.metric, rater), f"label of {r.metric}" + (f" by {rater}" if rater else "")
+        key, what = (
+            (r.case_id, r.metric, rater),
+            f"label of {r.metric}" + (f" by {rater}" if rater else ""),
+        )
         if first_lines.is_first(key, line, id=r.case_id, what=what, field="case_id"):
             kept.append(r.model_dump() | {"rater": rater})
     frame = pd.DataFrame(kept, columns=["case_id", "metric", "label", "rater"])

@@ -129,4 +129,6 @@ def _ends(side: Cells, added: Array, limits: Array) -> tuple[Array, Array]:
         ends.append(np.where(added > 0, moved, ratios))
     low, high = compiled.combined(ends[0], ends[1]), compiled.combined(ends[1], ends[0])
     known = ~np.isnan(low).all(axis=0)
-    return tuple(np.where(known, np.nanmean(np.where(known, x, 0.0), axis=0), np.nan) for x in (low, high))
+    return tuple(
+        np.where(known, np.nanmean(np.where(known, x, 0.0), axis=0), np.nan) for x in (low, high)
+    )

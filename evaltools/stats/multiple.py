@@ -209,7 +209,9 @@ def ranks(
     of_metric = subset(table, [metric])
     _, compiled, columns = next(iter(measured_groups(of_metric, frames, unit)))
     sides = [cells(without_nulls(runs, columns), compiled, unit) for runs in conditions.values()]
-    values = np.array([np.nanmean(side.values[:, 0]) if len(side.units) else np.nan for side in sides])
+    values = np.array(
+        [np.nanmean(side.values[:, 0]) if len(side.units) else np.nan for side in sides]
+    )
     differences, p_seeds, tested = _pairs(sides)
     first, second = np.triu_indices(len(names), 1)
     p = np.ones(len(first))

@@ -54,11 +54,11 @@ def plan(
     """
     resampling = resampling or Resampling()
     if not (np.isfinite(difference) and difference > 0):
-        raise UsageError(f"difference: expected a finite number above 0, got {difference:g}")
+        raise UsageError(f"difference: expected a difference above 0, got {difference:g}")
     if not 0 < power < 1:
         raise UsageError(f"power: expected a number between 0 and 1, got {power:g}")
     if not seeds or min(seeds) < 1:
-        raise UsageError(f"seeds: expected whole numbers of 1 or more, got {list(seeds)}")
+        raise UsageError(f"seeds: expected whole numbers from 1, got {list(seeds)}")
     n, components = _components(conditions, table, unit, metric)
     z2 = (ndtri(1 - resampling.level / 2) + ndtri(power)) ** 2
     factor = n / (n - 2)

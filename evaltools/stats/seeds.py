@@ -159,9 +159,7 @@ def seed_intervals(condition: Cells, resampling: Resampling) -> Intervals:
     compiled = condition.compiled
     n = effective_units(condition.weights)
     n_units = condition.takes_part.sum(axis=0)
-    part = seed_part(
-        condition.values, condition.errors, condition.present, condition.takes_part
-    )
+    part = seed_part(condition.values, condition.errors, condition.present, condition.takes_part)
     spread = two_way(sample_variance(condition.errors.mean(axis=0), n), n, [part])
     error, critical, df = spread.widest(resampling.level)
     mean = condition.values.mean(axis=0)

@@ -7,12 +7,17 @@ import pandas as pd
 
 from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import compile_table
-from .arrays import Array, rounded
-from .compare import pairing
-from .design import Runs, pair_rows
-from .influence import Cells, Paired, cell_sums, seed_mean
-from .intervals import unit_sums
-from .measured import measured_runs
+from .compare import NothingPaired, common_rows, label_rows, nothing_paired, pairs_by_seed
+from .influence import (
+    Array,
+    Cells,
+    Runs,
+    cells,
+    measured_groups,
+    rounded,
+    unit_differences,
+    without_nulls,
+)
 
 
 def unit_values(
@@ -32,10 +37,9 @@ def unit_values(
     {'a': 0.5, 'b': 1.0}
     """
     compiled = compile_table(subset(table, [metric]))
-    unit_of_row, names = pd.factorize(units[unit], use_na_sentinel=False)
-    values = compiled.values(unit_sums(units, compiled.columns, unit_of_row))
-    index = pd.Index(names, name=unit)
-    return pd.Series(values[:, 0], index=index, name=metric)
+    run = cells({"": units}, compiled, unit)
+    values = pd.Series(compiled.values(run.sums[0])[:, 0], run.units, name=metric)
+    return values.reindex(units[unit].unique()).rename_axis(unit)
 
 
 def unit_changes(
@@ -48,7 +52,7 @@ def unit_changes(
 ) -> pd.DataFrame:
     """The paired values of one metric, a row a unit.
 
-    Columns: `unit`, baseline, candidate, change, influence.
+    Columns: `unit`, baseline, candidate, change, influence, differs (in some seed).
 
     A unit's value is the metric of that unit alone (its own ratio of sums), averaged over the
     paired seeds in which both sides have it. `change` is candidate less baseline. `influence` is
@@ -64,40 +68,51 @@ def unit_changes(
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher")]
     >>> old = pd.DataFrame({"id": ["a", "b"], "right": [0, 1], "n": 1})
     >>> unit_changes({"": old}, {"": old.assign(right=1)}, table, "id", "accuracy")
-      id  baseline  candidate  change  influence
-    0  a       0.0        1.0     1.0        0.5
-    1  b       1.0        1.0     0.0        0.0
+      id  baseline  candidate  change  influence  differs
+    0  a       0.0        1.0     1.0        0.5     True
+    1  b       1.0        1.0     0.0        0.0    False
     """
     if metric not in {m.name for m in table}:
         raise ValueError(f"no metric {metric!r} in the table")
-    pairing(baseline, candidate, unit, names)
-    compiled = compile_table(subset(table, [metric]))
-    measured = [measured_runs(runs, compiled.metrics, unit) for runs in (baseline, candidate)]
-    (a, b, by_seed, _), _, _ = pair_rows(measured[0], measured[1], unit)
-    before = cell_sums(a, compiled)
-    after = cell_sums(b, compiled)
-    values_before = _values_of_cells(before)
-    values_after = _values_of_cells(after)
+    by_seed = pairs_by_seed(baseline, candidate)
+    sides = label_rows([baseline, candidate], unit)
+    frames = [frame for runs in sides for frame in runs.values()]
+    _, compiled, columns = next(iter(measured_groups(subset(table, [metric]), frames, unit)))
+    a, b = common_rows(*(without_nulls(runs, columns) for runs in sides), by_seed)
+    before, after = cells(a, compiled, unit), cells(b, compiled, unit)
+    if not len(before.units):
+        raise NothingPaired(nothing_paired(*sides, unit, names))
+    values_before, values_after = _values_of_cells(before), _values_of_cells(after)
     if by_seed:
         on_both = ~np.isnan(values_before) & ~np.isnan(values_after)
         is_left_out = on_both.any(axis=0) & ~on_both
         values_before[is_left_out] = np.nan
         values_after[is_left_out] = np.nan
-    mean_before = seed_mean(values_before, ~np.isnan(values_before))
-    mean_after = seed_mean(values_after, ~np.isnan(values_after))
-
-    influence = rounded(Paired(before, after, by_seed).null_errors)
+    mean_before, mean_after = _mean(values_before), _mean(values_after)
+    # each seed by itself: a gain in one does not hide a loss in another
+    sides_of = (before.num, before.den, after.num, after.den)
+    if not by_seed:
+        sides_of = tuple(side.mean(axis=0, keepdims=True) for side in sides_of)
+    of_cells = compiled.combined(unit_differences(*sides_of))[:, :, 0]
+    of_cells = rounded(of_cells.reshape(-1, 1)).reshape(of_cells.shape)
     frame = pd.DataFrame(
         {
-            unit: a.units.astype(object),
+            unit: before.units.astype(object),
             "baseline": mean_before,
             "candidate": mean_after,
             "change": mean_after - mean_before,
-            "influence": influence[:, 0],
+            "influence": of_cells.mean(axis=0),
+            "differs": (of_cells != 0).any(axis=0),
         }
     )
     has_value = frame[["baseline", "candidate"]].notna().any(axis=1)
     return frame[has_value].reset_index(drop=True)
+
+
+def _mean(values: Array) -> Array:
+    """Mean over the seeds that have a value; nan for none."""
+    n = (~np.isnan(values)).sum(axis=0)
+    return np.where(n > 0, np.nansum(values, axis=0) / np.maximum(n, 1), np.nan)
 
 
 def _values_of_cells(cells: Cells) -> Array:
@@ -111,7 +126,7 @@ def differing(changes: pd.DataFrame) -> pd.DataFrame:
 
     These are the units that `n_differ` of a comparison counts.
     """
-    carrying = changes[changes["influence"] != 0]
+    carrying = changes[changes["differs"]]
     return carrying.sort_values(
         "influence",
         key=abs,

@@ -15,7 +15,6 @@ from evaltools.app.cli import main
 from evaltools.core.language import language, speaking
 from evaltools.report.notebook import HTML, ReportJob
 from evaltools.report.run import Run
-from evaltools.stats import simulation
 
 QUICK = ("--n-resamples", "100")
 
@@ -46,13 +45,6 @@ def written(folder: Path) -> set[str]:
 def without_pages() -> Iterator[None]:
     """Commands run no notebook: an empty file stands for the page of a report. For tests of all else they write."""
     with patch("evaltools.app.batch.make_report", empty_page):
-        yield
-
-
-@contextmanager
-def few_studies() -> Iterator[None]:
-    """Plans rest on 200 simulated studies instead of 1,000: a power has a standard error of .03."""
-    with patch.object(simulation, "BLOCKS", 4):
         yield
 
 

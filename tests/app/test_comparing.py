@@ -37,8 +37,8 @@ def test_the_verdict_first_then_lines_that_fit(here: Path, monkeypatch: pytest.M
     table = pd.read_csv("c.csv").set_index("metric")
     row = table.loc[F1]
     assert row["delta"] == pytest.approx(row["value_candidate"] - row["value_baseline"])
-    (line,) = [line for line in lines if line.startswith("Fix rate (ref-pol)")]
-    fix = table.loc["fix_rate_refpol"]
+    (line,) = [line for line in lines if line.startswith("Net gain (ref-pol)")]
+    fix = table.loc["net_gain_refpol"]
     numbers = [f"{fix['value_baseline']:.3f}", f"{fix['value_candidate']:.3f}"]
     assert line.split()[3:6] == [*numbers, f"{fix['delta']:+.3f}"]
     monkeypatch.setenv("COLUMNS", "200")
@@ -111,7 +111,7 @@ def test_a_plan_is_a_sentence_and_a_table(here: Path) -> None:
         "To show with_memory better than no_memory by 0.04 on “Tuple F1 after review (ref-pol)”"
     )
     for row in found.itertuples():
-        begins = [str(row.seeds), str(row.samples)]
+        begins = [str(row.seeds), f"{row.samples:.0f}"]
         assert any(line.split()[:2] == begins for line in text.splitlines())
 
 

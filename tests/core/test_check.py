@@ -24,7 +24,13 @@ def test_few_units_below_thirty_only() -> None:
 
 def frame(**columns: object) -> pd.DataFrame:
     row = {"metric": "m", "title": "M", "value": 0.0, "ci_method": "none", "n_units": 40}
-    return pd.DataFrame([{**row, **columns}])
+    value = columns.get("value", 0.0)
+    at_limit = (
+        {"ci_low": value, "ci_high": 0.1}
+        if value in (0.0, 1.0)
+        else {"ci_low": 0.1, "ci_high": 0.9}
+    )
+    return pd.DataFrame([{**row, **at_limit, **columns}])
 
 
 def test_a_metric_that_no_unit_moves_is_named() -> None:
@@ -36,7 +42,10 @@ def test_a_metric_that_no_unit_moves_is_named() -> None:
 
 
 def test_a_metric_that_varies_or_that_is_not_measured_is_not() -> None:
-    assert codes(constant_metrics(frame(ci_method="bca", value=0.0), ["m"])) == []
+    assert (
+        codes(constant_metrics(frame(ci_method="bca", value=0.0, ci_low=-0.1, ci_high=0.2), ["m"]))
+        == []
+    )
     assert codes(constant_metrics(frame(ci_method="mid-p", value=0.4), ["m"])) == []
     assert codes(constant_metrics(frame(value=float("nan")), ["m"])) == []
     assert codes(constant_metrics(frame(n_units=9), ["m"])) == []

@@ -122,7 +122,7 @@ def test_one_seed_has_no_standard_deviation(tmp_path: Path) -> None:
     row = study.aggregates["no_memory"].set_index("metric").loc["tuple_f1_s2_refpol"]
     assert pd.isna(row["std"])
     assert row["n_seeds"] == 1
-    assert row["claim"] == "new samples, this system"
+    assert row["claim"] == "new samples, this run"
 
 
 def test_rows_of_the_units_make_a_study_over_these_rows(study: et.Study) -> None:

@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from evaltools.core.errors import InputError, Problems
 from evaltools.stats import calibration as c
 from evaltools.stats.calibration import corrected_mean
+from evaltools.stats.intervals import score_t, t_quantile, wilson
 from evaltools.stats.labels import read_labels, read_scores
-from evaltools.stats.score_intervals import t_quantile, t_wilson, wilson
 
 NAN = np.nan
 
@@ -56,11 +57,11 @@ def test_the_corrected_mean_by_hand() -> None:
     # and a quarter of a case on which both differ: w / 4 / 4
     variance = (1 / 4 - 2 * weight / 6 + weight**2 / 3 + weight / 16) / 4 + weight**2 * 15 / 56 / 4
     limits = np.array([[0.0], [1.0]])
-    expected = t_wilson(
+    expected = score_t(
         np.array([value]),
         np.array([variance]),
         np.array([4.0]),
-        t_quantile(np.array([3]), 0.95),
+        t_quantile(np.array([3]), 0.05),
         limits,
     )
     assert (low, high) == pytest.approx([float(b[0]) for b in expected])
@@ -100,7 +101,9 @@ def test_agreement_by_hand() -> None:
     row = c.calibrate(*frames(score, [1] * 20 + [0] * 15 + [NAN] * 65)).frame.iloc[0]
     assert (row["n"], row["n_labelled"], row["raters"]) == (100, 35, 1)
     assert (row["tpr"], row["tnr"]) == pytest.approx((18 / 20, 12 / 15))
-    assert (row["tpr_low"], row["tpr_high"]) == pytest.approx(wilson(18, 20, 0.95))
+    assert (row["tpr_low"], row["tpr_high"]) == pytest.approx(
+        [float(b) for b in wilson(0.9, 20, ndtri(0.975))]
+    )
     # agreement 30/35; by chance (20 * 21 + 15 * 14) / 35^2
     chance = (20 * 21 + 15 * 14) / 35**2
     assert row["judge_kappa"] == pytest.approx((30 / 35 - chance) / (1 - chance))
@@ -121,7 +124,7 @@ def test_raters_count_as_their_mean_and_their_kappa() -> None:
     chance = (20 * 16 + 20 * 24) / 40**2
     assert row["rater_kappa"] == pytest.approx((36 / 40 - chance) / (1 - chance))
     assert row["tpr"] == 1.0 and row["tpr_low"] == pytest.approx(
-        wilson(16, 16, 0.95)[0]
+        float(wilson(1.0, 16, ndtri(0.975))[0])
     )  # halves take no part
 
 

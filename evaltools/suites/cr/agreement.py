@@ -14,7 +14,7 @@ from ...core.estimates import is_null
 from ...core.resampling import Resampling
 from ...stats import agreement
 from ...stats.agreement import Measure, all_equal
-from ...stats.design import Runs, in_order
+from ...stats.influence import Runs, in_order
 
 TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {
     "": (0, 1, 2),

@@ -1,0 +1,190 @@
+"""What one side lacks: a null is a row left out, both ends, and what is not missing at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from evaltools.core.metric import Difference, Mean, Metric, MetricTable
+from evaltools.core.resampling import Resampling
+from evaltools.stats.compare import Comparison, compare
+from evaltools.stats.intervals import estimate
+from evaltools.stats.missing import not_random
+from evaltools.stats.multiple import ranks
+from evaltools.stats.plan import plan
+from evaltools.stats.seeds import aggregate
+from evaltools.stats.unit_changes import unit_changes
+
+JUDGE = Metric(
+    name="judge", numerator="score", denominator="scored", better="higher", bounds=(0, 1)
+)
+RATE = Metric(name="rate", numerator="hit", denominator="tries", better="lower", proportion=True)
+TABLE: MetricTable = [
+    JUDGE,
+    RATE,
+    Difference(name="gap", minuend="judge", subtrahend="rate", better="higher"),
+    Mean(name="both", of=("judge", "rate"), better="higher"),
+]
+R = Resampling(n_resamples=200)
+Runs = dict[object, pd.DataFrame]
+
+
+def units(n: int = 40, key: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng([n, key])
+    ids = [f"u{i:03d}" for i in range(n)]
+    score, hit = rng.random(n).round(3), (rng.random(n) < 0.4).astype(float)
+    return pd.DataFrame({"id": ids, "score": score, "scored": 1.0, "hit": hit, "tries": 1.0})
+
+
+def silent(frame: pd.DataFrame, where: Sequence[int]) -> pd.DataFrame:
+    """The judge gives these units no score."""
+    frame = frame.copy()
+    frame.loc[list(where), ["score", "scored"]] = None
+    return frame
+
+
+def without(frame: pd.DataFrame, where: Sequence[int]) -> pd.DataFrame:
+    return frame.drop(index=list(where))
+
+
+def compared(a: Runs, b: Runs, table: MetricTable = TABLE, **options: object) -> Comparison:
+    headline = [metric.name for metric in table if isinstance(metric, Metric)]
+    return compare(a, b, table, "id", R, headline, n_permutations=499, **options)  # type: ignore[arg-type]
+
+
+def row(c: Comparison, metric: str = "judge") -> pd.Series:
+    return c.table.set_index("metric").loc[metric]
+
+
+def runs(change: Callable[..., pd.DataFrame], key: int, n_seeds: int) -> Runs:
+    """Another unit is lacking under each of the seeds."""
+    lacking = [3, 8, 9, 20, 31]
+    return {s: change(units(key=key + s), lacking[s:]) for s in range(n_seeds)}
+
+
+@pytest.mark.parametrize("n_seeds", [1, 3])
+def test_a_null_is_a_row_left_out_everywhere(n_seeds: int) -> None:
+    results = []
+    for change in (silent, without):
+        conditions = {name: runs(change, 10 * k, n_seeds) for k, name in enumerate("abc")}
+        a, b = conditions["a"], conditions["b"]
+        results.append(
+            [
+                compared(a, b, [JUDGE]).table,
+                estimate(pd.concat(a.values()), [JUDGE], "id", R),
+                aggregate(a, [JUDGE], "id", R),
+                ranks(conditions, [JUDGE], "id", "judge", R, 499),
+                unit_changes(a, b, [JUDGE], "id", "judge"),
+                plan([a, b], [JUDGE], "id", "judge", 0.1, seeds=[1, 2]),
+            ]
+        )
+    for with_nulls, left_out in zip(*results):
+        pd.testing.assert_frame_equal(with_nulls, left_out, check_exact=True)
+
+
+def test_half_the_values_missing_where_they_are_low_buys_no_verdict() -> None:
+    """Equal systems; the judge is silent on the candidate's own low half. The row keeps delta, n and both ends."""
+    rng = np.random.default_rng(0)
+    a = units(120)
+    b = a.assign(score=np.clip(a["score"] + rng.normal(0, 0.15, 120), 0, 1))
+    b = silent(b, b["score"].sort_values().index[:60].tolist())
+    found = row(compared({"": a}, {"": b}))
+    assert found["p_value"] != found["p_value"] and found["ci_low"] != found["ci_low"]
+    assert (found["verdict"], found["ci_method"], bool(found["not_random"])) == (
+        "not measured",
+        "none",
+        True,
+    )
+    assert found["delta"] > 0 and found["n_units"] == 60
+    assert found["delta_worst"] < 0 < found["delta_best"]
+    other_way = row(compared({"": b}, {"": a}))
+    assert other_way["verdict"] == "not measured" and other_way["missing_baseline"] == 60
+    # ranks do not tell such a pair apart either
+    both = ranks({"a": {"": a}, "b": {"": b}}, [JUDGE], "id", "judge", R)
+    assert both[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 2], [1, 2]]
+
+
+def test_what_is_missing_at_random_stays_usable() -> None:
+    a = units(120)
+    b = a.assign(score=a["score"] * 0.8)
+    found = row(compared({"": a}, {"": silent(b, range(0, 120, 10))}))
+    assert (found["verdict"], found["n_units"], found["missing_candidate"]) == ("worse", 108, 12)
+
+
+def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
+    a = units(20)
+    b = a.assign(score=np.clip(a["score"] + 0.02 + 0.01 * (np.arange(20) % 3), 0, 1))
+    a = a.assign(score=np.clip(a["score"], 0, 0.9))
+    whole = row(compared({"": a}, {"": b}))
+    assert whole["verdict"] == "better"
+    one_less = row(compared({"": a}, {"": silent(b, [int(a["score"].argmax())])}))
+    assert (one_less["verdict"], one_less["short"]) == ("tied", "missing")
+    large = a.assign(score=a["score"] / 3), a.assign(score=a["score"] / 3 + 0.6)
+    assert row(compared({"": large[0]}, {"": silent(large[1], [4])}))["verdict"] == "better"
+
+
+def test_not_random_is_welch() -> None:
+    rng = np.random.default_rng(1)
+    for shift in (0.0, 0.4, 1.0, 2.0):
+        values = rng.normal(size=(30, 1))
+        values[:8] += shift
+        missing = np.arange(30) < 8
+        p = stats.ttest_ind(values[:8, 0], values[8:, 0], equal_var=False).pvalue
+        assert not_random(values, missing, ~missing)[0] == (p <= 0.05)
+    constant = np.array([[0.0]] * 3 + [[1.0]] * 3)
+    lacks = np.arange(6) < 3
+    assert not_random(constant, lacks, ~lacks)[0]
+    assert not not_random(constant[1:], lacks[1:], ~lacks[1:])[0], "two are too few to tell"
+
+
+@pytest.mark.parametrize(("seeds", "n_cells"), [(("1", "2", "3"), 120), (("",), 40)])
+def test_what_one_side_lacks_is_counted_among_the_cells_of_all_seeds(
+    seeds: tuple[str, ...], n_cells: int
+) -> None:
+    """40 units under each seed; the candidate lacks 6 of them under the last one."""
+    a: Runs = {seed: units(40, key) for key, seed in enumerate(seeds)}
+    b: Runs = {**a, seeds[-1]: silent(a[seeds[-1]], list(range(6)))}
+    assert row(compared(a, b))[["missing_candidate", "n_cells"]].tolist() == [6, n_cells]
+
+
+@given(st.lists(st.integers(0, 39), max_size=25), st.lists(st.integers(0, 39), max_size=25))
+@settings(max_examples=25, deadline=None)
+def test_the_ends_hold_whatever_was_not_measured(lack_a: list[int], lack_b: list[int]) -> None:
+    """Of cells that one side alone lacks, no value within the limits leads out of the ends."""
+    a, b = units(), units(key=1)
+    both = sorted(set(lack_a) & set(lack_b))
+    c = row(compared({"": silent(a, lack_a)}, {"": silent(b, lack_b)}))
+    kept = np.setdiff1d(np.arange(40), both)
+    delta = b["score"][kept].mean() - a["score"][kept].mean()
+    assert c["delta_worst"] - 1e-12 <= delta <= c["delta_best"] + 1e-12
+
+
+def test_a_metric_of_which_nothing_pairs_is_not_measured() -> None:
+    """The others keep their numbers."""
+    a, b = silent(units(), range(20)), silent(units(key=1), range(20, 40))
+    c = compared({"": a}, {"": b})
+    assert row(c)["verdict"] == "not measured" and np.isnan(row(c)["delta"])
+    assert row(c)[["missing_baseline", "missing_candidate"]].tolist() == [20, 20]
+    all_silent = compared({"": units()}, {"": silent(units(), range(40))})
+    assert row(all_silent)["verdict"] == "not measured"
+    assert row(all_silent, "rate")["n_units"] == 40
+
+
+@pytest.mark.parametrize("label", ["item", "turn_pair_id"])
+def test_rows_of_a_unit_that_one_side_lacks_take_no_part(label: str) -> None:
+    a = units().assign(id=np.repeat([f"c{i}" for i in range(20)], 2), **{label: [1, 2] * 20})
+    b = a.assign(score=a["score"] + 0.01)
+    found = row(compared({"": a}, {"": b.iloc[1:]}), "judge")
+    expected = row(compared({"": a.iloc[1:]}, {"": b.iloc[1:]}), "judge")
+    assert found["delta"] == expected["delta"] and found["missing_candidate"] == 1
+
+
+def test_a_null_numerator_that_counts_is_an_error() -> None:
+    with pytest.raises(ValueError, match="score is null where scored counts the row"):
+        compared({"": units()}, {"": units().assign(score=np.nan)})
