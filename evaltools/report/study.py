@@ -139,11 +139,6 @@ class Study(Result):
         """Seed -> units of one condition, as stored."""
         return {seed: run.data for seed, run in self.conditions[condition].items()}
 
-    @property
-    def _all_frames(self) -> dict[str, Runs]:
-        """Condition -> seed -> units."""
-        return {condition: self.frames(condition) for condition in self.conditions}
-
     @cached_property
     def blocked(self) -> frozenset[str]:
         """The metrics that mean nothing in some run, as a check says."""

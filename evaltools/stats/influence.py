@@ -160,8 +160,11 @@ class Cells:
         """The cells of these units, in this order; those that the condition lacks are not present."""
         index = self.units.get_indexer(units)
         has = index >= 0
-        sums = np.where(has[:, None], self.sums[:, index], 0.0)
-        return Cells(self.compiled, units, sums, self.present[:, index] & has)
+        sums = np.zeros((len(self.sums), len(units), self.sums.shape[2]))
+        present = np.zeros(sums.shape[:2], dtype=bool)
+        sums[:, has] = self.sums[:, index[has]]
+        present[:, has] = self.present[:, index[has]]
+        return Cells(self.compiled, units, sums, present)
 
 
 def mean_shares(shares: Array, compiled: Compiled) -> Array:

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.report.make_study import make_study
 from evaltools.report.study_sentences import ranking
 
 N = 50
@@ -113,19 +112,6 @@ def test_another_baseline_mirrors_the_pair(other: str) -> None:
     assert [back["ci_low"], back["ci_high"]] == pytest.approx(mirrored, rel=0.1)
     assert back["p_value"] == one["p_value"]
     assert back["verdict"] == turned.get(one["verdict"], one["verdict"])
-
-
-def test_ranks_of_one_metric_are_those_of_the_whole_study() -> None:
-    runs = {}
-    for name, frame in frames(SHIFTS, 1).items():
-        rate = frame.assign(metric="right", value=(frame["value"] > 0.5).astype(int))
-        runs[name] = pd.concat([frame, rate])
-    whole = study(runs)
-    for metric in (METRIC, "right"):
-        only = {name: {"": run.only(metric)} for name, run in zip(runs, whole.results)}
-        alone = make_study(only, baseline="base", primary=metric)
-        assert set(alone.frame["metric"]) == {metric}
-        pd.testing.assert_frame_equal(alone.rank(), whole.rank(metric))
 
 
 def test_the_best_is_named_alone_only_where_no_other_may_be_it() -> None:
