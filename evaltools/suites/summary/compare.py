@@ -46,6 +46,9 @@ Evidence = dict[str, Any]
 MOST_SOURCES = 600
 """Values of the sources that each value of a summary is held against; all others are compared by value only."""
 
+MOST_PLACES = 20
+"""Places of one value whose words are compared with those of another value."""
+
 PREFERRED = 0.2
 """By so much less alike counts a passage that does not say the same."""
 
@@ -350,19 +353,21 @@ class Sources:
                 continue
             of_other, of_own = self._weights_of_item(fact, candidate)
             excess = of_other - of_own
+            if excess <= best_excess:
+                continue
+            is_misplaced = of_own == 0 and of_other >= MISPLACED
             if candidate.entity.key in own:
-                back = min(self._excess(o, fact.entity.key) for o in own[candidate.entity.key])
-                is_misplaced = excess > 0 and back >= 0 and excess + back >= MISPLACED
-            else:
-                is_misplaced = of_own == 0 and of_other >= MISPLACED
-            if is_misplaced and excess > best_excess:
+                others = own[candidate.entity.key][:MOST_PLACES]
+                back = min(self._excess(other, fact.entity.key) for other in others)
+                is_misplaced = back >= 0 and excess + back >= MISPLACED
+            if is_misplaced:
                 best = candidate
                 best_excess = excess
         return best
 
     def _excess(self, fact: Fact, key: str) -> float:
         """How much more of the item of a fact stands around the value of a key than around its own."""
-        weights = [self._weights_of_item(fact, source) for source in self.same[key]]
+        weights = [self._weights_of_item(fact, source) for source in self.same[key][:MOST_PLACES]]
         return max(of_other - of_own for of_other, of_own in weights)
 
     def _weights_of_item(self, fact: Fact, other: Fact) -> tuple[float, float]:
@@ -371,7 +376,7 @@ class Sources:
         """
         weights = self.of_kind[_kind(other)]
         pairs = []
-        for own in self.same[fact.entity.key]:
+        for own in self.same[fact.entity.key][:MOST_PLACES]:
             around_other = fact.words & (other.words - own.words)
             around_own = fact.words & (own.words - other.words)
             pairs.append((_total(weights, around_other), _total(weights, around_own)))
@@ -397,7 +402,9 @@ def as_json(entity: Entity) -> Evidence:
 
 
 def _kind(fact: Fact) -> tuple[str, str]:
-    return fact.entity.kind, fact.entity.base
+    """Kind and unit of a value; days and months are told of one item (30일 후, 1년 후)."""
+    kind, base = fact.entity.kind, fact.entity.base
+    return kind, "" if base in ("day", "month") else base
 
 
 def _rarity(facts: Iterable[Fact]) -> dict[str, float]:
