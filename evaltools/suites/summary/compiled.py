@@ -5,7 +5,7 @@ Source: specification D15 and D16.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -108,19 +108,23 @@ class CompiledRules:
         self.sure = phrase_set(followup, followup.sure or followup.phrases)
         self.definitive = [phrase_set(named, named.phrases) for named in rules.definitive]
         self.tag_of_concept = {concept.name: concept.tag for concept in rules.concepts}
-        self.value_words: list[ValueWords] = []
-        for expression in rules.expressions:
-            value = written(Decimal(str(expression.value)))
-            wording = phrases(expression.phrases)
-            stated = (expression.kind, expression.base, value, expression.support_only, wording)
-            not_within = phrases(expression.not_within)
-            self.value_words.append(ValueWords(*stated, not_within))
-        for concept in rules.concepts:
-            not_within = phrases(concept.not_within)
-            for sources, support_only in ((concept.words, False), (concept.support, True)):
-                wording = phrases(sources)
-                stated = (concept.kind, "", concept.name, support_only, wording)
-                self.value_words.append(ValueWords(*stated, not_within))
+        self.value_words = _value_words(rules, phrases)
+
+
+def _value_words(rules: Rules, phrases: Callable[[Sequence[str]], Phrases]) -> list[ValueWords]:
+    """The fixed expressions and condition words of the rules, compiled by `phrases`."""
+    words = []
+    for expression in rules.expressions:
+        value = written(Decimal(str(expression.value)))
+        wording, not_within = phrases(expression.phrases), phrases(expression.not_within)
+        stated = (expression.kind, expression.base, value, expression.support_only)
+        words.append(ValueWords(*stated, wording, not_within))
+    for concept in rules.concepts:
+        not_within = phrases(concept.not_within)
+        for sources, support_only in ((concept.words, False), (concept.support, True)):
+            stated = (concept.kind, "", concept.name, support_only)
+            words.append(ValueWords(*stated, phrases(sources), not_within))
+    return words
 
 
 def _named_words(rules: Rules) -> dict[str, str]:

@@ -136,12 +136,7 @@ def score_case(
     sources = [_read(compiled, context) for context in contexts]
     blank = not summary.text.norm.strip()
     unread = unread_figures(summary, sources)
-    weakly = weakly_said(summary, sources, compiled)
-    comparison = compare(summary, sources, weakly, relations=compiled.fold)
-    if compiled.fold:
-        for item, is_sure in denied_items(summary, sources, compiled):
-            comparison.add_denied(item, is_sure)
-
+    comparison = _compared(summary, sources, compiled)
     unknown = tuple(tag for tag in tags or () if tag not in rules.known_tags)
     of_tags = {}
     due = {}
@@ -168,6 +163,20 @@ def score_case(
         unknown_tags=unknown,
         unread_figures=unread,
     )
+
+
+def _compared(
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
+) -> Comparison:
+    """The facts of a summary against those of its sources; the literal rules compare values alone."""
+    in_other_words = weakly_said(summary, sources, rules)
+    comparison = compare(summary, sources, in_other_words, relations=rules.fold)
+    if rules.fold:
+        for item, is_sure in denied_items(summary, sources, rules):
+            comparison.add_denied(item, is_sure)
+    return comparison
 
 
 @lru_cache(maxsize=4096)

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-import signal
-import subprocess
 import sys
-import textwrap
-import threading
-import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import evaltools as et
 from evaltools.core.errors import Problems, UsageError
 from evaltools.llm import client as llm_client
 from evaltools.llm.client import NOT_SENT
@@ -25,7 +18,6 @@ from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import Decision, judge_cases
 from evaltools.suites.summary.judge_questions import JudgeInput
 from evaltools.suites.summary.options import SummaryOptions
-from tests.app.calling import QUICK, call
 from tests.model_server import Answer, ModelServer, Seen, judges, refuses, says
 
 pytest.importorskip("openai")
@@ -130,53 +122,11 @@ def test_risk_items_become_virtual_tags() -> None:
     assert (decision.final_score, decision.decided_by, decision.virtual_tags) == (1.0, "rule", ())
 
 
-def test_429_waits_as_long_as_the_server_says() -> None:
-    decision, seen = one(
-        lambda s: Answer(429, b"{}", {"retry-after": "1"}) if s.nth == 1 else judges()
-    )
-    assert decision.decided_by == "llm"
-    assert len(seen) == 2
-    assert (
-        seen[1].at - seen[0].at >= 1.0
-    )  # the client's own first wait would be at most half a second
-
-
-def test_500_then_an_answer() -> None:
-    decision, seen = one(lambda s: refuses(500) if s.nth < 3 else judges())
-    assert (decision.decided_by, len(seen)) == ("llm", 3)
-
-
 def rule_stands(decision: Decision, why: str) -> None:
     assert (decision.final_score, decision.decided_by) == (decision.item.rule_score, "rule")
     assert (decision.llm_score, decision.confidence, decision.reason) == (None, None, None)
     assert decision.error is not None
     assert why in decision.error
-
-
-@pytest.mark.parametrize("status", [500, 503, 429])
-def test_a_lasting_error_is_tried_retries_plus_one_times(
-    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(llm_client, "ATTEMPTS", 3)
-    decision, seen = one(lambda s: refuses(status), cache=tmp_path)
-    rule_stands(decision, f"HTTP status {status}")
-    assert len(seen) == 3
-    assert not list(tmp_path.rglob("*.json"))  # a failure is not cached
-
-
-def test_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm_client, "TIMEOUT", 0.2)
-    monkeypatch.setattr(llm_client, "ATTEMPTS", 1)
-    release = threading.Event()
-
-    def script(seen: Seen) -> Answer:
-        release.wait(10)
-        return judges()
-
-    with ModelServer(script) as server:
-        (decision,) = judge_cases([case()], options(server.url))
-        release.set()
-    rule_stands(decision, "in time")
 
 
 @pytest.mark.parametrize(
@@ -201,12 +151,6 @@ def test_an_unusable_reply_leaves_the_rule_score(answer: Answer, why: str, tmp_p
     assert len(server.seen) == 1
     assert not list(tmp_path.rglob("*.json"))
     assert problems.counts == {("warning", "not-judged"): 1}
-
-
-def test_a_connection_cut_in_the_middle_of_a_body_is_retried() -> None:
-    cut = Answer(body=judges().body[:40], headers={"content-length": "4000", "connection": "close"})
-    decision, seen = one(lambda s: cut if s.nth == 1 else judges())
-    assert (decision.decided_by, len(seen)) == ("llm", 2)
 
 
 INJECTION = (
@@ -238,47 +182,12 @@ def test_a_server_that_obeys_the_injection_cannot_leave_the_bounds() -> None:
     rule_stands(decision, "score")
 
 
-def test_a_server_without_json_schema_is_asked_in_a_plainer_form() -> None:
-    def script(seen: Seen) -> Answer:
-        kind = seen.body.get("response_format", {}).get("type")
-        return refuses(400) if kind == "json_schema" else judges()
-
-    decisions, seen = ask(script, [case(c) for c in "abc"])
-    assert {d.decided_by for d in decisions} == {"llm"}
-    kinds = [s.body["response_format"]["type"] for s in seen]
-    assert kinds == ["json_schema", "json_object", "json_object", "json_object"]  # learnt once
-
-
-def test_a_server_that_takes_no_format_of_the_reply() -> None:
-    decision, seen = one(lambda s: refuses(422) if "response_format" in s.body else judges())
-    assert (decision.decided_by, len(seen)) == ("llm", 4)
-
-
-def test_a_request_refused_in_every_form_does_not_change_the_form_of_the_next() -> None:
-    decisions, seen = ask(
-        lambda s: refuses(400) if s.summary == "요약 a" else judges(), [case("a"), case("b")]
-    )
-    rule_stands(decisions[0], "HTTP status 400")
-    assert decisions[1].decided_by == "llm"
-    assert seen[-1].body["response_format"]["type"] == "json_schema"
-    assert len(seen) == 5
-
-
 @pytest.mark.parametrize("status", [401, 404])
 def test_a_refused_key_or_model_stops_after_one_request(status: int) -> None:
     decisions, seen = ask(lambda s: refuses(status), [case(c) for c in "abcd"])
     assert len(seen) == 1
     for decision in decisions:
         rule_stands(decision, f"HTTP status {status}")
-
-
-def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm_client, "ATTEMPTS", 1)
-    with ModelServer(lambda s: judges()) as server:
-        url = server.url
-    decisions = judge_cases([case(c) for c in "abcd"], options(url))
-    for decision in decisions:
-        rule_stands(decision, "cannot be reached")
 
 
 def test_budget_goes_to_the_first_questions_and_a_rerun_sends_nothing(tmp_path: Path) -> None:
@@ -303,41 +212,6 @@ def test_budget_goes_to_the_first_questions_and_a_rerun_sends_nothing(tmp_path: 
         cached, asked = judged(0)
         assert not asked
         assert [d.decided_by for d in cached] == ["llm"] * 5 + ["rule"]
-
-
-@pytest.mark.parametrize(("budget", "asked"), [(0, 0), (20, 22), (40, 32)])
-def test_each_side_of_a_comparison_has_the_budget(tmp_path: Path, budget: int, asked: int) -> None:
-    """One side has 2 questions, the other 30."""
-    files = []
-    for name, n in (("a", 1), ("b", 15)):
-        files.append(tmp_path / f"{name}.jsonl")
-        rows = [
-            {
-                "id": f"{i}",
-                "answer": f"요약 {name}{50 + i} 무조건 지급 10만원 20만원",
-                "contexts": ["10만원 20만원"],
-            }
-            for i in range(n)
-        ]
-        files[-1].write_text(
-            "\n".join(json.dumps(r | {"metadata": {"summary_tags": ["limit"]}}) for r in rows)
-        )
-    with ModelServer(lambda s: judges()) as server:
-        judged = {
-            "judge": "hybrid",
-            "judge_model": "m",
-            "judge_base_url": server.url,
-        }
-        et.compare(*map(str, files), suite="summary", judge_max_calls=budget, **judged)
-    assert len(server.seen) == asked
-
-
-def test_retries_and_plainer_forms_are_not_counted_against_the_budget() -> None:
-    decisions, seen = ask(
-        lambda s: refuses(500) if s.nth < 3 else judges(), [case("a"), case("b")], max_calls=2
-    )
-    assert [d.decided_by for d in decisions] == ["llm", "llm"]
-    assert len(seen) == 6
 
 
 def many(n: int) -> list[JudgeInput]:
@@ -382,79 +256,6 @@ def test_a_rerun_from_the_cache_needs_no_server_no_key_and_no_client(
         judge_cases(inputs, options(model="another", cache=tmp_path))
 
 
-def test_damaged_entries_are_asked_again_and_counted(tmp_path: Path) -> None:
-    inputs = many(6)
-    problems = Problems()
-    with ModelServer(lambda s: judges()) as server:
-        asked = options(server.url, cache=tmp_path)
-        first = judge_cases(inputs, asked)
-        files = sorted(tmp_path.rglob("*.json"))
-        files[0].write_bytes(b"")
-        files[1].write_text('{"key": "x"', encoding="utf-8")
-        again = judge_cases(inputs, asked, problems=problems)
-    assert len(server.seen) == 6 + 2
-    assert problems.counts == {("warning", "reply-cache"): 2}
-    assert [d.final_score for d in again] == [d.final_score for d in first]
-    assert sum(d.cached for d in again) == 4
-
-
-CHILD = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from test_judge_server import many, options
-from evaltools.suites.summary import judge
-judge.CONCURRENCY = 3
-judge.judge_cases(many(24), options(sys.argv[2], cache=sys.argv[3]))
-"""
-
-
-def stored_keys(cache: Path) -> set[str]:
-    """The keys of the replies that are stored; one that was being written stands in a folder of its own."""
-    return {json.loads(file.read_bytes())["key"] for file in cache.glob("*/*.json")}
-
-
-def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
-    """The server answers ten questions of a child, which is killed once it has stored some of the replies."""
-    inputs = many(24)
-    whole, _ = ask(varied, inputs)
-    killed = threading.Event()
-
-    def ten_at_first(seen: Seen) -> Answer:
-        if len(server.seen) > 10:
-            killed.wait(120)
-        return varied(seen)
-
-    with ModelServer(ten_at_first) as server:
-        arguments = [str(Path(__file__).parent), server.url, str(tmp_path)]
-        child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(CHILD), *arguments])
-        try:
-            deadline = time.monotonic() + 120
-            while len([*tmp_path.glob("*/*.json")]) < 4 and time.monotonic() < deadline:
-                time.sleep(0.02)
-        finally:
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-            stored = stored_keys(tmp_path)
-            asked = len(server.seen)
-            killed.set()
-        assert 4 <= len(stored) <= 10
-        resumed = judge_cases(inputs, options(server.url, cache=tmp_path))
-        asked_again = Counter(s.summary for s in server.seen[asked:])
-
-    finished = {d.item.case_id for d in resumed if d.cached}
-    assert len(finished) == len(stored)
-    assert not {f"요약 {c}" for c in finished} & set(asked_again)
-    assert set(asked_again.values()) == {1}
-    assert len(finished) + len(asked_again) == 24
-    assert [{**d.__dict__, "cached": False} for d in resumed] == [d.__dict__ for d in whole]
-
-
-def test_a_placeholder_key_may_be_a_word_of_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EVALTOOLS_JUDGE_API_KEY", "x")
-    decision, _ = one(lambda s: judges(reason="x축"))
-    assert decision.reason == "x축"
-
-
 def test_the_key_appears_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Not even where the server repeats it in errors, headers and replies."""
     caplog.set_level(logging.DEBUG)
@@ -481,29 +282,3 @@ def test_the_key_appears_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     assert len(stored) == 1
     for text in [*shown, *stored]:
         assert KEY not in text
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_each_file_of_a_command_has_the_budget(tmp_path: Path, jobs: int) -> None:
-    """Two files of four questions, three calls for each, whoever scores them."""
-    for name in "ab":
-        lines = [
-            json.dumps({"id": f"{name}{i}", "answer": f"요약 {name}{i} 무조건 지급됩니다"})
-            for i in range(4)
-        ]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    files = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    with ModelServer(lambda s: judges()) as server:
-        how = (
-            "--judge",
-            "hybrid",
-            "--judge-model",
-            "m",
-            "--judge-base-url",
-            server.url,
-            "--judge-max-calls",
-            "3",
-        )
-        call("score", "summary", *files, *how, "-o", tmp_path / "out", "-j", str(jobs), *QUICK)
-        asked = Counter(s.summary.split()[1][0] for s in server.seen)
-    assert asked == {"a": 3, "b": 3}

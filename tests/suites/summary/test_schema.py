@@ -171,15 +171,6 @@ def test_a_table_keeps_long_and_many_line_texts_whole(tmp_path: Path) -> None:
     assert [line for line, _ in cases] == [60_002, 60_003]  # on which they end
 
 
-def test_a_damaged_row_costs_itself_alone(tmp_path: Path) -> None:
-    path = tmp_path / "cases.csv"
-    rows = ["id,answer", "a,90일", "", '"open,90일', "whole,90일", "short"]
-    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    problems = Problems("skip")
-    assert [(place, c.id) for place, c in read(path, problems)] == [(2, "a"), (5, "whole")]
-    assert [(p.code, p.line) for p in problems.errors] == [("bad-csv", 4), ("bad-row", 6)]
-
-
 def test_hidden_rows_and_further_sheets_of_a_workbook_are_said(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]

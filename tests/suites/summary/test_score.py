@@ -153,29 +153,6 @@ texts = st.lists(
 ).map(" ".join)
 
 
-@given(
-    texts,
-    st.lists(texts, max_size=3),
-    st.lists(st.sampled_from(["limit", "exclusion", "needs_followup", "x"]), max_size=3),
-)
-def test_scores_are_shares_and_ignore_the_order_of_the_contexts(
-    answer: str, contexts: list[str], tags: list[str]
-) -> None:
-    tags = list(dict.fromkeys(tags))
-    forward, backward = scores(answer, contexts, tags), scores(answer, contexts[::-1], tags[::-1])
-    for metric in METRICS:
-        v, w = forward[metric], backward[metric]
-        assert 0 <= v.score <= 1
-        assert (v.score, v.measured, v.numerator, v.denominator) == (
-            w.score,
-            w.measured,
-            w.numerator,
-            w.denominator,
-        )
-        if v.measured and v.denominator:
-            assert v.score == v.numerator / v.denominator
-
-
 @given(texts, texts)
 def test_a_summary_that_repeats_its_context_is_supported(answer: str, more: str) -> None:
     v = scores(answer, [f"{more} {answer}"])["summary_accuracy"]
@@ -261,26 +238,6 @@ def test_cards_of_the_example() -> None:
         assert all(TERMS[metric] in text for text in found[metric])
 
 
-def test_the_entities_that_decide_whether_the_judge_is_asked_are_stated_values() -> None:
-    def n(text: str) -> int:
-        return score_case(text, [], [], RULES).n_entities
-
-    assert n("안내") == 0
-    assert n("90일, 다시 90일, 석 달이 아닌 ９０일") == n("90일") + n(
-        "석 달"
-    )  # a value counts once
-    assert n("월 15만원") == 1  # the month only supports
-    assert n("3천만원, 90일") == 2
-
-
-def test_a_follow_up_is_ambiguous_where_every_wording_of_it_is_let_off() -> None:
-    assert not score_case("안내", [], [], RULES).ambiguous
-    assert score_case("추가 확인은 불필요합니다.", [], [], RULES).ambiguous
-    assert not score_case(
-        "추가 확인은 불필요합니다. 담당자 확인이 필요합니다.", [], [], RULES
-    ).ambiguous
-
-
 @pytest.mark.parametrize(
     ("score", "passes"), [(0.9, True), (0.9 - 1e-13, True), (0.9 - 1e-9, False), (1.0, True)]
 )
@@ -290,20 +247,6 @@ def test_a_score_on_its_threshold_passes(score: float, passes: bool) -> None:
     done = finish(units.assign(summary_accuracy_measured=True), RULES)
     assert done["summary_accuracy_passed"].tolist() == [passes]
     assert "entity_recall_passed" not in done  # it has no threshold
-
-
-def test_rules_are_read_once_and_again_where_they_changed(tmp_path: Path) -> None:
-    assert load_rules("ko-insurance") is load_rules("ko-insurance")
-    own = tmp_path / "own.json"
-    own.write_text(
-        '{"schema_version": 1, "name": "own", "version": "1", "base": "seed"}', encoding="utf-8"
-    )
-    first = load_rules(own)
-    assert load_rules(str(own)) is first
-    own.write_text(
-        '{"schema_version": 1, "name": "own", "version": "2", "base": "seed"}', encoding="utf-8"
-    )
-    assert load_rules(own).version == "2"
 
 
 @pytest.mark.parametrize(("judged", "proportion"), [(False, True), (True, False)])

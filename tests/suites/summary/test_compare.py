@@ -1,0 +1,238 @@
+"""What a source says of a value: the nearest passage, the opposite, another item, a denial."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaltools.suites.summary.compare import OPPOSITE_PAYMENT
+from evaltools.suites.summary.judge import trigger
+from evaltools.suites.summary.scoring import score
+from evaltools.suites.summary.states import metric_state
+
+RATES = (
+    "입원 일당은 3만원을 지급합니다. 통원 치료비는 1만원을 지급합니다. 수술비는 100만원 한도입니다."
+)
+
+
+def evidence(summary: str, *contexts: str) -> dict[str, Any]:
+    return score(summary, contexts)["summary_accuracy"].evidence
+
+
+def state(summary: str, *contexts: str) -> str:
+    found = score(summary, contexts)["summary_accuracy"]
+    passed = found.score >= 0.9
+    return metric_state("summary_accuracy", found.evidence, measured=found.measured, passed=passed)
+
+
+def whys(summary: str, *contexts: str) -> list[str]:
+    return [point["why"] for point in evidence(summary, *contexts).get("look", [])]
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("가입 연령은 만 26세 미만", "가입 연령은 만 26세 이상입니다."),
+        ("통원 일수는 30일 초과", "통원 일수는 30일 이하입니다."),
+        (
+            "신규 회원은 만 40세 미만만 신청할 수 있다고 차분히 안내.",
+            "신청 자격: 회원, 만 40세 이상. 보험료는 연 30만원.",
+        ),
+        ("자기부담금은 최대 20만원", "자기부담금은 최소 20만원입니다."),
+        ("보험료가 5% 인하됨", "보험료가 5% 인상됩니다."),
+        ("진단비 3천만원 지급되지 않음", "진단비 3천만원을 지급합니다."),
+    ],
+)
+def test_the_opposite_of_a_source_is_no_support(summary: str, source: str) -> None:
+    found = score(summary, [source])["summary_accuracy"]
+    (contradicted,) = found.evidence["contradicted"]
+    start, end = contradicted["context_at"]
+    assert source[start:end] in source and contradicted["why"]
+    assert contradicted in found.evidence["unsupported"]
+    assert found.score < 0.9 and state(summary, source) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("가입 연령은 만 26세 이상", "가입 연령은 만 26세 이상입니다."),
+        ("가입 연령은 만 26세부터", "가입 연령은 만 26세 이상입니다."),
+        ("자기부담금은 최소 20만원", "자기부담금 20만원 이상입니다."),
+        # two opposites are the same again
+        ("2년 초과 시 감액 없이 지급", "2년 이내에는 50%만 지급합니다."),
+        ("면책기간 90일이 지나면 보장됨", "90일 이내에는 보장하지 않습니다."),
+    ],
+)
+def test_what_says_the_same_is_supported(summary: str, source: str) -> None:
+    found = score(summary, [source])["summary_accuracy"]
+    assert "contradicted" not in found.evidence and not found.evidence["unsupported"]
+
+
+def test_the_passage_is_that_of_the_same_item_and_not_the_first_of_the_value() -> None:
+    source = "통원 의료비는 1만원을 공제합니다. 처방조제비는 1만원을 공제합니다."
+    (figure,) = evidence("처방조제비 1만원", source)["supported"]
+    assert figure["context_at"][0] == source.rindex("1만원")
+    (figure,) = evidence("통원의료비 1만원", source)["supported"]
+    assert figure["context_at"][0] == source.index("1만원")
+
+
+def test_a_wrong_figure_stands_beside_that_of_the_source() -> None:
+    (figure,) = evidence("통원 치료비 2만원", RATES)["unsupported"]
+    start, end = figure["context_at"]
+    assert figure["instead"] == RATES[start:end] == "1만원"
+    (figure,) = evidence("가입 시기는 2만원", RATES)["unsupported"]
+    assert "instead" not in figure
+
+
+def test_values_that_changed_places_are_to_be_looked_at_and_change_no_score() -> None:
+    swapped = "입원 일당 1만원, 통원 치료비 3만원"
+    found = score(swapped, [RATES])["summary_accuracy"]
+    assert found.score == 1.0
+    assert whys(swapped, RATES) == ["the source says it of another item"] * 2
+    assert state(swapped, RATES) == "look"
+    assert whys("입원 일당 3만원, 통원 치료비 1만원", RATES) == []
+
+
+def test_an_item_that_the_source_gives_a_value_cannot_be_denied() -> None:
+    source = "암 진단비 3천만원. 면책기간은 90일입니다."
+    found = score("암 진단비 3천만원, 면책기간 없음", [source])["summary_accuracy"]
+    (denial,) = found.evidence["contradicted"]
+    assert denial["text"] == "면책기간 없음" and denial["instead"] == "면책기간은 90일입니다"
+    assert state("암 진단비 3천만원, 면책기간 없음", source) == "fail"
+
+
+def test_the_literal_rules_compare_values_only() -> None:
+    found = score("만 26세 미만", ["만 26세 이상"], rules="seed")["summary_accuracy"]
+    assert "contradicted" not in found.evidence and "look" not in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("summary", "tag", "expected"),
+    [
+        ("한도 문의함", "limit", 0.0),
+        ("한도 500만원으로 안내함", "limit", 1.0),
+        ("서류 관련 문의", "documents_required", 0.0),
+        ("조사 결과를 제출해야 함", "documents_required", 1.0),
+        ("대기 기간 질문", "waiting_period", 0.0),
+        ("가입 91일째 되는 날부터 보장", "waiting_period", 1.0),
+        ("그 상태가 90일 넘게 지속돼야만 나옵니다", "condition", 1.0),
+    ],
+)
+def test_a_noun_that_is_only_asked_about_covers_no_tag(
+    summary: str, tag: str, expected: float
+) -> None:
+    assert score(summary, ["상담 기록"], [tag])["summary_risk_coverage"].score == expected
+
+
+def test_the_judge_is_asked_where_a_source_may_say_otherwise() -> None:
+    case = {"n_entities": 4, "tags": "[]", "ambiguous_followup": False}
+    for metric in ("summary_accuracy", "summary_non_definitive"):
+        case |= {metric: 1.0, f"{metric}_measured": True}
+    contested = {"contradicted": [{"text": "90일"}]}
+    assert trigger("summary_accuracy", case, {}) is None
+    assert trigger("summary_accuracy", case, contested) == "a source may say otherwise"
+    assert trigger("summary_non_definitive", case, contested) is None
+
+
+def test_a_reckoned_value_and_one_that_changes_are_of_no_single_item() -> None:
+    source = "일당 3만원. 수술비 50만원. 입원 42일 x 3만원 = 126만원. 보험료 5만원 -> 4만원."
+    assert state("일당 3만원 x 42일 = 126만원", source) == "ok"
+    assert state("보험료 5만원 → 4만원", source) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("1년 안에 진단되면 500만원 지급", "뇌혈관은 1천만 원이고 1년 안에 걸리면 500."),
+        ("과실 20:80으로 협의 중", "3년 유예. 우리측 20 상대측 80으로 협의 중입니다."),
+    ],
+)
+def test_a_figure_without_its_unit_supports_the_same_figure_with_one(
+    summary: str, source: str
+) -> None:
+    assert state(summary, source) == "ok"
+    assert state(summary.replace("500만", "700만").replace("20:80", "30:70"), source) == "fail"
+
+
+def test_what_is_free_up_to_a_figure_may_be_told_as_none() -> None:
+    assert whys("수수료 없음(연 4회까지)", "수수료는 4회까지 없어요.") == []
+    assert state("가입 시 수수료 없음(연 4회까지)", "수수료는 4회까지 500원") == "fail"
+
+
+def test_a_contact_that_was_agreed_is_owed_still() -> None:
+    tags = ["needs_followup"]
+    for told in ("모레까지 연락하기로 하였다.", "조사 담당자가 내일 연락하여 일정을 잡을 예정."):
+        assert score(told, ["연락드리겠습니다."], tags)["summary_needs_followup"].score == 1.0
+    assert score("모레 연락하였다.", ["연락."], tags)["summary_needs_followup"].score == 0.0
+
+
+def test_evidence_does_not_depend_on_the_order_of_sets() -> None:
+    """Of passages that are equally like, the first counts, whatever seed Python hashes texts with."""
+    path = Path(__file__).resolve().parents[2] / "data" / "summary_pairs.jsonl"
+    code = """
+import json, sys
+from evaltools.suites.summary.scoring import score
+for line in open(sys.argv[1], encoding="utf-8"):
+    case = json.loads(line)
+    if case["id"][0] == "k":
+        print(score(case["right"], case["contexts"])["summary_accuracy"].evidence)
+"""
+    printed = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(path)],
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+        printed.add(done.stdout)
+    assert len(printed) == 1
+
+
+def test_what_is_said_at_the_end_of_a_list_is_said_of_all_its_items() -> None:
+    source = "입원일당 3만원입니다. 전문등반, 글라이더 조종 중의 사고는 면책입니다."
+    (denial,) = evidence("입원일당 3만원. 전문등반 중의 사고도 보장함", source)["contradicted"]
+    assert denial["why"] == OPPOSITE_PAYMENT
+    assert state("입원일당 3만원. 전문등반 중의 사고는 면책", source) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("다섯 번까지 보장, 30만원", "연 4회까지 보장, 30만원"),  # the source counts them, too
+        ("50회까지 보장, 30만원", "30만원을 보장합니다."),  # nobody counts so many himself
+    ],
+)
+def test_a_count_that_is_no_count_of_the_summary_itself_has_no_source(
+    summary: str, source: str
+) -> None:
+    assert evidence(summary, source)["unsupported"]
+
+
+BENEFITS = (
+    "휴업급여: 4일 이상 입원 시 1일 6만원, 120일 한도. 간병급여: 1일 5만원 범위. "
+    "일반병원: 1일당 150,000원. 요양병원: 1일당 50,000원. 통합서비스 병동: 1일당 70,000원."
+)
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("펀드 수익률 7.4%", "펀드 수익률은 마이너스 7.4퍼센트입니다."),
+        ("적립금 수익률은 3.1%로 안내", "적립금 수익률 -3.1%"),
+    ],
+)
+def test_a_lost_sign_is_contradicted(summary: str, source: str) -> None:
+    assert evidence(summary, source)["contradicted"]
+
+
+def test_of_passages_as_near_the_value_that_is_written_most_alike_is_shown() -> None:
+    source = "보험료는 2026년 1월 3일에 냈고 보험료는 2026년 5월 12일에 또 냅니다."
+    (wrong,) = score("보험료 2026년 5월 15일", [source])["summary_accuracy"].evidence["unsupported"]
+    assert wrong["instead"] == "2026년 5월 12일"
