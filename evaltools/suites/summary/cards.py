@@ -124,7 +124,8 @@ def _places(case: Case) -> list[Place]:
     for entity in accuracy.get("supported", []):
         tip = source_sentence(entity if "context" in entity else None, case["contexts"])
         marks.append(("good", entity, tip))
-    marks += [("bad", each, compared(each, case)) for each in accuracy.get("unsupported", [])]
+    if case["summary_accuracy_decided_by"] != "llm":
+        marks += [("bad", each, compared(each, case)) for each in accuracy.get("unsupported", [])]
     if case["summary_non_definitive_state"] != "ok":
         tip = say("Definitive phrases")
         promises = case["summary_non_definitive_evidence"]

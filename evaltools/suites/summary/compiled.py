@@ -15,7 +15,7 @@ from .phrases import Phrases, compile_phrases, expand, near_end
 from .text import any_of
 
 if TYPE_CHECKING:
-    from .rules import PhraseSet, Rules
+    from .rules import LetOff, PhraseSet, Rules
 
 
 FOLLOWUP_TAG = "needs_followup"
@@ -72,15 +72,7 @@ class CompiledRules:
         def phrases(sources: Sequence[str]) -> Phrases:
             return compile_phrases(sources, rules.match, rules.particles, words)
 
-        let_offs = {}
-        for name, rule in rules.let_offs.items():
-            let_offs[name] = CompiledLetOff(
-                reason=rule.reason,
-                before=near_end(phrases(rule.before), rule.near),
-                after=phrases(rule.after),
-                unless=phrases(rule.unless),
-                near=rule.near,
-            )
+        let_offs = {name: _let_off(rule, phrases) for name, rule in rules.let_offs.items()}
 
         def phrase_set(named: PhraseSet, sources: Sequence[str]) -> CompiledPhrases:
             return CompiledPhrases(
@@ -109,6 +101,16 @@ class CompiledRules:
         self.definitive = [phrase_set(named, named.phrases) for named in rules.definitive]
         self.tag_of_concept = {concept.name: concept.tag for concept in rules.concepts}
         self.value_words = _value_words(rules, phrases)
+
+
+def _let_off(rule: LetOff, phrases: Callable[[Sequence[str]], Phrases]) -> CompiledLetOff:
+    return CompiledLetOff(
+        reason=rule.reason,
+        before=near_end(phrases(rule.before), rule.near),
+        after=phrases(rule.after),
+        unless=phrases(rule.unless),
+        near=rule.near,
+    )
 
 
 def _value_words(rules: Rules, phrases: Callable[[Sequence[str]], Phrases]) -> list[ValueWords]:

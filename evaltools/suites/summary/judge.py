@@ -49,12 +49,6 @@ CONCURRENCY = 4
 IN_EVIDENCE = ("reason", "error", "virtual_tags", "points", "model")
 """What the evidence of a case holds of a decision."""
 
-KEPT = ("unsupported", "missing", "definitive")
-"""Keys of evidence that are always there."""
-
-AGAINST = (*KEPT, "contradicted", "look", "unread", "due", "expected", "reason")
-"""What the evidence of a case holds against it, or leaves open."""
-
 KEY_VARIABLES = ("EVALTOOLS_JUDGE_API_KEY", "OPENAI_API_KEY")
 """Environment variables that may hold the key; the first one set wins."""
 
@@ -285,19 +279,6 @@ def _decide(
     )
 
 
-def _is_overruled(decision: Decision) -> bool:
-    """Whether the judge alone finds all right, so that nothing of what the rules said against it holds."""
-    all_hold = all(point["holds"] for point in decision.points)
-    return decision.decided_by == "llm" and decision.final_score == 1 and all_hold
-
-
-def _overruled(evidence: dict[str, Any]) -> dict[str, Any]:
-    """What takes the place of what the evidence holds against a case, or leaves open."""
-    overruled = {name: evidence.pop(name) for name in AGAINST if name in evidence}
-    empty = {name: type(overruled[name])() for name in KEPT if name in overruled}
-    return {**empty, "overruled": overruled}
-
-
 def judge_units(
     units: pd.DataFrame,
     options: SummaryOptions,
@@ -306,8 +287,7 @@ def judge_units(
 ) -> pd.DataFrame:
     """The frame with the final scores of the cases in a trigger zone; the others keep the rule's.
 
-    A score that the judge decided, alone or in the blend, counts as measured. What the rules said against a case that
-    the judge finds right stands in its evidence under `overruled` (D38). `attrs["answered_by"]`:
+    A score that the judge decided, alone or in the blend, counts as measured. `attrs["answered_by"]`:
     the models that answered, with the number of their replies.
     """
     judged = units.set_index("case_id", drop=False)
@@ -315,9 +295,8 @@ def judge_units(
     for decision in judge_cases(to_ask(units), options, problems, quiet):
         case_id, metric = decision.item.case_id, decision.item.metric
         evidence = json.loads(judged.at[case_id, f"{metric}_evidence"])
-        if _is_overruled(decision):
-            evidence |= _overruled(evidence)
-            judged.at[case_id, "any_unsupported"] &= metric != "summary_accuracy"
+        if decision.decided_by == "llm" and metric == "summary_accuracy":
+            judged.at[case_id, "any_unsupported"] &= decision.final_score < 1
         evidence["judge"] = {name: getattr(decision, name) for name in IN_EVIDENCE}
         columns: dict[str, Any] = {"_evidence": dumps(evidence), "_trigger": decision.item.trigger}
         if decision.llm_score is not None:

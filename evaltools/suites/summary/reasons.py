@@ -37,8 +37,14 @@ def in_short(case: Case) -> list[str]:
 
 
 def why(case: Case, metric: str) -> str:
-    """What the score of a case rests on in a line: what a judge said, what speaks against it, what else was found."""
-    return "; ".join([*judged(case, metric), *against(case, metric), *in_favour(case, metric)])
+    """What the score of a case rests on in a line: what a judge said, or what speaks against it and what else was found.
+
+    What the rules say against a case is not told where a judge alone decided.
+    """
+    lines = judged(case, metric)
+    if case[f"{metric}_decided_by"] != "llm":
+        lines += against(case, metric)
+    return "; ".join([*lines, *in_favour(case, metric)])
 
 
 def judged(case: Case, metric: str) -> list[str]:
