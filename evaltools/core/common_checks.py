@@ -19,7 +19,9 @@ MIN_UNITS = 30  # fewer resampling units than this raise a check
 def few_units(n: int, unit: str) -> Iterator[Check]:
     """Intervals from few units are wide, and their coverage is not that of many."""
     if n < MIN_UNITS:
-        text = "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
+        text = (
+            "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
+        )
         if n == 1:
             text = "Only 1 sample ({unit}): there is no interval, and it decides the result alone."
         yield Check("few-units", "warning", say(text, n=n, unit=unit), n, n)
@@ -167,6 +169,36 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
             also=also,
         )
         yield Check("one-sided-missing", "warning", message, n, of)
+
+
+def not_random(differences: pd.DataFrame) -> Iterator[Check]:
+    """Metrics of which one side lacks other samples than it has: its values are no fair part of all.
+
+    `differences`: rows of a comparison, those of the metrics that lead.
+    """
+    for candidate, rows in differences[differences["not_random"]].groupby("candidate", sort=False):
+        titles = [metric_title(name, title) for name, title in zip(rows["metric"], rows["title"])]
+        first = rows.iloc[0]
+        n = int(first["missing_baseline"] + first["missing_candidate"])
+        text = (
+            "What is missing between {baseline} and {candidate} is not missing at random: on {metrics} the samples that "
+            "one side lacks have other values on the other side. No verdict."
+        )
+        message = say(
+            text,
+            baseline=first["baseline"],
+            candidate=candidate,
+            metrics=listed(f"“{title}”" for title in titles),
+        )
+        yield Check("missing-not-random", "blocking", message, n, int(first["n_cells"]))
+
+
+def other_texts(n: int, baseline: str, candidate: str) -> Iterator[Check]:
+    """Samples that pair by their id but have other texts: they are other questions."""
+    if n:
+        text = "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out."
+        message = say(text, n=n, baseline=baseline, candidate=candidate)
+        yield Check("other-texts", "warning", message, n, n)
 
 
 def missing_seeds(

@@ -14,7 +14,9 @@ from ..core.common_checks import (
     mean_units,
     missing_seeds,
     missing_units,
+    not_random,
     one_sided_missing,
+    other_texts,
 )
 from ..core.files import EXAMPLES
 from ..core.language import language, listed, say
@@ -62,7 +64,11 @@ def study_checks(study: Study) -> list[Check]:
     checks += missing_units(sizes, len(study.unit_names))
     if study.candidates:
         names = dict.fromkeys([study.primary, *study.headline])
-        checks += one_sided_missing(study_tables.comparison(study, list(names)))
+        leading = study_tables.comparison(study, list(names))
+        checks += one_sided_missing(leading)
+        checks += not_random(leading)
+        for candidate, compared in study.comparisons.items():
+            checks += other_texts(compared.n_other_texts, study.baseline, candidate)
     if study.seeded:
         checks += missing_seeds({name: list(runs) for name, runs in study.conditions.items()})
     return worst_first(checks)

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
@@ -72,6 +73,8 @@ DETAILS = (
     "ci_method", "claim", "level", "short", "not_random", "headline", "family", "better", "title",
     "group", "alias_of", "n_cells", "delta_worst", "delta_best", "few_missing", "mid",
 )  # fmt: skip
+# Columns of what is asked: rows that pair but differ there are other questions.
+TEXTS = ("text", "user_text")
 # The columns of `Differences.rows`.
 MEASURED = (
     "value_baseline", "value_candidate", "delta", "n_units", "n_seeds", "n_differ", "p_value",
@@ -111,6 +114,7 @@ class Comparison:
     difference that these data show with 80% power. `margin` as declared, with the interval of the test
     of equivalence within it. An alias has the row of its metric.
 
+    `n_other_texts`: rows that pair but have other texts, which are left out.
     `unpaired`: side -> its cells that take no part. `identical`: every cell is the same on both sides.
     """
 
@@ -118,6 +122,7 @@ class Comparison:
     unpaired: dict[str, int]
     paired_by: str
     identical: bool = False
+    n_other_texts: int = 0
 
 
 def compare(
@@ -218,7 +223,7 @@ def compare_all(
         )
         shown = rows[directed(compiled)].reset_index(drop=True)[[*CONTRACT, *DETAILS]]
         by = "sample and seed" if pair.by_seed else "sample"
-        comparisons.append(Comparison(shown, pair.unpaired, by, pair.identical))
+        comparisons.append(Comparison(shown, pair.unpaired, by, pair.identical, pair.n_other_texts))
     return comparisons
 
 
@@ -300,6 +305,21 @@ def common_rows(a: Runs, b: Runs, by_seed: bool) -> tuple[Runs, Runs]:
     for runs in (a, b):
         sides.append({seed: frame[frame[ROW].isin(both)] for seed, frame in runs.items()})
     return sides[0], sides[1]
+
+
+def other_texts(a: Runs, b: Runs) -> tuple[set[object], int]:
+    """(labels of rows that both sides have with other texts, how many rows have a text on both), of labelled conditions."""
+    frames = [frame for runs in (a, b) for frame in runs.values()]
+    for column in TEXTS:
+        if all(column in frame for frame in frames):
+            sides = []
+            for runs in (a, b):
+                rows = pd.concat(frame[[ROW, column]] for frame in runs.values()).dropna()
+                texts = rows.drop_duplicates(ROW).set_index(ROW)[column].astype(str)
+                sides.append(texts.map(lambda text: " ".join(normalize("NFC", text).split())))
+            one, other = sides[0].align(sides[1], join="inner")
+            return set(one.index[one != other]), len(one)
+    return set(), 0
 
 
 def pairs_by_seed(a: Runs, b: Runs) -> bool:
@@ -483,6 +503,18 @@ class _Pair:
         self.resampling = resampling
         self.by_seed = pairs_by_seed(baseline, candidate)
         a, b = label_rows([baseline, candidate], unit)
+        others, n_texts = other_texts(a, b)
+        if 2 * len(others) > n_texts:
+            raise UsageError(
+                f"{name_a} and {name_b} pair by {unit}, but {len(others)} of {n_texts} pairs have other texts: "
+                "they are other questions"
+            )
+        self.n_other_texts = len(others)
+        if others:
+            a, b = (
+                {seed: frame[~frame[ROW].isin(others)] for seed, frame in runs.items()}
+                for runs in (a, b)
+            )
         paired = common_rows(a, b, self.by_seed)
         if not any(len(frame) for frame in paired[0].values()):
             raise NothingPaired(nothing_paired(a, b, unit, (name_a, name_b)))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from evaltools.core.errors import UsageError
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import Comparison, compare
@@ -188,3 +189,17 @@ def test_rows_of_a_unit_that_one_side_lacks_take_no_part(label: str) -> None:
 def test_a_null_numerator_that_counts_is_an_error() -> None:
     with pytest.raises(ValueError, match="score is null where scored counts the row"):
         compared({"": units()}, {"": units().assign(score=np.nan)})
+
+
+def test_rows_that_pair_but_have_other_texts_are_other_questions() -> None:
+    a = units(40).assign(text=[f"question {i}" for i in range(40)])
+    b = a.assign(score=a["score"] * 0.9)
+    few = b.assign(text=["another"] * 3 + a["text"].tolist()[3:])
+    found = compared({"": a}, {"": few})
+    assert (found.n_other_texts, row(found)["n_units"]) == (3, 37)
+    assert row(found)["missing_candidate"] == 0
+    shifted = b.assign(text=np.roll(a["text"], 1))
+    with pytest.raises(UsageError, match="40 of 40 pairs have other texts"):
+        compared({"": a}, {"": shifted})
+    spaced = b.assign(text=a["text"].str.replace(" ", "  "))
+    assert compared({"": a}, {"": spaced}).n_other_texts == 0

@@ -1,0 +1,139 @@
+"""Sign flips and families, against scipy and statsmodels and by hand; ranks; plans by their formula."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from evaltools.core.errors import UsageError
+from evaltools.core.metric import Metric
+from evaltools.core.resampling import Resampling
+from evaltools.stats.multiple import holm, max_t, ranks, sign_flip
+from evaltools.stats.plan import plan
+
+SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
+FREE = Metric(name="score", numerator="y", denominator="n", better="higher")
+R = Resampling(n_resamples=500)
+
+
+def frame(y: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame({"id": range(len(y)), "y": y, "n": 1})
+
+
+@pytest.mark.parametrize("key", range(10))
+def test_exact_sign_flips_are_those_of_scipy(key: int) -> None:
+    d = np.random.default_rng(key).normal(0.3, 1, 11).round(1)
+    expected = stats.permutation_test(
+        (d,), np.sum, permutation_type="samples", n_resamples=np.inf, alternative="two-sided"
+    )
+    assert sign_flip(d[:, None], 10_000, 0)[0] == pytest.approx(expected.pvalue, abs=1e-12)
+
+
+def test_differences_of_one_size_are_binomial_and_mid_p_counts_ties_half() -> None:
+    """15 of 20 units rise by 1: twice P(X >= 15); mid-p takes half of P(X = 15) off on either side."""
+    d = np.repeat([1.0, -1.0], [15, 5])[:, None]
+    exact = stats.binomtest(15, 20).pvalue
+    assert sign_flip(d, 10_000, 0)[0] == pytest.approx(exact)
+    mid = exact - stats.binom.pmf(15, 20, 0.5)
+    assert sign_flip(d, 10_000, 0, np.array([True]))[0] == pytest.approx(mid)
+
+
+def test_many_units_have_the_normal_limit_which_drawn_flips_agree_with() -> None:
+    d = np.random.default_rng(0).normal(0.025, 1, (5_001, 1))
+    drawn = sign_flip(d[:5_000], 10_000, 0)[0]
+    assert sign_flip(d, 10_000, 0)[0] == pytest.approx(drawn, abs=0.02)
+
+
+def test_holm_is_that_of_statsmodels() -> None:
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    p = np.random.default_rng(0).random(20) ** 3
+    assert holm(pd.Series(p)).to_numpy() == pytest.approx(
+        multitest.multipletests(p, method="holm")[1]
+    )
+
+
+def test_max_t_of_copies_is_one_test_and_of_others_no_more_than_holm() -> None:
+    rng = np.random.default_rng(1)
+    one = rng.normal(0.5, 1, (12, 1))
+    p = sign_flip(one, 10_000, 0)
+    copies = max_t(np.repeat(one, 5, axis=1), 10_000, 0)
+    assert copies.p.tolist() == pytest.approx([p[0]] * 5)
+    several = rng.normal([0.9, 0.4, 0.0], 1, (12, 3))
+    joint = max_t(several, 10_000, 0)
+    alone = sign_flip(several, 10_000, 0)
+    assert (joint.p >= alone - 1e-12).all() and (joint.p <= 3 * alone + 1e-12).all()
+    assert 2.0 < joint.critical < np.sqrt(12)
+
+
+def test_a_hopeless_test_costs_the_others_next_to_nothing() -> None:
+    rng = np.random.default_rng(2)
+    others = rng.normal([0.5, 0.3], 1, (40, 2))
+    hopeless = rng.normal(-5, 1, (40, 1))
+    with_it = max_t(np.hstack([others, hopeless]), 10_000, 0).p
+    assert with_it[:2] == pytest.approx(max_t(others, 10_000, 0).p, abs=0.01)
+
+
+def test_ranks_hold_what_is_shown() -> None:
+    rng = np.random.default_rng(3)
+    base = rng.uniform(0.2, 0.5, 60)
+    shifts = {"a": 0.0, "b": 0.003, "c": 0.3}
+    sides = {
+        name: {"": frame(np.clip(base + shift + rng.normal(0, 0.05, 60), 0, 1))}
+        for name, shift in shifts.items()
+    }
+    sides["unmeasured"] = {"": frame(base).assign(y=0.0, n=0)}
+    found = ranks(sides, [SCORE], "id", "score", R).set_index("condition")
+    assert found.loc["c"].tolist() == [1, 1]
+    assert found.loc[["a", "b"]].to_numpy().tolist() == [[2, 3], [2, 3]]
+    assert found.loc["unmeasured"].isna().all()
+
+
+def test_a_plan_by_its_formula() -> None:
+    """s^2 of the pilot's differences: n = (1.96 + .8416)^2 s^2 / d^2 * 30 / 28, range by chi-square of 29 df."""
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(size=30), rng.normal(size=30)
+    z2 = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2
+    row = plan([{"": frame(a)}, {"": frame(b)}], [FREE], "id", "score", 0.5, seeds=[1]).iloc[0]
+    n = z2 * (b - a).var(ddof=1) / 0.5**2 * 30 / 28
+    low, high = 29 / stats.chi2.ppf([0.975, 0.025], 29)
+    assert row[["samples", "samples_low", "samples_high"]].tolist() == [
+        np.ceil(n), np.ceil(n * low), np.ceil(n * high)
+    ]  # fmt: skip
+
+
+def test_a_plan_of_seeds_has_null_where_no_number_is_enough() -> None:
+    rng = np.random.default_rng(5)
+    sides = []
+    for _ in range(2):
+        shifts = rng.normal(0, 0.3, 3)
+        sides.append({s: frame(rng.normal(shift, 0.2, 40)) for s, shift in enumerate(shifts)})
+    found = plan(sides, [FREE], "id", "score", 0.2, seeds=[1, 2, 200]).set_index("seeds")["samples"]
+    assert np.isnan(found[2]) and found[200] > 0
+    one_seed = [{0: side[0]} for side in sides]
+    assert plan(one_seed, [FREE], "id", "score", 0.2, seeds=[3])["samples"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"difference": -1.0}, "difference above 0"),
+        ({"power": 1.0}, "power"),
+        ({"seeds": [0]}, "whole numbers from 1"),
+        ({"conditions": [{"": frame(np.arange(9.0))}]}, "one run says nothing"),
+        ({"conditions": [{"": frame(np.arange(9.0))}] * 2}, "some of which differ"),
+    ],
+)
+def test_plans_that_cannot_be_made(change: dict[str, object], message: str) -> None:
+    rng = np.random.default_rng(0)
+    settings = {
+        "conditions": [{"": frame(rng.normal(size=20))}, {"": frame(rng.normal(size=20))}],
+        "table": [FREE],
+        "unit": "id",
+        "metric": "score",
+        "difference": 0.5,
+        **change,
+    }
+    with pytest.raises(UsageError, match=message):
+        plan(**settings)  # type: ignore[arg-type]

@@ -1,0 +1,226 @@
+"""Verdicts: p and interval decide together. What was once hidden or invented has the right answer here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import evaltools as et
+from evaltools.core.errors import UsageError
+from evaltools.core.metric import Difference, Metric
+from evaltools.core.resampling import Resampling
+from evaltools.stats.compare import compare, compare_all
+from evaltools.stats.intervals import estimate
+from evaltools.stats.seeds import THESE_TWO_RUNS
+from tests.stats.comparing import MEAN, TABLE, compared, differing, rows, two
+
+SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
+RIGHT = Metric(name="right", numerator="y", denominator="n", better="higher", proportion=True)
+R = Resampling()
+
+
+def frame(y: object, **columns: object) -> pd.DataFrame:
+    made = pd.DataFrame({"y": y, "n": 1, **columns})
+    return made if "id" in made else made.assign(id=range(len(made)))
+
+
+def pair(a: object, b: object, metric: Metric = SCORE, **options: object) -> pd.Series:
+    sides = {"": frame(a)}, {"": frame(b)}
+    return compare(*sides, [metric], "id", R, [metric.name], **options).table.iloc[0]  # type: ignore[arg-type]
+
+
+def test_thirteen_rises_and_no_fall_of_fifty_are_shown() -> None:
+    """Between two runs, and within one: paired t of the differences, which sign flips agree with."""
+    rng = np.random.default_rng(0)
+    before = rng.choice([0.0, 0.4, 0.5], 50)
+    after = before + np.where(np.arange(50) < 13, rng.choice([0.1, 0.2, 0.4], 50), 0.0)
+    row = pair(before, after)
+    t = stats.ttest_rel(after, before).confidence_interval()
+    assert (row["verdict"], row["ci_method"], row["n_differ"]) == ("better", "t", 13)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((t.low, t.high))
+    assert row["p_value"] == pytest.approx(2**-12)
+    stages = [
+        Metric(name=name, numerator=name, denominator="n", better="higher", bounds=(0, 1))
+        for name in ("before", "after")
+    ]
+    change = Difference(name="change", minuend="after", subtrahend="before", better="higher")
+    one_run = frame(before).assign(before=before, after=after)
+    within = estimate(one_run, [*stages, change], "id", R).set_index("name").loc["change"]
+    assert (within["ci_low"], within["ci_high"]) == pytest.approx((t.low, t.high))
+
+
+def test_limits_take_nothing_from_a_small_dense_result() -> None:
+    """20 pairs, +.03 +- .04: better, with limits as without."""
+    rng = np.random.default_rng(1)
+    a = rng.uniform(0.3, 0.6, 20)
+    d = rng.normal(size=20)
+    b = a + 0.03 + 0.04 * (d - d.mean()) / d.std(ddof=1)
+    for bounds in ((0, 1), None):
+        row = et.compare(a.tolist(), b.tolist(), bounds=bounds)["value"]
+        assert row["verdict"] == "better" and row["ci_low"] > 0 and row["p_value"] < 0.01
+
+
+def test_a_third_condition_destroys_no_pair() -> None:
+    """Hopeless, with noisy seeds of its own: tuned stays better than base, with the p of its own two sides."""
+    rng = np.random.default_rng(2)
+    sample = rng.uniform(0.3, 0.7, 60)
+
+    def condition(shift: float, noise: float) -> dict[object, pd.DataFrame]:
+        runs = {}
+        for seed in (1, 2, 3):
+            own = shift + rng.normal(0, noise)
+            runs[seed] = frame(np.clip(sample + own + rng.normal(0, 0.05, 60), 0, 1))
+        return runs
+
+    base, tuned, hopeless = condition(0, 0.004), condition(0.06, 0.004), condition(-0.25, 0.2)
+    conditions = [("base", base), ("tuned", tuned), ("hopeless", hopeless)]
+    alone, *_ = compare_all(conditions[:2], [SCORE], "id", R, ["score"])
+    beside, _ = compare_all(conditions, [SCORE], "id", R, ["score"])
+    one, other = alone.table.iloc[0], beside.table.iloc[0]
+    assert one["verdict"] == other["verdict"] == "better"
+    assert other["p_value"] == one["p_value"]
+    assert other["p_adjusted"] <= 2 * one["p_adjusted"] + 1e-9
+    # the interval is simultaneous, and wider
+    assert other["ci_low"] <= one["ci_low"] and other["level"] < one["level"]
+
+
+def test_more_trials_where_samples_are_hard_make_no_difference() -> None:
+    """Equal systems: base 3 trials a sample, the candidate more of them where it fails. Weighed by its trials a sample
+    that is hard counts more, and most of such studies find "worse"."""
+    verdicts = []
+    for key in range(20):
+        rng = np.random.default_rng(key)
+        chance = rng.uniform(0, 1, 60)
+        sides = []
+        for trials in (np.full(60, 3), 1 + rng.binomial(8, 1 - chance)):
+            ids = np.repeat(np.arange(60), trials)
+            number = np.concatenate([np.arange(n) for n in trials])
+            right = (rng.random(len(ids)) < chance[ids]).astype(int)
+            sides.append({"": frame(right, id=ids, trial=number)})
+        row = compare(*sides, [RIGHT], "id", R, ["right"]).table.iloc[0]
+        means = [side[""].groupby("id")["y"].mean() for side in sides]
+        assert row["delta"] == pytest.approx((means[1] - means[0]).mean())
+        verdicts.append(row["verdict"])
+    assert verdicts.count("tied") >= 17
+
+
+def test_identical_sides_are_equivalent_where_they_are_many() -> None:
+    """1 - .1^(1/300) = .0076 of the units could differ at 90%, 1 - .05^(1/300) = .0099 at 95%; 12 are too few."""
+    y = np.arange(300) % 2
+    row = pair(y, y, RIGHT, margin={"right": 0.05})
+    assert (row["verdict"], row["ci_method"]) == ("equivalent", "mover")
+    assert row["ci_high"] == pytest.approx(1 - 0.05 ** (1 / 300))
+    assert row["equivalence_low"] == pytest.approx(-(1 - 0.1 ** (1 / 300)))
+    assert pair(y[:12], y[:12], RIGHT, margin={"right": 0.05})["verdict"] == "too few"
+
+
+def test_units_that_all_differ_alike_have_no_interval_of_no_width() -> None:
+    row = et.compare(list(range(10)), list(range(1, 11)))["value"]
+    assert np.isnan(row["ci_low"]) and row["verdict"] == "better"
+
+
+def test_one_run_a_side_speaks_of_these_two_runs() -> None:
+    assert pair(np.arange(20) / 40, np.arange(20) / 30)["claim"] == THESE_TWO_RUNS
+
+
+def test_no_verdict_contradicts_the_interval_beside_it() -> None:
+    """Tied rows say which of p and interval is short of it."""
+    seen = set()
+    for key in range(40):
+        rng = np.random.default_rng(key)
+        a = rng.choice([0.0, 0.5, 1.0], 30)
+        b = np.where(rng.random(30) < 0.25, np.minimum(a + rng.choice([0.5, 1.0], 30), 1), a)
+        row = pair(a, b)
+        excludes = row["ci_low"] > 0 or row["ci_high"] < 0
+        by_p = row["p_value"] <= 0.05
+        assert (row["verdict"] in ("better", "worse")) == (by_p and excludes)
+        if row["verdict"] == "tied":
+            assert row["short"] == {(True, False): "interval", (False, True): "p"}.get(
+                (by_p, excludes), ""
+            )
+        seen.add(row["verdict"])
+    assert {"better", "tied"} <= seen
+
+
+def test_the_standard_error_of_clusters_is_that_of_statsmodels() -> None:
+    api = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(4)
+    ids = rng.integers(0, 25, 120)
+    a, b = rng.normal(size=120), rng.normal(0.2, 1, 120)
+    free = Metric(name="score", numerator="y", denominator="n", better="higher")
+    sides = {"": frame(a, id=ids, item=range(120))}, {"": frame(b, id=ids, item=range(120))}
+    many = Resampling(n_resamples=100)
+    row = compare(*sides, [free], "id", many).table.iloc[0]
+    fit = api.OLS(b - a, np.ones(120)).fit(
+        cov_type="cluster", cov_kwds={"groups": ids, "use_correction": False}
+    )
+    # mde = t reach + t(.8) error; the union with BCa is at least as wide as t
+    weights = np.bincount(ids)
+    n = weights.sum() ** 2 / (weights**2).sum()
+    units = (weights > 0).sum()
+    assert row["delta"] == pytest.approx(fit.params[0])
+    half = stats.t.ppf(0.975, n - 1) * fit.bse[0] * np.sqrt(n / (n - 1))
+    assert row["ci_high"] - row["delta"] >= half - 1e-9 and row["n_units"] == units
+
+
+def test_families() -> None:
+    """The primary metric alone, the others of the headline together, all else exploratory; aliases follow."""
+    a, b = two(shift=0.02, seeds=(1,))
+    table = rows(compared(a, b, headline=("mean", "errors", "micro")))
+    assert table.loc["mean", "p_adjusted"] == table.loc["mean", "p_value"]
+    assert (
+        table.loc[["errors", "micro"], "p_adjusted"] >= table.loc[["errors", "micro"], "p_value"]
+    ).all()
+    assert table.loc[["errors", "micro"], "level"].max() < 0.05
+    assert np.isnan(table.loc["d", "p_adjusted"]) and table.loc["d", "level"] == 0.05
+    alias = Metric(
+        name="other", numerator="y", denominator="n", better="higher", alias_of="mean", title="O"
+    )
+    both = compare(a, b, [MEAN, alias], "id", R, ["mean"]).table.set_index("metric")
+    same = ["delta", "ci_low", "p_value", "p_adjusted", "verdict", "primary"]
+    assert both.loc["other", same].tolist() == both.loc["mean", same].tolist()
+
+
+@pytest.mark.parametrize(("m", "verdict"), [(5, "too few"), (6, "better")])
+def test_too_few_units_that_differ_for_any_p(m: int, verdict: str) -> None:
+    """2^(1-5) = .0625 is above the level, 2^(1-6) = .031 within it; the mean has no limits."""
+    assert rows(compared(*differing(m))).loc["mean", "verdict"] == verdict
+
+
+def test_fewer_than_ten_pairs_are_too_few_but_have_numbers() -> None:
+    row = pair(np.zeros(9), np.ones(9) * 0.5)
+    assert (row["verdict"], row["delta"], row["n_units"]) == ("too few", 0.5, 9)
+
+
+def test_the_mde_has_one_digit_below_twenty_units() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.random(200), rng.random(200)
+    row = pair(a[:19], b[:19])
+    assert float(f"{row['mde']:.0e}") == row["mde"]
+    large = pair(a, b)
+    reach = (
+        large["delta"] - large["ci_low"]
+        if large["delta"] > 0
+        else large["ci_high"] - large["delta"]
+    )
+    expected = reach + stats.t.ppf(0.8, 199) * (b - a).std(ddof=1) / np.sqrt(200)
+    assert large["mde"] == pytest.approx(expected, rel=0.05)
+
+
+WRONG = {
+    "primary": ({"primary": "nothing"}, "no metric 'nothing'"),
+    "direction": ({"primary": "share"}, "no direction"),
+    "margin": ({"margin": {"mean": -1.0}}, "above 0"),
+    "margin of none": ({"margin": {"means": 0.1}}, "did you mean|no metric"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_declared_is_a_usage_error(case: str) -> None:
+    options, message = WRONG[case]
+    with pytest.raises(UsageError, match=message):
+        compared(*two(seeds=(1,)), **options)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="lacks"):
+        compare(*two(seeds=(1,)), TABLE, "id", R, ["nothing"])
