@@ -76,18 +76,8 @@ class LazyGroup(click.Group):
 class RunsCommand(click.Command):
     """A command that takes the options of the suite that its runs belong to.
 
-    Its parameter `suite`, where it has one, is that suite; None where it cannot be told. With `costly` it takes
-    those options alone by which something may be spent.
+    Its parameter `suite`, where it has one, is that suite; None where it cannot be told.
     """
-
-    def __init__(
-        self,
-        *arguments: Any,
-        costly: bool = False,
-        **attributes: Any,
-    ) -> None:
-        super().__init__(*arguments, **attributes)
-        self.costly = costly
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Its own, and the options of the suite once that is known."""
@@ -100,9 +90,8 @@ class RunsCommand(click.Command):
     ) -> list[str]:
         suite = self._suite_of(ctx, args)
         if suite is not None:
-            names = suite.options.costly if self.costly else suite.options.settable()
             own_names = [param.name for param in self.params]
-            further = [name for name in names if name not in own_names]
+            further = [name for name in suite.options.settable() if name not in own_names]
             ctx.meta["suite_options"] = suite_options(suite.options, further)
         rest = super().parse_args(ctx, args)
         if "suite" in ctx.params:

@@ -27,8 +27,15 @@ def show_run(run: Run, verbose: bool) -> None:
     rows = []
     for estimate in run.estimates_of(*run.headline).to_dict("records"):
         row = shown_estimate(estimate, run.resampling)
-        verdict = verdicts.get(row["metric"], "")
-        rows.append([row["title"], row["value"], row["interval"], row["n"], verdict, row["metric"]])
+        cells = [
+            row["title"],
+            row["value"],
+            row["interval"],
+            row["n"],
+            verdicts.get(row["metric"], ""),
+            row["metric"],
+        ]
+        rows.append(cells)
     level = f"{run.resampling.percent} interval"
     show_rows(["metric", "value", level, "n", "verdict", "id"], rows, verbose)
     show_checks(run.checks, verbose)

@@ -10,6 +10,8 @@
   const compare = form.querySelector(".g-compare");
   const rows = all(".g-row");
   const byId = new Map(rows.map((row) => [row.id, row]));
+  const below = new Map(rows.map((row) => [row, []]));
+  rows.filter((row) => row.dataset.parent).forEach((row) => below.get(byId.get(row.dataset.parent)).push(row));
   const unfolded = new Set();
   const texts = new Map();
   const textOf = (row) => {
@@ -27,25 +29,33 @@
     ["n", (a, b) => Number(b.dataset.n) - Number(a.dataset.n) || newest(a, b)],
   ]);
 
+  const SHOWN = 500; // rows of a suite: a search narrows what is more
+  let sorted = ""; // the page stands newest first
+  const sort = (by) => {
+    if (sorted === by) return;
+    sorted = by;
+    const order = orders.get(by) ?? newest;
+    all(".g-suite tbody").forEach((body) => {
+      const top = all(".g-row", body).filter((row) => !row.dataset.parent).sort(order);
+      body.append(...top.flatMap((row) => [row, ...below.get(row).sort(order)]));
+    });
+  };
+
   const draw = () => {
     const chosen = new Map(fields.map((field) => [field.name, field.value]));
     const words = chosen.get("q").toLowerCase().split(/\s+/).filter(Boolean);
     const isComparing = compare.getAttribute("aria-pressed") === "true";
     document.body.classList.toggle("g-wide", isComparing || chosen.get("columns") === "all");
     let shown = 0;
+    sort(chosen.get("sort"));
     all(".g-suite").forEach((section) => {
       const isOther = chosen.get("suite") && section.dataset.suite !== chosen.get("suite");
-      const own = all(".g-row", section).sort(orders.get(chosen.get("sort")) ?? newest);
       let inSection = 0;
-      own.forEach((row) => {
+      all(".g-row", section).forEach((row) => {
         const isFolded = row.dataset.parent && !unfolded.has(row.dataset.parent);
         const fits = words.length ? words.every((word) => textOf(row).includes(word)) : !isFolded;
-        row.hidden = isOther || (isComparing ? !isTicked(row) : !fits);
+        row.hidden = isOther || inSection >= SHOWN || (isComparing ? !isTicked(row) : !fits);
         inSection += row.hidden ? 0 : 1;
-      });
-      const body = section.querySelector("tbody");
-      own.filter((row) => !row.dataset.parent).forEach((row) => {
-        body.append(row, ...own.filter((child) => child.dataset.parent === row.id));
       });
       section.hidden = !inSection;
       shown += inSection;

@@ -138,15 +138,13 @@ def test_nothing_that_is_sent_or_spent_is_taken_from_a_manifest(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.chdir(tmp_path)
-    with ModelServer(lambda s: judges()) as theirs, ModelServer(lambda s: judges()) as ours:
+    with ModelServer(lambda s: judges()) as theirs:
         judge = {"judge": "hybrid", "judge_model": "m", "judge_cache": "theirs"}
         judge |= {"judge_base_url": theirs.url}
         et.evaluate("summary", example("summary/cases.jsonl"), out="out", resampling=QUICK, **judge)
         sent = len(theirs.seen)
         shutil.rmtree("theirs")
         refused = call("rerun", "out/results/cases", status=2).stderr
-        assert "give --judge, --judge-model, --judge-base-url" in refused
+        assert "was scored with judge, which may send or spend" in refused
         assert not Path("theirs").exists()
-        own = ("--judge", "hybrid", "--judge-model", "m", "--judge-base-url", ours.url)
-        call("rerun", "out/results/cases", *own)
-        assert len(ours.seen) == len(theirs.seen) == sent > 0
+        assert len(theirs.seen) == sent > 0

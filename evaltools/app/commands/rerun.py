@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from ...core.commands import PATH
 from ...core.errors import FAILED, Problems, UsageError
@@ -26,7 +25,6 @@ from ...core.workers import Workers
 from ...report.evaluate import evaluate
 from ...report.make_study import study
 from ...report.run import Run
-from ..groups import RunsCommand
 from ..options import metrics_option, suite_file_option, workers_option
 
 # relative difference up to which two numbers are the same; other processors sum in another order
@@ -36,30 +34,19 @@ ROUNDING = 1e-9
 NUMBERS = ("value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units")
 
 
-@click.command(cls=RunsCommand, costly=True)
+@click.command()
 @click.argument("manifest", type=PATH)
 @click.option("-o", "--out", type=PATH, help="Keep the new results there (default: nowhere).")
 @workers_option
 @metrics_option
 @suite_file_option
-@click.pass_context
-def rerun(
-    ctx: click.Context,
-    manifest: Path,
-    out: Path | None,
-    workers: Workers,
-    metrics: Path | None,
-    **costly: Any,
-) -> None:
+def rerun(manifest: Path, out: Path | None, workers: Workers, metrics: Path | None) -> None:
     """Make the results of a manifest.json again and compare.
 
-    Status 4 where an input or a number is not the same, each of which is named. What would be sent or spent (a judge)
-    is not taken from the manifest, but from options of the suite given here.
+    Status 4 where an input or a number is not the same, each of which is named. Nothing is sent or spent because a
+    manifest says so: what a judge scored is scored again by `evaltools score`.
     """
-    settings: dict[str, Any] = {"workers": workers, "metrics": metrics}
-    for name, value in costly.items():
-        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            settings[name] = value
+    settings = {"workers": workers, "metrics": metrics}
     file = manifest / NAME if manifest.is_dir() else manifest
     differences, n_compared = rerun_manifest(file, out, settings)
     for line in differences:
@@ -77,8 +64,7 @@ def rerun_manifest(
 
     Relative paths of inputs are looked for from the working folder and from every folder above the manifest; a file
     with the recorded content wins. With `out` the new results are kept there, never in the place of the old.
-    `settings`: workers, the file of the user's own metrics, and the options by which something may be spent or sent to
-    somebody: none of these is taken from a manifest, which may be another's.
+    `settings`: workers, and the file of the user's own metrics, which is not taken from a manifest, as it is code.
 
     Raises InputError for a manifest, a results file or an input that is not there or cannot be read, and where the
     changed inputs cannot be scored; UsageError where `out` would overwrite what is compared.
@@ -166,24 +152,23 @@ def _refuse_untrusted(
     policy: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> None:
-    """UsageError where a run had what a manifest is not trusted with, and it is not given now.
+    """UsageError where a run had what a manifest, which may be another's, is not trusted with.
 
-    That is a file of metrics, and options by which something may be spent. Those that change no number, and so do not
-    stand in the policy, need not be given.
+    That is a file of metrics, unless it is given now, and options that decide a number by what is sent or spent.
     """
-    defaults = {"metrics": None}
-    for name in suite.options.costly:
-        if name in policy:
-            defaults[name] = suite.options.model_fields[name].default
-    untrusted = []
-    for name, default in defaults.items():
-        if settings.get(name) is None and member.options.get(name, default) != default:
-            untrusted.append(f"--{name.replace('_', '-')}")
-    if untrusted:
+    if member.options.get("metrics") and not settings.get("metrics"):
         raise UsageError(
-            f"{member.run} was made with options that a manifest is not trusted with: give "
-            f"{', '.join(untrusted)} as it was made with, or as you want it now"
+            f"{member.run} has metrics of a file, which is code that a manifest is not trusted with: give --metrics"
         )
+    fields = suite.options.model_fields
+    for name in suite.options.costly:
+        if (
+            name in policy
+            and member.options.get(name, fields[name].default) != fields[name].default
+        ):
+            raise UsageError(
+                f"{member.run} was scored with {name}, which may send or spend: score its input again"
+            )
 
 
 def _numbers(folder: Path) -> dict[str, Any]:
