@@ -45,6 +45,13 @@ class Scored(_Row):
     measured: bool | None = None
 
 
+class Label(_Row):
+    """A row of a file of labels; without a label it counts as not labelled yet."""
+
+    label: Share | None
+    rater: str | None = None
+
+
 def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
     """A label from 0 to 1, as people write them: a number of the scale, yes or no, pass or fail, 합격 or 불합격.
 
@@ -111,7 +118,7 @@ def read_labels(
     wrong: a label of another scale, a case that is not in the `scores`, a second label of one rater.
     """
     label: Any = (Annotated[Share | None, BeforeValidator(partial(label_value, scale=scale))], ...)
-    row: Any = create_model("Label", __base__=_Row, label=label, rater=(str | None, None))
+    row: Any = create_model("LabelOfScale", __base__=Label, label=label)
     known = set(zip(scores["case_id"], scores["metric"]))
     kept = []
     first_lines = FirstLines(path, problems)
