@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ..core.language import say
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .study import Study
 
 # label of a group of units that differ -> the sign of their change
-CHANGES = {"Higher": 1, "Lower": -1}
+CHANGES = {"Higher": 1, "Lower": -1, "Both ways": 0}
 
 # columns of units that hold their text, the first of them that is there, and cards of units that differ that are shown
 TEXTS = ("text", "input", "question", "prompt", "answer", "output")
@@ -165,7 +166,7 @@ def _by_change(
     groups = {}
     for change, sign in CHANGES.items():
         label = say("{group} under {candidate}", group=say(change), candidate=candidate)
-        groups[label] = changed.index[direction * sign > 0]
+        groups[label] = changed.index[np.sign(direction) == sign]
     return groups
 
 

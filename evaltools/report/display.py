@@ -174,21 +174,12 @@ def lay_out(figure: Any) -> None:
 
     The title of a figure with one axes begins above their labels.
     """
-    plain = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
-    if len(plain) == 1 and not figure.get_suptitle():
-        axes = plain[0]
-        title = axes.get_title("left")
-        axes.set_title("", loc="left")
-        figure.suptitle(
-            title,
-            x=0.01,
-            ha="left",
-            fontsize=11,
-            fontweight="bold",
-        )
-    # a colour bar has a place in the grid, which only the plainer layout keeps
-    has_colour_bar = len(plain) < len(figure.axes)
-    figure.set_layout_engine("tight" if has_colour_bar else "constrained")
+    if len(figure.axes) == 1 and not figure.get_suptitle():
+        title = figure.axes[0].get_title("left")
+        figure.axes[0].set_title("", loc="left")
+        how = {"fontsize": 11, "fontweight": "bold"}
+        figure.suptitle(title, x=0.01, ha="left", **how)
+    figure.set_layout_engine("constrained")
 
 
 def figure_title(figure: Any) -> str:

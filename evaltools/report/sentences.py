@@ -18,7 +18,6 @@ from .numbers import interval, number, p_equation
 
 # verdicts that are none: pages and figures show them in grey
 UNDECIDED = ("too few", "not measured")
-NO_VERDICT = "No verdict: too few samples, or not measured"
 
 
 def verdict_word(verdict: str) -> str:

@@ -1,4 +1,4 @@
-"""The files of results/<condition>_aggregated/: a study as CSV, JSON and Markdown."""
+"""The files of results/<condition>_aggregated/: a study as CSV and JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from ..core.manifest import SCHEMA_VERSION, Manifest, Member
 from ..core.names import safe_name
 from ..core.results import METRICS, metrics_json, read_manifest
 from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
-from .markdown import markdown_table
 
 if TYPE_CHECKING:
     from .study import Study
@@ -98,15 +97,11 @@ def _texts(
 ) -> dict[str, str]:
     """File -> text of the tables of a condition; with several conditions the column `condition` comes first."""
     means = aggregated_frame(study.aggregates[condition])
-    table = markdown_table(means)
     if study.candidates:
         means.insert(0, "condition", condition)
     agreement = study.agreement
-    n_seeds = len(study.conditions[condition])
-    heading = f"# {condition} over {n_seeds} seed(s)"
     texts = {
         "aggregated_mean_std.csv": csv(means),
-        "aggregated_mean_std.md": f"{heading}\n\n{table}\n`{study.signature}`\n",
         "agreement.csv": csv(agreement[agreement["condition"] == condition]),
     }
     if condition == study.baseline and study.is_ranked:

@@ -121,16 +121,6 @@ def stack(items: Iterable[HtmlTable]) -> HtmlTable:
     return HtmlTable(Markup("").join(Markup(piece.html) for piece in items))
 
 
-def verdict_line(
-    verdict: str,
-    title: Any,
-    reason: str = "",
-) -> str:
-    """A verdict on a single metric (`Suite.verdicts`) as terminal and gate say it."""
-    line = f"{say(verdict)}: {say(title)}"
-    return f"{line}, {say(reason)}" if reason else line
-
-
 def shown_estimate(
     estimate: Row,
     resampling: Resampling,

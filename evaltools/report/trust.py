@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core.check import LEVEL_WORDS, Check, Level, checks_of_runs, worst_first
+from ..core.check import Check, checks_of_runs, worst_first
 from ..core.common_checks import (
     class_sizes,
     constant_metrics,
@@ -21,7 +21,6 @@ from ..core.common_checks import (
 from ..core.files import EXAMPLES
 from ..core.language import language, listed, say
 from . import study_tables
-from .tables import Kind
 
 if TYPE_CHECKING:
     from .result import Result
@@ -75,41 +74,6 @@ def study_checks(study: Study) -> list[Check]:
 
 
 # --- whether to believe it
-
-COLOURS = {"blocking": "error", "warning": "warning", "info": "info"}
-# level of a check -> its colour
-
-
-def trust(
-    levels: Sequence[Level] | None,
-    *,
-    incomplete: bool = False,
-    spoilt: bool = False,
-) -> tuple[str, Kind]:
-    """Whether a result can be believed: a few words, and their colour.
-
-    `levels` are those of its checks, None where nobody checked; `incomplete`: samples or records are missing;
-    `spoilt`: its files are not as they were written. The worst is said: what is spoilt, then incomplete, then what
-    cannot be measured, then cautions. Notes are no reason to doubt.
-
-    >>> trust(["warning", "info"]), trust(["info"]), trust(None)
-    (('1 caution', 'warning'), ('no caution', 'good'), ('not checked', 'info'))
-    """
-    if spoilt:
-        return say("not as it was written"), "error"
-    if incomplete:
-        return say("incomplete"), "error"
-    if levels is None:
-        return say("not checked"), "info"
-    if "blocking" in levels:
-        return say(LEVEL_WORDS["blocking"].lower()), "error"
-    cautions = list(levels).count("warning")
-    if cautions == 1:
-        return say("1 caution"), "warning"
-    if cautions:
-        return say("{n} cautions", n=cautions), "warning"
-    return say("no caution"), "good"
-
 
 def is_bundled(shown: Run | Study) -> bool:
     """Whether numbers are of the bundled example, which nobody may take for their own."""
