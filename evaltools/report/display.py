@@ -174,12 +174,15 @@ def lay_out(figure: Any) -> None:
 
     The title of a figure with one axes begins above their labels.
     """
-    if len(figure.axes) == 1 and not figure.get_suptitle():
-        title = figure.axes[0].get_title("left")
-        figure.axes[0].set_title("", loc="left")
+    plain = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    if len(plain) == 1 and not figure.get_suptitle():
+        title = plain[0].get_title("left")
+        plain[0].set_title("", loc="left")
         how = {"fontsize": 11, "fontweight": "bold"}
         figure.suptitle(title, x=0.01, ha="left", **how)
-    figure.set_layout_engine("constrained")
+    # a colour bar has a place in the grid, which only the plainer layout keeps
+    has_colour_bar = len(plain) < len(figure.axes)
+    figure.set_layout_engine("tight" if has_colour_bar else "constrained")
 
 
 def figure_title(figure: Any) -> str:

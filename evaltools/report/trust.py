@@ -75,6 +75,7 @@ def study_checks(study: Study) -> list[Check]:
 
 # --- whether to believe it
 
+
 def is_bundled(shown: Run | Study) -> bool:
     """Whether numbers are of the bundled example, which nobody may take for their own."""
     inputs = [Path(entry.path) for run in shown.results for entry in run.manifest.inputs]

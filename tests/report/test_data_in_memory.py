@@ -65,9 +65,7 @@ def test_data_of_several_runs_are_a_study_and_name_one_for_a_run() -> None:
     assert [run.name for run in study.results] == ["base_data", "tuned_data"]
     assert study["accuracy"]["delta"] == 0
     assert et.evaluate("table", both, name="tuned_data", n_resamples=100).n_units == 30
-    with pytest.raises(
-        et.UsageError, match=r"^data holds 2 runs, name one of them: base_data, tuned"
-    ):
+    with pytest.raises(et.UsageError, match=r"holds 2 runs, name one of them: base_data, tuned"):
         et.evaluate("table", both)
 
 
