@@ -21,7 +21,7 @@ from evaltools.report.tables import table
 
 FAST = et.Resampling(n_resamples=100)
 HOSTILE = "<script>alert(1)</script>\u202e$x$"
-SEEDS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]
+SEEDS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2)]
 
 
 def words(html: str) -> str:
@@ -36,7 +36,7 @@ def scores(name: str, values: list[float | None], **columns: Any) -> et.Run:
 
 @pytest.fixture(scope="module")
 def run() -> et.Run:
-    return et.evaluate("cr", SEEDS[3], resampling=FAST)
+    return et.evaluate("cr", SEEDS[2], resampling=FAST)
 
 
 @pytest.fixture(scope="module")
