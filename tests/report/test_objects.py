@@ -34,7 +34,7 @@ def comparison() -> et.Study:
         [f"example:cr/{side}_memory__seed{seed}_proposed" for seed in (1, 2)]
         for side in ("no", "with")
     ]
-    return et.compare(*sides, resampling=FAST)
+    return et.compare(*sides, resampling=QUICK)
 
 
 @pytest.fixture(scope="module")
