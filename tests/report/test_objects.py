@@ -168,7 +168,7 @@ def test_a_study_stands_for_its_runs(comparison: et.Study, run: et.Run) -> None:
     ]
     again = et.compare(*sides)
     pd.testing.assert_frame_equal(again.frame, comparison.frame)
-    assert len(et.study([sides[0], run]).results) == 4
+    assert len(et.study([sides[0], run]).results) == 3
     with pytest.raises(et.UsageError, match="holds several conditions: no_memory, with_memory"):
         et.compare(comparison, run)
 
