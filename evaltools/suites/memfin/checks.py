@@ -22,6 +22,9 @@ UNANSWERED = (
     "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the metrics of turns, which "
     "may look better for it"
 )
+IGNORED = (
+    "the run_manifest.json beside the trace says that memory keys were ignored: context continuity is not measured"
+)
 ECHO = "{n} of {of} replies are the user's own text: on these turns, metrics of replies describe the user"
 EMPTY = "{n} of {of} turns count as answered but have an empty reply"
 REPEATED = "{n} of {of} turns have a reply that stands on other turns too"
@@ -48,12 +51,19 @@ def checks(result: Run) -> Iterator[Check]:
     by_dialog = turns.groupby("dialog_id", sort=False)
     user_texts = by_dialog["user_text"].agg("\n".join).reset_index()
     yield from duplicate_texts(user_texts, "user_text", "dialog_id")
+    yield from memory_ignored(result, len(turns))
     yield from unanswered_turns(turns)
     answered = turns[turns["turn_status"] == "ok"]
     if answered.empty:
         return
     yield from check_replies(result, answered)
     yield from one_class_truth(answered)
+
+
+def memory_ignored(result: Run, n: int) -> Iterator[Check]:
+    """The run_manifest.json beside the trace says that there was no memory to score (D44)."""
+    if any(entry.role == "run_manifest" for entry in result.manifest.inputs):
+        yield Check("memory-ignored", "info", say(IGNORED), n, n)
 
 
 def unanswered_turns(turns: pd.DataFrame) -> Iterator[Check]:

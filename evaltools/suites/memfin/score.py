@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...core.errors import Problems, UsageError
 from ...core.files import dumps
-from ...core.json_files import read_jsonl
+from ...core.json_files import read_json, read_jsonl
 from ...core.records import unique_records
 from ...core.suite import Source
 from ...core.text_files import require_file
@@ -27,6 +27,10 @@ from .schema import Dialog
 from .turns import dialog_units
 
 PATTERN = "dialog_trace*.jsonl"
+
+MANIFEST = "run_manifest.json"
+# the `m1_handling` of a manifest beside the trace that says that the system had no memory to score (D13, D44)
+MEMORY_IGNORED = "ignored_memory_required_keys"
 
 FAILED = ("error", "failed", "timeout")
 """Values of `dialog_status` that say that the dialogue failed."""
@@ -45,7 +49,8 @@ def locate(
     """The trace of a run: a file, or a `dialog_trace*.jsonl` of a folder: its only one, or the one with this stem.
 
     A trace is named as its folder; one of several in a folder as its file. UsageError where a folder holds several
-    and `name` is none of their stems, InputError where it holds none.
+    and `name` is none of their stems, InputError where it holds none. Where the run_manifest.json beside the trace says
+    that memory keys were ignored, so do the options (D44).
     """
     trace = path
     if path.is_dir():
@@ -64,7 +69,13 @@ def locate(
     files = {"trace": trace}
     if options.lexicon is not None:
         files["lexicon"] = Path(options.lexicon)
-    return Source(name or (trace.stem if has_others else folder.name), files)
+    manifest = folder / MANIFEST
+    if manifest.is_file():
+        content = read_json(manifest, problems)
+        if isinstance(content, dict) and content.get("m1_handling") == MEMORY_IGNORED:
+            files["run_manifest"] = manifest
+            options = options.model_copy(update={"ignore_memory_keys": True})
+    return Source(name or (trace.stem if has_others else folder.name), files, options)
 
 
 def _traces(folder: Path) -> dict[str, Path]:
