@@ -22,9 +22,7 @@ UNANSWERED = (
     "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the metrics of turns, which "
     "may look better for it"
 )
-IGNORED = (
-    "the run_manifest.json beside the trace says that memory keys were ignored: context continuity is not measured"
-)
+IGNORED = "the run_manifest.json beside the trace says that memory keys were ignored: context continuity is not measured"
 ECHO = "{n} of {of} replies are the user's own text: on these turns, metrics of replies describe the user"
 EMPTY = "{n} of {of} turns count as answered but have an empty reply"
 REPEATED = "{n} of {of} turns have a reply that stands on other turns too"

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from evaltools import InputError, evaluate
@@ -137,3 +138,19 @@ def test_explicit_f1_stands_in_the_headline_behind_f1_after_review(tmp_path: Pat
     headline = evaluate("cr", folder(tmp_path / "r", ROWS)).headline
     place = headline.index("tuple_f1_s2_refpol")
     assert headline[place + 1] == "tuple_f1_s2_explicit_only_refpol"
+
+
+def test_the_csv_lists_what_is_blocked_and_a_run_without_gold_has_no_pairs_to_count(
+    tmp_path: Path,
+) -> None:
+    """D47, D49."""
+    rows = [{**row("s1", [A], None), "gold_tuples": []}]
+    rows[0]["meta"]["protocol_mode"] = "predictions"
+    source = folder(tmp_path / "r", rows)
+    run = evaluate("cr", source, out=tmp_path / "out")
+    assert run["N_gold"]["value"] == 0
+    for name in ("N_gold_total_pairs", "N_gold_explicit", "N_gold_implicit"):
+        assert pd.isna(run[name]["value"])
+    path = tmp_path / "out/results/r/derived/metrics/structural_metrics.csv"
+    (stored,) = csv.DictReader(path.open(encoding="utf-8"))
+    assert set(stored["blocked"].split(";")) == run.blocked and "delta_f1" in run.blocked

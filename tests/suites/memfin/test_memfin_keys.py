@@ -86,17 +86,3 @@ def test_sources() -> None:
     assert hit_sources("不使用杠杆", memory) == []
     assert hit_sources("杠杆", memory) == ["long_term"]
     assert hit_sources("杠杆", memories(None)) == []
-
-
-def test_a_manifest_beside_the_trace_says_that_memory_was_ignored(tmp_path: Path) -> None:
-    """D44: M1 is not measured, as with the option, and a note says why."""
-    path = write(tmp_path, dialog("d", [turn(1, keys=["profile_gt.horizon_gt"])]))
-    assert evaluate("memfin", path, n_resamples=100)["m1_key_coverage"]["value"] == 0
-    manifest = tmp_path / "run_manifest.json"
-    manifest.write_text('{"m1_handling": "ignored_memory_required_keys"}')
-    run = evaluate("memfin", path, n_resamples=100)
-    assert pd.isna(run["m1_key_coverage"]["value"]) and run.options.ignore_memory_keys
-    assert "memory-ignored" in {check.code for check in run.checks}
-    manifest.write_text("{")
-    with pytest.raises(InputError, match="run_manifest.json"):
-        evaluate("memfin", path, n_resamples=100)

@@ -77,9 +77,8 @@ def test_nothing_wrong_with_them(run: dict[str, Any]) -> None:
     assert run["result"].manifest.problems == []
 
 
-def test_memory_keys_of_the_memory_free_run_when_scored(reference: Path) -> None:
-    """Without D13 its M1 is measured: the system had no memory, so every key is missed."""
+def test_a_run_whose_manifest_ignored_memory_keys_is_read_so(reference: Path) -> None:
+    """D44: the run_manifest.json beside the trace says so; its M1 is not measured without the option either."""
     result = evaluate("memfin", reference / "memfin" / "20260221_085707_llm", name="scored")
-    assert result["m1_key_coverage"][["value", "numerator"]].tolist() == [0, 0]
-    assert result["m1_key_coverage"]["denominator"] > 0
-    assert result.policy["ignore_memory_keys"] is False
+    assert result["m1_key_coverage"]["denominator"] == 0
+    assert result.policy["ignore_memory_keys"] is True

@@ -6,10 +6,12 @@ import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import evaltools as et
 from tests.app.calling import QUICK, call, without_pages
+from tests.suites.memfin.memfin_traces import dialog, turn, write
 
 SYSTEMS = {"dialog_trace": "memory_agent", "dialog_trace_llm": "plain_llm"}
 
@@ -69,9 +71,9 @@ def test_traces_without_a_common_dialogue_are_reported_each_by_itself(
 ) -> None:
     path = folder / "dialog_trace_llm.jsonl"
     dialogs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    for dialog in dialogs:
-        dialog["dialog_id"] = f"other {dialog['dialog_id']}"
-    lines = [json.dumps(dialog, ensure_ascii=False) + "\n" for dialog in dialogs]
+    for row in dialogs:
+        row["dialog_id"] = f"other {row['dialog_id']}"
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in dialogs]
     path.write_text("".join(lines), encoding="utf-8")
     with without_pages():
         done = call("report", "memfin", folder, "-o", tmp_path / "out", *QUICK)
@@ -99,3 +101,17 @@ def test_a_result_of_another_suite_is_no_trace(tmp_path: Path) -> None:
     call("score", "summary", "example:summary/cases.jsonl", "-o", tmp_path, *QUICK)
     done = call("report", "memfin", tmp_path / "results" / "cases", "-o", tmp_path, status=2)
     assert "holds a result of summary, not of memfin" in done.output
+
+
+def test_a_manifest_beside_the_trace_says_that_memory_was_ignored(tmp_path: Path) -> None:
+    """D44: M1 is not measured, as with the option, and a note says why."""
+    path = write(tmp_path, dialog("d", [turn(1, keys=["profile_gt.horizon_gt"])]))
+    assert et.evaluate("memfin", path, n_resamples=100)["m1_key_coverage"]["value"] == 0
+    manifest = tmp_path / "run_manifest.json"
+    manifest.write_text('{"m1_handling": "ignored_memory_required_keys"}')
+    run = et.evaluate("memfin", path, n_resamples=100)
+    assert pd.isna(run["m1_key_coverage"]["value"]) and run.options.ignore_memory_keys
+    assert "memory-ignored" in {check.code for check in run.checks}
+    manifest.write_text("{")
+    with pytest.raises(et.InputError, match=r"run_manifest\.json"):
+        et.evaluate("memfin", path, n_resamples=100)
