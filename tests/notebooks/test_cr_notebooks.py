@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from papermill import inspect_notebook
 
 import evaltools as et
+from evaltools.core.files import asset_dir
+from evaltools.report.notebook import parameters_of
 from tests.notebooks.cells import run_cells
 from tests.suites.cr.cards import gold, output, run, tup
 
@@ -93,3 +96,10 @@ def test_a_notebook_looks_the_second_time_as_it_did_at_first() -> None:
         outputs.append((setup, shell.display_formatter.format(shown)[0]["text/html"]))
     InteractiveShell.clear_instance()
     assert outputs[0] == outputs[1] and ".et-table" in outputs[0][0]
+
+
+@pytest.mark.parametrize("notebook", ["cr_run", "cr_seeds", "memfin", "run", "seeds"])
+def test_papermill_lists_every_parameter(notebook: str) -> None:
+    path = asset_dir("notebooks") / f"{notebook}.ipynb"
+    inferred = inspect_notebook(str(path))
+    assert list(inferred) == parameters_of(path)
