@@ -308,7 +308,7 @@ def common_rows(a: Runs, b: Runs, by_seed: bool) -> tuple[Runs, Runs]:
 
 
 def other_texts(a: Runs, b: Runs) -> tuple[set[object], int]:
-    """(labels of rows that both sides have with other texts, how many rows have a text on both), of labelled conditions."""
+    """(labels of the rows that two labelled conditions have with other texts, how many have a text on both)."""
     frames = [frame for runs in (a, b) for frame in runs.values()]
     for column in TEXTS:
         if all(column in frame for frame in frames):

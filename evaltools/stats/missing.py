@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
-from .influence import Array, Cells
+from .influence import Array, Cells, divide
 
-# Welch's test needs so many units that are missing, and as many that are not.
+# The test needs so many units that are missing, and as many that are not.
 TESTABLE = 3
 
 
@@ -17,7 +17,9 @@ def not_random(values: Array, missing: Array, present: Array, level: float = 0.0
     """(metrics,): whether the units that a side lacks have other values on the other side than the rest.
 
     `values` (units, metrics) are those of the other side, nan for none; `missing`, `present` (units):
-    bool. Welch's t, from TESTABLE units each on; values without variance and other means count too.
+    bool. Student's t, from TESTABLE units each on; values without variance and other means count as
+    found. If they are missing at random both parts have one variance: that of a few alone would find
+    six units that happen to be all right.
 
     >>> values = np.array([[0.1], [0.2], [0.15], [0.8], [0.9], [0.85]])
     >>> lacks = np.array([True] * 3 + [False] * 3)
@@ -31,15 +33,15 @@ def not_random(values: Array, missing: Array, present: Array, level: float = 0.0
         mean = np.where(known, rows, 0.0).sum(axis=0) / np.maximum(n, 1)
         squares = np.where(known, (rows - mean) ** 2, 0.0).sum(axis=0)
         variance = squares / np.maximum(n - 1, 1)
-        parts.append((n, mean, variance / np.maximum(n, 1)))
-    (n, mean, error), (n_rest, mean_rest, error_rest) = parts
+        parts.append((n, mean, variance))
+    (n, mean, variance), (n_rest, mean_rest, variance_rest) = parts
     testable = (n >= TESTABLE) & (n_rest >= TESTABLE)
     apart = np.abs(mean - mean_rest)
-    both = error + error_rest
-    no_variance = both <= 1e-24 + (1e-10 * apart) ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = both**2 / (error**2 / (n - 1) + error_rest**2 / (n_rest - 1))
-        p = 2 * stdtr(df, -apart / np.sqrt(both))
+    df = n + n_rest - 2
+    pooled = divide((n - 1) * variance + (n_rest - 1) * variance_rest, df, 0.0)
+    error = np.sqrt(pooled * (divide(1.0, n, 0.0) + divide(1.0, n_rest, 0.0)))
+    no_variance = error <= 1e-10 * np.maximum(apart, 1e-3)
+    p = 2 * stdtr(np.maximum(df, 1), -divide(apart, error, 0.0))
     found = np.where(no_variance, apart > 1e-12, p <= level)
     return testable & found
 

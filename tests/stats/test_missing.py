@@ -130,14 +130,17 @@ def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
     assert row(compared({"": large[0]}, {"": silent(large[1], [4])}))["verdict"] == "better"
 
 
-def test_not_random_is_welch() -> None:
+def test_not_random_is_students_t() -> None:
     rng = np.random.default_rng(1)
     for shift in (0.0, 0.4, 1.0, 2.0):
         values = rng.normal(size=(30, 1))
         values[:8] += shift
         missing = np.arange(30) < 8
-        p = stats.ttest_ind(values[:8, 0], values[8:, 0], equal_var=False).pvalue
+        p = stats.ttest_ind(values[:8, 0], values[8:, 0]).pvalue
         assert not_random(values, missing, ~missing)[0] == (p <= 0.05)
+    # six of which all are right, of a system that is right in most: no sign of anything
+    right = np.array([[1.0]] * 46 + [[0.0]] * 14)
+    assert not not_random(right, np.arange(60) < 6, np.arange(60) >= 6)[0]
     constant = np.array([[0.0]] * 3 + [[1.0]] * 3)
     lacks = np.arange(6) < 3
     assert not_random(constant, lacks, ~lacks)[0]
