@@ -60,6 +60,7 @@ def read_csv(
 def csv_rows(
     path: Path,
     problems: Problems,
+    sep: str = ",",
 ) -> Iterator[tuple[int, list[str]]]:
     """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
 
@@ -70,7 +71,7 @@ def csv_rows(
     with path.open("rb") as file:
         if file.read(len(BOM)) != BOM:
             file.seek(0)
-        rows = _whole_rows(file, path, problems)
+        rows = _whole_rows(file, path, problems, sep)
         line, header = next(rows, (0, []))
         if not header and problems.errors:
             raise InputError(problems.errors)
@@ -87,6 +88,7 @@ def _whole_rows(
     file: IO[bytes],
     path: Path,
     problems: Problems,
+    sep: str = ",",
 ) -> Iterator[tuple[int, list[str]]]:
     """(line on which it ends, cells) of every row; a damaged one is reported, and has no cells."""
     line = 0
@@ -94,7 +96,7 @@ def _whole_rows(
     while is_damaged:
         is_damaged = False
         lines_before, row_start = line, file.tell()
-        reader = csv.reader(_texts(file), strict=True)
+        reader = csv.reader(_texts(file), strict=True, delimiter=sep)
         try:
             for cells in reader:
                 line, row_start = lines_before + reader.line_num, file.tell()

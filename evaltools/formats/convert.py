@@ -16,16 +16,11 @@ from .formats import FORMATS, Format
 from .rows import Sample, Score, Scored, further_columns
 from .source import Source, where
 
+# options that are given once for all files, or once for each
 PER_FILE = ("condition", "seed")
-"""Options that are given once for all files, or once for each."""
 
+# columns that are the same in all rows of a sample
 OF_SAMPLE = ("condition", "seed", "trial", "text")
-"""Columns that are the same in all rows of a sample."""
-
-NO_DIRECTION = (
-    "whether higher is better is not known of {metrics}: described, never judged "
-    "(--higher NAME and --lower NAME of the suite `table` say it)"
-)
 
 
 def convert(
@@ -47,9 +42,7 @@ def convert(
     for gold without a single tuple.
     """
     if name not in FORMATS:
-        raise UsageError(
-            "no format {name}; {known}", name=repr(name), known=nearest(name, list(FORMATS))
-        )
+        raise UsageError(f"no format {name!r}; {nearest(name, list(FORMATS))}")
     form = FORMATS[name]
     settings = {key: value for key, value in options.items() if value not in (None, ())}
     paths: list[Path] = []
@@ -57,8 +50,7 @@ def convert(
         paths += _files_at(path, form, problems)
     _check_options(name, form, settings, len(paths))
     if as_ == "predictions" and form.kind != "sentiment":
-        text = "{format} holds scores: --as predictions is for aspect-based sentiment"
-        raise UsageError(text, format=name)
+        raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
     refuse_input(target, paths)
     samples = _samples(form, paths, settings, problems)
     if form.kind == "scores":
@@ -86,8 +78,10 @@ def _files_at(
         files = sorted(path.glob(pattern))
         if files:
             return files
-    text = "is a folder without {patterns}" if form.in_folder else "is a folder; expected a file"
-    raise problems.fatal("missing-file", text, patterns=form.in_folder, file=path)
+    message = "is a folder; expected a file"
+    if form.in_folder:
+        message = f"is a folder without {', '.join(form.in_folder)}"
+    raise problems.fatal("missing-file", message, file=path)
 
 
 def _check_options(
@@ -99,16 +93,14 @@ def _check_options(
     """UsageError for options that the format does not take or lacks, or given too often."""
     for option in sorted(settings):
         if option not in form.options:
-            known = tuple(f"--{name}" for name in form.options) or "-"
-            text = "{format} takes no --{option}; its options: {known}"
-            raise UsageError(text, format=name, option=option, known=known)
+            known = ", ".join(f"--{name}" for name in form.options) or "-"
+            raise UsageError(f"{name} takes no --{option}; its options: {known}")
     for option in form.needs:
         if option not in settings:
-            raise UsageError("{format} needs --{option}", format=name, option=option)
+            raise UsageError(f"{name} needs --{option}")
     for option in PER_FILE:
         if len(settings.get(option, ())) not in (0, 1, n_files):
-            text = "give --{option} once, or once for each of the {n} files"
-            raise UsageError(text, option=option, n=n_files)
+            raise UsageError(f"give --{option} once, or once for each of the {n_files} files")
 
 
 def _samples(
@@ -140,9 +132,8 @@ def _samples(
             repeated = [key for key in keys if key in seen or keys.count(key) > 1]
             if repeated:
                 name, _ = repeated[0]
-                what = name or "sample"
-                text = "a second {what} of this id"
-                source.error("duplicate-id", text, what=what, id=sample.id, **where(place))
+                message = f"a second {name or 'sample'} of this id"
+                source.error("duplicate-id", message, id=sample.id, **where(place))
                 continue
             seen.update(keys)
             yield sample
@@ -160,13 +151,11 @@ def _require_one_task(
     for metric, _ in keys:
         other = tasks.setdefault(metric, source.task)
         if other != source.task:
-            raise source.fatal(
-                "several-tasks",
-                "{metric} of the task {task}, in another file of {other}: convert one task at a time",
-                metric=metric,
-                task=source.task,
-                other=other,
+            message = (
+                f"{metric} of the task {source.task}, in another file of {other}: "
+                "convert one task at a time"
             )
+            raise source.fatal("several-tasks", message)
 
 
 def _require_one_file(
@@ -182,12 +171,11 @@ def _require_one_file(
         run = score.metric, sample.condition, sample.seed
         other = files.setdefault(run, source.path)
         if other != source.path:
-            raise source.fatal(
-                "several-tasks",
-                "{metric} of one run stands in {other} too, and no task is named: convert one file at a time",
-                metric=score.metric,
-                other=other,
+            message = (
+                f"{score.metric} of one run stands in {other} too, and no task is named: "
+                "convert one file at a time"
             )
+            raise source.fatal("several-tasks", message)
 
 
 def _keys(row: Sample | Scored) -> list[tuple[str, Any]]:
@@ -243,14 +231,18 @@ def _score_rows(
             further = {}
     unknown = [metric for metric, known in has_direction.items() if not known]
     if unknown:
-        problems.warn("no-direction", NO_DIRECTION, metrics=tuple(unknown))
+        message = (
+            f"whether higher is better is not known of {', '.join(unknown[:20])}: described, never "
+            "judged (--higher NAME and --lower NAME of the suite `table` say it)"
+        )
+        problems.warn("no-direction", message)
 
 
 def _score_row(
     sample: Scored,
     score: Score,
 ) -> dict[str, Any]:
-    """The columns that say something; a value that was not measured is null.
+    """The columns that say something; a value that was not measured is null, `error` says why.
 
     A direction that is not known is null, too: without the column, higher would be better.
     """
@@ -267,4 +259,6 @@ def _score_row(
         if value is not None:
             row[column] = value
     row["higher_is_better"] = score.higher_is_better
+    if score.error:
+        row["error"] = score.error
     return row

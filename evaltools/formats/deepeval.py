@@ -74,8 +74,10 @@ def read(source: Source) -> Records:
             metric = measured.name
             if times[metric] > 1:
                 metric = f"{metric} ({times[metric]})"
-            scores.append(Score(metric, value, is_higher))
-            scores.append(Score(f"{metric} passed", number(success, "success"), True))
+            passed = number(success, "success")
+            error = measured.error or None
+            scores.append(Score(metric, value, is_higher, error=error))
+            scores.append(Score(f"{metric} passed", passed, True, error=error))
         texts = {
             "output": case.actualOutput,
             "target": case.expectedOutput or case.expectedOutcome,
@@ -93,7 +95,7 @@ def read(source: Source) -> Records:
 def _cases(source: Source) -> Records:
     """The test cases, then the conversations."""
     # of .latest_test_run.json
-    above = "" if source.part("testRunData") is None else "testRunData."
+    above = "" if source.value("testRunData") is None else "testRunData."
     conversations = above + "conversationalTestCases"
     cases = source.records(Case, f"{above}testCases")
     if source.value(conversations):

@@ -51,5 +51,5 @@ FORMATS = {
     ),
     "promptfoo": Format("scores", "promptfoo.read"),
     "deepeval": Format("scores", "deepeval.read", ("condition", "seed")),
-    "ragas": Format("scores", "ragas.read", ("condition", "seed")),
+    "ragas": Format("scores", "ragas.read", ("condition", "seed", "sep", "decimal")),
 }

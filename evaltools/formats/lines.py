@@ -82,7 +82,7 @@ def _aste_opinion(
         case ([_, *_] as aspect, [*_], sentiment):
             term, span = tokens(text, aspect, field)
             return opinion("", term, chosen(sentiment, ASTE_POLARITIES, field), span)
-    raise Unfit(field, "expected {shape}", got=triplet, shape="([aspect], [opinion], 'POS')")
+    raise Unfit(field, "expected ([aspect], [opinion], 'POS')", got=triplet)
 
 
 def _asqp_opinion(
@@ -93,9 +93,7 @@ def _asqp_opinion(
     match quad:
         case [term, ref, sentiment, str()]:
             return _tasd_opinion(text, [term, ref, sentiment], field)
-    raise Unfit(
-        field, "expected {shape}", got=quad, shape="['aspect', 'category', 'polarity', 'opinion']"
-    )
+    raise Unfit(field, "expected ['aspect', 'category', 'polarity', 'opinion']", got=quad)
 
 
 def _tasd_opinion(
@@ -107,7 +105,7 @@ def _tasd_opinion(
         case [str(term), str(ref), sentiment]:
             polarity = chosen(sentiment, POLARITIES, field)
             return opinion(ref, "" if term == "NULL" else term, polarity)
-    raise Unfit(field, "expected {shape}", got=triplet, shape="['aspect', 'category', 'polarity']")
+    raise Unfit(field, "expected ['aspect', 'category', 'polarity']", got=triplet)
 
 
 def _split_at_tabs(
@@ -127,9 +125,7 @@ def _acos_opinion(
 ) -> dict[str, Any]:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
-        raise Unfit(
-            field, "expected {shape}", got=quad, shape="'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)"
-        )
+        raise Unfit(field, "expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", got=quad)
     start, end = int(match["start"]), int(match["end"])
     ref = match["ref"]
     polarity = ACOS_POLARITIES[int(match["sentiment"])]

@@ -16,18 +16,11 @@ from .source import Records, Source
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
 
+# fields of a document that hold what is asked, the likeliest first
 QUESTIONS = ("question", "query", "text", "input", "prompt", "problem", "sentence", "goal", "ctx")
-"""Fields of a document that hold what is asked, the likeliest first."""
 
+# metrics of which a sample holds the log-likelihood, or a pair of it and of a number of tokens
 LOG_LIKELIHOODS = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
-"""Metrics of which a sample holds the log-likelihood, or a pair of it and of a number of tokens."""
-
-LOG_LIKELIHOOD = (
-    "{metric}: its samples hold log-likelihoods, of which more is better; "
-    "lm-eval's own number grows as their mean falls"
-)
-
-NOT_THE_MEAN = "lm-eval's {metric} is {reported:g}, not the mean of its samples ({mean:g})"
 
 
 class Line(Row):
@@ -178,7 +171,11 @@ def _direction(
     """
     metric = name.partition(",")[0]
     if metric in LOG_LIKELIHOODS:
-        source.warn("log-likelihood", LOG_LIKELIHOOD, metric=name, field=metric)
+        message = (
+            f"{name}: its samples hold log-likelihoods, of which more is better; "
+            "lm-eval's own number grows as their mean falls"
+        )
+        source.warn("log-likelihood", message, field=metric)
         return True
     reported = None
     with suppress(Unfit):
@@ -186,8 +183,8 @@ def _direction(
     if reported is not None and values:
         mean = sum(values) / len(values)
         if not math.isclose(reported, mean, rel_tol=1e-6, abs_tol=1e-9):
-            numbers = {"reported": reported, "mean": mean}
-            source.warn("not-the-mean", NOT_THE_MEAN, metric=name, **numbers, field=metric)
+            message = f"lm-eval's {name} is {reported:g}, not the mean of its samples ({mean:g})"
+            source.warn("not-the-mean", message, field=metric)
             return None
     declared = results.higher_is_better.get(task, {}).get(metric)
     return higher_is_better("lm-eval", metric) if declared is None else declared

@@ -56,6 +56,6 @@ def _opinion(
             pass
         case _:
             shape = "[category, [term, start, end], polarity] or [category, polarity]"
-            raise Unfit(field, "expected {shape}", got=item, shape=shape)
+            raise Unfit(field, f"expected {shape}", got=item)
     polarity = chosen(sentiment, POLARITIES, field)
     return opinion(ref, term, polarity, span)

@@ -10,29 +10,29 @@ from typing import Any
 from pydantic import Field
 
 from ..core.files import bytes_hash
+from ..core.records import short
 from .rows import Row, Score, Scored, number
 from .source import Records, Source
 
-VERSIONS = (3,)
+VERSION = 3
 
+# the failureReason of a call that gave nothing to judge
 ERROR = 2
-"""The failureReason of a call that gave nothing to judge."""
 
+# a variable that promptfoo sets itself, as those that begin with _: no part of the test
 OF_SESSION = "sessionId"
-"""A variable that promptfoo sets itself, as those that begin with _: no part of the test."""
 
+# characters of the hash that names a test
 ID_SIGNS = 12
-"""Characters of the hash that names a test."""
 
+# characters of a prompt's label in the name of its condition
 LABEL = 60
-"""Characters of a prompt's label in the name of its condition."""
 
+# files that promptfoo writes, too, and that hold less than the JSON
 OTHER_FORMS = (".csv", ".html", ".txt", ".xml", ".yaml", ".yml")
-"""Files that promptfoo writes, too, and that hold less than the JSON."""
 
-
+# provider, id of the prompt, and its label: what a column of promptfoo's table is of
 Column = tuple[str, str, str]
-"""Provider, id of the prompt, and its label: what a column of promptfoo's table is of."""
 
 
 class Provider(Row):
@@ -107,11 +107,10 @@ class Outcome(Row):
 
     @property
     def further(self) -> dict[str, Any]:
-        """Output, error and what describes the test, whose variables have columns of their own."""
+        """Output and what describes the test, whose variables have columns of their own."""
         return {
             "testIdx": self.testIdx,
             "output": self.response.output if self.response else None,
-            "error": self.error if self.failureReason == ERROR else None,
             "description": self.testCase.description,
             **(self.vars if len(self.vars) > 1 else {}),
             **(self.testCase.metadata or {}),
@@ -123,13 +122,13 @@ def read(source: Source) -> Records:
     of several).
 
     A test is named by a hash of its variables and assertions, so that it pairs with the same one in another file;
-    repeats are trials of it. What failed for an error (failureReason 2) is no success, as
-    in promptfoo's pass rate; its other scores are not measured.
+    repeats are trials of it. What failed for an error (failureReason 2) is not measured; promptfoo's
+    own pass rate counts it as no success.
     """
     suffix = source.path.suffix.lower()
     if suffix in OTHER_FORMS:
-        text = "{suffix} does not hold all scores: promptfoo eval -o results.json"
-        raise source.fatal("wrong-format", text, suffix=suffix)
+        message = f"{suffix} does not hold all scores: promptfoo eval -o results.json"
+        raise source.fatal("wrong-format", message)
     n_errors = 0
     columns: dict[Column, None] = {}
     times: Counter[tuple[Column, str]] = Counter()
@@ -139,11 +138,11 @@ def read(source: Source) -> Records:
         columns[outcome.column] = None
         times[outcome.column, test] += 1
     if n_errors:
-        text = (
-            "{n} of {of} results are errors: no success, as promptfoo counts them; "
-            "their other scores are not measured"
+        message = (
+            f"{n_errors} of {times.total()} results are errors: not measured "
+            "(promptfoo's own pass rate counts them as no success)"
         )
-        source.warn("errors", text, n=n_errors, of=times.total())
+        source.warn("errors", message)
     is_repeated = times.total() > len(times)
     conditions = _conditions(columns)
     repeats: Counter[tuple[Column, str]] = Counter()
@@ -160,9 +159,9 @@ def read(source: Source) -> Records:
             values[f"{name} (named)" if name in values else name] = value
         scores = []
         for metric, value in values.items():
-            if outcome.failureReason == ERROR and metric != "success":
-                value = None
-            scores.append(Score(metric, number(value, metric), True))
+            error = (outcome.error or "error") if outcome.failureReason == ERROR else None
+            measured = None if error else number(value, metric)
+            scores.append(Score(metric, measured, True, error=error))
         return Scored(
             id=test,
             scores=scores,
@@ -179,8 +178,16 @@ def _outcomes(source: Source) -> Records:
     """The results, of a JSON document or line by line."""
     if source.path.suffix.lower() == ".jsonl":
         return source.json_lines(Outcome)
-    field = "results.version"
-    source.require_version(source.value(field), VERSIONS, field)
+    version = source.value("results.version")
+    if isinstance(version, int) and version < VERSION:
+        message = (
+            f"results of version {version}, which an older promptfoo wrote; expected {VERSION}: "
+            "with a newer one, promptfoo export eval ID -o results.json"
+        )
+        raise source.fatal("wrong-version", message, field="results.version")
+    if version != VERSION:
+        message = f"expected results of promptfoo of version {VERSION}, got {short(version)}"
+        raise source.fatal("wrong-version", message, field="results.version")
     return source.records(Outcome, "results.results")
 
 

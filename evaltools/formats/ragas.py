@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, model_validator
 
 from ..core.csv_files import csv_rows
 from .directions import higher_is_better
 from .rows import Row, Score, Scored, number
 from .source import Records, Source
+
+# columns of ragas before 0.2 -> their names since
+OLD_NAMES = {
+    "question": "user_input",
+    "answer": "response",
+    "contexts": "retrieved_contexts",
+    "ground_truth": "reference",
+    "ground_truths": "reference",
+}
+
+# as --sep names them -> the character
+SEPARATORS = {",": ",", ";": ";", "|": "|", "tab": "\t"}
 
 
 class Line(Row):
@@ -21,6 +33,13 @@ class Line(Row):
     response: Any = None
     reference: Any = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_today(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict) or "user_input" in fields:
+            return fields
+        return {OLD_NAMES.get(name, name): value for name, value in fields.items()}
+
     @property
     def columns(self) -> dict[str, Any]:
         """The other columns that hold something."""
@@ -28,18 +47,24 @@ class Line(Row):
         return {name: value for name, value in columns.items() if name and value not in (None, "")}
 
 
-def read(source: Source) -> Records:
-    """The other columns are metrics where any of their values is a number; empty is not measured."""
+def read(source: Source, *, sep: str = ",", decimal: str = ".") -> Records:
+    """The other columns are metrics where any of their values is a number; empty is not measured.
+
+    `sep` and `decimal`: the separator (a key of SEPARATORS) and the decimal mark of a CSV file.
+    """
+
+    def lines(source: Source) -> Records:
+        if source.path.suffix.lower() != ".csv":
+            return source.json_lines(Line)
+        return _csv_lines(source, sep, decimal)
+
     metrics: dict[str, None] = {}
-    for line in source.first_look(_lines):
+    for line in source.first_look(lines):
         for name, value in line.columns.items():
             if isinstance(value, int | float):
                 metrics[name] = None
 
-    def scored(
-        count: int,
-        line: Line,
-    ) -> Scored:
+    def scored(count: int, line: Line) -> Scored:
         columns = line.columns
         scores = []
         for name in metrics:
@@ -53,27 +78,31 @@ def read(source: Source) -> Records:
             further={"output": line.response, "target": line.reference, **columns},
         )
 
-    return source.rows(_lines(source), scored)
+    return source.rows(lines(source), scored)
 
 
-def _lines(source: Source) -> Records:
-    if source.path.suffix.lower() != ".csv":
-        yield from source.json_lines(Line)
-        return
-    rows = csv_rows(source.path, source.problems)
+def _csv_lines(source: Source, sep: str, decimal: str) -> Records:
+    rows = csv_rows(source.path, source.problems, SEPARATORS[sep])
     _, header = next(rows)
-    if "user_input" not in header:
-        raise source.fatal("wrong-format", "expected a column user_input", line=1)
+    if not {"user_input", "question"} & set(header):
+        names = ", ".join(header)[:200]
+        message = f"expected a column user_input (question, before ragas 0.2), got {names}"
+        for name, mark in SEPARATORS.items():
+            if len(header) == 1 and mark in header[0]:
+                message = f"the cells are separated by {mark!r}: give --sep '{name}'"
+                message += " and, where numbers have decimal commas, --decimal ,"
+        raise source.fatal("wrong-format", message, line=1)
     for line, cells in rows:
         values: dict[str, Any] = {}
         for name, cell in zip(header, cells):
             # an answer of "007" is no number
-            values[name] = cell if name in Line.model_fields else _value(cell)
+            is_text = OLD_NAMES.get(name, name) in Line.model_fields
+            values[name] = cell if is_text else _value(cell, decimal)
         yield line, Line(**values)
 
 
-def _value(cell: str) -> float | str:
+def _value(cell: str, decimal: str) -> float | str:
     try:
-        return float(cell)
+        return float(cell.replace(decimal, "."))
     except ValueError:
         return cell

@@ -13,17 +13,16 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from ..core.files import dumps
-from ..core.language import Message
 from ..core.records import short
 from ..core.score_rows import COLUMNS
 
 POLARITIES = {name: name for name in ("positive", "negative", "neutral")}
 
-TAKEN = {*COLUMNS, "item", "line"}
-"""Columns of a long table or of its units that have a meaning: no further column has such a name."""
+# columns of a long table or of its units that have a meaning: no further column has such a name
+TAKEN = {*COLUMNS, "item", "line", "error"}
 
+# further columns of a sample at the most
 MOST_FURTHER = 40
-"""Further columns of a sample at the most."""
 
 
 class Row(BaseModel):
@@ -73,13 +72,15 @@ class Score(NamedTuple):
     """One metric on one sample.
 
     `value` None is not measured; with `den` it is the numerator of the metric's ratio.
-    `higher_is_better` None: the file does not say it.
+    `higher_is_better` None: the file does not say it. `error`: why there is no value, where the
+    call failed.
     """
 
     metric: str
     value: float | None
     higher_is_better: bool | None = None
     den: float | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,17 +101,15 @@ class Scored:
 
 
 class Unfit(ValueError):
-    """A field of a record that is not what was expected: what is wrong, and what was got instead.
+    """A field of a record that is not what was expected: what was, and what was got instead.
 
-    >>> print(Unfit("tuples.0", "expected {shape}", got=[1], shape="a pair"))
+    >>> print(Unfit("tuples.0", "expected a pair", got=[1]))
     tuples.0: expected a pair, got [1]
     """
 
-    def __init__(self, field: str, template: str, /, got: Any = None, **values: Any):
+    def __init__(self, field: str, message: str, got: Any = None):
         self.field = field
-        self.message = str(Message(template, values))
-        if got is not None:
-            self.message += f", got {short(got)}"
+        self.message = message if got is None else f"{message}, got {short(got)}"
         super().__init__(f"{field}: {self.message}")
 
 
@@ -149,8 +148,7 @@ def chosen(
     """
     if isinstance(value, str | int) and value in names:
         return names[value]
-    expected = "expected one of {names}"
-    raise Unfit(field, expected, got=str(value), names=tuple(names))
+    raise Unfit(field, f"expected one of {', '.join(map(str, names))}", got=str(value))
 
 
 def tokens(
@@ -167,8 +165,8 @@ def tokens(
     """
     spans = [match.span() for match in re.finditer(r"\S+", sentence)]
     if not all(isinstance(number, int) and 0 <= number < len(spans) for number in numbers):
-        expected = "expected numbers of the {n} tokens"
-        raise Unfit(field, expected, got=list(numbers[:20]), n=len(spans))
+        message = f"expected numbers of the {len(spans)} tokens"
+        raise Unfit(field, message, got=list(numbers[:20]))
     first, last = numbers[0], numbers[-1]
     if list(numbers) == list(range(first, last + 1)):
         start, end = spans[first][0], spans[last][1]
@@ -201,21 +199,6 @@ def further_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
         if len(columns) == MOST_FURTHER:
             break
     return columns
-
-
-def called(
-    name: str,
-    arguments: Mapping[str, Any],
-) -> str:
-    """A name with the arguments that it was called with.
-
-    >>> called("MMLUScenario", {"subject": "anatomy"})
-    'MMLUScenario(subject=anatomy)'
-    """
-    if not arguments:
-        return name
-    listed = ", ".join(f"{key}={value}" for key, value in arguments.items())
-    return f"{name}({listed})"
 
 
 def mapping(value: Any) -> dict[str, Any]:

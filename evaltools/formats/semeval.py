@@ -11,8 +11,8 @@ from defusedxml.ElementTree import parse
 from .rows import POLARITIES, Sample, Unfit, chosen, opinion
 from .source import Records, Source
 
+# no data set is as large: it is held in memory whole
 FILE_BYTES = 64 << 20
-"""No data set is as large: it is held in memory whole."""
 
 NAMES = {**POLARITIES, "conflict": "mixed"}
 
@@ -99,19 +99,19 @@ def _records(
     InputError for what is no XML, has another root or defines entities.
     """
     if source.path.stat().st_size > FILE_BYTES:
-        text = "of more than {size} MB, which would have to be held in memory whole"
-        raise source.fatal("file-too-large", text, size=FILE_BYTES >> 20)
+        message = f"of more than {FILE_BYTES >> 20} MB, which would have to be held in memory whole"
+        raise source.fatal("file-too-large", message)
     try:
         top = parse(source.path).getroot()
     except DefusedXmlException as error:
-        text = "entities and references are refused: {what}"
-        raise source.fatal("xml-entities", text, what=str(error)) from None
+        message = f"entities and references are refused: {error}"
+        raise source.fatal("xml-entities", message) from None
     except (ParseError, ValueError, LookupError) as error:  # the last two: of encodings
         line, *_ = getattr(error, "position", (None,))
-        raise source.fatal("bad-xml", "not XML: {reason}", reason=str(error), line=line) from None
+        raise source.fatal("bad-xml", f"not XML: {error}", line=line) from None
     if top.tag != root:
-        text = "expected XML with the root {root}, got {tag}"
-        raise source.fatal("wrong-format", text, root=root, tag=repr(top.tag))
+        message = f"expected XML with the root {root}, got {top.tag!r}"
+        raise source.fatal("wrong-format", message)
     number = 0
     for element in top:
         for record in _samples_of(element):

@@ -3,46 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from pydantic_core import from_json
-
-from ..core import text_files
 from ..core.errors import InputError, Problems
 from ..core.json_files import read_json, read_jsonl
 from ..core.records import fitted, short
 from ..core.text_files import BOM, not_utf8, require_file
 from .rows import Unfit
 
+# a longer line of text is no sample of a data set
 LITERAL_BYTES = 1 << 20
-"""A longer line of text is no sample of a data set."""
 
+# what a parquet file begins with
 PARQUET = b"PAR1"
-"""What a parquet file begins with."""
 
-NOT_JSON = "not JSON: {reason}"
-
+# of a record in its file: its line, or its path in the file
 Place = int | str
-"""Of a record in its file: its line, or its path in the file."""
 
+# (place, record) of the records of a file, or (place, row) of what is made of them
 Records = Iterator[tuple[Place, Any]]
-"""(place, record) of the records of a file, or (place, row) of what is made of them."""
 
 
-def where(
-    place: Place,
-    field: str = "",
-) -> dict[str, Any]:
+def where(place: Place, field: str = "") -> dict[str, Any]:
     """A place, and a field there, as a problem names them."""
     if isinstance(place, int):
         return {"line": place, "field": field}
-    path = ".".join(part for part in (place, field) if part)
-    return {"field": path}
+    return {"field": ".".join(part for part in (place, field) if part)}
 
 
 class Source:
@@ -52,22 +41,18 @@ class Source:
     InputError where there is none to read.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        problems: Problems,
-    ) -> None:
+    def __init__(self, path: Path, problems: Problems) -> None:
         require_file(path, problems)
         self.path = path
         self.problems = problems
         self.task = ""
         with path.open("rb") as file:
             if file.read(len(PARQUET)) == PARQUET:
-                text = "is parquet, which no format here is: write it as CSV or JSON Lines"
-                raise self.fatal("wrong-format", text)
+                message = "is parquet, which no format here is: write it as CSV or JSON Lines"
+                raise self.fatal("wrong-format", message)
 
     def first_look(self, read: Callable[[Source], Records]) -> Iterator[Any]:
-        """The records that `read(source)` gives, for what must be known of all of them before the first row.
+        """The records that `read(source)` gives, for what must be known of all before the first row.
 
         What is wrong with one of them is reported when it is read again.
         """
@@ -75,68 +60,35 @@ class Source:
         unreported.problems = Problems("skip")
         return (record for _, record in read(unreported))
 
-    def beside(
-        self,
-        name: str,
-        model: type[Any],
-    ) -> Any:
+    def beside(self, name: str, model: type[Any]) -> Any:
         """The record in another file of the same folder; None where there is no such file."""
         file = self.path.with_name(name)
         if not file.is_file():
             return None
-        content = read_json(file, self.problems)
-        return fitted(model, content, self.problems, file=file)
+        return fitted(model, read_json(file, self.problems), self.problems, file=file)
 
-    def error(
-        self,
-        code: str,
-        template: str,
-        **values: Any,
-    ) -> None:
+    def error(self, code: str, message: str, **place: Any) -> None:
         """Report a record that cannot be used; see `Problems.error`."""
-        self.problems.error(code, template, file=self.path, **values)
+        self.problems.error(code, message, file=self.path, **place)
 
-    def warn(
-        self,
-        code: str,
-        template: str,
-        **values: Any,
-    ) -> None:
+    def warn(self, code: str, message: str, **place: Any) -> None:
         """Report what can be used all the same."""
-        self.problems.warn(code, template, file=self.path, **values)
+        self.problems.warn(code, message, file=self.path, **place)
 
-    def warn_of_no_numbers(
-        self,
-        counts: Mapping[str, int],
-        measured: Container[str],
-    ) -> None:
-        """Warn of metrics with values that are no numbers. `counts`: how many; `measured`: with numbers as well."""
-        for metric, n in counts.items():
-            text = "{metric} is no number and left out"
-            if metric in measured:
-                text = "{metric}: {n} values are no numbers: not measured"
-            self.warn("no-number", text, metric=metric, n=n)
-
-    def fatal(
-        self,
-        code: str,
-        template: str,
-        **values: Any,
-    ) -> InputError:
+    def fatal(self, code: str, message: str, **place: Any) -> InputError:
         """The exception to raise where nothing of the file can be used."""
-        return self.problems.fatal(code, template, file=self.path, **values)
+        return self.problems.fatal(code, message, file=self.path, **place)
 
-    def require_version(
-        self,
-        version: Any,
-        known: tuple[int, ...],
-        field: str,
-    ) -> None:
-        """InputError for a version of the file's format that is none of those that are read."""
-        if version not in known:
-            text = "version {version} is none of {known}"
-            values = {"version": short(version), "known": known}
-            raise self.fatal("wrong-version", text, **values, field=field)
+    def warn_of_no_numbers(self, counts: Mapping[str, int], measured: Container[str]) -> None:
+        """Warn of metrics with values that are no numbers.
+
+        `counts`: how many a metric has; `measured`: metrics that have numbers as well.
+        """
+        for metric, n in counts.items():
+            message = f"{metric} is no number and left out"
+            if metric in measured:
+                message = f"{metric}: {n} values are no numbers: not measured"
+            self.warn("no-number", message)
 
     def rows(
         self,
@@ -162,8 +114,8 @@ class Source:
             lines = iter(lambda: file.readline(LITERAL_BYTES + 1), b"")
             for line, raw in enumerate(lines, 1):
                 if len(raw) > LITERAL_BYTES:
-                    text = "a line of more than 1 MB; expected a sentence"
-                    raise self.fatal("line-too-long", text, line=line)
+                    message = "a line of more than 1 MB; expected a sentence"
+                    raise self.fatal("line-too-long", message, line=line)
                 raw = raw.removeprefix(BOM)
                 try:
                     text = raw.decode("utf-8").strip("\r\n")
@@ -173,83 +125,35 @@ class Source:
                 if text.strip():
                     yield line, text
 
-    def json_lines(
-        self,
-        model: type[Any],
-        id_field: str | None = None,
-    ) -> Records:
+    def json_lines(self, model: type[Any], id_field: str | None = None) -> Records:
         """(line number, record) of a JSON Lines file."""
         return read_jsonl(self.path, model, self.problems, id_field=id_field)
 
     @cached_property
-    def _document(self) -> Any:
-        """The file as JSON that is unread so far; one with NaN, or with something wrong, is read."""
-        if self.path.stat().st_size <= text_files.FILE_BYTES:
-            with suppress(msgspec.MsgspecError, RecursionError, ValueError):
-                content = self.path.read_bytes().removeprefix(BOM)
-                return msgspec.json.decode(content, type=msgspec.Raw)
+    def document(self) -> Any:
+        """The JSON value of the whole file."""
         return read_json(self.path, self.problems)
 
-    def part(self, key: str) -> Any:
-        """What stands under a dotted key of the file's JSON value, "" for all of it, unread; None where nothing does."""
-        part = self._document
-        for name in key.split(".") if key else ():
-            fields = _opened(part, dict[str, msgspec.Raw])
-            part = fields.get(name) if isinstance(fields, dict) else None
+    def value(self, key: str) -> Any:
+        """What stands under a dotted key of the document; None where nothing does."""
+        part = self.document
+        for name in key.split("."):
+            part = part.get(name) if isinstance(part, dict) else None
         return part
 
-    def value(self, key: str) -> Any:
-        """As `part`, but read. InputError for what is no JSON."""
-        try:
-            return _read(self.part(key))
-        except ValueError as error:
-            raise self.fatal("bad-json", NOT_JSON, reason=str(error), field=key) from None
-
-    def records(self, model: type[Any], key: str = "") -> Records:
-        """(place, record) of the list under a dotted key. InputError where there is none.
-
-        The items are read one by one, so that little more than the file is in memory.
-        """
-        items = _opened(self.part(key), list[msgspec.Raw])
+    def records(self, model: type[Any], key: str) -> Records:
+        """(place, record) of the list under a dotted key. InputError where there is none."""
+        items = self.value(key)
         if not isinstance(items, list):
-            raise self.fatal("wrong-format", "expected a list", field=key)
+            keys = short(list(self.document)[:8] if isinstance(self.document, dict) else None)
+            message = f"expected a list under {key}, got a file with {keys}"
+            raise self.fatal("wrong-format", message, field=key)
         return self.fitting(items, model, key)
 
-    def fitting(
-        self,
-        items: Iterable[Any],
-        model: type[Any],
-        key: str = "",
-    ) -> Records:
+    def fitting(self, items: Iterable[Any], model: type[Any], key: str) -> Records:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
-            place = f"{key}.{index}" if key else str(index)
-            try:
-                item = _read(item)
-            except ValueError as error:
-                self.error("bad-json", NOT_JSON, reason=str(error), field=place)
-                continue
+            place = f"{key}.{index}"
             record = fitted(model, item, self.problems, under=place, file=self.path)
             if record is not None:
                 yield place, record
-
-
-def _opened(
-    content: Any,
-    kind: Any,
-) -> Any:
-    """JSON as a list or dict of this kind, whose items are unread; what is read already as it is.
-
-    None for JSON of another kind.
-    """
-    if not isinstance(content, msgspec.Raw):
-        return content
-    try:
-        return msgspec.json.decode(content, type=kind)
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        return None
-
-
-def _read(content: Any) -> Any:
-    """The value of JSON that is unread so far. ValueError for what is none."""
-    return from_json(bytes(content)) if isinstance(content, msgspec.Raw) else content

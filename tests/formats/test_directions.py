@@ -14,8 +14,6 @@ import pytest
 import evaltools as et
 from evaltools.core.score_rows import COLUMNS
 from evaltools.formats import rows as taken
-from evaltools.formats.directions import HIGHER_IS_BETTER, higher_is_better
-from evaltools.formats.directions import directions as tool_directions
 from evaltools.suites.table.score import TAKEN
 
 from ..app.calling import call
@@ -189,9 +187,24 @@ def test_two_prompts_of_one_label_stay_apart(tmp_path: Path) -> None:
     assert {row["condition"] for row in converted} == {"a same", "a same (2)", "a same (3)"}
 
 
-def test_errors_of_promptfoo_are_counted_as_it_counts_them(tmp_path: Path) -> None:
-    done = call("convert", "promptfoo", put(tmp_path, "promptfoo"), "-o", tmp_path / "x.jsonl")
-    assert "1 of 6 results are errors: no success, as promptfoo counts them" in done.output
+def test_errors_of_promptfoo_are_not_measured(tmp_path: Path) -> None:
+    """A rate limit is no wrong answer: null with its text, in every metric."""
+    failed = {**PROMPTFOO["results"]["results"][3], "error": "429 rate limit"}
+    content = {"results": {"version": 3, "results": [PROMPTFOO["results"]["results"][0], failed]}}
+    done = call(
+        "convert", "promptfoo", put(tmp_path, "promptfoo", content), "-o", tmp_path / "x.jsonl"
+    )
+    assert "1 of 2 results are errors: not measured" in done.output
+    errors = [row for row in rows(tmp_path / "x.jsonl") if "error" in row]
+    assert {(row["value"], row["error"]) for row in errors} == {(None, "429 rate limit")}
+    assert [row["metric"] for row in errors] == ["success", "score", "tone"]
+
+
+def test_results_of_an_older_promptfoo_say_how_to_export_again(tmp_path: Path) -> None:
+    path = put(tmp_path, "promptfoo", {"results": {"version": 2, "results": [], "table": {}}})
+    done = call("convert", "promptfoo", path, "-o", tmp_path / "x.jsonl", status=3)
+    assert "version 2, which an older promptfoo wrote" in done.output
+    assert "promptfoo export eval ID -o results.json" in done.output
 
 
 def test_other_exports_of_promptfoo(tmp_path: Path) -> None:
@@ -249,10 +262,93 @@ def test_what_describes_a_sample_becomes_columns_of_the_units(tmp_path: Path) ->
 
 
 def test_no_further_column_takes_the_name_of_another() -> None:
-    assert {*COLUMNS, *TAKEN} == taken.TAKEN
+    assert {*COLUMNS, *TAKEN, "error"} == taken.TAKEN
+
+
+# epochs of two samples, and what Inspect's own reducer gives of each
+EPOCHS = {1: ["I", "C", "C"], 2: ["I", "P", "I"]}
+
+
+@pytest.mark.parametrize(
+    ("reducer", "values"),
+    [
+        ("max", [1.0, 0.5]),
+        ("mode", [1.0, 0.0]),
+        ("median", [1.0, 0.0]),
+        ("at_least_2", [1.0, 0.0]),
+        ("at_least_3", [0.0, 0.0]),
+        ("pass_at_2", [1.0, 0.0]),
+        ("pass_at_1", [2 / 3, 0.0]),
+    ],
+)
+def test_epochs_are_reduced_as_the_log_says(
+    reducer: str, values: list[float], tmp_path: Path
+) -> None:
+    samples = [
+        sample(i, epoch, value)
+        for i, of_sample in EPOCHS.items()
+        for epoch, value in enumerate(of_sample, 1)
+    ]
+    of_log = {**INSPECT["eval"], "config": {"epochs": 3, "epochs_reducer": [reducer]}}
+    log = {**INSPECT, "eval": of_log, "samples": samples}
+    converted = written(tmp_path, "inspect", put(tmp_path, "inspect", log))
+    assert [row["value"] for row in converted] == pytest.approx(values)
+    assert all("trial" not in row for row in converted)
+
+
+def test_several_reducers_are_a_metric_each_and_unknown_ones_are_named(tmp_path: Path) -> None:
+    samples = [sample(1, epoch, value) for epoch, value in enumerate(EPOCHS[1], 1)]
+    of_log = {**INSPECT["eval"], "config": {"epochs_reducer": ["mean", "max"]}}
+    log = {**INSPECT, "eval": of_log, "samples": samples}
+    converted = written(tmp_path, "inspect", put(tmp_path, "inspect", log))
+    assert {row["metric"]: row["value"] for row in converted} == {
+        "match": pytest.approx(2 / 3),
+        "match (max)": 1.0,
+    }
+    log["eval"] = {**of_log, "config": {"epochs_reducer": ["my_own"]}}
+    done = call(
+        "convert", "inspect", put(tmp_path, "inspect", log), "-o", tmp_path / "y.jsonl", status=3
+    )
+    assert "epochs are reduced by 'my_own'" in done.output
+
+
+def test_scores_of_errors_count_where_the_log_counts_them(tmp_path: Path) -> None:
+    """Of 16 samples 10 are right and 4 of the wrong ones failed: Inspect says 10 of 16."""
+    samples = [sample(i, 1, "C" if i < 10 else "I") for i in range(16)]
+    for failed in samples[12:]:
+        failed["error"] = {"message": "RuntimeError('boom')\ntraceback"}
+    scored = {**INSPECT["eval"], "config": {"score_on_error": True}}
+    path = put(tmp_path, "inspect", {**INSPECT, "eval": scored, "samples": samples})
+    done = call("convert", "inspect", path, "-o", tmp_path / "scores.jsonl")
+    assert "4 samples have an error and were scored all the same" in done.output
+    assert et.evaluate("table", tmp_path / "scores.jsonl")["match"]["value"] == 0.625
+    path = put(tmp_path, "inspect", {**INSPECT, "samples": samples})
+    errors = [row for row in written(tmp_path, "inspect", path) if "error" in row]
+    assert len(errors) == 4
+    assert {(row["value"], row["error"]) for row in errors} == {(None, "RuntimeError('boom')")}
 
 
 # --- ragas
+
+
+def test_names_of_ragas_before_0_2_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text(
+        "question,answer,contexts,ground_truth,faithfulness\nq1,a,\"['c']\",t,1.0\nq2,b,[],t,\n"
+    )
+    converted = written(tmp_path, "ragas", path)
+    assert [(row["text"], row["value"]) for row in converted] == [("q1", 1.0), ("q2", None)]
+    assert converted[0]["target"] == "t" and converted[0]["retrieved_contexts"] == "['c']"
+
+
+def test_separators_and_decimal_commas_are_named_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("user_input;response;faithfulness\nq1;a;0,71\nq2;b;1,00\n")
+    done = call("convert", "ragas", path, "-o", tmp_path / "x.jsonl", status=3)
+    assert "the cells are separated by ';': give --sep ';'" in done.output
+    assert "--decimal ," in done.output
+    converted = written(tmp_path, "ragas", path, "--sep", ";", "--decimal", ",")
+    assert [row["value"] for row in converted] == [0.71, 1.0]
 
 
 def test_empty_cells_of_ragas_are_not_measured(tmp_path: Path) -> None:
@@ -281,26 +377,6 @@ def only(path: Path, seed: str) -> Path:
     kept = [row for row in rows(path) if row["seed"] == seed]
     target.write_text("".join(json.dumps(row) + "\n" for row in kept))
     return target
-
-
-@pytest.mark.parametrize(
-    ("tool", "metric", "is_higher"),
-    [
-        ("ragas", "tool_call_f1", True),
-        ("ragas", "harmfulness", None),
-        ("inspect", "perplexity", False),  # its samples hold the negative log-likelihood
-        ("lm-eval", "chrf++", True),
-        ("lm-eval", "no_such_metric", None),
-    ],
-)
-def test_the_direction_of_a_metric(tool: str, metric: str, is_higher: bool | None) -> None:
-    assert higher_is_better(tool, metric) is is_higher
-
-
-def test_no_metric_is_listed_twice() -> None:
-    for tool, listed in tool_directions().items():
-        names = [name for direction in HIGHER_IS_BETTER for name in listed[direction]]
-        assert set(listed) == set(HIGHER_IS_BETTER) and len(set(names)) == len(names), tool
 
 
 def test_parquet_is_no_format_of_another_tool(tmp_path: Path) -> None:

@@ -47,6 +47,12 @@ from ...formats.convert import convert as convert_files
     multiple=True,
     help="Name of the seed: once for all files, or once for each.",
 )
+@click.option(
+    "--sep",
+    type=click.Choice([",", ";", "|", "tab"]),
+    help="ragas: what separates the cells of a CSV file.",
+)
+@click.option("--decimal", type=click.Choice([".", ","]), help="ragas: the decimal mark.")
 @on_error_option
 @quiet_option
 def convert(
