@@ -115,7 +115,11 @@ def test_predictions_are_compared_with_a_run_of_the_protocol(tmp_path: Path) -> 
             output(
                 i,
                 final=[wrong],
-                meta={"text_id": i, "input_text": "x", "protocol_mode": "predictions"},
+                meta={
+                    "text_id": i,
+                    "input_text": "향이 좋고 색이 예쁘다",
+                    "protocol_mode": "predictions",
+                },
             )
             for i in ids
         ],

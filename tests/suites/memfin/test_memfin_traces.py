@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -64,25 +63,6 @@ def test_the_table_of_a_paper_holds_what_the_document_asks(folder: Path) -> None
     assert len(set(study.suite.paper) & measured) > 15
     row = next(line for line in latex.splitlines() if line.startswith(titles["m2_profile_score"]))
     assert "0.680" in row  # the mean over the dialogues that both systems have
-
-
-def test_traces_without_a_common_dialogue_are_reported_each_by_itself(
-    folder: Path, tmp_path: Path
-) -> None:
-    path = folder / "dialog_trace_llm.jsonl"
-    dialogs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    for row in dialogs:
-        row["dialog_id"] = f"other {row['dialog_id']}"
-    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in dialogs]
-    path.write_text("".join(lines), encoding="utf-8")
-    with without_pages():
-        done = call("report", "memfin", folder, "-o", tmp_path / "out", *QUICK)
-    said = " ".join(done.stdout.split())
-    assert "Not compared: " in said and "share no dialog_id" in said
-    reports = tmp_path / "out" / "reports"
-    pages = {page.parent.name for page in reports.glob("*/metric_report.html")}
-    assert pages == set(SYSTEMS)
-    assert {p.name for p in (tmp_path / "out/results").glob("[!.]*")} == set(SYSTEMS)
 
 
 def test_results_folders_are_reported_without_their_traces(folder: Path, tmp_path: Path) -> None:
