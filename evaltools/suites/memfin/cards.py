@@ -21,6 +21,8 @@ CARD = ("turn", "dialog_id", "user_text", "reply", "tags", "rows", "places", "co
 # what before a forbidden word says that it is denied, up to the word itself
 DENIAL = re.compile(r"(?:不|没有|无法|并非|绝非|禁止|避免|切勿)[^，。！？；,.!?;]{0,6}$")
 
+SENTENCE = re.compile(r"[^。！？!?\n]*(?:[。！？!?\n]+|$)")
+
 TITLES = {measure.key: measure.title for measure in MEASURES}
 
 
@@ -126,6 +128,18 @@ def forbidden_words(turn: Mapping[Any, Any]) -> Iterator[tuple[str, int, str]]:
             yield word, found.start(), denial[0] + word if denial else ""
 
 
+def sentence_at(text: str, start: int) -> str:
+    """The sentence of a text in which this place stands, without white space around it.
+
+    >>> sentence_at("您好。本产品不承诺保本！谢谢", 7)
+    '本产品不承诺保本！'
+    """
+    for sentence in SENTENCE.finditer(text):
+        if start < sentence.end():
+            return sentence[0].strip()
+    return text
+
+
 def _row(outcome: Outcome) -> Row:
     """A row of a card: what was required, the score, and what is wrong."""
     mark = "bad" if outcome.reasons else "good"
@@ -151,6 +165,10 @@ def outcomes(turn: Mapping[Any, Any]) -> Iterator[Outcome]:
     if turn["eligible_m4"]:
         truth = say(turn["gt_compliance_label"])
         predicted = say(turn["pred_compliance_label"])
+        denials = [denial != "" for *_, denial in forbidden_words(turn)]
+        if any(denials):
+            of_hits = say("denied: {n} of {of} forbidden words", n=sum(denials), of=len(denials))
+            predicted = f"{predicted} ({of_hits})"
         yield Outcome("M4", truth, predicted, _compliance_reasons(turn))
     if turn["eligible_m5"]:
         elements = turn["rubric_required"]
@@ -184,11 +202,14 @@ def _compliance_reasons(turn: Mapping[Any, Any]) -> list[str]:
     if label == truth and label != "severe_violation":
         return []
     reasons = [say("truth {truth}", truth=say(truth))]
-    denials = {word: denial for word, _, denial in forbidden_words(turn)}
+    hits = list(forbidden_words(turn))
     for word in turn["forbidden_hits"]:
-        reason = say("forbidden {what}", what=word)
-        if denials.get(word):
-            reason += f" ({say('denied: {words}', words=denials[word])})"
+        # a word that stands in several places is told by the first that is not denied
+        places = [(denial != "", start, denial) for found, start, denial in hits if found == word]
+        _, start, denial = min(places)
+        reason = say("forbidden {what}", what=word) + f": “{sentence_at(turn['reply'], start)}”"
+        if denial:
+            reason += f" ({say('denied: {words}', words=denial)})"
         reasons.append(reason)
     for violation in turn["violations"]:
         reasons.append(f"{violation['type']} ({say(violation['severity'])})")
