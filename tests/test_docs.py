@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import pytest
 
 from evaltools.suites.cr.inference.config import read_config
 from evaltools.suites.summary.rules import load_rules
 
+from .app.calling import without_pages
 from .conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -27,6 +29,13 @@ PAGES = {
 @pytest.mark.parametrize("name", list(make.PAGES))
 def test_pages_that_are_made_are_current(name: str) -> None:
     assert PAGES[name] == make.PAGES[name]()
+
+
+@pytest.mark.parametrize("name", [n for n in make.WRITTEN if make.CODE.search(PAGES[n])])
+def test_what_a_page_types_runs_and_gives_what_it_shows(name: str) -> None:
+    matplotlib.use("agg")
+    with without_pages():
+        assert PAGES[name] == make.written(name)
 
 
 def test_every_field_of_an_input_is_explained_and_no_other(tmp_path: Path) -> None:
