@@ -55,7 +55,9 @@ def describe(error: ValidationError) -> list[tuple[str, str, str]]:
         code = CODES.get(e["type"], "bad-field")
         message = _sentence_of(e)
         of_a_whole = e["type"] == "value_error" and isinstance(e["input"], dict)
-        if code == "bad-field" and e["type"] != "missing" and not of_a_whole:
+        # what stands under an unknown key may be a secret
+        is_shown = e["type"] not in ("missing", "extra_forbidden") and not of_a_whole
+        if code == "bad-field" and is_shown:
             message = f"{message}, got {short(e['input'])}"
         field = ".".join(str(part) or '""' for part in e["loc"])
         problems.append((code, field, message))

@@ -67,6 +67,14 @@ class Limits:
         input_price, output_price = self.price
         return (tokens_in * input_price + tokens_out * output_price) / 1e6
 
+    def leaves(self, spent: Spent, cost: float) -> bool:
+        """Whether so much may be spent besides.
+
+        >>> Limits(cost=1.0).leaves(Spent(cost=0.75), 0.5)
+        False
+        """
+        return self.cost is None or spent.cost + cost <= self.cost
+
     def reached(self, spent: Spent) -> str:
         """Which limit is reached, as a sentence; "" while more may be sent.
 

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import from_json
 
-from ..core.errors import Problems, UsageError
+from ..core.errors import Problems, WorkFailed
 from ..core.files import bytes_hash, dumps, write_json
 from .accounting import Call
 from .address import address_in_force
@@ -75,7 +75,7 @@ def store_reply(
 ) -> None:
     """Write the entry of a call; its cost is left out, as prices change.
 
-    UsageError where the folder cannot be written: paying twice is worse than stopping.
+    WorkFailed where the folder cannot be written: paying twice is worse than stopping.
     """
     key = call.request
     entry = {
@@ -86,4 +86,4 @@ def store_reply(
     try:
         write_json(entry_file(folder, key), entry)
     except OSError as error:
-        raise UsageError(f"cannot write the reply cache {folder}: {error.strerror}") from error
+        raise WorkFailed(f"cannot write the reply cache {folder}: {error.strerror}") from error

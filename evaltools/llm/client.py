@@ -168,6 +168,9 @@ class Client:
         self.calls: list[Call] = []
         self._asked: dict[str, asyncio.Task[Answer]] = {}
         self._slots = asyncio.Semaphore(self.concurrency)
+        self._returned = asyncio.Condition()
+        self._in_flight = 0
+        self._largest_cost = 0.0
         self._first: asyncio.Future[Answer] | None = None
         self._form = Form()
         self._form_works = False
@@ -215,12 +218,12 @@ class Client:
         began = time.monotonic()
         async with self._slots:
             answer = self._without_key(await self._in_turn(exchange))
-        elapsed_ms = int(1000 * (time.monotonic() - began))
-        call.wait_ms = max(elapsed_ms - call.api_ms, 0)
-        self.calls.append(call)
-        if answer.reply is not None and self.cache is not None:
-            # writing waits for the disk, and would hold up all other requests
-            await asyncio.to_thread(store_reply, self.cache, answer.reply, call)
+            elapsed_ms = int(1000 * (time.monotonic() - began))
+            call.wait_ms = max(elapsed_ms - call.api_ms, 0)
+            self.calls.append(call)
+            if answer.reply is not None and self.cache is not None:
+                # on disk before the slot is free: a kill loses at most what is in flight
+                await asyncio.to_thread(store_reply, self.cache, answer.reply, call)
         return answer
 
     async def _in_turn(self, exchange: Exchange) -> Answer:
@@ -291,13 +294,42 @@ class Client:
         return state.attempt_number >= most or stop_before_delay(PATIENCE)(state)
 
     async def _attempt(self, exchange: Exchange) -> str:
-        """Send a request once. CallFailed says why there is no completion."""
-        call = exchange.call
+        """Send a request once, when limits allow it. CallFailed says why there is no completion."""
         await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
-        reason = self._stopped or self.limits.reached(self.spent)
-        if reason:
-            raise CallFailed(reason, lasting=True)
-        self.spent.requests += 1
+        await self._reserve(exchange)
+        try:
+            return await self._send(exchange)
+        finally:
+            async with self._returned:
+                self._in_flight -= 1
+                self._returned.notify_all()
+
+    async def _reserve(self, exchange: Exchange) -> None:
+        """Wait until what is in flight leaves room for one more call. CallFailed where none is left.
+
+        Each call in flight is taken to cost as much as the largest so far, else its token limit.
+        """
+        most_tokens = exchange.request.get("max_tokens", 0)
+        reserve = self._largest_cost or self.limits.cost_of(0, most_tokens) or 0.0
+
+        def has_room() -> bool:
+            return not self._in_flight or self.limits.leaves(
+                self.spent, reserve * (1 + self._in_flight)
+            )
+
+        async with self._returned:
+            await self._returned.wait_for(has_room)
+            reason = self._stopped or self.limits.reached(self.spent)
+            if not reason and self._largest_cost and not self.limits.leaves(self.spent, reserve):
+                reason = f"the limit of {self.limits.cost:g} in cost is reached by another call"
+            if reason:
+                raise CallFailed(reason, lasting=True)
+            self._in_flight += 1
+            self.spent.requests += 1
+
+    async def _send(self, exchange: Exchange) -> str:
+        """The text of the completion that the server sends. CallFailed says why there is none."""
+        call = exchange.call
         self.spent.retries += call.attempts > 0
         call.attempts += 1
         began = time.monotonic()
@@ -343,7 +375,9 @@ class Client:
         call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
         tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
         self.spent.tokens += tokens_in + tokens_out
-        self.spent.cost += self.limits.cost_of(tokens_in, tokens_out) or 0.0
+        cost = self.limits.cost_of(tokens_in, tokens_out) or 0.0
+        self.spent.cost += cost
+        self._largest_cost = max(self._largest_cost, cost)
 
     def _remember(self, exchange: Exchange) -> None:
         """Ask in the form of this exchange, which a completion answered, from now on.

@@ -74,8 +74,21 @@ def headline(
 def checks(run: Run) -> Iterator[Check]:
     """The checks of a run."""
     yield from duplicate_texts(run.data, "text", "id")
+    if "error" in run.data:
+        yield from _errors(run)
     if "trial" in run.data:
         yield from _uneven_trials(run)
+
+
+def _errors(run: Run) -> Iterator[Check]:
+    """How many units failed with an error, by its cause: they are not measured."""
+    causes = run.data["error"].dropna().astype(str).str.slice(0, 60).value_counts()
+    n, of = int(causes.sum()), len(run.data)
+    if n:
+        listed = "; ".join(f"{cause} ({count})" for cause, count in causes.head(3).items())
+        template = "{n} of {of} rows failed with an error and are not measured: {causes}"
+        message = say(template, n=f"{n:,}", of=f"{of:,}", causes=listed)
+        yield Check("errored-rows", "warning", message, n, of)
 
 
 def _uneven_trials(run: Run) -> Iterator[Check]:

@@ -98,6 +98,15 @@ def _survey(
                 file=path,
                 field=field,
             )
+    # a seed that some rows of a condition lack would split it into runs that are none
+    has_seed = rows["seed"].notna()
+    by_condition = has_seed.groupby(rows["condition"], dropna=False)
+    is_partial = ~has_seed & by_condition.transform("any")
+    for line in rows.index[is_partial]:
+        message = "expected a seed, as other rows of this condition have one, got nothing"
+        problems.error("bad-field", message, file=path, line=int(line), field="seed")
+    if is_partial.any():
+        raise InputError(problems.errors)
     is_said = least["higher_is_better"].notna().any()
     has_directions = is_said or "higher_is_better" in columns(path, problems)
     runs = _run_names(keys, path, problems)

@@ -743,3 +743,24 @@ def test_a_condition_without_graded_values_compares_with_one_that_has_them(value
         else:
             assert abs(cmp["m"]["delta"]) == pytest.approx(abs(value - 0.4875))
             assert cmp["m"]["ci_method"] == "bca-t", "no limits, which a proportion would have"
+
+
+def test_a_seed_in_some_rows_of_a_condition_only_is_bad_input(tmp_path: Path) -> None:
+    """It would split one system into runs that are none."""
+    path = tmp_path / "scores.csv"
+    path.write_text("id,metric,value,condition,seed\nq0,acc,1,base,1\nq1,acc,0,base,\n")
+    with pytest.raises(et.InputError) as error:
+        et.evaluate("table", path)
+    (problem,) = error.value.problems
+    assert (problem.line, problem.field) == (3, "seed")
+
+
+def test_errors_are_counted_by_their_cause(tmp_path: Path) -> None:
+    rows = [{"id": i, "metric": "acc", "value": 1} for i in range(10)]
+    rows += [{"id": i, "metric": "acc", "value": None, "error": "429"} for i in range(10, 14)]
+    path = tmp_path / "scores.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = et.evaluate("table", path)
+    (check,) = [check for check in run.checks if check.code == "errored-rows"]
+    assert (check.n, check.of) == (4, 14) and "429 (4)" in check.message
+    assert run["acc"]["value"] == 1 and run["acc"]["denominator"] == 10

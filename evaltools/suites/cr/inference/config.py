@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
@@ -182,4 +183,7 @@ def read_config(path: Path) -> Config:
     if base_url not in (None, EXAMPLE) and not is_plain_url(base_url):
         # not a validator of the model: its message would show the value, which may hold a password
         raise problems.fatal("bad-field", EXPECTED, file=path, field="model.base_url")
+    if not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,99}", config.model.key_env):
+        message = "expected the name of an environment variable (A-Z, 0-9, _), never the key itself"
+        raise problems.fatal("bad-field", message, file=path, field="model.key_env")
     return config

@@ -8,9 +8,13 @@ interruptions change them.
 from __future__ import annotations
 
 import asyncio
+import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from ....core.errors import Problems, UsageError, WorkFailed
 from ....core.folders import require_out, require_replaceable
@@ -59,7 +63,27 @@ def run(
         repairs=1,
         fresh=fresh,
     )
-    return in_background(_run_all(plan, client, folders, quiet))
+    with _alone(out / "llm-cache", config.run_id):
+        return in_background(_run_all(plan, client, folders, quiet))
+
+
+@contextmanager
+def _alone(folder: Path, run_id: str) -> Iterator[None]:
+    """Hold the lock of a run. UsageError at once, naming the process, where another holds it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    owner = folder / f"{run_id}.pid"
+    lock = FileLock(folder / f"{run_id}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        pid = owner.read_text() if owner.is_file() else "unknown"
+        raise UsageError(f"{run_id} is being run in {folder.parent} by process {pid}") from None
+    try:
+        owner.write_text(str(os.getpid()))
+        yield
+    finally:
+        owner.unlink(missing_ok=True)
+        lock.release()
 
 
 def _folders(

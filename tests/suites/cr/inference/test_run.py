@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from evaltools.core.errors import InputError, Problems, UsageError, WorkFailed
 from evaltools.llm import client as llm
@@ -669,9 +671,6 @@ def test_a_run_of_which_every_row_failed_ends_with_status_4_and_the_commonest_re
     with ModelServer(script) as server:
         config = write(tmp_path, server.url)
         done = call("run", "cr", config, "-o", tmp_path / "out", status=4)
-        korean = call("run", "cr", config, "-o", tmp_path / "out", "--lang", "ko", status=4)
-    assert "실패한 행 4개 중 3개: 서버가 HTTP 상태 500(으)로 응답함" in korean.stderr
-    assert "모든 행이 실패해 채점할 것이 없음" in korean.stderr
     assert done.stdout.splitlines()[-1] == f"4 rows in 1 runs, 4 failed -> {tmp_path}/out/results"
     reason, nothing = done.stderr.splitlines()[-2:]
     assert reason == "3 of 4 failed rows: the server answered with HTTP status 500"
@@ -786,3 +785,25 @@ def test_the_manifest_says_which_model_answered_and_which_prompts_it_was_asked(
         stage for stage in after["prompts"] if before["prompts"][stage] != after["prompts"][stage]
     }
     assert changed == {"p_neg"}
+
+
+@pytest.mark.parametrize(
+    "line", ['api_key = "sk-verysecret"', 'key_env = "sk-verysecret"', 'key_env = "sk_verysecret"']
+)
+def test_a_key_in_the_config_is_never_shown(line: str, tmp_path: Path) -> None:
+    config = write(tmp_path, "http://localhost:1/v1")
+    config.write_text(config.read_text().replace("[model]", f"[model]\n{line}", 1))
+    done = call("run", "cr", config, "-o", tmp_path / "out", status=3)
+    assert "verysecret" not in done.output and "model." in done.output
+
+
+def test_a_second_run_on_the_same_folder_says_who_has_it(tmp_path: Path) -> None:
+    with ModelServer(lambda seen: says("[]")) as server:
+        config = write(tmp_path, server.url)
+        (run_id,) = re.findall(r'run_id = "(.*?)"', config.read_text())
+        folder = tmp_path / "out" / "llm-cache"
+        folder.mkdir(parents=True)
+        (folder / f"{run_id}.pid").write_text("4711")
+        with FileLock(folder / f"{run_id}.lock"):
+            done = call("run", "cr", config, "-o", tmp_path / "out", status=2)
+        assert "by process 4711" in done.output and not server.seen
