@@ -23,20 +23,20 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # what stands at most; the goals of this edition are in brackets
 BUDGET = {
-    "tokens of evaltools": 185_000,  # (125,000)
+    "tokens of evaltools": 187_000,  # (125,000)
     "files of evaltools": 210,  # (150)
     "files in circles of imports": 2,  # (0)
     "tokens a line": 7.8,  # (7.5)
-    "tokens a line of the densest file": 14.7,  # (10)
+    "tokens a line of the densest file": 14.9,  # (10)
     "lines of the longest function": 60,
     "lines of the longest file": 745,  # (450)
-    "tokens of tests": 176_000,  # (130,000)
-    "tests": 2_400,  # (1,800)
+    "tokens of tests": 183_000,  # (130,000)
+    "tests": 2_500,  # (1,800)
     "pages of docs": 12,
     "words of docs": 16_000,
     "words of benchmarks": 4_000,
     "scripts": 6,
-    "benchmarks": 8,  # (6)
+    "benchmarks": 6,
     "dependencies": 22,
 }
 
@@ -175,21 +175,21 @@ def measured(package: dict[Path, Size]) -> dict[str, float]:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     dependencies = project.partition("\ndependencies = [")[2].partition("\n]")[0]
     return {
-        "tokens of evaltools": 185_000,  # (125,000)
-        "files of evaltools": 210,  # (150)
-        "files in circles of imports": 2,  # (0)
-        "tokens a line": 7.8,  # (7.5)
-        "tokens a line of the densest file": 14.7,  # (10)
+        "tokens of evaltools": tokens,
+        "files of evaltools": len(package),
+        "files in circles of imports": sum(map(len, circles(import_graph()))),
+        "tokens a line": tokens / sum(size.code_lines for size in package.values()),
+        "tokens a line of the densest file": max(dense),
         "lines of the longest function": max(size.longest_function for size in package.values()),
-        "lines of the longest file": 745,  # (450)
-        "tokens of tests": 176_000,  # (130,000)
-        "tests": 2_400,  # (1,800)
-        "pages of docs": 12,
-        "words of docs": 16_000,
+        "lines of the longest file": max(size.lines for size in package.values()),
+        "tokens of tests": sum(size.tokens for size in sizes("tests").values()),
+        "tests": count_tests(),
+        "pages of docs": len(pages),
+        "words of docs": words([ROOT / "README.md", *pages]),
         "words of benchmarks": words(list((ROOT / "benchmarks").glob("*.md"))),
-        "scripts": 6,
+        "scripts": len([path for path in (ROOT / "scripts").iterdir() if path.is_file()]),
         "benchmarks": len(list((ROOT / "benchmarks").glob("*.py"))),
-        "dependencies": 22,
+        "dependencies": dependencies.count('"') // 2,
     }
 
 
