@@ -39,7 +39,7 @@ confidence_option = click.option(
 resampling_options = together(
     click.option(
         "--n-resamples",
-        type=click.IntRange(100),
+        type=click.IntRange(100, 10_000_000),
         default=10_000,
         show_default=True,
         help="Bootstrap resamples.",

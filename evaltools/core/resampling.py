@@ -18,7 +18,7 @@ class Resampling(BaseModel):
 
     `method`: "bca" or "percentile" is that bootstrap wherever there are enough units; "auto" is BCa where the data
     carry it, and a score interval for bounded metrics where they do not (docs/statistics.md, "One run").
-    `n_resamples`: number of bootstrap resamples, 100 or more. `confidence`: level of the intervals, between 0 and 1.
+    `n_resamples`: number of bootstrap resamples, 100 to 10 million. `confidence`: level of the intervals, between 0 and 1.
     `seed`: seed of the generator of random numbers.
 
     Raises ValueError for a setting out of its range.
@@ -30,7 +30,7 @@ class Resampling(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     method: Method = "auto"
-    n_resamples: int = Field(10_000, ge=100)
+    n_resamples: int = Field(10_000, ge=100, le=10_000_000)
     confidence: float = Field(0.95, gt=0, lt=1)
     seed: int = 0
 
