@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_jsonable_python
 
+from ..core import plugins
 from ..core.errors import BAD_INPUT, FAILED, InputError, Problems, UsageError, tell
 from ..core.evaluate import locate, make_options, require_target, run_names
 from ..core.files import resolve
 from ..core.folders import remove_leftovers, require_out
 from ..core.language import language, say, speak, speaking
 from ..core.names import condition_of, find_runs, natural, safe_name
-from ..core.plugins import FROM_FILES, load_suite_file
 from ..core.results import manifest_of_run, result_hash
 from ..core.terminal import bar, echo, paragraph
 from ..core.workers import Workers
@@ -265,7 +265,7 @@ class Batch:
         """Those of the runs that could be scored."""
         remove_leftovers(self.out)
         suite = self.suite
-        file = suite.file if suite.name in FROM_FILES else None
+        file = suite.file if suite.name in plugins.FROM_FILES else None
         settings = {**self.settings, "out": self.out, "fresh": self.fresh}
         workers = self.workers
         if len(runs) == 1:  # its shards are spread over the processes, else the runs are
@@ -320,9 +320,10 @@ class Batch:
         paper: Study | Path | None,
     ) -> None:
         """Plan the report of runs that are scored; `inputs`: the parameters of the notebook that name them."""
+        suite = self.suite
         values = {
             **self.settings,
-            "suite": str(self.suite.file) if self.suite.name in FROM_FILES else self.suite.name,
+            "suite": str(suite.file) if suite.name in plugins.FROM_FILES else suite.name,
             "options": {n: value for n, value in self.options.items() if n not in inputs},
             "out": self.out,
             "name": self.name,
@@ -334,7 +335,7 @@ class Batch:
         self.reports[title] = ReportJob(
             name=safe_name(title),
             notebook=notebook,
-            title=f"{say(self.suite.title)}: {title}",
+            title=f"{say(suite.title)}: {title}",
             folder=self.out / "reports" / title,
             parameters=to_jsonable_python(parameters),
             results={str(one.folder): result_hash(one.folder) for one in runs},
@@ -352,6 +353,6 @@ def score_run(
     """Score one run, perhaps in another process: the suite goes there by its name and file."""
     speak(lang)
     if suite_file is not None:
-        load_suite_file(suite_file)
+        plugins.load_suite_file(suite_file)
     if not run.is_scored:
         evaluate(suite, run.path, name=run.located_as, **settings)

@@ -99,7 +99,7 @@ class RunsCommand(click.Command):
         return rest
 
     def _suite_of(self, ctx: click.Context, args: list[str]) -> Any:
-        """The suite that --suite names, or that the first of the arguments which is a run belongs to."""
+        """The suite that --suite names, that of --suite-file, or that of the first argument which is a run."""
         from ..core.names import find_runs
         from ..core.plugins import get_suite
         from ..report.run_groups import suite_of_run
@@ -107,10 +107,11 @@ class RunsCommand(click.Command):
         parser = self.make_parser(ctx)
         parser.ignore_unknown_options = True  # those of the suite are not known yet
         values, _, _ = parser.parse_args(list(args))
-        if values.get("suite_file"):
-            read_suite(Path(values["suite_file"]))
+        of_file = read_suite(Path(values["suite_file"])) if values.get("suite_file") else None
         if values.get("suite"):
             return get_suite(values["suite"])
+        if of_file is not None:
+            return of_file
         for text in args:  # what an option is given is seldom a run
             with suppress(UsageError, OSError, ValueError):
                 return suite_of_run(find_runs(text)[0])

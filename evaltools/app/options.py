@@ -187,12 +187,13 @@ margin_option = click.option(
 )
 
 
-def read_suite(path: Path | None) -> None:
-    """Make the suite of a file known, where one is given."""
-    if path is not None:
-        from ..core.plugins import load_suite_file
+def read_suite(path: Path | None) -> Any:
+    """The suite of a file, from then on known by its name, where one is given."""
+    if path is None:
+        return None
+    from ..core.plugins import load_suite_file
 
-        load_suite_file(path)
+    return load_suite_file(path)
 
 
 suite_file_option = click.option(
