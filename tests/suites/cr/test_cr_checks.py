@@ -43,7 +43,10 @@ def test_another_primary_metric_is_announced_where_the_verdict_stands(tmp_path: 
     base = scored(tmp_path / "base", GOLD, GOLD)
     foreign = scored(tmp_path / "foreign", GOLD, FOREIGN)
     study = et.compare(base, foreign)
-    sentence = "Headline is Tuple F1 after review (ote-pol), because Tuple F1 after review (ref-pol) cannot be measured here."
+    sentence = (
+        "Headline is Tuple F1 after review (ote-pol), "
+        "because Tuple F1 after review (ref-pol) cannot be measured here."
+    )
     assert sentence in study.paragraph()
     assert sentence in repr(study)
     declared = et.compare(base, foreign, primary="tuple_f1_s2_otepol")

@@ -157,19 +157,6 @@ def test_the_scores_of_cards_are_those_of_the_turns(agent: Run, plain: Run) -> N
         assert hits == result.units["m3_hits"].sum()
 
 
-def test_any_turn_can_be_shown(plain: Run) -> None:
-    """Also one that falls short of nothing, one without a reply, and a dialogue without turns."""
-    rest = turn_cards.VIEW.cards(plain, plain.units[plain.units["turn_status"] != "ok"])
-    assert len(rest) == 1 and rest.iloc[0]["rows"] == []
-    assert not any(tag.mark for tag in rest.iloc[0]["tags"])
-    assert len(turn_cards.VIEW.ids(plain, plain.units)) == len(plain.units)
-
-
-def test_samples(plain: Run) -> None:
-    for group, (_, caption) in turn_cards.VIEW.groups(plain).items():
-        assert caption in plain.samples(group).html
-
-
 def test_context_is_shown_from_its_end(tmp_path: Path) -> None:
     path = write(
         tmp_path, dialog("d", [turn(1, context="早" * 500 + "晚" * 1_000, profile="偏稳健")])
@@ -184,11 +171,6 @@ def test_views_of_a_run_without_anything_to_show(
 ) -> None:
     """A valid dialogue without turns."""
     view(evaluate("memfin", write(tmp_path, dialog("d", [])), resampling=QUICK, out=tmp_path))
-
-
-def test_comparing_systems_needs_the_same_rows(agent: Run, plain: Run) -> None:
-    """Dialogues pair by id; the one that failed in one system is the leftover."""
-    assert set(agent.units["dialog_id"]) - set(plain.units["dialog_id"]) == {"memfin-ex-06"}
 
 
 def test_a_denied_promise_is_told_from_a_promise(tmp_path: Path) -> None:

@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaltools import InputError, Problems, Resampling, Run, UsageError, evaluate
-from evaltools.core.workers import Workers
-from evaltools.suites.memfin.options import MemfinOptions
-from evaltools.suites.memfin.suite import SUITE
+from evaltools import InputError, Resampling, Run, UsageError, evaluate
 from tests.suites.memfin.memfin_traces import PROFILE, dialog, turn, write
 
 QUICK = Resampling(n_resamples=100)
@@ -60,12 +57,6 @@ def test_several_traces_are_listed(tmp_path: Path) -> None:
 def test_no_trace(tmp_path: Path, name: str, code: str) -> None:
     with pytest.raises(InputError, match=code):
         run(tmp_path / name)
-
-
-def test_an_empty_file(tmp_path: Path) -> None:
-    (tmp_path / "dialog_trace.jsonl").touch()
-    with pytest.raises(InputError, match="empty-file"):
-        run(tmp_path)
 
 
 def test_nothing_valid(tmp_path: Path) -> None:
@@ -183,10 +174,6 @@ def test_missing_replies_profile_and_turns(tmp_path: Path) -> None:
     assert units["turn_pair_id"].isna().tolist() == [False, False, True]
 
 
-def test_clean_input_has_no_problems(tmp_path: Path) -> None:
-    assert warnings(write(tmp_path, dialog())) == {}
-
-
 def test_failed_turns_may_lack_everything(tmp_path: Path) -> None:
     failed = {"turn_pair_id": 2, "turn_status": "error", "error": {"kind": "http", "code": 500}}
     failed |= {"gt_turn_tags": turn()["gt_turn_tags"], "recall": None, "compliance": None}
@@ -205,30 +192,6 @@ def test_a_byte_order_mark_and_unknown_keys(tmp_path: Path) -> None:
 def test_problems_of_one_code_are_all_counted(tmp_path: Path) -> None:
     path = write(tmp_path, *(dialog(f"d{i}", [turn(1, label="fine")]) for i in range(30)))
     assert warnings(path)["unknown-label"][0] == 30
-
-
-def test_score_reads_a_dialogue_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No more than one dialogue is held at a time beside the turn table."""
-    from evaltools.suites.memfin import score
-
-    path = write(tmp_path, *(dialog(f"d{i}") for i in range(5)))
-    events: list[str] = []
-    read, rows = score.read_jsonl, score.dialog_units
-
-    def reading(*args: Any, **kwargs: Any) -> Any:
-        for line, record in read(*args, **kwargs):
-            events.append("read")
-            yield line, record
-
-    def scoring(*args: Any, **kwargs: Any) -> Any:
-        events.append("score")
-        return rows(*args, **kwargs)
-
-    monkeypatch.setattr(score, "read_jsonl", reading)
-    monkeypatch.setattr(score, "dialog_units", scoring)
-    options, problems = MemfinOptions(), Problems()
-    SUITE.score(SUITE.locate(path, None, options, problems), options, problems, Workers(), None)
-    assert events == ["read", "score"] * 5
 
 
 def test_lone_surrogates_are_refused(tmp_path: Path) -> None:

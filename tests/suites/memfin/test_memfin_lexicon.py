@@ -83,18 +83,3 @@ def test_a_bad_lexicon_names_file_and_field(tmp_path: Path, content: Any, messag
     path = save(tmp_path / "bad.json", content)
     with pytest.raises(InputError, match=rf"bad\.json: .*{message}"):
         MemfinOptions(lexicon=str(path))
-
-
-@pytest.mark.parametrize("raw", [b"{", b"\xff", b'{"name": NaN}'])
-def test_not_a_lexicon(tmp_path: Path, raw: bytes) -> None:
-    path = tmp_path / "bad.json"
-    path.write_bytes(raw)
-    with pytest.raises(InputError, match=r"bad\.json(:1)?: .*\[(bad-field|bad-json|not-utf8)\]"):
-        load_lexicon(path)
-
-
-def test_a_missing_lexicon(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"none\.json: cannot be read: No such file.*unreadable-file"
-    ):
-        MemfinOptions(lexicon=str(tmp_path / "none.json"))
