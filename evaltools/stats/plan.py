@@ -16,8 +16,9 @@ from scipy.special import chdtri, ndtri
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.resampling import Resampling
-from .compare import _differences, label_rows, pairs_by_seed
+from .differences import paired_differences
 from .influence import Array, Runs, effective_units, in_order, measured_groups, without_nulls
+from .pairs import label_rows, pairs_by_seed
 from .seeds import sample_variance, seed_part
 
 # The columns of a plan.
@@ -109,7 +110,7 @@ def _components(
     a, b = without_nulls(a, columns), without_nulls(b, columns)
     of_metric = [
         differences
-        for differences in _differences(a, b, compiled, indices, unit, by_seed, Resampling())
+        for differences in paired_differences(a, b, compiled, indices, unit, by_seed, Resampling())
         if 0 in differences.metrics
     ]
     if not of_metric:

@@ -7,7 +7,6 @@ import pandas as pd
 
 from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import compile_table
-from .compare import NothingPaired, common_rows, label_rows, nothing_paired, pairs_by_seed
 from .influence import (
     Array,
     Cells,
@@ -18,6 +17,7 @@ from .influence import (
     unit_differences,
     without_nulls,
 )
+from .pairs import NothingPaired, common_rows, label_rows, nothing_paired, pairs_by_seed
 
 
 def unit_values(
