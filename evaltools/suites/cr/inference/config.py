@@ -132,7 +132,6 @@ class Config(Section):
     run_id: Annotated[str, Field(pattern=r"^[\w.-]*[^\W_][\w.-]*$", max_length=100)]
     conditions: Annotated[tuple[Condition, ...], Field(min_length=1)] = ("m0",)
     seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (1,)
-    arbiter: Literal["strict", "original"] = "strict"
     recheck: bool = False
     prompts: ConfigPath | None = None
     data: Data

@@ -68,7 +68,6 @@ class Plan:
         identity = {
             "condition": key.condition,
             "seed": key.seed,
-            "arbiter": config.arbiter,
             "recheck": config.recheck,
             "model": model,
             "memory": config.memory.mode if key.condition in ("m1", "m2") else None,

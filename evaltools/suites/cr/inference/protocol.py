@@ -15,8 +15,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 Polarity = Literal["positive", "negative", "neutral", "mixed"]
-Policy = Literal["strict", "original"]
-
 RULES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """The reasons, and what the arbiter and the flags go by."""
 
@@ -61,7 +59,7 @@ class NewValue(Reply):
 class Action(Reply):
     """What a reviewer asks for.
 
-    Any reason parses: the strict policy refuses those that are none of REASONS.
+    Any reason parses: those that are none of REASONS are refused with the votes.
     """
 
     action_type: Literal["KEEP", "DROP", "FLIP", "MERGE", "FLAG"]
@@ -144,15 +142,14 @@ def merge(
     replies: Mapping[str, Triplets],
     text: str,
     refs: Iterable[str],
-    policy: Policy,
     refused: Refused,
 ) -> list[Candidate]:
     """The candidates of the lenses' replies (lens -> reply, in order), t0, t1, ...
 
     A term stands in the text, as the text writes it; one that does not counts as implied where the
-    tuple has a ref, and is refused where it has none. strict: candidates with one ref, term and
-    polarity become one that keeps its origins and the highest confidence. original: nothing is
-    merged, each flag halves the confidence. What is refused is added to `refused`.
+    tuple has a ref, and is refused where it has none. Candidates with one ref, term and polarity
+    become one that keeps its origins and the highest confidence. What is refused is added to
+    `refused`.
     """
     known_refs = set(refs)
     usable = []
@@ -161,11 +158,8 @@ def merge(
             candidate = _candidate(lens, triplet, text, known_refs, refused)
             if candidate is not None:
                 usable.append(candidate)
-    if policy == "original":
-        merged = [replace(c, confidence=c.confidence / 2 ** len(c.flags)) for c in usable]
-    else:
-        alike = grouped(usable, lambda c: (c.aspect_ref, c.aspect_term, c.polarity))
-        merged = [_merged(group) for group in alike.values()]
+    alike = grouped(usable, lambda c: (c.aspect_ref, c.aspect_term, c.polarity))
+    merged = [_merged(group) for group in alike.values()]
     return [replace(c, tuple_id=f"t{number}") for number, c in enumerate(merged)]
 
 
@@ -278,17 +272,15 @@ def votes(
     replies: Mapping[str, Actions],
     candidates: Sequence[Candidate],
     flagged: Sequence[Conflict],
-    policy: Policy,
     refused: Refused,
 ) -> dict[str, list[Vote]]:
     """Candidate -> the votes on it, one a reviewer, whose first word on it counts.
 
-    strict: an action on an unknown or unflagged candidate, of another reason than REASONS, or a
-    FLIP to nowhere is refused; silence abstains. original: silence is KEEP. MERGE counts as KEEP.
+    An action on an unknown or unflagged candidate, of another reason than REASONS, or a FLIP to
+    nowhere is refused; silence abstains. MERGE counts as KEEP.
     """
-    is_strict = policy == "strict"
     ballots: dict[str, list[Vote]] = {candidate.tuple_id: [] for candidate in candidates}
-    open_ids = ids_in(flagged) if is_strict else set(ballots)
+    open_ids = ids_in(flagged)
     for actor, reply in replies.items():
         silent = set(ballots)
         for action in reply.review_actions:
@@ -303,7 +295,7 @@ def votes(
                     why = "a second word on the candidate"
                 elif kind == "FLIP" and not action.polarity:
                     why = "a FLIP without a polarity"
-                elif is_strict and action.reason_code not in REASONS:
+                elif action.reason_code not in REASONS:
                     why = "the reason is none of the list"
                 if why:
                     what = f"{action.action_type} {target}"[:80]
@@ -311,9 +303,6 @@ def votes(
                     continue
                 silent.remove(target)
                 ballots[target].append(Vote(actor, kind, action.reason_code, action.polarity))
-        if not is_strict:
-            for target in silent:
-                ballots[target].append(Vote(actor, "KEEP", "KEEP_BEST_SUPPORTED"))
     return ballots
 
 

@@ -65,22 +65,21 @@ class SampleRun:
             replies,
             self.text.text,
             self.plan.prompts.refs,
-            config.arbiter,
             self.refused,
         )
         if self.failure or is_single:
             return
         self.conflicts = protocol.conflicts(self.candidates)
-        if not self.conflicts and config.arbiter == "strict":
+        if not self.conflicts:
             return
         self.shown = retrieved(episodes, self.text.text)
-        ballots = await self._votes(REVIEWERS, self.conflicts, config.arbiter)
+        ballots = await self._votes(REVIEWERS, self.conflicts)
         self.decisions = protocol.arbitrate(ballots, self.conflicts)
         undecided = {name for name, vote in self.decisions.items() if not vote.settled}
         if not (config.recheck and undecided):
             return
         disputed = [conflict for conflict in self.conflicts if undecided & set(conflict.tuple_ids)]
-        ballots = await self._votes(RECHECK, disputed, "strict")
+        ballots = await self._votes(RECHECK, disputed)
         for name in undecided:
             if ballots[name]:  # of the one stage of a second look
                 self.decisions[name] = ballots[name][0]
@@ -89,11 +88,10 @@ class SampleRun:
         self,
         stages: Sequence[str],
         asked_about: Sequence[Conflict],
-        policy: protocol.Policy,
     ) -> dict[str, list[Vote]]:
         """Candidate -> the votes of these stages on it."""
         replies = await self._ask(stages, asked_about)
-        return protocol.votes(replies, self.candidates, self.conflicts, policy, self.refused)
+        return protocol.votes(replies, self.candidates, self.conflicts, self.refused)
 
     async def _ask(
         self,

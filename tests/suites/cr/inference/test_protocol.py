@@ -48,17 +48,17 @@ def candidate(
     return Candidate(name, ref, term, polarity, "", 0.8, ("P-NEG",))
 
 
-def merged(policy: Any = "strict", **replies: list[Triplet]) -> tuple[list[Candidate], list[Any]]:
+def merged(**replies: list[Triplet]) -> tuple[list[Candidate], list[Any]]:
     refused: list[Any] = []
     by_lens = {lens: Triplets(triplets=triplets) for lens, triplets in replies.items()}
-    return merge(by_lens, TEXT, REFS, policy, refused), [tuple(one.values()) for one in refused]
+    return merge(by_lens, TEXT, REFS, refused), [tuple(one.values()) for one in refused]
 
 
 def reviews(**said: list[Action]) -> dict[str, Actions]:
     return {actor: Actions(review_actions=actions) for actor, actions in said.items()}
 
 
-def test_strict_merges_equal_tuples_and_keeps_where_they_came_from() -> None:
+def test_merging_joins_equal_tuples_and_keeps_where_they_came_from() -> None:
     found, _ = merged(
         P_NEG=[triplet(confidence=0.5), triplet("향", polarity="negative")],
         P_LIT=[triplet(confidence=0.9)],
@@ -71,17 +71,6 @@ def test_strict_merges_equal_tuples_and_keeps_where_they_came_from() -> None:
         (0, 2),
         (8, 9),
     ]  # found in the text: "보습은 좋은데 향"
-
-
-def test_original_merges_nothing_and_halves_the_confidence_for_each_flag() -> None:
-    found, _ = merged(
-        "original",
-        P_NEG=[triplet(), triplet("SPF", "없는#것", opinion_term="SPF")],
-        P_LIT=[triplet()],
-    )
-    assert [c.tuple_id for c in found] == ["t0", "t1", "t2"]
-    assert found[1].flags == ("invalid_ref", "invalid_language", "invalid_target")
-    assert [c.confidence for c in found] == [0.8, 0.8 / 8, 0.8]
 
 
 def test_a_term_stands_in_the_text_as_the_text_writes_it() -> None:
@@ -189,7 +178,7 @@ def action(kind: str, *ids: str, reason: str = "WEAK_EVIDENCE", polarity: Any = 
     return Action(action_type=kind, target_tuple_ids=list(ids), reason_code=reason, new_value=new)  # type: ignore[arg-type]
 
 
-def test_strict_refuses_what_it_was_not_asked_for() -> None:
+def test_votes_refuse_what_it_was_not_asked_for() -> None:
     refused: list[Any] = []
     two = [
         candidate("t0"),
@@ -203,7 +192,7 @@ def test_strict_refuses_what_it_was_not_asked_for() -> None:
         action("KEEP", "t0", reason="because"),
     ]
     said += [action("MERGE", "t0"), action("DROP", "t0"), action("FLIP", "t1", polarity="neutral")]
-    found = votes(reviews(A=said, B=[]), two, conflicts(two), "strict", refused)
+    found = votes(reviews(A=said, B=[]), two, conflicts(two), refused)
     assert found == {
         "t0": [Vote("A", "KEEP", "WEAK_EVIDENCE")],  # MERGE counts as KEEP; B's silence abstains
         "t1": [Vote("A", "FLIP", "WEAK_EVIDENCE", "neutral")],
@@ -216,14 +205,6 @@ def test_strict_refuses_what_it_was_not_asked_for() -> None:
         ("A", "KEEP t0", "the reason is none of the list"),
         ("A", "DROP t0", "a second word on the candidate"),
     ]
-
-
-def test_original_takes_any_reason_on_any_candidate_and_silence_for_keep() -> None:
-    one = [candidate("t0"), candidate("t1", ref="제품 전체#가격")]
-    said = reviews(A=[action("DROP", "t0", reason="because")], B=[])
-    found = votes(said, one, [], "original", [])
-    assert [v.action for v in found["t0"]] == ["DROP", "KEEP"]
-    assert [v.action for v in found["t1"]] == ["KEEP", "KEEP"]
 
 
 @given(

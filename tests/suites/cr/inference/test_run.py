@@ -439,10 +439,9 @@ def test_what_a_config_leaves_out_has_the_defaults_of_the_docs(tmp_path: Path) -
         'run_id = "r"\n[data]\nfile = "d.jsonl"\n[model]\nname = "m"\n', encoding="utf-8"
     )
     config = read_config(path)
-    assert (config.conditions, config.seeds, config.arbiter, config.recheck) == (
+    assert (config.conditions, config.seeds, config.recheck) == (
         ("m0",),
         (1,),
-        "strict",
         False,
     )
     assert (config.data.file, config.data.format, config.data.limit) == (
@@ -639,24 +638,6 @@ def test_an_undecided_vote_is_rechecked_where_that_is_asked_for(tmp_path: Path) 
         assert row["meta"]["latency_ms"] == sum(slowest)
         final.append([t["polarity"] for t in row["final_result"]["final_tuples"]])
     assert final == [["negative", "positive"], ["negative"]]
-
-
-def test_both_arbiters_on_the_same_replies(tmp_path: Path) -> None:
-    """original reviews every sample, takes silence for KEEP, and merges nothing."""
-    found = {}
-    for arbiter in ("strict", "original"):
-        folder = tmp_path / arbiter
-        folder.mkdir()
-        with ModelServer(sensible) as server:
-            ((made, *_),) = work(write(folder, server.url, arbiter=arbiter), folder / "out")
-        found[arbiter] = (
-            {r["meta"]["text_id"]: r["final_result"] for r in rows(made)},
-            len(server.seen),
-        )
-    assert found["strict"][1] == 18
-    assert found["original"][1] == 4 * 6
-    kept = {a: [t["aspect_term"] for t in f["b"]["final_tuples"]] for a, (f, _) in found.items()}
-    assert kept == {"strict": ["가격"], "original": ["가격"] * 3}
 
 
 def test_a_run_of_which_every_row_failed_ends_with_status_4_and_the_commonest_reason(
