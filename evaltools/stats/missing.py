@@ -17,9 +17,9 @@ def not_random(values: Array, missing: Array, present: Array, level: float = 0.0
     """(metrics,): whether the units that a side lacks have other values on the other side than the rest.
 
     `values` (units, metrics) are those of the other side, nan for none; `missing`, `present` (units):
-    bool. Student's t, from TESTABLE units each on; values without variance and other means count as
-    found. If they are missing at random both parts have one variance: that of a few alone would find
-    six units that happen to be all right.
+    bool. By the larger p of Welch's t and Student's, from TESTABLE units each on: Welch's alone would
+    find six units that happen to be all right, Student's alone one rare event among six. Values
+    without variance and other means count as found.
 
     >>> values = np.array([[0.1], [0.2], [0.15], [0.8], [0.9], [0.85]])
     >>> lacks = np.array([True] * 3 + [False] * 3)
@@ -41,8 +41,12 @@ def not_random(values: Array, missing: Array, present: Array, level: float = 0.0
     pooled = divide((n - 1) * variance + (n_rest - 1) * variance_rest, df, 0.0)
     error = np.sqrt(pooled * (divide(1.0, n, 0.0) + divide(1.0, n_rest, 0.0)))
     no_variance = error <= 1e-10 * np.maximum(apart, 1e-3)
-    p = 2 * stdtr(np.maximum(df, 1), -divide(apart, error, 0.0))
-    found = np.where(no_variance, apart > 1e-12, p <= level)
+    student = 2 * stdtr(np.maximum(df, 1), -divide(apart, error, 0.0))
+    part, part_rest = divide(variance, n, 0.0), divide(variance_rest, n_rest, 0.0)
+    squares = divide(part**2, n - 1, 0.0) + divide(part_rest**2, n_rest - 1, 0.0)
+    welch_df = np.maximum(divide((part + part_rest) ** 2, squares, 1.0), 1.0)
+    welch = 2 * stdtr(welch_df, -divide(apart, np.sqrt(part + part_rest), 0.0))
+    found = np.where(no_variance, apart > 1e-12, np.maximum(student, welch) <= level)
     return testable & found
 
 
