@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import comb
-from statistics import median, mode
+from statistics import fmean, median, mode
 from typing import Any
 
 from pydantic import Field
@@ -204,7 +204,8 @@ def _reduce(reducer: str, values: Sequence[float], source: Source) -> float:
 
     pass_at_k is the chance that one of k of its epochs, drawn without order, is right.
     """
-    simple = {"mean": lambda v: sum(v) / len(v), "max": max, "median": median, "mode": mode}
+    simple: dict[str, Callable[[Sequence[float]], float]]
+    simple = {"mean": fmean, "max": max, "median": median, "mode": mode}
     if reducer in simple:
         return float(simple[reducer](values))
     counting = COUNTING.fullmatch(reducer)

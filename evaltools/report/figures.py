@@ -219,7 +219,7 @@ def _draw_panel(
         step = (index - (len(conditions) - 1) / 2) * 0.72 / len(conditions)
         places = of_condition["label"].map(labels.index) + step
         is_undecided = of_condition["verdict"].isin(UNDECIDED)
-        colours = np.where(is_undecided, MUTED, colour)
+        colours = np.where(is_undecided, MUTED, colour).tolist()
         ax.hlines(
             places,
             of_condition["ci_low"].astype(float),

@@ -22,6 +22,8 @@ from .provenance import BOOTSTRAPS, count_methods
 from .tables import shown_estimate
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from .run import Run
     from .study import Study
 
@@ -40,6 +42,10 @@ METHODS = {
 }
 
 
+def _is_study(shown: Run | Study) -> TypeIs[Study]:
+    return hasattr(shown, "conditions")
+
+
 def table(shown: Run | Study) -> pd.DataFrame:
     """The metrics of a paper as text.
 
@@ -53,7 +59,7 @@ def table(shown: Run | Study) -> pd.DataFrame:
     names = [name for name in names if name not in shown.blocked]
     level = f"{shown.resampling.percent} interval"
     rows = []
-    if getattr(shown, "candidates", ()):
+    if _is_study(shown) and shown.candidates:
         several = len(shown.candidates) > 1
         compared = tables.comparison(shown, names)
         for row in compared[compared["delta"].notna()].to_dict("records"):
@@ -77,9 +83,7 @@ def table(shown: Run | Study) -> pd.DataFrame:
         rows += _counts(shown, counts) if counts else []
     else:
         estimates = (
-            tables.estimates(shown, names)
-            if hasattr(shown, "conditions")
-            else shown.estimates_of(*names)
+            tables.estimates(shown, names) if _is_study(shown) else shown.estimates_of(*names)
         )
         for estimate in estimates[estimates["value"].notna()].to_dict("records"):
             texts = shown_estimate(estimate, shown.resampling)
@@ -119,7 +123,7 @@ def _counts(study: Study, names: list[str]) -> list[dict[str, str]]:
 def note(shown: Run | Study) -> str:
     """What stands below the table: its signs, and the signature."""
     sentences = ["↑ higher is better, ↓ lower is better."]
-    if getattr(shown, "candidates", ()):
+    if _is_study(shown) and shown.candidates:
         sentences.append(
             f"Means and differences are over the samples that both sides have. Bold: better than {shown.baseline}. "
             "p adjusted within its family; †: raw."
@@ -178,7 +182,7 @@ def latex(shown: Run | Study) -> str:
         label=f"tab:{shown.name}",
         note=note(shown),
     )
-    paragraphs = paragraph(shown).split("\n\n") if hasattr(shown, "conditions") else []
+    paragraphs = paragraph(shown).split("\n\n") if _is_study(shown) else []
     words = "\n\n".join(map(plain.latex, paragraphs))
     needs = "\\usepackage{booktabs}"
     if ANSWERED.search(lines + words):

@@ -24,12 +24,14 @@ class Result:
     """Metrics by their names, with a value each: what `Run` and `Study` are."""
 
     options: Any
-    checks: Sequence[Check]
 
     if TYPE_CHECKING:
 
         @property
         def suite(self) -> Suite: ...
+
+        @property
+        def checks(self) -> Sequence[Check]: ...
 
         @property
         def blocked(self) -> frozenset[str]: ...

@@ -115,7 +115,7 @@ def samples(
     >>> "One sentence." in samples(frame, Layout(), {}, "Samples", frame).html
     True
     """
-    pieces = []
+    pieces: list[str] = []
     room = CARRIED
     for card in cards.to_dict("records"):
         id = anchor("sample", card[layout.id])

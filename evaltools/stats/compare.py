@@ -164,8 +164,8 @@ def compare_all(
     position = {name: index for index, name in enumerate(compiled.names)}
     target = np.array([position.get(m.alias_of, i) for i, m in enumerate(compiled.metrics)], int)
     leading = [primary, *headline] if primary else list(headline)
-    family = dict.fromkeys(target[position[name]] for name in leading)
-    family = [int(index) for index in family if directed(compiled)[index]]
+    tested = dict.fromkeys(int(target[position[name]]) for name in leading)
+    family = [index for index in tested if directed(compiled)[index]]
     margins = np.full(len(position), np.nan)
     for name, size in margin.items():
         margins[target[position[name]]] = size
@@ -287,10 +287,10 @@ class _Pair:
             self.differences += made
             nothing = pd.DataFrame(index=pd.Index([]), columns=list(MEASURED), dtype=float)
             group = pd.concat([nothing, *(d.rows(n_permutations) for d in made)]).reindex(indices)
-            whole = over_all_rows(*of_group, compiled)
-            missing = lacking(*whole, self.by_seed, group["delta"].to_numpy(float))
+            all_a, all_b = over_all_rows(*of_group, compiled)
+            missing = lacking(all_a, all_b, self.by_seed, group["delta"].to_numpy(float))
             self.identical &= not missing["missing_baseline"] and not missing["missing_candidate"]
-            self.identical &= np.array_equal(whole[0].sums, whole[1].sums)
+            self.identical &= np.array_equal(all_a.sums, all_b.sums)
             rows.append(group.assign(**missing))
         rows = pd.concat(rows).sort_index()
         filled = {"n_units": 0, "n_seeds": 0, "n_differ": 0, "mid": False, "claim": ""}

@@ -138,9 +138,7 @@ class Differences:
             high = np.minimum(delta + error * critical, self.limits[1])
             enough = (self.shares != 0).sum(axis=0) >= MIN_UNITS
             intervals.fill(moves & enough, low, high, "components")
-            still = difference_intervals(
-                self.by_unit, self.shares, self.limits, alpha, np.full((2, len(delta)), np.nan)
-            )
+            still = difference_intervals(self.by_unit, self.shares, self.limits, alpha)
             intervals.fill(~moves & (still.method == "mover"), still.low, still.high, "mover")
             return intervals
         n_units = (self.shares != 0).sum(axis=0)
@@ -161,8 +159,7 @@ class Differences:
         if self.resampling.method != "auto":
             intervals = Intervals.none(len(delta))
             intervals.fill(wanted, *drawn, self.resampling.method)
-            no_draws = np.full((2, len(delta)), np.nan)
-            rest = difference_intervals(self.by_unit, self.shares, self.limits, alpha, no_draws)
+            rest = difference_intervals(self.by_unit, self.shares, self.limits, alpha)
             for method in ("bca-t", "t", "mover"):
                 intervals.fill(rest.method == method, rest.low, rest.high, method)
             return intervals

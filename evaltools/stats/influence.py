@@ -115,7 +115,7 @@ class Cells:
         size = np.abs(self.sums) @ np.abs(self.compiled.denominator)
         in_ratio = (size != 0).any(axis=0)
         n_ratios = in_ratio.astype(float) @ self.compiled.uses.T
-        return (n_ratios > 0) | (self.compiled.counts & self.present.any(axis=0)[:, None])
+        return (n_ratios > 0) | (self.compiled.counts & np.any(self.present, axis=0)[:, None])
 
     @cached_property
     def shares(self) -> Array:

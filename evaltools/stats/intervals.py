@@ -226,7 +226,7 @@ def difference_intervals(
     shares: Array,
     limits: Array,
     alpha: Array,
-    drawn: tuple[Array, Array],
+    drawn: tuple[Array, Array] | None = None,
 ) -> Intervals:
     """Rules 5, 7 and 8: the intervals of paired differences, a metric a column.
 
@@ -234,6 +234,7 @@ def difference_intervals(
     of a bootstrap, nan where there was none.
     """
     value = differences.sum(axis=0)
+    drawn_low, drawn_high = np.full((2, len(value)), np.nan) if drawn is None else drawn
     n = effective_units(shares)
     errors = differences - value * shares
     variance = np.einsum("um,um->m", errors, errors) * n / np.maximum(n - 1, 1e-9)
@@ -245,14 +246,14 @@ def difference_intervals(
     enough = (shares != 0).sum(axis=0) >= MIN_UNITS
     has_limits = np.isfinite(limits).all(axis=0)
     intervals = Intervals.none(len(value))
-    has_draws = ~np.isnan(drawn[0])
+    has_draws = ~np.isnan(drawn_low)
     intervals.fill(
         ~has_limits & varying & enough & has_draws,
-        np.fmin(drawn[0], t_low),
-        np.fmax(drawn[1], t_high),
+        np.fmin(drawn_low, t_low),
+        np.fmax(drawn_high, t_high),
         "bca-t",
     )
-    intervals.fill(has_draws & has_limits, *drawn, "bca")
+    intervals.fill(has_draws & has_limits, drawn_low, drawn_high, "bca")
     dense = (n_differ >= MIN_UNITS) & varying
     intervals.fill((dense | ~has_limits) & varying & enough, low, high, "t")
     spans = np.where(has_limits, (limits[1] - limits[0]) / 2, np.nan)
@@ -400,7 +401,8 @@ def _mover(parts: Sequence[Part], errors: Array, below: Array, above: Array) -> 
     np.fill_diagonal(correlation, 1.0)
     down = weights * np.where(weights > 0, below[indices], above[indices])
     up = weights * np.where(weights > 0, above[indices], below[indices])
-    return tuple(float(np.sqrt(max(side @ correlation @ side, 0.0))) for side in (down, up))
+    low, high = (float(np.sqrt(max(side @ correlation @ side, 0.0))) for side in (down, up))
+    return low, high
 
 
 def _t_bounds(run: Cells, alpha: Array) -> tuple[Array, Array]:

@@ -78,8 +78,10 @@ def lacking(a: Cells, b: Cells, by_seed: bool, delta: Array) -> dict[str, Any]:
     compiled = a.compiled
     own_a, own_b = _unit_means(a), _unit_means(b)
     found, few = nothing.copy(), nothing.copy()
-    for other, lacks in ((own_b, lacks_a.any(axis=0)), (own_a, lacks_b.any(axis=0))):
-        rest = ~lacks & on_a.any(axis=0) & on_b.any(axis=0)
+    paired = np.any(on_a, axis=0) & np.any(on_b, axis=0)
+    for other, lacking_cells in ((own_b, lacks_a), (own_a, lacks_b)):
+        lacks = np.any(lacking_cells, axis=0)
+        rest = ~lacks & paired
         n = (~np.isnan(other[lacks])).sum(axis=0)
         n_rest = (~np.isnan(other[rest])).sum(axis=0)
         found |= not_random(other, lacks, rest)
@@ -135,6 +137,5 @@ def _ends(side: Cells, added: Array, limits: Array) -> tuple[Array, Array]:
         ends.append(np.where(added > 0, moved, ratios))
     low, high = compiled.combined(ends[0], ends[1]), compiled.combined(ends[1], ends[0])
     known = ~np.isnan(low).all(axis=0)
-    return tuple(
-        np.where(known, np.nanmean(np.where(known, x, 0.0), axis=0), np.nan) for x in (low, high)
-    )
+    least, greatest = (np.nanmean(np.where(known, x, 0.0), axis=0) for x in (low, high))
+    return np.where(known, least, np.nan), np.where(known, greatest, np.nan)

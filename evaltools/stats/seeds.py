@@ -64,7 +64,7 @@ def seed_part(values: Array, errors: Array, present: Array, takes_part: Array) -
     """
     k = len(values)
     between = values.var(axis=0, ddof=1)
-    whole = present.all(axis=0)[:, None] & takes_part
+    whole = np.all(present, axis=0)[:, None] & takes_part
     n = whole.sum(axis=0)
     per_seed = (present[:, :, None] & takes_part).sum(axis=1)
     # each cell as if it stood for its whole seed

@@ -75,13 +75,14 @@ def unit_changes(
     if metric not in {m.name for m in table}:
         raise ValueError(f"no metric {metric!r} in the table")
     by_seed = pairs_by_seed(baseline, candidate)
-    sides = label_rows([baseline, candidate], unit)
-    frames = [frame for runs in sides for frame in runs.values()]
+    labelled_a, labelled_b = label_rows([baseline, candidate], unit)
+    frames = [*labelled_a.values(), *labelled_b.values()]
     _, compiled, columns = next(iter(measured_groups(subset(table, [metric]), frames, unit)))
-    a, b = common_rows(*(without_nulls(runs, columns) for runs in sides), by_seed)
+    a, b = without_nulls(labelled_a, columns), without_nulls(labelled_b, columns)
+    a, b = common_rows(a, b, by_seed)
     before, after = cells(a, compiled, unit), cells(b, compiled, unit)
     if not len(before.units):
-        raise NothingPaired(nothing_paired(*sides, unit, names))
+        raise NothingPaired(nothing_paired(labelled_a, labelled_b, unit, names))
     values_before, values_after = _values_of_cells(before), _values_of_cells(after)
     if by_seed:
         on_both = ~np.isnan(values_before) & ~np.isnan(values_after)

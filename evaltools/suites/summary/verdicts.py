@@ -20,7 +20,7 @@ WORDS: dict[State, str] = {"fail": "fail", "look": "look", "ok": "pass"}
 """What the worst state of its cases makes of a metric."""
 
 
-def state_counts(states: pd.Series) -> dict[State, int]:
+def state_counts(states: pd.Series) -> dict[str, int]:
     """How many cases are in each state, the worst first."""
     return {state: int((states == state).sum()) for state in STATES}
 
