@@ -11,12 +11,12 @@ from pydantic_core import to_jsonable_python
 
 from ..core import plugins
 from ..core.errors import BAD_INPUT, FAILED, InputError, Problems, UsageError, tell
-from ..core.evaluate import locate, make_options, require_target, run_names
 from ..core.files import resolve
 from ..core.folders import remove_leftovers, require_out
 from ..core.language import language, say, speak, speaking
 from ..core.names import condition_of, find_runs, natural, safe_name
 from ..core.results import manifest_of_run, result_hash
+from ..core.scoring import locate, make_options, require_target, run_names
 from ..core.terminal import bar, echo, paragraph
 from ..core.workers import Workers
 from ..report.evaluate import evaluate, load

@@ -59,18 +59,6 @@ def found_problems(problems: Problems) -> list[Found]:
     return found
 
 
-class Bootstrap(Resampling):
-    """How the intervals of a result were made, over how many resampling units."""
-
-    unit: str = ""
-    n_units: int = 0
-
-    @property
-    def resampling(self) -> Resampling:
-        """The settings alone."""
-        return Resampling(**self.model_dump(include=set(Resampling.model_fields)))
-
-
 class Member(_Part):
     """One run: of a manifest of its own, or among those that a study put together."""
 
@@ -105,7 +93,9 @@ class Manifest(Member):
     answered_by: dict[str, int] = {}
     lang: str = "en"
     policy: dict[str, Any]
-    bootstrap: Bootstrap
+    resampling: Resampling
+    unit: str = ""
+    n_units: int = 0
     problems: list[Found] = []
     versions: dict[str, str]
     git_commit: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, PlainValidator, TypeAdapter
@@ -19,10 +19,7 @@ from .manifest import NAME, SCHEMA_VERSION, Manifest, read_manifest
 from .metric import make_metric
 from .metric_matrix import compile_table
 from .plugins import get_suite
-from .suite import Suite
-
-if TYPE_CHECKING:
-    from .evaluate import Task
+from .suite import Source, Suite
 
 METRICS = "metrics.json"
 UNITS = "units.parquet"
@@ -118,28 +115,33 @@ def _incomplete(folder: Path, reason: str) -> UsageError:
     return UsageError(f"{folder} holds no complete result of a run: {reason}")
 
 
-def read_current(folder: Path, task: Task) -> dict[str, Any] | None:
-    """The result in a folder, if it is whole, as it was written, and made as `task` would make it; else None.
+def read_current(
+    folder: Path,
+    suite: Suite,
+    source: Source,
+    planned: Manifest,
+) -> dict[str, Any] | None:
+    """The result in a folder, if it is whole, as it was written, and made as `planned` says; else None.
 
     Of a suite that came from no file nobody knows all code, so that none of its results is.
     """
-    stored, planned = read_manifest(folder), task.manifest
-    is_known = task.suite.name in BUILT_IN or task.suite.file is not None
+    stored = read_manifest(folder)
+    is_known = suite.name in BUILT_IN or suite.file is not None
     if stored is None or not is_known:
         return None
-    contents = {role: content_hash(path) for role, path in task.source.files.items()}
+    contents = {role: content_hash(path) for role, path in source.files.items()}
     is_current = (
         all(getattr(stored, name) == getattr(planned, name) for name in CURRENT)
         and stored.options.get("on_error") == planned.options["on_error"]
         and stored.options.get("query") == planned.options.get("query")
-        and stored.bootstrap.resampling == planned.bootstrap.resampling
+        and stored.resampling == planned.resampling
         and {entry.role: entry.sha256 for entry in stored.inputs} == contents
         and METRICS in stored.files
         and stored.files == file_hashes(folder)
     )
     if not is_current:
         return None
-    return _read_files(folder, stored, task.suite, task.source.options)
+    return _read_files(folder, stored, suite, source.options)
 
 
 def _read_files(
@@ -235,7 +237,11 @@ def metrics_json(
         "run": manifest.run,
         "signature": signature,
         "policy": manifest.policy,
-        "bootstrap": manifest.bootstrap.model_dump(),
+        "bootstrap": {
+            **manifest.resampling.model_dump(),
+            "unit": manifest.unit,
+            "n_units": manifest.n_units,
+        },
         "checks": [asdict(check) for check in checks],
     }
     if verdicts is not None:

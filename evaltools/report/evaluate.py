@@ -9,15 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.errors import OnError, UsageError
+from ..core.errors import OnError, Problems, UsageError
 from ..core.estimates import metrics_rows
-from ..core.evaluate import (
-    Task,
-    make_task,
-    require_target,
-    runner_files,
-    score_task,
-)
 from ..core.files import file_hashes, write_json
 from ..core.folders import require_out, whole_folder
 from ..core.memory import as_files
@@ -30,6 +23,14 @@ from ..core.results import (
     read_current,
     read_manifest,
     read_result,
+)
+from ..core.scoring import (
+    locate,
+    make_options,
+    planned_manifest,
+    require_target,
+    runner_files,
+    score_source,
 )
 from ..core.suite import Suite
 from ..core.workers import Workers
@@ -89,58 +90,33 @@ def evaluate(
     if out is not None:
         require_out(Path(out))
     with as_files(run, options) as (path, values):
-        task = make_task(
-            suite, path, name, values, out=out, resampling=resampling, on_error=on_error
-        )
+        problems = Problems(on_error)
+        source = locate(suite, path, name, make_options(suite, values), problems)
+        recorded = {"on_error": on_error, "name": name}
         if query:
-            recorded = {**task.manifest.options, "query": query}
-            task = replace(task, manifest=task.manifest.model_copy(update={"options": recorded}))
-        return _run_of(task, workers or Workers(), fresh)
+            recorded["query"] = query
+        manifest = planned_manifest(suite, source, resampling, recorded)
 
+        def scored(aside: Path | None) -> Run:
+            units, filled = score_source(
+                suite, source, manifest, problems, workers or Workers(), aside
+            )
+            run = Run(suite, source.options, units, pd.DataFrame(), filled)
+            run = with_estimates(run)
+            return run.where(query) if query else run
 
-def _run_of(
-    task: Task,
-    workers: Workers,
-    fresh: bool,
-) -> Run:
-    """The run of a task: read where its result is current, else scored, and written where that is asked for."""
-    folder = task.folder
-    if folder is None:
-        return _scored(task, workers, None)
-    carried = runner_files(folder, task.suite)
-    require_target(
-        folder,
-        task.suite,
-        task.source,
-        fresh,
-    )
-    stored = None if fresh else read_current(folder, task)
-    if stored is not None:
-        return Run(**stored)
-    with whole_folder(folder, carried) as aside:
-        for name in carried:
-            shutil.copy2(folder / name, aside / name)
-        return _saved(_scored(task, workers, aside), aside)
-
-
-def _scored(
-    task: Task,
-    workers: Workers,
-    aside: Path | None,
-) -> Run:
-    """Score and estimate; files that belong to the result are written into `aside`."""
-    units, manifest = score_task(task, workers, aside)
-    run = Run(
-        suite=task.suite,
-        options=task.source.options,
-        data=units,
-        estimates=pd.DataFrame(),
-        manifest=manifest,
-    )
-    query = task.manifest.options.get("query")
-    if query:
-        return with_estimates(run).where(query)
-    return with_estimates(run)
+        if out is None:
+            return scored(None)
+        folder = Path(out) / "results" / source.name
+        require_target(folder, suite, source, fresh)
+        stored = None if fresh else read_current(folder, suite, source, manifest)
+        if stored is not None:
+            return Run(**stored)
+        carried = runner_files(folder, suite)
+        with whole_folder(folder, carried) as aside:
+            for file in carried:
+                shutil.copy2(folder / file, aside / file)
+            return _saved(scored(aside), aside)
 
 
 def _saved(

@@ -157,7 +157,7 @@ def read_card(out: Path, folder: Path) -> Card:
             row = {**by_name[name].model_dump(), "metric": name}
             if name in stored.blocked:
                 row.update(value=None, ci_low=None, ci_high=None)
-            shown = shown_estimate(row, manifest.bootstrap.resampling)
+            shown = shown_estimate(row, manifest.resampling)
             title = clipped(shown["title"])
             metrics[name] = {**shown, "title": title, "raw": row, "verdict": compared.get(name, "")}
     usable = [name for name in metrics if name not in stored.blocked]
@@ -187,8 +187,8 @@ def read_card(out: Path, folder: Path) -> Card:
         suite=clipped(manifest.suite),
         suite_title=clipped(say(manifest.suite_title or manifest.suite)),
         started=clipped(manifest.started, 40),
-        n=manifest.bootstrap.n_units,
-        unit=clipped(manifest.bootstrap.unit),
+        n=manifest.n_units,
+        unit=clipped(manifest.unit),
         is_aggregate=is_aggregate,
         runs=[clipped(run) for run in runs],
         seeds=[clipped(match["seed"], 20) for match in matches],

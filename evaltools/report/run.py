@@ -75,7 +75,7 @@ class Run(Result):
     @property
     def resampling(self) -> Resampling:
         """How the intervals are made."""
-        return self.manifest.bootstrap.resampling
+        return self.manifest.resampling
 
     @property
     def frame(self) -> pd.DataFrame:

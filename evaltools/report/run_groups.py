@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import Problems, UsageError
-from ..core.evaluate import run_names
 from ..core.files import resolve
 from ..core.manifest import NAME
 from ..core.memory import again_and_again, as_files, is_data, is_path
 from ..core.names import RUN_NAME, condition_of, find_runs, natural
 from ..core.plugins import get_suite, suite_of_path
 from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
+from ..core.scoring import run_names
 from ..core.suite import Suite
 from .evaluate import evaluate, load, save
 from .result import Result

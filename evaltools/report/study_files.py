@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from .study import Study
 
 # what the manifest of a study takes from that of its first run: it is the same for all of them
-SHARED = {"suite", "suite_title", "metrics", "policy", "options", "versions", "git_commit"}
+SHARED = {
+    "suite", "suite_title", "metrics", "policy", "options", "resampling", "unit", "versions", "git_commit",
+}  # fmt: skip
 
 # columns of comparison.csv behind those of `stats.compare`
 BESIDES = ("n_differ", "missing_baseline", "missing_candidate", "blocked")
@@ -154,7 +156,7 @@ def study_manifest(
         kind="aggregate",
         headline=list(study.headline),
         leading=study.primary,
-        bootstrap=first.bootstrap.model_copy(update={"n_units": int(names.nunique())}),
+        n_units=int(names.nunique()),
         run=f"{condition}_aggregated",
         report=study.name,
         condition=condition,
@@ -166,7 +168,6 @@ def study_manifest(
         inputs=[entry for manifest in own for entry in manifest.inputs],
         members=members,
         signature=study.signature,
-        notes=[],
         problems=[problem for manifest in own for problem in manifest.problems],
         started=started.isoformat(timespec="seconds"),
         seconds=round((datetime.now(UTC) - started).total_seconds(), 3),

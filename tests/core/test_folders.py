@@ -186,7 +186,7 @@ def manifest(text: str) -> str:
         "inputs": [],
         "options": {},
         "policy": {},
-        "bootstrap": {},
+        "resampling": {},
         "versions": {},
         "files": {"f": bytes_hash(text.encode())},
     }

@@ -70,9 +70,8 @@ def result(
     given = {
         "schema_version": 1, "run": name, "inputs": [], "options": {}, "policy": {}, "versions": {},
         "started": "2026-03-01T10:00:00+00:00", "headline": [r["name"] for r in estimates],
-        "bootstrap": {
-            "method": "bca", "n_resamples": 200, "confidence": 0.95, "seed": 0, "unit": unit, "n_units": n,
-        },
+        "resampling": {"method": "bca", "n_resamples": 200, "confidence": 0.95, "seed": 0},
+        "unit": unit, "n_units": n,
     }  # fmt: skip
     folder = out / "results" / name
     folder.mkdir(parents=True)

@@ -12,8 +12,8 @@ import click
 
 from ...core.commands import PATH
 from ...core.errors import BAD_INPUT, InputError, Problems
-from ...core.evaluate import locate, make_options, refuse_empty, run_names
 from ...core.plugins import get_suite
+from ...core.scoring import locate, make_options, refuse_empty, run_names
 from ...core.terminal import echo
 from ...core.workers import Workers
 from ..groups import LazyGroup, added

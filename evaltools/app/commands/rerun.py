@@ -126,7 +126,7 @@ def _make_again(
         suite,
         files[member.inputs[0].path],
         name=member.run,
-        resampling=recorded.bootstrap.resampling,
+        resampling=recorded.resampling,
         on_error=member.options.get("on_error", "fail"),
         query=member.options.get("query"),
         fresh=True,

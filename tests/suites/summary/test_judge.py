@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools.core.errors import UsageError
-from evaltools.core.evaluate import make_options
+from evaltools.core.scoring import make_options
 from evaltools.llm.client import read_key
 from evaltools.llm.replies import parse
 from evaltools.llm.requests import strict_schema

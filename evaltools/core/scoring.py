@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,12 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from .. import BUILT_IN, __version__
-from .errors import OnError, Problems, UsageError
+from .errors import Problems, UsageError
 from .files import content_hash, resolve, state
 from .folders import require_replaceable
 from .language import language
 from .manifest import (
     SCHEMA_VERSION,
-    Bootstrap,
     Input,
     Manifest,
     found_problems,
@@ -101,47 +100,30 @@ def locate(
     return source if source.options else replace(source, options=options)
 
 
-@dataclass(frozen=True)
-class Task:
-    """One run that is to be scored: everything that is known before its files are read.
-
-    `folder`: where its result will stand, None for a result that is not written. `manifest`: that of the result,
-    without what only scoring tells.
-    """
-
-    suite: Suite
-    source: Source
-    problems: Problems
-    folder: Path | None
-    manifest: Manifest
-
-
-def make_task(
+def planned_manifest(
     suite: Suite,
-    run: str | Path,
-    name: str | None,
-    options: Mapping[str, Any],
-    *,
-    out: str | Path | None,
+    source: Source,
     resampling: Resampling,
-    on_error: OnError,
-) -> Task:
-    """What is known of a run before it is scored. InputError and UsageError for an input that cannot be used."""
-    problems = Problems(on_error)
-    source = locate(suite, run, name, make_options(suite, options), problems)
+    recorded: Mapping[str, Any],
+) -> Manifest:
+    """The manifest of a run before it is scored: without its inputs, problems and times.
+
+    `recorded` are settings of the call that stand among the options.
+    """
     opts: Any = source.options
-    recorded = {**opts.model_dump(mode="json"), "on_error": on_error, "name": name}
+    options = {**opts.model_dump(mode="json"), **recorded}
     if suite.metrics_file:
-        recorded["metrics"] = str(suite.metrics_file)
-    manifest = Manifest(
+        options["metrics"] = str(suite.metrics_file)
+    return Manifest(
         schema_version=SCHEMA_VERSION,
         suite=suite.name,
         suite_title=suite.title,
         run=source.name,
         inputs=[],
         policy=make_policy(suite, opts),
-        options=recorded,
-        bootstrap=Bootstrap(**resampling.model_dump(), unit=suite.unit),
+        options=options,
+        resampling=resampling,
+        unit=suite.unit,
         versions=versions(),
         git_commit=git_commit(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -149,8 +131,6 @@ def make_task(
         breakdowns=to_jsonable_python(suite.breakdowns),
         lang=language(),
     )
-    folder = Path(out) / "results" / source.name if out is not None else None
-    return Task(suite, source, problems, folder, manifest)
 
 
 def refuse_empty(
@@ -165,24 +145,26 @@ def refuse_empty(
         raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=path)
 
 
-def score_task(
-    task: Task,
+def score_source(
+    suite: Suite,
+    source: Source,
+    manifest: Manifest,
+    problems: Problems,
     workers: Workers,
     aside: Path | None,
 ) -> tuple[pd.DataFrame, Manifest]:
-    """The units of a run, and its manifest with what scoring told: inputs, number of units, problems, time.
+    """The units of a run, and its manifest with what scoring found: inputs, number of units, problems, time.
 
     Files that belong to the result are written into `aside`. InputError where records cannot be used, or an input
     changed meanwhile.
     """
     clock = time.perf_counter()
-    suite, files, problems = task.suite, task.source.files, task.problems
-    states = {path: state(path) for path in files.values()}
+    states = {path: state(path) for path in source.files.values()}
     with ThreadPoolExecutor(1) as beside:
         beside.submit(list, map(content_hash, states))  # large files take long to hash
-        units = suite.score(task.source, task.source.options, problems, workers, aside)
+        units = suite.score(source, source.options, problems, workers, aside)
     problems.raise_if_failed()
-    refuse_empty(units, suite, task.source, problems)
+    refuse_empty(units, suite, source, problems)
     for path, before in states.items():
         if state(path) != before:
             raise problems.fatal(
@@ -190,7 +172,7 @@ def score_task(
             )
     n_rows = units.attrs.get("rows", {})
     inputs = []
-    for role, path in files.items():
+    for role, path in source.files.items():
         entry = Input(
             role=role,
             path=shown_path(path),
@@ -199,16 +181,14 @@ def score_task(
             rows=n_rows.get(role),
         )
         inputs.append(entry)
-    n_units = int(units[suite.unit].nunique(dropna=False))
-    bootstrap = task.manifest.bootstrap.model_copy(update={"n_units": n_units})
-    told = {
+    found = {
         "inputs": inputs,
-        "bootstrap": bootstrap,
+        "n_units": int(units[suite.unit].nunique(dropna=False)),
         "problems": found_problems(problems),
         "answered_by": units.attrs.get("answered_by", {}),
         "seconds": round(time.perf_counter() - clock, 3),
     }
-    return units, task.manifest.model_copy(update=told)
+    return units, manifest.model_copy(update=found)
 
 
 def runner_files(folder: Path, suite: Suite) -> list[str]:
