@@ -11,8 +11,8 @@ from threading import Lock
 from typing import Any
 
 from .errors import UsageError, WorkFailed
+from .futures import LOST, Ended, failed, is_lost
 from .manifest import versions
-from .workers import LOST, Ended, failed, is_lost
 
 # how long a scheduler may take to answer, and to have a worker
 CONNECT_SECONDS = 10

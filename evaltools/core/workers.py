@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
@@ -14,13 +14,8 @@ from multiprocessing import active_children, parent_process
 from threading import Thread
 from typing import Any
 
-from .errors import WorkFailed
+from .futures import LOST, Ended, failed, is_lost
 from .terminal import bar, echo
-
-LOST = "the process that worked on it was killed (out of memory?)"
-
-# (index of a task, its future), as the calls end
-Ended = Generator[tuple[int, Future[Any]], None, None]
 
 
 @dataclass(frozen=True)
@@ -116,18 +111,6 @@ def _in_processes(
             future = pool.submit(call, *task)
             wait([future])
         yield index, failed(LOST) if is_lost(future) else future
-
-
-def is_lost(future: Future[Any], *kinds: type[BaseException]) -> bool:
-    """Whether the process of a future was killed, or ended itself."""
-    return isinstance(future.exception(), (BrokenProcessPool, SystemExit, *kinds))
-
-
-def failed(message: str) -> Future[Any]:
-    """A future of work that failed."""
-    future: Future[Any] = Future()
-    future.set_exception(WorkFailed(message))
-    return future
 
 
 @contextmanager
