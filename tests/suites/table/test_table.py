@@ -179,18 +179,17 @@ def test_trials_are_repeated_draws_of_one_sample(kind: str, tmp_path: Path) -> N
     rows.append({"id": 20, "metric": "acc", "value": 1, "trial": 1})
     run = et.evaluate("table", put(tmp_path, rows, kind))
     assert run.n_units == 21  # samples are resampled, with all their trials
-    assert run["acc"]["denominator"] == 61
-    assert run.value("acc") == (10 * 3 + 10 + 1) / 61
+    # a sample weighs 1, with however many trials: its value is their mean
+    assert run["acc"]["denominator"] == 21
+    assert run.value("acc") == pytest.approx((10 + 10 / 3 + 1) / 21, abs=1e-12)
     assert run.units["id"].tolist()[:4] == ["0", "0", "0", "1"]
     assert run.units["trial"].tolist()[:4] == ["1", "2", "3", "1"]
-    # as clusters of rows are: the same interval as with the sample as cluster of its trials
-    clustered = []
-    for row in rows:
-        clustered.append({**row, "id": f"{row['id']}/{row['trial']}", "cluster": row["id"]})
-        del clustered[-1]["trial"]
-    other = et.evaluate("table", put(tmp_path, clustered, kind, "clusters"))
+    means = pd.DataFrame(rows).groupby("id")["value"].mean()
+    averaged = [{"id": i, "metric": "acc", "value": mean} for i, mean in means.items()]
+    other = et.evaluate("table", put(tmp_path, averaged, kind, "means"), bounds=("acc=0,1",))
     numbers = ["value", "ci_low", "ci_high", "n_units"]
-    assert run["acc"][numbers].tolist() == other["acc"][numbers].tolist()
+    expected = other["acc"][numbers].tolist()
+    assert run["acc"][numbers].tolist() == pytest.approx(expected, abs=1e-12)
 
 
 def test_samples_with_fewer_trials_are_told(tmp_path: Path) -> None:
