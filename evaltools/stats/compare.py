@@ -286,6 +286,7 @@ class _Pair:
             )
             self.differences += made
             nothing = pd.DataFrame(index=pd.Index([]), columns=list(MEASURED), dtype=float)
+            nothing = nothing.astype({"mid": object, "claim": object})
             group = pd.concat([nothing, *(d.rows(n_permutations) for d in made)]).reindex(indices)
             all_a, all_b = over_all_rows(*of_group, compiled)
             missing = lacking(all_a, all_b, self.by_seed, group["delta"].to_numpy(float))
