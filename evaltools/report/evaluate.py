@@ -80,7 +80,7 @@ def evaluate(
     >>> import evaltools as et
     >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed", protocol="cr_v1")
     >>> round(float(run["fix_rate"]["value"]), 3)
-    0.8
+    0.75
     """
     suite = get_suite(suite) if isinstance(suite, str) else suite
     if metrics is not None:

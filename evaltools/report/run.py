@@ -47,7 +47,7 @@ class Run(Result):
     >>> import evaltools as et
     >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
     >>> round(float(run["tuple_f1_s2_refpol"]["value"]), 4)
-    0.8783
+    0.9133
     >>> "fix_rate_refpol" in run
     True
     """
@@ -145,7 +145,7 @@ class Run(Result):
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> both = et.Metric(name="both", numerator="reviewed", denominator="n", better="none", proportion=True)
         >>> int(run.estimate(both)["n_units"])
-        40
+        60
         """
         if not metrics or not all(isinstance(metric, AnyMetric) for metric in metrics):
             raise UsageError("name a metric: run.estimate(et.Metric(...))")

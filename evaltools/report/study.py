@@ -118,10 +118,10 @@ class Study(Result):
         >>> import evaltools as et
         >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2)])
         >>> [run.n_units for run in study.where("split == 'dev'").results]
-        [20, 20]
+        [30, 30]
         >>> units = study.units.query("seed == '1' or n_gold_tuples > 1")
         >>> [run.n_units for run in study.where(units).results]
-        [40, 11]
+        [60, 14]
         """
         if part is self.units:
             return self
