@@ -41,7 +41,6 @@ _LAZY = {
     "Breakdown": "core.suite",
     "Workers": "core.workers",
     "Check": "core.check",
-    "Message": "core.language",
     "jsonl_suite": "core.jsonl_suite",
     "get_suite": "core.plugins",
     "options": "core.plugins",

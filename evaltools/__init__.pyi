@@ -6,7 +6,6 @@ from .core.errors import Problems as Problems
 from .core.errors import UsageError as UsageError
 from .core.files import example as example
 from .core.jsonl_suite import jsonl_suite as jsonl_suite
-from .core.language import Message as Message
 from .core.language import speak as speak
 from .core.metric import Difference as Difference
 from .core.metric import Mean as Mean

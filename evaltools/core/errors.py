@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -20,6 +19,9 @@ Kind = tuple[Severity, str]
 
 GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 4, 130
 """The exit statuses of the commands, besides 0."""
+
+MESSAGE_LETTERS = 1000
+# a longer message is cut
 
 KEPT_PER_CODE = 20
 """How many problems of one code keep their place and text; the rest are only counted."""
@@ -74,29 +76,7 @@ class InputError(Exception):
         return (type(self), (self.problems,))
 
 
-class Told(Exception):
-    """An error with a sentence for the person who called."""
-
-    def __init__(self, message: object = "", /, **values: Any):
-        super().__init__(_sentence(message, values))
-
-
-def _sentence(message: object, values: Mapping[str, Any]) -> str:
-    """The sentence, with values in the places {name} that it has where there are any."""
-    text = str(message)
-    if not values:
-        return text
-
-    def fill(match: re.Match[str]) -> str:
-        value = values.get(match[1], match[0])
-        if isinstance(value, tuple | list):
-            return ", ".join(map(str, value))
-        return format(value, match[2][1:]) if match[2] else str(value)
-
-    return re.sub(r"{(\w+)(:[^{}]*)?}", fill, text)
-
-
-class UsageError(Told):
+class UsageError(Exception):
     """A command or a call that makes no sense (names that clash, an unknown metric); exit status 2.
 
     >>> import evaltools as et
@@ -107,7 +87,7 @@ class UsageError(Told):
     """
 
 
-class WorkFailed(Told):
+class WorkFailed(Exception):
     """Work that could not be done, though nothing was wrong with its input (a process was killed); exit status 4."""
 
 
@@ -123,13 +103,9 @@ def tell(
         for problem in error.problems:
             echo(str(problem), err=True)
         return BAD_INPUT
-    if isinstance(error, Told):
-        text = str(error.args[0])
-    else:
-        text = str(error)
-        if not isinstance(error, OSError):
-            echo("".join(traceback.format_exception(error)), err=True)
-    parts = ["error", whose, text or type(error).__name__]
+    if not isinstance(error, UsageError | WorkFailed | OSError):
+        echo("".join(traceback.format_exception(error)), err=True)
+    parts = ["error", whose, str(error) or type(error).__name__]
     echo(": ".join(part for part in parts if part), err=True)
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
@@ -143,7 +119,7 @@ class Problems:
     A file that cannot be read at all is fatal under both.
 
     >>> problems = Problems("skip")
-    >>> problems.error("bad-field", "expected {what}", what="a number", file="scores.csv", line=2)
+    >>> problems.error("bad-field", "expected a number", file="scores.csv", line=2)
     >>> print(problems.errors[0])
     error: scores.csv:2: expected a number [bad-field]
     """
@@ -172,48 +148,43 @@ class Problems:
         self,
         severity: Severity,
         code: str,
-        template: str,
-        /,
-        *,
+        message: str,
         file: str | Path = "",
         line: int | None = None,
         field: str = "",
         id: str = "",
-        **values: Any,
     ) -> None:
         if self._is_kept((severity, code)):  # a million bad lines need no million sentences
-            message = _sentence(template, values)
+            if len(message) > MESSAGE_LETTERS:  # of a value of any length in a file
+                message = message[:MESSAGE_LETTERS] + "…"
             self.kept.append(Problem(severity, code, message, str(file), line, field, id))
 
     def error(
         self,
         code: str,
-        template: str,
-        /,
-        **values: Any,
+        message: str,
+        **place: Any,
     ) -> None:
-        """Note an error: a sentence whose places the values fill. `file`, `line`, `field` and `id` say where it is."""
-        self._note("error", code, template, **values)
+        """Note an error: a finished sentence. `file`, `line`, `field` and `id` say where it is."""
+        self._note("error", code, message, **place)
 
     def warn(
         self,
         code: str,
-        template: str,
-        /,
-        **values: Any,
+        message: str,
+        **place: Any,
     ) -> None:
         """Note what can be used all the same; the parameters are those of `error`."""
-        self._note("warning", code, template, **values)
+        self._note("warning", code, message, **place)
 
     def fatal(
         self,
         code: str,
-        template: str,
-        /,
-        **values: Any,
+        message: str,
+        **place: Any,
     ) -> InputError:
         """The exception to raise for an input that no policy can save; it carries what came before."""
-        self.error(code, template, **values)
+        self.error(code, message, **place)
         return InputError(self.errors)
 
     def merge(

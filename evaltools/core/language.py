@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,9 @@ PLACE = re.compile(r"{([\w.]+)(:[+]?,?(?:\.\d)?[a-z%]?)?}")
 A template may come from a file that somebody else wrote: a spec that asks for a width is none.
 """
 
+FIGURE = re.compile(r"\d+(?:\.\d+)?")
+
 _language: ContextVar[str] = ContextVar("language", default="en")
-_messages: dict[str, Message] = {}
 _folders: dict[Path, None] = dict.fromkeys(sorted(PACKAGE.rglob("lang")))
 
 
@@ -72,67 +72,15 @@ def use_language_files(folder: Path) -> None:
         _folders[folder / "lang"] = None
 
 
-@dataclass(frozen=True)
-class Message:
-    """A sentence with places, and the values that fill them. It is told in the reader's language when it is shown.
-
-    `template` is English, with places as in "{n:,} of {total}". A value is a number, a text from data (shown as it
-    is), another message (told in the same language), or a tuple of these, whose parts are joined by commas.
-
-    >>> message = Message("{n} units ({unit})", {"n": 3, "unit": "case_id"})
-    >>> str(message)
-    '3 units (case_id)'
-    """
-
-    template: str
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        with speaking("en"):
-            return say(self)
-
-    def as_json(self) -> dict[str, Any]:
-        """The message as JSON: its template, and its values, among them messages of the same form."""
-        values = {name: _value_as_json(value) for name, value in self.values.items()}
-        return {"template": self.template, "values": values}
-
-    @classmethod
-    def from_json(cls, content: Any) -> Message:
-        """The message that `as_json` wrote. ValueError where it is none."""
-        if isinstance(content, Message):
-            return content
-        try:
-            values = {name: _value_from_json(value) for name, value in content["values"].items()}
-            return cls(str(content["template"]), values)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError("not a message with a template and values") from error
-
-
-def _value_as_json(value: Any) -> Any:
-    if isinstance(value, Message):
-        return value.as_json()
-    if isinstance(value, tuple | list):
-        return [_value_as_json(part) for part in value]
-    # a number of numpy becomes Python's; numpy itself is not imported, as every command imports this module
-    return value.item() if hasattr(value, "item") else value
-
-
-def _value_from_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return Message.from_json(value)
-    if isinstance(value, list):
-        return tuple(_value_from_json(part) for part in value)
-    return value
-
-
 def say(
-    text: str | Message,
+    text: str,
     /,
     **values: Any,
 ) -> str:
-    """A text or message in the language in force, its {places} filled with the values.
+    """A text in the language in force, its {places} filled with the values.
 
-    What has no translation stays English.
+    What has no translation stays English. A text without places whose figures vary, as a title with a threshold, has
+    a # for each of them in the dictionaries.
 
     >>> with speaking("ko"):
     ...     say("no rows"), say("nothing known of this")
@@ -140,17 +88,17 @@ def say(
     >>> say("{n:,} samples", n=1200)
     '1,200 samples'
     """
-    if isinstance(text, Message):
-        values = dict(text.values)
-        text = text.template
     known = translations(language())
-    if not values and text not in known and text in _messages:
-        message = _messages[text]
-        return say(message) if message.template in known else text
-    template = known.get(text, text)
-    if not values:
-        return template
-    return filled(template, {name: _said(value) for name, value in values.items()})
+    if values:
+        several = {k: listed(v) for k, v in values.items() if isinstance(v, tuple | list)}
+        return filled(known.get(text, text), values | several)
+    if text in known:
+        return known[text]
+    of_any_figures = known.get(FIGURE.sub("#", text))
+    if of_any_figures is None:
+        return text
+    figures = iter(FIGURE.findall(text))
+    return re.sub("#", lambda _: next(figures, ""), of_any_figures)
 
 
 def listed(
@@ -166,42 +114,6 @@ def listed(
     if language() == "zh":
         between = {", ": "、", "; ": "；"}[between]
     return between.join(map(str, parts))
-
-
-def stored_text(
-    template: str,
-    /,
-    **values: Any,
-) -> str:
-    """The English text of a message, for a frame or a file, where only a text can stand.
-
-    The message is remembered, so that `say` of this very text tells it in the reader's language.
-
-    >>> stored_text("{n:,} samples", n=1200)
-    '1,200 samples'
-    """
-    return remember(Message(template, values))
-
-
-def remember(message: Message) -> str:
-    """The English text of a message that was read from a file, as `stored_text` gives it of one that is new."""
-    text = str(message)
-    _messages[text] = message
-    return text
-
-
-def stored_messages(texts: Iterable[Any]) -> list[Message]:
-    """The messages from which some of these texts were made, each once, to be written beside them."""
-    return [_messages[text] for text in dict.fromkeys(texts) if text in _messages]
-
-
-def _said(value: Any) -> Any:
-    """What fills a place: a message in the language in force, several values as a list, all else as it is."""
-    if isinstance(value, Message):
-        return say(value)
-    if isinstance(value, tuple | list):
-        return listed(_said(part) for part in value)
-    return value
 
 
 def filled(

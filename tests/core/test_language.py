@@ -39,6 +39,12 @@ def test_what_has_no_translation_stays_english() -> None:
         assert say("a word of {who}", who="nobody") == "a word of nobody"
 
 
+def test_figures_of_a_title_are_no_part_of_its_key() -> None:
+    with speaking("ko"):
+        assert say("Follow-up pass rate (≥ 0.75)") == "후속 안내 통과율 (≥ 0.75)"
+        assert say("FOOD#QUALITY at 0.5") == "FOOD#QUALITY at 0.5"
+
+
 def test_an_unknown_language_is_refused() -> None:
     with pytest.raises(UsageError, match="no language 'fr'; there are en, ko, zh"):
         speak("fr")

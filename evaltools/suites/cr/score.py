@@ -84,7 +84,7 @@ def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Probl
     for number, record in records:
         card, raw = record if run.is_outputs else (record, b"")
         uid = text_id(card)
-        where = {"file": run.path, "line": number, "id": uid}
+        where: dict[str, Any] = {"file": run.path, "line": number, "id": uid}
         if not uid:
             problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
             continue

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from markupsafe import Markup
 
-from ...core.language import Message, listed, say, stored_text
+from ...core.language import listed, say
 from ...report.samples import Layout, Line, Place, Row, SampleView
 from ...report.tables import HtmlTable, stack, table, words
 from ...report.text import anchor, marked
@@ -49,7 +49,7 @@ def groups(run: Run) -> dict[str, tuple[str, str]]:
     }
     for metric, has_failed in fails(run.units).any().items():
         if has_failed:
-            caption = stored_text("Cases that fail {metric}", metric=Message(TERMS[metric]))
+            caption = say("Cases that fail {metric}", metric=say(TERMS[metric]))
             found[metric] = (f"{metric}_state == 'fail'", caption)
     return found
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ...core.language import Message, stored_text
 from ...core.metric import Metric, MetricTable
 from .rules import METRICS
 from .states import JUDGED
@@ -124,10 +123,10 @@ def _metric(
     threshold: str,
 ) -> Metric:
     """A metric of a score."""
-    values = {"metric": Message(TERMS[name]), "what": Message(WHAT[name]), "threshold": threshold}
+    values = {"metric": TERMS[name], "what": WHAT[name], "threshold": threshold}
     title = TITLES[name]
     if "title" in fields:
-        title = stored_text(fields["title"], **values)
+        title = fields["title"].format(**values)
     better = "none" if name == "entity_recall" else "higher"  # described, never judged
     defaults = {"better": better, "source": SOURCES[name]}
     made = {
@@ -135,6 +134,6 @@ def _metric(
         "numerator": fields["numerator"].format(name=name),
         "denominator": fields["denominator"].format(name=name),
         "title": title,
-        "description": stored_text(fields["description"], **values),
+        "description": fields["description"].format(**values),
     }
     return Metric(**{**defaults, **fields, **made})

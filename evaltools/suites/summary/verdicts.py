@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...core.language import say, stored_text
+from ...core.language import say
 from .options import rules_in_force
 from .states import JUDGED, STATES, State, worst
 
@@ -53,7 +53,7 @@ def verdicts(run: Run) -> pd.DataFrame:
         "metric": "state",
         "title": "Summaries",
         "verdict": _word(states),
-        "said": stored_text(template, **state_counts(states), n=len(states)),
+        "said": say(template, **state_counts(states), n=len(states)),
     }
     return pd.concat([pd.DataFrame([of_cases]), metric_verdicts(run)], ignore_index=True)
 
@@ -76,7 +76,7 @@ def metric_verdicts(run: Run) -> pd.DataFrame:
             "metric": metric,
             "title": titles[metric],
             "verdict": verdict(units, metric),
-            "said": stored_text(template, **numbers, threshold=f"{thresholds[metric]:g}"),
+            "said": say(template, **numbers, threshold=f"{thresholds[metric]:g}"),
             "measured": n_measured,
             "failing": counts["fail"],
             "look": counts["look"],

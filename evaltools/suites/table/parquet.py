@@ -24,11 +24,6 @@ CELL_BYTES = 8
 MOST_TIMES = 50
 """What is decoded to so many times its file, and to more than FILE_BYTES, holds hardly anything."""
 
-SWOLLEN = (
-    "more than {size} MB once it is decoded, over {times} times the file: does it hold the same "
-    "texts again and again?"
-)
-
 
 def parquet_schema(
     path: Path,
@@ -45,25 +40,14 @@ def parquet_schema(
     try:
         schema = read_schema(path)
     except (pa.ArrowException, OSError) as error:
-        text = "not parquet, or not whole: {reason}"
-        raise problems.fatal(
-            "bad-parquet",
-            text,
-            reason=str(error),
-            file=path,
-        ) from None
+        text = f"not parquet, or not whole: {error}"
+        raise problems.fatal("bad-parquet", text, file=path) from None
     for column in schema:
         is_number = column.name in ("value", "num", "den", "low", "high")
         is_time = pa.types.is_temporal(_value_type(column.type))
         if column.name in COLUMNS and (not _is_flat(column.type) or (is_time and is_number)):
-            text = "expected a text or a number a row, got {kind}"
-            where = {"file": path, "field": column.name}
-            raise problems.fatal(
-                "wrong-columns",
-                text,
-                kind=str(column.type)[:80],
-                **where,
-            )
+            text = f"expected a text or a number a row, got {str(column.type)[:80]}"
+            raise problems.fatal("wrong-columns", text, file=path, field=column.name)
     return schema
 
 
@@ -110,14 +94,8 @@ def parquet_blocks(
             yield frame
             row += len(batch)
     except (pa.ArrowException, OSError) as error:
-        text = "cannot be read: {reason}"
-        where = {"file": path, "line": row}
-        raise problems.fatal(
-            "bad-parquet",
-            text,
-            reason=str(error),
-            **where,
-        ) from None
+        text = f"cannot be read: {error}"
+        raise problems.fatal("bad-parquet", text, file=path, line=row) from None
 
 
 def _refuse_swollen(
@@ -126,13 +104,10 @@ def _refuse_swollen(
     problems: Problems,
 ) -> None:
     if decoded > FILE_BYTES and decoded > MOST_TIMES * path.stat().st_size:
-        values = {"size": FILE_BYTES >> 20, "times": MOST_TIMES}
-        raise problems.fatal(
-            "file-too-large",
-            SWOLLEN,
-            **values,
-            file=path,
+        text = (
+            f"more than {FILE_BYTES >> 20} MB once it is decoded, over {MOST_TIMES} times the file"
         )
+        raise problems.fatal("file-too-large", text, file=path)
 
 
 def _decoded(column: Any) -> Any:

@@ -106,23 +106,11 @@ def _check_values(
             "id": rows["id"].iloc[row],
         }
         if is_second[row]:
-            problems.error(
-                "duplicate-id",
-                "a second row of {metric}",
-                metric=name,
-                **where,
-            )
+            problems.error("duplicate-id", f"a second row of {name}", **where)
             continue
-        text = "{value} is not within {low} and {high}"
-        numbers = {"value": ratios, "low": lows, "high": highs}
-        values = {place: f"{column.iloc[row]:g}" for place, column in numbers.items()}
-        problems.error(
-            "out-of-bounds",
-            text,
-            **values,
-            field=name,
-            **where,
-        )
+        value, low, high = (column.iloc[row] for column in (ratios, lows, highs))
+        text = f"{value:g} is not within {low:g} and {high:g}"
+        problems.error("out-of-bounds", text, field=name, **where)
     return ~(is_second | is_outside)
 
 
@@ -145,14 +133,8 @@ def _unit_columns(
         units["text"] = first["text"]
     for name in first.columns.difference([*COLUMNS, "run"], sort=False):
         if name in TAKEN or name.startswith(("num_", "den_")):
-            text = "the column {column} is left out: the units have a column of this name"
-            problems.warn(
-                "column-taken",
-                text,
-                column=name,
-                file=path,
-                field=name,
-            )
+            text = f"the column {name} is left out: the units have a column of this name"
+            problems.warn("column-taken", text, file=path, field=name)
         elif path.suffix.lower() == ".csv":
             units[name] = _numbers_of_texts(first[name])
         else:

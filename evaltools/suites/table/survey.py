@@ -21,10 +21,6 @@ MOST = 1_000
 ONE_A_METRIC = ["higher_is_better", "low", "high"]
 """Columns that say the same in all rows of a metric, or nothing; a direction is 1 or 0."""
 
-TOO_MANY = "more than {most} metrics or runs; expected one metric on one sample, a row"
-TWO_VALUES = "both {least} and {greatest} for {metric}; expected one a metric"
-SAME_NAME = "two runs (condition, seed) would both be named {name}"
-
 DESCRIPTION = "Sum of the numerators (values) over the sum of the denominators (1 each)."
 
 
@@ -80,24 +76,13 @@ def _survey(
     by_metric = _facts(rows).groupby("metric", sort=False)
     least, greatest = by_metric.min(), by_metric.max()
     if max(len(keys), len(least)) > MOST:
-        raise problems.fatal(
-            "wrong-columns",
-            TOO_MANY,
-            most=f"{MOST:,}",
-            file=path,
-        )
+        text = f"more than {MOST:,} metrics or runs; expected one metric on one sample, a row"
+        raise problems.fatal("wrong-columns", text, file=path)
     for field in ONE_A_METRIC:
         for name in least.index[least[field] < greatest[field]]:
-            values = {"least": f"{least[field][name]:g}", "greatest": f"{greatest[field][name]:g}"}
-            metric = repr(str(name)[:80])
-            problems.error(
-                "bad-field",
-                TWO_VALUES,
-                **values,
-                metric=metric,
-                file=path,
-                field=field,
-            )
+            values = f"both {least[field][name]:g} and {greatest[field][name]:g}"
+            text = f"{values} for {str(name)[:80]!r}; expected one a metric"
+            problems.error("bad-field", text, file=path, field=field)
     # a seed that some rows of a condition lack would split it into runs that are none
     has_seed = rows["seed"].notna()
     by_condition = has_seed.groupby(rows["condition"], dropna=False)
@@ -178,12 +163,8 @@ def _run_names(
             parts.append("seed" + _as_file_name(seed).replace("_", "-"))
         name = "_".join(filter(None, ["__".join(parts), path.stem]))
         if name.casefold() in names:
-            raise problems.fatal(
-                "same-name",
-                SAME_NAME,
-                name=repr(name),
-                file=path,
-            )
+            text = f"two runs (condition, seed) would both be named {name!r}"
+            raise problems.fatal("same-name", text, file=path)
         names[name.casefold()] = name
     return list(names.values())
 

@@ -111,7 +111,7 @@ def taxonomy(
     lines = [line.strip() for line in read_utf8(file, problems).splitlines()]
     refs = tuple(line for line in lines if line)
     for ref in sorted(gold_refs.difference(refs)):
-        lacks = "the gold has the ref {ref}, which the taxonomy lacks"
-        problems.error("unknown-ref", lacks, ref=repr(ref), file=file)
+        lacks = f"the gold has the ref {ref!r}, which the taxonomy lacks"
+        problems.error("unknown-ref", lacks, file=file)
     problems.raise_if_failed()
     return refs

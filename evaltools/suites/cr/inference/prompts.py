@@ -119,8 +119,7 @@ def read_prompts(
     files = {path.stem: path for path in (asset_dir("templates") / "cr").glob("*.md")}
     for path in sorted(folder.glob("*.md")) if folder is not None else ():
         if path.stem not in files:
-            names = tuple(files)
-            raise UsageError(f"prompts: {{file}} replaces none of {names}", file=str(path))
+            raise UsageError(f"prompts: {path} replaces none of {', '.join(files)}")
         files[path.stem] = path
     listed = "\n".join(f"- {ref}" for ref in refs)
     texts = {}
