@@ -55,9 +55,7 @@ def make_study(
         margin or {},
         first.resampling.confidence,
     )
-    baseline = baseline or next(iter(conditions))
-    if baseline not in conditions:
-        raise UsageError(f"no condition {baseline!r} among {', '.join(conditions)}")
+    baseline = _condition(baseline, conditions) if baseline else next(iter(conditions))
     candidates = [condition for condition in conditions if condition != baseline]
     study = Study(
         name=safe_name(name or default_name(baseline, candidates)),
@@ -70,6 +68,19 @@ def make_study(
         study.directed(primary)
     _ = study.comparisons  # what cannot be compared is said here
     return study
+
+
+def _condition(
+    name: str,
+    conditions: Conditions,
+) -> str:
+    """The condition of this name, or the only one named <name>_<file>, as those of a long table are."""
+    found = [c for c in conditions if c == name] or [
+        c for c in conditions if c.startswith(f"{name}_")
+    ]
+    if len(found) != 1:
+        raise UsageError(f"no condition {name!r} among {', '.join(conditions)}")
+    return found[0]
 
 
 def default_name(

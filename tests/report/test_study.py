@@ -164,6 +164,8 @@ def test_incomplete_seeds_are_named(study: et.Study) -> None:
 
 
 def test_unknown_baseline_and_differing_policies() -> None:
+    lines = [{"id": i, "metric": "m", "value": 1.0, "condition": c} for i in "xy" for c in "ab"]
+    assert et.study(lines, suite="table", baseline="b").candidates == ["a_data"]
     with pytest.raises(et.UsageError, match="no condition 'x'"):
         et.study(RUNS, baseline="x", resampling=FAST)
     a = et.evaluate("cr", RUNS[0], resampling=FAST)
