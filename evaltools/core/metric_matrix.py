@@ -240,17 +240,18 @@ def column_values(
 ) -> np.ndarray:
     """The columns as floats: (units, columns). A null means that the unit takes no part: it is 0.
 
-    KeyError names the columns that the frame lacks. ValueError for a number of LARGEST or more.
+    KeyError names the columns that the frame lacks. ValueError names the row and column of a number of LARGEST or more.
 
     >>> column_values(pd.DataFrame({"n": [1, 2], "right": [True, None]}), ["n", "right"]).tolist()
     [[1.0, 1.0], [2.0, 0.0]]
     """
     require_columns(units, columns)
     by_column = units[list(columns)].to_numpy(dtype=float, na_value=np.nan)
-    largest = np.fmax.reduce(np.abs(by_column), axis=0, initial=0.0)
-    refused = [column for column, size in zip(columns, largest) if size >= LARGEST]
-    if refused:
-        raise ValueError(f"infinite values, or of {LARGEST:g} and more, in {refused}")
+    for row, column in np.argwhere(np.abs(by_column) >= LARGEST)[:1]:
+        value = by_column[row, column]
+        raise ValueError(
+            f"row {row + 1}: {columns[column]} is {value:g}; expected a finite number below {LARGEST:g}"
+        )
     matrix = np.array(by_column, order="C")
     np.copyto(matrix, 0.0, where=np.isnan(matrix))
     return matrix

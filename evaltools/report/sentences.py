@@ -32,7 +32,7 @@ def verdict_word(verdict: str) -> str:
 def verdict_text(row: Row) -> str:
     """The verdict of a row as it stands beside the metric's numbers.
 
-    >>> row = {"verdict": "too few", "n_units": 40, "n_differ": 3}
+    >>> row = {"verdict": "too few", "short": "", "n_units": 40, "n_differ": 3}
     >>> verdict_text(row)
     'too few: 3 of 40 differ'
     """
@@ -41,11 +41,31 @@ def verdict_text(row: Row) -> str:
         differ, n = int(row["n_differ"]), int(row["n_units"])
         return say("too few: {differ} of {n} differ", differ=differ, n=n)
     text = say(verdict_word(verdict))
+    why = shortfall(row)
+    if why:
+        return f"{text}: {why}"
     if verdict == "equivalent":
         text += f" (±{row['margin']:g})"
     if verdict in ("better", "worse", "equivalent") and not row["family"]:
         text += " " + say("(exploratory)")
     return text
+
+
+# what keeps a row from a verdict, by the column `short` of a comparison
+SHORTFALLS = {
+    "p": "p is not small enough",
+    "interval": "the interval holds 0",
+    "missing": "missing values could turn it",
+}
+
+
+def shortfall(row: Row) -> str:
+    """What keeps a row from a verdict that its p, or its interval, would give alone; "" where neither would.
+
+    >>> shortfall({"verdict": "tied", "short": "interval"})
+    'the interval holds 0'
+    """
+    return say(SHORTFALLS[row["short"]]) if row["short"] else ""
 
 
 # what the row of a primary metric says, by its verdict; "few differ" is "too few" of units enough
@@ -115,4 +135,6 @@ def verdict_parts(
         n=int(row["n_units"]),
         differ=int(row["n_differ"]),
     )
+    if shortfall(row):
+        details += " " + say("No verdict: {why}.", why=shortfall(row))
     return say(FINDINGS[verdict], **values), details

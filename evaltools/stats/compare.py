@@ -36,7 +36,7 @@ from .influence import (
 )
 from .intervals import MIN_UNITS
 from .missing import lacking
-from .multiple import holm, max_t
+from .multiple import NOT_RANDOM, holm, max_t
 from .pairs import (
     ROW,
     NothingPaired,
@@ -182,6 +182,7 @@ def compare_all(
             family=np.isin(np.arange(len(margins)), family),
             **compiled.each("better"),
         )
+        pair.without_unfair(family)
     for of_family in (family[:1], family[1:]):
         _adjust(pairs, of_family, n_permutations, resampling)
     comparisons = []
@@ -294,10 +295,21 @@ class _Pair:
             self.identical &= np.array_equal(all_a.sums, all_b.sums)
             rows.append(group.assign(**missing))
         rows = pd.concat(rows).sort_index()
-        filled = {"n_units": 0, "n_seeds": 0, "n_differ": 0, "mid": False, "claim": ""}
+        filled = {"n_units": 0, "n_seeds": 0, "n_differ": 0, "claim": ""}
         self.rows = rows.fillna(filled).astype({"n_units": int, "n_seeds": int, "n_differ": int})
+        self.rows["mid"] = self.rows["mid"].eq(True)
         self.rows["level"] = resampling.level
         self.rows["p_adjusted"] = np.nan
+
+    def without_unfair(self, family: Sequence[int]) -> None:
+        """Mark the metrics whose missing values are not missing at random, which have no p.
+
+        Holm over the metrics that are tested together: the primary one, the rest of the headline, all others.
+        """
+        tested = np.where(self.rows.index.isin(family), 1, 2)
+        tested[family[:1]] = 0
+        p = self.rows["p_random"].groupby(tested, group_keys=False).apply(holm)
+        self.rows["not_random"] = p.reindex(self.rows.index) <= NOT_RANDOM
         self.rows.loc[self.rows["not_random"], ["p_value", "p_seeds"]] = np.nan
 
     def testable(self, metric: int) -> bool:

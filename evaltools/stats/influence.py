@@ -23,6 +23,7 @@ from ..core.metric_matrix import (
     compile_table,
     require_columns,
     require_measured,
+    require_within_limits,
 )
 
 Array = np.ndarray
@@ -246,7 +247,8 @@ def measured_groups(
     (indices of metrics, these metrics compiled, the columns in which a null leaves a row out). Of
     many units some metrics at a time, so that memory does not grow with the table.
 
-    KeyError names columns that a frame lacks; ValueError as `require_measured`.
+    KeyError names columns that a frame lacks; ValueError as `require_measured` and `require_within_limits`, and
+    for a sample that has two rows which no trial tells apart.
     """
     if not frames:
         raise ValueError("a condition needs at least one run")
@@ -254,6 +256,8 @@ def measured_groups(
     for frame in frames:
         require_columns(frame, [unit, *compiled.columns])
         require_measured(frame, compiled, unit)
+        require_within_limits(frame, compiled, unit)
+        _require_samples_apart(frame, unit)
     is_null = pd.concat([frame[list(compiled.columns)].isna() for frame in frames])
     is_null = is_null.loc[:, is_null.any()]
     groups: dict[bytes, tuple[list[int], list[str]]] = {}
@@ -273,6 +277,15 @@ def measured_groups(
             # a subset ends with the metrics that the named ones are made of
             n = len(indices)
             yield indices, replace(group, metrics=group.metrics[:n], parts=group.parts[:n]), columns
+
+
+def _require_samples_apart(frame: pd.DataFrame, unit: str) -> None:
+    """ValueError for a second row of a sample; trials have a column of their own, rows of a cluster their names."""
+    names = [column for column in (unit, *ROW_COLUMNS, TRIAL) if column in frame]
+    doubled = frame.duplicated(names).to_numpy() & (len(names) > 1)
+    for row in np.flatnonzero(doubled)[:1]:
+        place = ", ".join(f"{name} {frame[name].iloc[row]}" for name in names)
+        raise ValueError(f"row {row + 1} ({place}): a second row of one sample")
 
 
 def without_nulls(runs: Runs, columns: Sequence[str]) -> Runs:

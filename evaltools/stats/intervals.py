@@ -19,7 +19,7 @@ from scipy.special import betainc, stdtrit
 
 from ..core.estimates import complete, public_frame
 from ..core.metric import Metric, MetricTable
-from ..core.metric_matrix import Compiled, Part, compile_table, require_within_limits
+from ..core.metric_matrix import Compiled, Part
 from ..core.resampling import Resampling
 from .bootstrap import bootstrap, expanded
 from .influence import (
@@ -443,9 +443,7 @@ def estimate(
            name  value    ci_low  ci_high ci_method
     0  accuracy   0.75  0.599457  0.86546     mid-p
     """
-    estimates = estimate_run(units, table, unit, resampling)
-    require_within_limits(units, compile_table(table), unit)
-    return public_frame(estimates)
+    return public_frame(estimate_run(units, table, unit, resampling))
 
 
 def estimate_run(

@@ -13,18 +13,18 @@ from .influence import Array, Cells, divide
 TESTABLE = 3
 
 
-def not_random(values: Array, missing: Array, present: Array, level: float = 0.05) -> Array:
-    """(metrics,): whether the units that a side lacks have other values on the other side than the rest.
+def p_random(values: Array, missing: Array, present: Array) -> Array:
+    """(metrics,): p that the units which a side lacks have the same values on the other side as the rest.
 
     `values` (units, metrics) are those of the other side, nan for none; `missing`, `present` (units):
     bool. By the larger p of Welch's t and Student's, from TESTABLE units each on: Welch's alone would
-    find six units that happen to be all right, Student's alone one rare event among six. Values
-    without variance and other means count as found.
+    find six units that happen to be all right, Student's alone one rare event among six. Of values
+    without variance and other means it is 0; nan where there are too few to test.
 
     >>> values = np.array([[0.1], [0.2], [0.15], [0.8], [0.9], [0.85]])
     >>> lacks = np.array([True] * 3 + [False] * 3)
-    >>> not_random(values, lacks, ~lacks).tolist()
-    [True]
+    >>> p_random(values, lacks, ~lacks).round(4).tolist()
+    [0.0001]
     """
     parts = []
     for rows in (values[missing], values[present]):
@@ -46,8 +46,8 @@ def not_random(values: Array, missing: Array, present: Array, level: float = 0.0
     squares = divide(part**2, n - 1, 0.0) + divide(part_rest**2, n_rest - 1, 0.0)
     welch_df = np.maximum(divide((part + part_rest) ** 2, squares, 1.0), 1.0)
     welch = 2 * stdtr(welch_df, -divide(apart, np.sqrt(part + part_rest), 0.0))
-    found = np.where(no_variance, apart > 1e-12, np.maximum(student, welch) <= level)
-    return testable & found
+    p = np.where(no_variance, apart <= 1e-12, np.maximum(student, welch))
+    return np.where(testable, p, np.nan)
 
 
 def lacking(a: Cells, b: Cells, by_seed: bool, delta: Array) -> dict[str, Any]:
@@ -57,8 +57,8 @@ def lacking(a: Cells, b: Cells, by_seed: bool, delta: Array) -> dict[str, Any]:
     - missing_baseline, missing_candidate: cells that this side lacks and the other has;
     - delta_worst, delta_best (metrics): the difference if all of them were the worst, or the best, for
       the candidate: at the limits of the metric, without limits at the least and greatest value seen;
-    - not_random, few_missing (metrics): whether what a side lacks is not missing at random, and
-      whether it is too little to tell.
+    - p_random (metrics): p that what is missing is missing at random, Bonferroni over both sides;
+    - few_missing (metrics): whether it is too little to tell.
 
     A cell that is lacking weighs in the denominator what it weighs on the other side.
     """
@@ -74,17 +74,17 @@ def lacking(a: Cells, b: Cells, by_seed: bool, delta: Array) -> dict[str, Any]:
     nothing = np.zeros(len(delta), dtype=bool)
     if not lacks_a.any() and not lacks_b.any():
         same = {"delta_worst": delta, "delta_best": delta}
-        return {**counts, **same, "not_random": nothing, "few_missing": nothing}
+        return {**counts, **same, "p_random": np.nan, "few_missing": nothing}
     compiled = a.compiled
     own_a, own_b = _unit_means(a), _unit_means(b)
-    found, few = nothing.copy(), nothing.copy()
+    of_sides, few = [], nothing.copy()
     paired = np.any(on_a, axis=0) & np.any(on_b, axis=0)
     for other, lacking_cells in ((own_b, lacks_a), (own_a, lacks_b)):
         lacks = np.any(lacking_cells, axis=0)
         rest = ~lacks & paired
         n = (~np.isnan(other[lacks])).sum(axis=0)
         n_rest = (~np.isnan(other[rest])).sum(axis=0)
-        found |= not_random(other, lacks, rest)
+        of_sides.append(p_random(other, lacks, rest))
         few |= (n > 0) & ((n < TESTABLE) | (n_rest < TESTABLE))
     limits = _limits(a, b)
     low_a, high_a = _ends(a, _weights(b, lacks_a, by_seed), limits)
@@ -95,7 +95,8 @@ def lacking(a: Cells, b: Cells, by_seed: bool, delta: Array) -> dict[str, Any]:
         "delta_worst": np.where(lower, greatest, least),
         "delta_best": np.where(lower, least, greatest),
     }
-    return {**counts, **ends, "not_random": found, "few_missing": few}
+    p = np.fmin(*of_sides) * np.maximum((~np.isnan(of_sides)).sum(axis=0), 1)
+    return {**counts, **ends, "p_random": p, "few_missing": few}
 
 
 def _unit_means(side: Cells) -> Array:

@@ -37,9 +37,11 @@ from .influence import (
     without_nulls,
 )
 from .intervals import MIN_UNITS
-from .missing import not_random
+from .missing import p_random
 from .seeds import SeedPart, sample_variance, seed_part, two_way
 
+# The level of the test that what is missing is missing at random.
+NOT_RANDOM = 0.05
 # Sign patterns that are drawn at a time.
 SIGN_CHUNK = 512
 
@@ -265,7 +267,7 @@ def _pairs(sides: Sequence[Cells]) -> tuple[Array, Array, Array]:
             seen = side.part(np.flatnonzero(measured).tolist(), [0])
             part = seed_part(seen.values, seen.errors, seen.present, seen.takes_part)
         parts.append(part)
-    differences, p_seeds, tested = [], [], []
+    differences, p_seeds, p_randoms, tested = [], [], [], []
     for a in range(len(sides)):
         for b in range(a + 1, len(sides)):
             both = (present[a] & present[b])[:, None]
@@ -273,12 +275,14 @@ def _pairs(sides: Sequence[Cells]) -> tuple[Array, Array, Array]:
             d = rounded(compiled.combined(unit_differences(*arrays)))
             differences.append(d[:, 0])
             lacks = present[a] != present[b]
-            usable = both.sum() >= MIN_UNITS
-            if usable and lacks.any():
+            p_missing = np.nan
+            if lacks.any():
                 own = [_unit_values(compiled, num[c], den[c]) for c in (a, b)]
-                usable = not not_random(own[0], present[a] & ~present[b], both[:, 0])[0]
-                usable &= not not_random(own[1], present[b] & ~present[a], both[:, 0])[0]
-            tested.append(usable)
+                lacking = (own[0], present[a] & ~present[b]), (own[1], present[b] & ~present[a])
+                of_sides = [p_random(values, lacks, both[:, 0])[0] for values, lacks in lacking]
+                p_missing = np.fmin(*of_sides) * max((~np.isnan(of_sides)).sum(), 1)
+            tested.append(both.sum() >= MIN_UNITS)
+            p_randoms.append(p_missing)
             p = np.nan
             of_pair = [part for part in (parts[a], parts[b]) if part is not None]
             if len(of_pair) == 2:
@@ -287,7 +291,8 @@ def _pairs(sides: Sequence[Cells]) -> tuple[Array, Array, Array]:
                 errors = d - d.sum(axis=0) * shares
                 p = two_way(sample_variance(errors, n), n, of_pair).p_value(d.sum(axis=0))[0]
             p_seeds.append(p)
-    return np.array(differences).T, np.array(p_seeds), np.array(tested, dtype=bool)
+    usable = ~(holm(pd.Series(p_randoms, dtype=float)) <= NOT_RANDOM).to_numpy()
+    return np.array(differences).T, np.array(p_seeds), np.array(tested, dtype=bool) & usable
 
 
 def _unit_values(compiled: Compiled, num: Array, den: Array) -> Array:

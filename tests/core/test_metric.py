@@ -104,9 +104,9 @@ def test_values_by_hand() -> None:
 def test_null_takes_no_part_and_infinity_is_an_error() -> None:
     units = pd.DataFrame({"a": [1.0, None, 3.0], "b": [True, False, None], "i": [1.0, np.inf, 0.0]})
     assert column_values(units, ["a", "b"]).tolist() == [[1, 1], [0, 0], [3, 0]]
-    with pytest.raises(ValueError, match=r"infinite values, or of 1e\+70 and more, in \['i'\]"):
+    with pytest.raises(ValueError, match="i is inf; expected a finite number"):
         column_values(units, ["a", "i"])
-    with pytest.raises(ValueError, match=r"in \['b'\]"):
+    with pytest.raises(ValueError, match="row 1: b is -1e"):
         column_values(pd.DataFrame({"a": [1e69], "b": [-1e70]}), ["a", "b"])
     with pytest.raises(KeyError, match="lacks"):
         column_values(units, ["a", "zzz"])
