@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import csv
+from ast import literal_eval
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO
+
+from pydantic import TypeAdapter, ValidationError
 
 from . import text_files
 from .errors import InputError, Problems
 from .json_files import read_jsonl
 from .records import T, fitted
 from .text_files import BOM, not_utf8, pass_line, require_file
+
+TEXTS = TypeAdapter(list[str | None])
 
 
 def read_rows(
@@ -118,3 +124,18 @@ def _texts(file: IO[bytes]) -> Iterator[str]:
             yield raw.decode("utf-8")
         except UnicodeDecodeError as e:
             raise csv.Error(str(not_utf8(raw, e, "line"))) from None
+
+
+def written_list(text: str) -> list[str | None] | None:
+    """The list of texts that a cell holds, as JSON or Python write one; None for a cell that holds plain text.
+
+    >>> written_list('["a", null]'), written_list("['a', 'b']"), written_list("[면책] 90일")
+    (['a', None], ['a', 'b'], None)
+    """
+    if not text.lstrip().startswith("["):
+        return None
+    with suppress(ValidationError):
+        return TEXTS.validate_json(text)
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+        return TEXTS.validate_python(literal_eval(text.strip()))
+    return None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ from . import text_files
 from .errors import InputError, Problems
 from .records import T, describe, fitted, json_reason
 from .text_files import BOM, lines_of, not_utf8, pass_line, read_utf8
+
+DOUBLED = "doubled key: it stands twice in one object"
 
 
 def read_json(
@@ -37,29 +41,28 @@ def read_json(
         line = int(place.partition(" ")[0]) if place else None
         reason = json_reason(str(error))
         raise problems.fatal("bad-json", f"not JSON: {reason}", file=path, line=line) from None
-    if unique_keys:
-        _require_unique_keys(text, path, problems)
+    key = doubled_key(text) if unique_keys else None
+    if key is not None:
+        raise problems.fatal("bad-json", DOUBLED, file=path, field=key)
     return value
 
 
-def _require_unique_keys(
-    text: str,
-    path: Path,
-    problems: Problems,
-) -> None:
-    """InputError at the first object that names a key twice."""
+def doubled_key(text: str | bytes) -> str | None:
+    """The first key that stands twice in one object of a JSON text; None where there is none.
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        fields: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in fields:
-                raise problems.fatal(
-                    "bad-json", "doubled key: it stands twice in one object", file=path, field=key
-                )
-            fields[key] = value
-        return fields
+    >>> doubled_key('{"a": 1, "b": {"c": 1, "c": 2}}')
+    'c'
+    """
+    doubled: list[str] = []
 
-    json.loads(text, object_pairs_hook=unique)
+    def count(pairs: list[tuple[str, Any]]) -> None:
+        if len({key for key, _ in pairs}) < len(pairs):
+            times = Counter(key for key, _ in pairs)
+            doubled.extend(key for key, n in times.items() if n > 1)
+
+    with suppress(ValueError, RecursionError):  # no JSON: reported where it is read
+        json.loads(text, object_pairs_hook=count)
+    return doubled[0] if doubled else None
 
 
 def read_model(path: Path, model: type[T]) -> T:
@@ -94,7 +97,8 @@ def read_jsonl(
     A byte-order mark and blank lines are passed over. `start` and `stop` are byte offsets at line
     starts (`shards` gives them); line numbers then count from the shard's first line. `progress` is
     kept up to date. `id_field` is the key whose text names the record in a problem. `decode` is tried
-    first (`fast_json.decoder`); the lines for which it gives None are judged by `model`.
+    first (`fast_json.decoder`); the lines for which it gives None are judged by `model`, and there a key that stands
+    twice in one object is an error.
     """
     validate = model.__pydantic_validator__.validate_json
     progress = progress or Progress()
@@ -125,6 +129,10 @@ def read_jsonl(
                 except ValidationError as e:
                     name = _text_of(id_field, line)
                     _report(e, line, problems, file=path, line=number, id=name)
+                    continue
+                key = doubled_key(line)
+                if key is not None:
+                    problems.error("bad-json", DOUBLED, file=path, line=number, field=key)
                     continue
             yield number, record
 

@@ -110,24 +110,18 @@ def write_records(
     return path
 
 
-def again_and_again(data: Any) -> Any:
-    """The data in a form that can be read more than once, which a stream cannot."""
-    if isinstance(data, pd.DataFrame | list) or not is_data(data):
-        return data
-    import pyarrow as pa
-
-    try:
-        return pa.table(data)
-    except (pa.ArrowException, TypeError, ValueError) as error:  # a single column
-        raise _unexpected(data) from error
-
-
 def _records_of_frame(data: Any) -> list[dict[Any, Any]]:
     """The rows of a DataFrame or a table of Arrow."""
+    is_frame = isinstance(data, pd.DataFrame)
     if not is_data(data):
         raise _unexpected(data)
-    data = again_and_again(data)
-    is_frame = isinstance(data, pd.DataFrame)
+    if not is_frame:
+        import pyarrow as pa
+
+        try:
+            data = pa.table(data)
+        except (pa.ArrowException, TypeError, ValueError) as error:  # a single column
+            raise _unexpected(data) from error
     names = list(map(str, data.columns if is_frame else data.column_names))
     doubled = [name for name in names if names.count(name) > 1]
     if doubled:

@@ -30,6 +30,9 @@ def require_file(path: Path, problems: Problems) -> None:
     """Raise InputError unless `path` is a file with something in it."""
     if not path.is_file():
         raise problems.fatal("missing-file", "no such file", file=path)
+    if path.name.startswith("~$"):
+        message = f"the lock file of a workbook that is open in Excel; give {path.name[2:]}"
+        raise problems.fatal("lock-file", message, file=path)
     if not os.access(path, os.R_OK):
         raise problems.fatal("unreadable-file", "cannot be read: permission denied", file=path)
     with path.open("rb") as f:

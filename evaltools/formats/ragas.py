@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ConfigDict, model_validator
 
-from ..core.csv_files import csv_rows
+from ..core.csv_files import csv_rows, written_list
 from .directions import higher_is_better
 from .rows import Row, Score, Scored, number
 from .source import Records, Source
@@ -101,8 +101,9 @@ def _csv_lines(source: Source, sep: str, decimal: str) -> Records:
         yield line, Line(**values)
 
 
-def _value(cell: str, decimal: str) -> float | str:
+def _value(cell: str, decimal: str) -> Any:
     try:
         return float(cell.replace(decimal, "."))
     except ValueError:
-        return cell
+        texts = written_list(cell)
+        return cell if texts is None else texts

@@ -9,18 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-FORMS = (
-    "json_schema",
-    "json_object with the schema",
-    "json_object",
-    "text",
-)
-"""Forms of a request, each plainer than the one before.
-
-The second is what llama-cpp-python and some hosts understand instead of the first.
-"""
-
-JSON_SCHEMA, OBJECT_WITH_SCHEMA, JSON_OBJECT, TEXT = range(len(FORMS))
+# forms of a request, each plainer than the one before
+FORMS = ("json_schema", "json_object", "text")
+JSON_SCHEMA, JSON_OBJECT, TEXT = range(len(FORMS))
 
 OPTIONAL = {
     "temperature": "",
@@ -128,10 +119,7 @@ class Form:
         for name in self.left_out & request.keys():
             if OPTIONAL[name]:
                 body[OPTIONAL[name]] = request[name]
-        if self.level == OBJECT_WITH_SCHEMA:
-            schema = request["response_format"]["json_schema"]["schema"]
-            body["response_format"] = {"type": "json_object", "schema": schema}
-        elif self.level == JSON_OBJECT:
+        if self.level == JSON_OBJECT:
             body["response_format"] = {"type": "json_object"}
         elif self.level == TEXT:
             body.pop("response_format", None)

@@ -10,7 +10,7 @@ from typing import Any
 from ..core.errors import Problems, UsageError
 from ..core.files import resolve
 from ..core.manifest import NAME
-from ..core.memory import again_and_again, as_files, is_data, is_path
+from ..core.memory import as_files, is_data, is_path
 from ..core.names import RUN_NAME, condition_of, find_runs, natural
 from ..core.plugins import get_suite, suite_of_path
 from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
@@ -91,24 +91,15 @@ def _read(
         suite = suite or suite_of_path(path)
     if suite is None:
         raise UsageError("data in memory: name its suite")
-    entry = again_and_again(entry)
     suite = get_suite(suite) if isinstance(suite, str) else suite
-    names: Sequence[str | None] = [settings.pop("name", None)]
-    if names == [None] and manifest is None:
-        with as_files(entry, {}) as (file, _):
+    name = settings.pop("name", None)
+    with as_files(entry, {}) as (file, _):  # data in memory are written once for all their runs
+        names: Sequence[str | None] = [name]
+        if name is None and manifest is None:
             in_input = run_names(suite, file, Problems())
-        if len(in_input) > 1:
-            names = in_input
-    for name in names:
-        yield (
-            evaluate(
-                suite,
-                entry,
-                name=name,
-                **settings,
-            ),
-            None,
-        )
+            names = in_input if len(in_input) > 1 else names
+        for name in names:
+            yield evaluate(suite, file, name=name, **settings), None
 
 
 def suite_of_run(path: Path) -> Suite:

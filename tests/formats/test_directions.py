@@ -338,7 +338,7 @@ def test_names_of_ragas_before_0_2_are_read(tmp_path: Path) -> None:
     )
     converted = written(tmp_path, "ragas", path)
     assert [(row["text"], row["value"]) for row in converted] == [("q1", 1.0), ("q2", None)]
-    assert converted[0]["target"] == "t" and converted[0]["retrieved_contexts"] == "['c']"
+    assert converted[0]["target"] == "t" and converted[0]["retrieved_contexts"] == "c"
 
 
 def test_separators_and_decimal_commas_are_named_and_read(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from pydantic import BaseModel
 
 import evaltools as et
+from evaltools.core import memory
 
 from ..app.calling import call
 
@@ -316,3 +317,17 @@ def test_errors_name_the_data_and_not_a_file_of_ours(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(et.UsageError, match="file is no folder"):
         et.evaluate("table", SCORES, out=tmp_path / "file")
+
+
+def test_a_frame_of_several_runs_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = []
+    write = memory.write_records
+
+    def counted(data: Any, folder: Path, name: str) -> Path:
+        written.append(name)
+        return write(data, folder, name)
+
+    monkeypatch.setattr(memory, "write_records", counted)
+    parts = [SCORES.assign(condition=name, seed=seed) for name in "ab" for seed in (1, 2)]
+    study = et.study(pd.concat(parts), suite="table", n_resamples=100)
+    assert len(study.results) == 4 and written == ["data"]

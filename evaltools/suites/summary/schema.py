@@ -5,7 +5,6 @@ Source: seed insurance_summary_prd section 4; specification section 3 (tags).
 
 from __future__ import annotations
 
-from ast import literal_eval
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any
@@ -15,12 +14,11 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    TypeAdapter,
-    ValidationError,
     model_validator,
 )
 from pydantic_core import from_json
 
+from ...core.csv_files import written_list
 from .rules import normal_tag
 
 
@@ -40,8 +38,6 @@ def _texts(value: Any) -> Any:
 
 
 Tags = list[str | int | float | None] | str | None
-
-TEXTS = TypeAdapter(list[str | None])
 
 
 class Metadata(BaseModel):
@@ -108,18 +104,3 @@ def split_tags(tags: Sequence[str | int | float | None] | str | None) -> list[st
         tags = tags.replace("|", ",").split(",") if array is None else array
     normal = [normal_tag(str(tag)) for tag in tags or [] if tag is not None]
     return [tag for tag in dict.fromkeys(normal) if tag]
-
-
-def written_list(text: str) -> list[str | None] | None:
-    """The list of texts that a cell holds, as JSON or Python write one; None for a cell that holds plain text.
-
-    >>> written_list('["a", null]'), written_list("['a', 'b']"), written_list("[면책] 90일")
-    (['a', None], ['a', 'b'], None)
-    """
-    if not text.lstrip().startswith("["):
-        return None
-    with suppress(ValidationError):
-        return TEXTS.validate_json(text)
-    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-        return TEXTS.validate_python(literal_eval(text.strip()))
-    return None

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from ...core.csv_files import csv_rows
+from ...core.csv_files import csv_rows, written_list
 from ...core.errors import Problems
 from ...core.json_files import read_jsonl
 from ...core.score_rows import COLUMNS
@@ -118,8 +118,14 @@ def _csv_blocks(
         cells = []
         for line, row in block:
             lines.append(line)
-            cells.append([row[i] or None for i in indices])
+            cells.append([_cell(name, row[i]) for name, i in zip(names, indices)])
         yield pd.DataFrame(cells, index=lines, columns=names)
+
+
+def _cell(name: str, text: str) -> str | None:
+    """The text of a cell; a list in a further column is left out, as in JSON Lines."""
+    is_list = name not in COLUMNS and written_list(text) is not None
+    return None if is_list else text or None
 
 
 def _json_blocks(

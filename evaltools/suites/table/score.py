@@ -106,10 +106,13 @@ def _check_values(
             "id": rows["id"].iloc[row],
         }
         if is_second[row]:
-            problems.error("duplicate-id", f"a second row of {name}", **where)
+            message = f"a second row of {name}: id is one sample, cluster what samples belong to"
+            problems.error("duplicate-id", message, **where)
             continue
         value, low, high = (column.iloc[row] for column in (ratios, lows, highs))
         text = f"{value:g} is not within {low:g} and {high:g}"
+        if value == -1:
+            text += "; where -1 says that a judge gave no score, leave the cell empty"
         problems.error("out-of-bounds", text, field=name, **where)
     return ~(is_second | is_outside)
 
