@@ -57,6 +57,26 @@ class Compiled:
             columns[field] = [getattr(metric, field) for metric in self.metrics]
         return columns
 
+    def only(self, metric: int) -> Compiled:
+        """This metric alone, with the ratios and columns that it is made of; metric is its index."""
+        ratios = list(dict.fromkeys(ratio for ratio, _ in self.parts[metric]))
+        summed = (self.numerator != 0) | (self.denominator != 0)
+        needs = [(ratios.index(r), column) for r, column in self.needs if r in ratios]
+        used = summed[:, ratios].any(axis=1)
+        used[[column for _, column in needs]] = True
+        columns = np.flatnonzero(used).tolist()
+        return Compiled(
+            metrics=(self.metrics[metric],),
+            columns=tuple(self.columns[column] for column in columns),
+            numerator=self.numerator[np.ix_(columns, ratios)],
+            denominator=self.denominator[np.ix_(columns, ratios)],
+            empty=self.empty[ratios],
+            needs=tuple((ratio, columns.index(column)) for ratio, column in needs),
+            is_count=self.is_count[ratios],
+            limits=self.limits[:, ratios],
+            parts=(tuple((ratios.index(r), weight) for r, weight in self.parts[metric]),),
+        )
+
     @cached_property
     def weights(self) -> np.ndarray:
         """(ratios, metrics): how much of each ratio stands in each metric."""
@@ -223,89 +243,57 @@ def _as_ratios(
     return ratios
 
 
-def require_columns(
+def unit_columns(
     units: pd.DataFrame,
-    columns: Sequence[str],
-) -> None:
-    """KeyError that names the columns which the frame lacks, and the nearest to the first of them."""
-    missing = [column for column in columns if column not in units.columns]
+    compiled: Compiled,
+    unit: str,
+) -> np.ndarray:
+    """The columns of a table as floats, (rows, columns); a null is nan.
+
+    KeyError names the columns that the frame lacks, and the nearest to the first. ValueError names the row (`unit`
+    is the column of its name) and the column of what cannot be: a number of LARGEST or more; a null numerator where
+    the denominator counts the row, which would count as 0, which nobody measured; a row whose own value of a metric
+    is outside its limits.
+
+    >>> table = [Metric(name="rate", numerator="right", denominator="n", better="higher")]
+    >>> units = pd.DataFrame({"id": ["a", "b"], "right": [True, None], "n": [1, None]})
+    >>> unit_columns(units, compile_table(table), "id").tolist()
+    [[1.0, 1.0], [nan, nan]]
+    """
+    missing = [column for column in (unit, *compiled.columns) if column not in units.columns]
     if missing:
         known = [str(column) for column in units.columns]
         raise KeyError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
-
-
-def column_values(
-    units: pd.DataFrame,
-    columns: Sequence[str],
-) -> np.ndarray:
-    """The columns as floats: (units, columns). A null means that the unit takes no part: it is 0.
-
-    KeyError names the columns that the frame lacks. ValueError names the row and column of a number of LARGEST or more.
-
-    >>> column_values(pd.DataFrame({"n": [1, 2], "right": [True, None]}), ["n", "right"]).tolist()
-    [[1.0, 1.0], [2.0, 0.0]]
-    """
-    require_columns(units, columns)
-    by_column = units[list(columns)].to_numpy(dtype=float, na_value=np.nan)
-    for row, column in np.argwhere(np.abs(by_column) >= LARGEST)[:1]:
-        value = by_column[row, column]
-        raise ValueError(
-            f"row {row + 1}: {columns[column]} is {value:g}; expected a finite number below {LARGEST:g}"
-        )
-    matrix = np.array(by_column, order="C")
-    np.copyto(matrix, 0.0, where=np.isnan(matrix))
-    return matrix
-
-
-def require_measured(
-    units: pd.DataFrame,
-    compiled: Compiled,
-    unit: str,
-) -> None:
-    """ValueError for a row that counts in the denominator of a ratio whose numerator is null there.
-
-    Such a row would count as 0, which nobody measured: its denominator must be 0 or null too.
-    `unit` is the column that names a row in the message.
-    """
     columns = np.array(compiled.columns)
-    require_columns(units, compiled.columns)
-    is_null = units[list(columns)].isna().to_numpy()
-    if not is_null.any():
-        return
-    is_counted = column_values(units, compiled.columns) @ compiled.denominator != 0
-    is_lacking = is_null @ (compiled.numerator != 0)
-    for row, ratio in np.argwhere(is_counted & is_lacking):
-        name = columns[is_null[row] & (compiled.numerator[:, ratio] != 0)][0]
-        counts = " and ".join(columns[compiled.denominator[:, ratio] != 0])
-        raise ValueError(
-            f"row {row + 1} ({unit} {units[unit].iloc[row]}): {name} is null where {counts} "
-            f"counts the row; leave {counts} null or 0 where {name} was not measured"
-        )
+    values = units[list(columns)].to_numpy(dtype=float, na_value=np.nan)
 
+    def refuse(row: int, what: str) -> None:
+        raise ValueError(f"row {row + 1} ({unit} {units[unit].iloc[row]}): {what}")
 
-def require_within_limits(
-    units: pd.DataFrame,
-    compiled: Compiled,
-    unit: str,
-) -> None:
-    """ValueError that names a row whose own value of a metric is outside the limits of the metric.
-
-    `unit` is the column that names the row in the message.
-    """
-    ratios = compiled.ratios(column_values(units, compiled.columns))
-    is_null = units[list(compiled.columns)].isna().to_numpy()
-    is_summed = (compiled.numerator != 0) | (compiled.denominator != 0)
-    ratios[is_null @ is_summed] = np.nan  # the row takes no part
+    for row, column in np.argwhere(np.abs(values) >= LARGEST):
+        size = f"is {values[row, column]:g}; expected a finite number below {LARGEST:g}"
+        refuse(row, f"{columns[column]} {size}")
+    is_null = np.isnan(values)
+    filled = np.where(is_null, 0.0, values)
+    ratios = compiled.ratios(filled)
+    if is_null.any():
+        in_numerator, in_denominator = compiled.numerator != 0, compiled.denominator != 0
+        lacks = is_null.astype(float)
+        is_counted = filled @ compiled.denominator != 0
+        for row, ratio in np.argwhere((lacks @ in_numerator > 0) & is_counted):
+            name = columns[is_null[row] & in_numerator[:, ratio]][0]
+            counts = " and ".join(columns[in_denominator[:, ratio]])
+            refuse(
+                row,
+                f"{name} is null where {counts} counts the row; leave {counts} null or 0 "
+                f"where {name} was not measured",
+            )
+        ratios[lacks @ (in_numerator | in_denominator) > 0] = np.nan  # the row takes no part
     low, high = compiled.limits
-    is_outside = (ratios < low - _slack(low)) | (ratios > high + _slack(high))
-    for row, ratio in np.argwhere(is_outside):
+    # a sum of floats may be off its limit by as much
+    slack_low, slack_high = (1e-9 * np.maximum(1, np.abs(limit)) for limit in (low, high))
+    for row, ratio in np.argwhere((ratios < low - slack_low) | (ratios > high + slack_high)):
         metric = compiled.metrics[np.flatnonzero(compiled.uses[:, ratio])[0]]
-        raise ValueError(
-            f"row {row + 1} ({unit} {units[unit].iloc[row]}): {metric.name} is {ratios[row, ratio]:g}, "
-            f"which is not within {low[ratio]:g} and {high[ratio]:g}"
-        )
-
-
-def _slack(limits: np.ndarray) -> np.ndarray:
-    """How far a sum of floats may be off its limit."""
-    return 1e-9 * np.maximum(1, np.abs(limits))
+        limits = f"which is not within {low[ratio]:g} and {high[ratio]:g}"
+        refuse(row, f"{metric.name} is {ratios[row, ratio]:g}, {limits}")
+    return values

@@ -11,7 +11,7 @@ import pandas as pd
 from ..core.errors import UsageError
 from ..stats.agreement import COLUMNS as AGREEMENT
 from ..stats.influence import Seed
-from ..stats.multiple import ranks
+from ..stats.ranks import ranks
 
 if TYPE_CHECKING:
     from .run import Run
@@ -145,7 +145,7 @@ def rank(
     study: Study,
     metric: str | None = None,
 ) -> pd.DataFrame:
-    """The conditions from the best on, with rank intervals that hold together (`stats.multiple.ranks`).
+    """The conditions from the best on, with rank intervals that hold together (`stats.ranks`).
 
     `metric`: by default the primary one. Columns: condition, value, ci_low, ci_high, rank_low, rank_high.
     UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.

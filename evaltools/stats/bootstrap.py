@@ -1,28 +1,30 @@
-"""Bootstrap intervals of all metrics at once: BCa, percentile, and for metrics without limits bca-t.
+"""Bootstrap intervals, BCa or percentile, of many metrics from the same draws.
 
-Units are drawn with replacement. Weights (resamples x units: how often each unit was drawn) times
-the columns is one matrix product for every metric together. The jackknife for BCa is in closed form
-for ratios of sums. For one ratio and the same generator the bounds equal
+Units are drawn with replacement. Weights (resamples x units: how often each unit was drawn) times the
+columns of all metrics is one matrix product. For one ratio and the same generator the bounds equal
 `scipy.stats.bootstrap(..., paired=True)`.
 
-References: Efron, "Better bootstrap confidence intervals", JASA 82 (1987); Hesterberg, "What
-teachers should know about the bootstrap", The American Statistician 69 (2015).
+References: Efron, "Better bootstrap confidence intervals", JASA 82 (1987); Hesterberg, "What teachers
+should know about the bootstrap", The American Statistician 69 (2015).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from ..core.resampling import Resampling
-from .influence import Array, over_units
+from .influence import Array
 
 # Resamples that are drawn at a time.
 CHUNK = 128
 # Relative width within which a resampled value counts as equal to the observed one.
 TIE = 1e-12
+# (column sums of the units (units, columns), the metric at sums of columns: (..., columns) -> (...))
+Statistic = tuple[Array, Callable[[Array], Array]]
 
 
 def resample_weights(m: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Array]:
@@ -36,60 +38,61 @@ def resample_weights(m: int, n_resamples: int, rng: np.random.Generator) -> Iter
         yield times.astype(float).reshape(rows, m)
 
 
-def bootstrap(
-    sides: Sequence[Array],
-    metrics_of: Callable[..., Array],
-    wanted: Array,
-    alpha: Array,
-    resampling: Resampling,
-) -> tuple[Array, Array]:
-    """(low, high) of the wanted metrics, nan for all others, from the same draws for all sides.
+@dataclass(frozen=True)
+class Draws:
+    """The resampled values of a metric (nan left out), its value, and its values without each unit."""
 
-    `sides`: column sums of the units, (..., units, columns) each. `metrics_of` gives the metrics at
-    column sums of each side, (..., columns) -> (..., metrics). `wanted` (metrics): bool. `alpha`
-    (metrics): the probability outside of both bounds together. Percentile by that method, else BCa.
-    """
-    totals = [over_units(sums) for sums in sides]
-    values = metrics_of(*totals)
-    low, high = np.full((2, len(values)), np.nan)
-    if not wanted.any():
-        return low, high
-    jackknife = metrics_of(*[total[..., None, :] - sums for total, sums in zip(totals, sides)])
-    rng = np.random.default_rng(resampling.seed)
-    drawn = []
-    for weights in resample_weights(sides[0].shape[-2], resampling.n_resamples, rng):
-        drawn.append(metrics_of(*[weights @ sums for sums in sides])[:, wanted])
-    replicates = np.concatenate(drawn)
-    for column, metric in enumerate(np.flatnonzero(wanted)):
-        known = replicates[:, column]
-        known = known[~np.isnan(known)]
-        levels = np.array([alpha[metric] / 2, 1 - alpha[metric] / 2])
-        if resampling.method != "percentile":
-            corrected = bca_levels(known, values[metric], jackknife[:, metric], levels)
+    replicates: Array
+    value: float
+    jackknife: Array
+
+    def bounds(self, alpha: float, method: str = "bca") -> tuple[float, float]:
+        """(low, high) with the probability alpha outside: percentile by that method, else BCa."""
+        levels = np.array([alpha / 2, 1 - alpha / 2])
+        if method != "percentile":
+            corrected = self._bca_levels(levels)
             levels = np.where(np.isfinite(corrected), corrected, levels)
-        low[metric], high[metric] = np.quantile(known, levels)
-    return low, high
+        low, high = np.quantile(self.replicates, levels)
+        return float(low), float(high)
+
+    def _bca_levels(self, levels: Array) -> Array:
+        """The quantiles of the resampled values that BCa takes for these levels; nan where it is not defined."""
+        largest = np.abs(self.replicates).max(initial=0.0)
+        tolerance = TIE * max(abs(self.value), float(largest), 1e-300)
+        below = np.count_nonzero(self.replicates < self.value - tolerance)
+        up_to = np.count_nonzero(self.replicates <= self.value + tolerance)
+        deviation = self.jackknife.mean() - self.jackknife
+        with np.errstate(all="ignore"):
+            bias = ndtri((below + up_to) / (2 * len(self.replicates)))
+            acceleration = np.sum(deviation**3) / (6 * np.sum(deviation**2) ** 1.5)
+            z = bias + ndtri(levels)
+            return ndtr(bias + z / (1 - acceleration * z))
 
 
-def bca_levels(replicates: Array, value: float, jackknife: Array, levels: Array) -> Array:
-    """The quantiles of the resampled values that BCa takes for these levels; nan where it is not defined."""
-    largest = np.abs(replicates).max(initial=0.0)
-    tolerance = TIE * max(abs(value), float(largest), 1e-300)
-    below = np.count_nonzero(replicates < value - tolerance)
-    up_to = np.count_nonzero(replicates <= value + tolerance)
-    known = jackknife[~np.isnan(jackknife)]
-    deviation = known.mean() - known
-    with np.errstate(all="ignore"):
-        bias = ndtri((below + up_to) / (2 * len(replicates)))
-        acceleration = np.sum(deviation**3) / (6 * np.sum(deviation**2) ** 1.5)
-        z = bias + ndtri(levels)
-        return ndtr(bias + z / (1 - acceleration * z))
+def bootstrap(statistics: Sequence[Statistic], resampling: Resampling) -> list[Draws]:
+    """The draws of each statistic; all of so many units have the same."""
+    drawn: dict[int, Array] = {}
+    sizes = [len(columns) for columns, _ in statistics]
+    for n in set(sizes):
+        indices = [i for i, size in enumerate(sizes) if size == n]
+        together = np.hstack([statistics[i][0] for i in indices])
+        rng = np.random.default_rng(resampling.seed)
+        weights = resample_weights(n, resampling.n_resamples, rng)
+        sums = np.concatenate([times @ together for times in weights])
+        ends = np.cumsum([statistics[i][0].shape[1] for i in indices])
+        drawn |= dict(zip(indices, np.split(sums, ends[:-1], axis=1)))
+    draws = []
+    for i, (columns, metric) in enumerate(statistics):
+        total = columns.sum(axis=0)
+        replicates, jackknife = metric(drawn[i]), metric(total - columns)
+        known = replicates[~np.isnan(replicates)], jackknife[~np.isnan(jackknife)]
+        draws.append(Draws(known[0], float(metric(total)), known[1]))
+    return draws
 
 
-def expanded(alpha: Array, n: Array) -> Array:
+def expanded(alpha: float, n: int) -> float:
     """The level at which a bootstrap of n units is as wide as a t interval at `alpha` (Hesterberg)."""
-    n = np.maximum(n, 2)
-    return 2 * ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, alpha / 2))
+    return float(2 * ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, alpha / 2)))
 
 
 def monte_carlo_digits(width: float, resampling: Resampling) -> int:

@@ -4,11 +4,6 @@ A comparison rests on the cells (sample, seed) that both sides have; what is lef
 function (`compare_all`) decides p, interval and verdict together, so that none contradicts another.
 To swap the sides turns the sign of every difference and interval and keeps every p.
 
-1. `_pair_rows`: the rows that both sides have.
-2. `Differences`: what each unit brings into every difference; p and standard error.
-3. `_families`: adjusted p, and the level of simultaneous intervals.
-4. intervals at that level, mde, `verdicts`.
-
 Formulas and measured error rates: docs/statistics.md.
 """
 
@@ -23,29 +18,18 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 from ..core.errors import UsageError
-from ..core.metric import MetricTable
+from ..core.metric import Metric, MetricTable
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.names import nearest
 from ..core.resampling import Resampling
-from .differences import MEASURED, Differences, over_all_rows, paired_differences
-from .influence import (
-    Array,
-    Runs,
-    measured_groups,
-    without_nulls,
-)
-from .intervals import MIN_UNITS
-from .missing import lacking
-from .multiple import NOT_RANDOM, holm, max_t
-from .pairs import (
-    ROW,
-    NothingPaired,
-    common_rows,
-    label_rows,
-    nothing_paired,
-    other_texts,
-    pairs_by_seed,
-)
+from .bootstrap import Draws
+from .differences import Differences, NothingPaired, draws_of, paired, same_questions
+from .influence import Array, Condition, Runs, effective_units, label
+from .intervals import MIN_UNITS, Interval
+from .missing import NOT_RANDOM, lacking
+from .multiple import holm, max_t, sign_flip
+
+__all__ = ["CONTRACT", "Comparison", "NothingPaired", "compare", "compare_all", "verdicts"]
 
 # The columns of comparison.csv, in order.
 CONTRACT = (
@@ -87,12 +71,11 @@ class Comparison:
     difference that these data show with 80% power. `margin` as declared, with the interval of the test
     of equivalence within it. An alias has the row of its metric.
 
-    `n_other_texts`: rows that pair but have other texts, which are left out.
-    `unpaired`: side -> its cells that take no part. `identical`: every cell is the same on both sides.
+    `n_other_texts`: samples that pair but have other texts, which are left out. `identical`: every cell is
+    the same on both sides.
     """
 
     table: pd.DataFrame = field(repr=False)
-    unpaired: dict[str, int]
     paired_by: str
     identical: bool = False
     n_other_texts: int = 0
@@ -156,48 +139,47 @@ def compare_all(
     unit in common.
     """
     compiled = compile_table(table)
+    names = compiled.names
     margin = margin or {}
-    unknown = sorted(set(headline) - set(compiled.names))
+    unknown = sorted(set(headline) - set(names))
     if unknown:
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
     require_declared(table, primary, margin, resampling.confidence)
-    position = {name: index for index, name in enumerate(compiled.names)}
-    target = np.array([position.get(m.alias_of, i) for i, m in enumerate(compiled.metrics)], int)
+    target = {metric.name: metric.alias_of or metric.name for metric in table}
     leading = [primary, *headline] if primary else list(headline)
-    tested = dict.fromkeys(int(target[position[name]]) for name in leading)
-    family = [index for index in tested if directed(compiled)[index]]
-    margins = np.full(len(position), np.nan)
-    for name, size in margin.items():
-        margins[target[position[name]]] = size
-
-    (name_a, baseline), *candidates = conditions
-    pairs = [
-        _Pair(name_a, baseline, name_b, runs, table, unit, resampling, n_permutations)
-        for name_b, runs in candidates
-    ]
+    is_directed = dict(zip(names, directed(compiled)))
+    tested = dict.fromkeys(target[name] for name in leading)
+    family = [name for name in tested if is_directed[name]]
+    labelled = label([runs for _, runs in conditions], table, unit)
+    baseline, *candidates = zip(conditions, labelled)
+    pairs = []
+    for candidate in candidates:
+        metrics = [name for name in names if is_directed[name] and target[name] == name]
+        pairs.append(_Pair(baseline, candidate, metrics, unit, resampling, n_permutations))
     for pair in pairs:
-        pair.rows = pair.rows.assign(
-            margin=margins,
-            primary=np.isin(np.arange(len(margins)), family[:1]),
-            family=np.isin(np.arange(len(margins)), family),
-            **compiled.each("better"),
-        )
-        pair.without_unfair(family)
+        pair.drop_unfair(family)
     for of_family in (family[:1], family[1:]):
         _adjust(pairs, of_family, n_permutations, resampling)
+    sizes = {target[name]: size for name, size in margin.items()}
     comparisons = []
     for pair in pairs:
-        rows = pair.judged().iloc[target]
-        rows = rows.assign(
-            metric=compiled.names,
-            baseline=name_a,
-            candidate=pair.name_b,
-            headline=[name in leading for name in compiled.names],
-            **compiled.each("title", "group", "alias_of", "better"),
+        pair.rows = pair.rows.assign(
+            margin=[sizes.get(name, np.nan) for name in pair.rows.index],
+            primary=pair.rows.index.isin(family[:1]),
+            family=pair.rows.index.isin(family),
         )
-        shown = rows[directed(compiled)].reset_index(drop=True)[[*CONTRACT, *DETAILS]]
+        rows = pair.judged()
+        shown = [metric for metric in table if is_directed[metric.name]]
+        rows = rows.loc[[target[metric.name] for metric in shown]].assign(
+            metric=[metric.name for metric in shown],
+            headline=[metric.name in leading for metric in shown],
+            title=[metric.title for metric in shown],
+            group=[metric.group for metric in shown],
+            alias_of=[metric.alias_of for metric in shown],
+        )
+        columns = rows.reset_index(drop=True)[[*CONTRACT, *DETAILS]]
         by = "sample and seed" if pair.by_seed else "sample"
-        comparisons.append(Comparison(shown, pair.unpaired, by, pair.identical, pair.n_other_texts))
+        comparisons.append(Comparison(columns, by, pair.identical, pair.n_other_texts))
     return comparisons
 
 
@@ -239,125 +221,130 @@ def require_declared(
         raise UsageError(f"a margin needs intervals of more than 50%, not {confidence:.0%}")
 
 
+Named = tuple[tuple[str, Runs], Condition]
+
+
 class _Pair:
-    """A candidate and the baseline: the rows of `Comparison.table` while they are made."""
+    """A candidate and the baseline: the rows of `Comparison.table` while they are made, by metric."""
 
     def __init__(
         self,
-        name_a: str,
-        baseline: Runs,
-        name_b: str,
-        candidate: Runs,
-        table: MetricTable,
+        baseline: Named,
+        candidate: Named,
+        metrics: Sequence[str],
         unit: str,
         resampling: Resampling,
         n_permutations: int,
     ) -> None:
-        self.name_b = name_b
+        (name_a, runs_a), a = baseline
+        (name_b, runs_b), b = candidate
         self.resampling = resampling
-        self.by_seed = pairs_by_seed(baseline, candidate)
-        a, b = label_rows([baseline, candidate], unit)
-        others, n_texts = other_texts(a, b)
-        if 2 * len(others) > n_texts:
-            raise UsageError(
-                f"{name_a} and {name_b} pair by {unit}, but {len(others)} of {n_texts} pairs have other texts: "
-                "they are other questions"
-            )
-        self.n_other_texts = len(others)
-        if others:
-            a, b = (
-                {seed: frame[~frame[ROW].isin(others)] for seed, frame in runs.items()}
-                for runs in (a, b)
-            )
-        paired = common_rows(a, b, self.by_seed)
-        if not any(len(frame) for frame in paired[0].values()):
-            raise NothingPaired(nothing_paired(a, b, unit, (name_a, name_b)))
-        self.unpaired = {}
-        for side, whole, part in zip(("baseline", "candidate"), (a, b), paired):
-            lost = [set(whole[s][unit]) - set(part[s][unit]) for s in whole]
-            self.unpaired[side] = sum(map(len, lost))
-        self.identical = not any(self.unpaired.values())
-        self.differences: list[Differences] = []
-        rows = []
-        frames = [frame for runs in (a, b) for frame in runs.values()]
-        for indices, compiled, columns in measured_groups(table, frames, unit):
-            of_group = without_nulls(a, columns), without_nulls(b, columns)
-            made = list(
-                paired_differences(*of_group, compiled, indices, unit, self.by_seed, resampling)
-            )
-            self.differences += made
-            nothing = pd.DataFrame(index=pd.Index([]), columns=list(MEASURED), dtype=float)
-            nothing = nothing.astype({"mid": object, "claim": object})
-            group = pd.concat([nothing, *(d.rows(n_permutations) for d in made)]).reindex(indices)
-            all_a, all_b = over_all_rows(*of_group, compiled)
-            missing = lacking(all_a, all_b, self.by_seed, group["delta"].to_numpy(float))
-            self.identical &= not missing["missing_baseline"] and not missing["missing_candidate"]
-            self.identical &= np.array_equal(all_a.sums, all_b.sums)
-            rows.append(group.assign(**missing))
-        rows = pd.concat(rows).sort_index()
-        filled = {"n_units": 0, "n_seeds": 0, "n_differ": 0, "claim": ""}
-        self.rows = rows.fillna(filled).astype({"n_units": int, "n_seeds": int, "n_differ": int})
-        self.rows["mid"] = self.rows["mid"].eq(True)
-        self.rows["level"] = resampling.level
-        self.rows["p_adjusted"] = np.nan
+        self.by_seed = set(runs_a) == set(runs_b)
+        a, b, self.n_other_texts = same_questions(a, b, unit, (name_a, name_b))
+        self.identical = np.array_equal(a.present, b.present)
+        self.differences: dict[str, Differences] = {}
+        table = {metric.name: i for i, metric in enumerate(a.compiled.metrics)}
+        rows = {}
+        for name in metrics:
+            side_a, side_b = a.cells(table[name]), b.cells(table[name])
+            self.identical &= np.array_equal(side_a.sums, side_b.sums)
+            found = paired(side_a, side_b, a.samples, self.by_seed)
+            if found is not None:
+                self.differences[name] = found
+            delta = np.nan if found is None else found.delta
+            metric = a.compiled.metrics[table[name]]
+            rows[name] = {
+                "baseline": name_a,
+                "candidate": name_b,
+                "better": metric.better,
+                "mid": isinstance(metric, Metric) and metric.proportion,
+                "level": resampling.level,
+                "p_adjusted": np.nan,
+                **_numbers(found),
+                **lacking(side_a, side_b, self.by_seed, delta),
+            }
+        self.rows = pd.DataFrame.from_dict(rows, orient="index")
+        by_unit = [d.by_unit for d in self.differences.values()]
+        if by_unit:
+            here = list(self.differences)
+            mid = self.rows.loc[here, "mid"].to_numpy(bool)
+            flips = sign_flip(np.stack(by_unit, axis=1), n_permutations, resampling.seed, mid)
+            self.rows.loc[here, "p_value"] = np.fmax(flips, self.rows.loc[here, "p_seeds"])
 
-    def without_unfair(self, family: Sequence[int]) -> None:
+    def drop_unfair(self, family: Sequence[str]) -> None:
         """Mark the metrics whose missing values are not missing at random, which have no p.
 
         Holm over the metrics that are tested together: the primary one, the rest of the headline, all others.
         """
-        tested = np.where(self.rows.index.isin(family), 1, 2)
-        tested[family[:1]] = 0
-        p = self.rows["p_random"].groupby(tested, group_keys=False).apply(holm)
+        tested = [
+            family.index(name) if name in family[:1] else 1 + (name in family)
+            for name in self.rows.index
+        ]
+        p = pd.concat([holm(of_family) for _, of_family in self.rows["p_random"].groupby(tested)])
         self.rows["not_random"] = p.reindex(self.rows.index) <= NOT_RANDOM
         self.rows.loc[self.rows["not_random"], ["p_value", "p_seeds"]] = np.nan
 
-    def testable(self, metric: int) -> bool:
-        """Whether the metric takes part in a family."""
-        row = self.rows.loc[metric]
-        return bool(row["n_units"] >= MIN_UNITS and row["p_value"] == row["p_value"])
-
-    def by_unit(self, metric: int) -> pd.Series:
-        """What each unit brings into the difference of a metric."""
-        for differences in self.differences:
-            if metric in differences.metrics:
-                column = differences.by_unit[:, differences.metrics.index(metric)]
-                return pd.Series(column, differences.a.units)
-        raise KeyError(metric)
-
     def judged(self) -> pd.DataFrame:
         """The rows with intervals at their levels, mde and verdict."""
-        rows = self.rows
-        bounds = ["ci_low", "ci_high", "equivalence_low", "equivalence_high", "mde"]
-        rows = rows.assign(ci_method="none", **dict.fromkeys(bounds, np.nan))
-        for differences in self.differences:
-            here = differences.metrics
-            alpha = rows.loc[here, "level"].to_numpy(float)
-            intervals = differences.intervals(alpha)
-            within = differences.intervals(np.minimum(2 * alpha, 0.99))
-            rows.loc[here, "ci_low"], rows.loc[here, "ci_high"] = intervals.low, intervals.high
-            rows.loc[here, "ci_method"] = intervals.method
-            has_margin = rows.loc[here, "margin"].notna().to_numpy()
-            rows.loc[here, "equivalence_low"] = np.where(has_margin, within.low, np.nan)
-            rows.loc[here, "equivalence_high"] = np.where(has_margin, within.high, np.nan)
-            error, _, df = differences.spread.widest(alpha)
-            delta = rows.loc[here, "delta"].to_numpy(float)
-            reach = np.where(delta < 0, intervals.high - delta, delta - intervals.low)
-            rows.loc[here, "mde"] = reach + stdtrit(df, POWER) * error
-        few = rows["n_units"] < ROUGH
-        digits = [_significant(mde, 1 if rough else 2) for mde, rough in zip(rows["mde"], few)]
-        rows["mde"] = digits
-        rows.loc[rows["not_random"], [*bounds, "p_value"]] = np.nan
-        rows.loc[rows["not_random"], "ci_method"] = "none"
-        rows[bounds[:2]] += 0.0  # no -0.0
-        rows.loc[rows["ci_method"] == "none", "claim"] = ""
+        fair = [name for name in self.differences if not self.rows.loc[name, "not_random"]]
+        draws = draws_of([self.differences[name] for name in fair], self.resampling)
+        found = {name: self._intervals(name, drawn) for name, drawn in zip(fair, draws)}
+        nothing = {"ci_method": "none", "claim": ""}
+        made = [found.get(name, nothing) for name in self.rows.index]
+        columns = [
+            "ci_low",
+            "ci_high",
+            "ci_method",
+            "claim",
+            "equivalence_low",
+            "equivalence_high",
+            "mde",
+        ]
+        rows = self.rows.join(pd.DataFrame(made, index=self.rows.index, columns=columns))
         rows["verdict"], rows["short"] = verdicts(rows, self.resampling.level)
         return rows
 
+    def _intervals(self, name: str, draws: Draws | None) -> dict[str, Any]:
+        """The interval of a metric at its level, that of equivalence, and the mde."""
+        differences, row = self.differences[name], self.rows.loc[name]
+        alpha = row["level"]
+        interval = differences.interval(alpha, draws, self.resampling)
+        within = Interval()
+        if row["margin"] > 0:
+            within = differences.interval(min(2 * alpha, 0.99), draws, self.resampling)
+        error, _, df = differences.spread.widest(alpha)
+        delta = differences.delta
+        reach = interval.high - delta if delta < 0 else delta - interval.low
+        digits = 1 if row["n_units"] < ROUGH else 2
+        return {
+            "ci_low": interval.low + 0.0,  # no -0.0
+            "ci_high": interval.high + 0.0,
+            "ci_method": interval.method,
+            "claim": "" if interval.method == "none" else differences.claim,
+            "equivalence_low": within.low,
+            "equivalence_high": within.high,
+            "mde": float(f"{reach + stdtrit(df, POWER) * error:.{digits - 1}e}"),
+        }
 
-def _significant(value: float, digits: int) -> float:
-    """The number in so many significant digits."""
-    return float(f"{value:.{digits - 1}e}")
+
+def _numbers(differences: Differences | None) -> dict[str, Any]:
+    """What is known of a difference before families; p of the seeds alone, nan for one seed."""
+    if differences is None:
+        nothing = dict.fromkeys(
+            ("value_baseline", "value_candidate", "delta", "p_value", "p_seeds"), np.nan
+        )
+        return {**nothing, **dict.fromkeys(("n_units", "n_seeds", "n_differ"), 0)}
+    p_seeds = differences.spread.p_value(differences.delta) if differences.seed_parts else np.nan
+    return {
+        "value_baseline": differences.values[0],
+        "value_candidate": differences.values[1],
+        "delta": differences.delta,
+        "p_value": np.nan,
+        "p_seeds": p_seeds,
+        "n_units": differences.n_units,
+        "n_seeds": differences.n_seeds,
+        "n_differ": differences.n_differ,
+    }
 
 
 # --- families and verdicts
@@ -365,7 +352,7 @@ def _significant(value: float, digits: int) -> float:
 
 def _adjust(
     pairs: Sequence[_Pair],
-    family: Sequence[int],
+    family: Sequence[str],
     n_permutations: int,
     resampling: Resampling,
 ) -> None:
@@ -375,19 +362,23 @@ def _adjust(
     of the components. The level is that of simultaneous intervals: the t quantile at it is the quantile
     of the largest T.
     """
-    members = [(pair, metric) for pair in pairs for metric in family if pair.testable(metric)]
-    p = np.array([pair.rows.loc[metric, "p_value"] for pair, metric in members], dtype=float)
-    level = np.full(len(members), resampling.level)
-    if len(members) > 1:
-        columns = [pair.by_unit(metric) for pair, metric in members]
-        by_unit = pd.concat(columns, axis=1).fillna(0.0).to_numpy()
-        joint = max_t(by_unit, n_permutations, resampling.seed, resampling.level)
-        of_seeds = pd.Series([pair.rows.loc[m, "p_seeds"] for pair, m in members], dtype=float)
-        p = np.fmax(np.fmax(p, joint.p), holm(of_seeds))
-        n = np.array([pair.rows.loc[m, "n_effective"] for pair, m in members], dtype=float)
-        level = np.fmin(level, 2 * stdtr(np.maximum(n - 1, 1.0), -joint.critical))
-    for index, (pair, metric) in enumerate(members):
-        pair.rows.loc[metric, ["p_adjusted", "level"]] = p[index], level[index]
+    members = []
+    for pair in pairs:
+        is_tested = (pair.rows["n_units"] >= MIN_UNITS) & pair.rows["p_value"].notna()
+        members += [(pair, name) for name in family if is_tested[name]]
+    if len(members) == 1:
+        ((pair, name),) = members
+        pair.rows.loc[name, "p_adjusted"] = pair.rows.loc[name, "p_value"]
+    if len(members) < 2:
+        return
+    by_unit = np.stack([pair.differences[name].by_unit for pair, name in members], axis=1)
+    joint = max_t(by_unit, n_permutations, resampling.seed, resampling.level)
+    of_seeds = holm(pd.Series([pair.rows.loc[name, "p_seeds"] for pair, name in members]))
+    for (pair, name), p, p_seeds in zip(members, joint.p, of_seeds):
+        p_adjusted = np.fmax(np.fmax(pair.rows.loc[name, "p_value"], p), p_seeds)
+        df = max(effective_units(pair.differences[name].shares) - 1, 1.0)
+        level = min(resampling.level, 2 * stdtr(df, -joint.critical))
+        pair.rows.loc[name, ["p_adjusted", "level"]] = p_adjusted, level
 
 
 def verdicts(rows: pd.DataFrame, level: float) -> tuple[Array, Array]:
@@ -454,21 +445,3 @@ def within_margin(row: Any) -> Any:
     True
     """
     return (row["equivalence_low"] > -row["margin"]) & (row["equivalence_high"] < row["margin"])
-
-
-def least_gain(row: Any, end: float, better: str) -> float:
-    """What the candidate of a row gains at least, above 0 being better: an end of the interval of its difference.
-
-    `better`: "higher" or "lower". Delta stands for an end that is null. Values that one side lacks
-    count as the worst that they could be.
-
-    >>> row = {"delta": -0.02, "delta_worst": 0.01, "missing_baseline": 0, "missing_candidate": 3}
-    >>> round(least_gain(row, 0.01, "lower"), 2)
-    -0.04
-    """
-    gain = row["delta"] if pd.isna(end) else end
-    if better == "lower":
-        gain = -gain
-    if row["missing_baseline"] or row["missing_candidate"]:
-        gain -= abs(row["delta_worst"] - row["delta"])
-    return float(gain)

@@ -1,6 +1,6 @@
 """Intervals of one run, and the formulas of all intervals; the public `estimate`.
 
-Rules 1 to 5 of docs/statistics.md. Claim of the intervals of one run: new samples, this run.
+Rows 1 to 5, 7 and 8 of docs/statistics.md. Claim of the intervals of one run: new samples, this run.
 
 References: Wilson, JASA 22 (1927); Korn and Graubard, Survey Methodology 24 (1998), effective trials;
 Zou and Donner, Statistics in Medicine 27 (2008), MOVER; Lancaster, JASA 56 (1961), mid-p.
@@ -9,9 +9,8 @@ Zou and Donner, Statistics in Medicine 27 (2008), MOVER; Lancaster, JASA 56 (196
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,19 +18,15 @@ from scipy.special import betainc, stdtrit
 
 from ..core.estimates import complete, public_frame
 from ..core.metric import Metric, MetricTable
-from ..core.metric_matrix import Compiled, Part
 from ..core.resampling import Resampling
-from .bootstrap import bootstrap, expanded
+from .bootstrap import Draws, bootstrap, expanded
 from .influence import (
     LARGE,
     Array,
     Cells,
-    cells,
-    divide,
     effective_units,
-    measured_groups,
-    over_units,
-    proportions,
+    label,
+    sample_variance,
     unit_differences,
     unit_shares,
     varies,
@@ -49,369 +44,305 @@ DOUBT, DOUBT_OF_PARTS = 0.1, 0.03
 WIDE = 1e6
 
 
+class Interval(NamedTuple):
+    """Bounds and how they were made; nan and "none" where there is none."""
+
+    low: float = np.nan
+    high: float = np.nan
+    method: str = "none"
+
+
+Limits = tuple[float, float]
+
+
 # --- formulas
 
 
-def t_quantile(df: Any, alpha: Any) -> Any:
+def t_quantile(df: float, alpha: float) -> float:
     """The t quantile of an interval with the probability alpha outside.
 
-    >>> float(t_quantile(10, 0.05).round(3))
+    >>> round(t_quantile(10, 0.05), 3)
     2.228
     """
-    return np.fmin(stdtrit(np.maximum(df, 1e-9), 1 - alpha / 2), WIDE)
+    return min(float(stdtrit(max(df, 1e-9), 1 - alpha / 2)), WIDE)
 
 
-def wilson(p: Any, trials: Any, critical: Any) -> tuple[Any, Any]:
-    """Wilson's interval of proportions p of `trials`, at quantiles of a normal or a t.
+def wilson(p: float, trials: float, critical: float) -> tuple[float, float]:
+    """Wilson's interval of a proportion p of `trials`, at a quantile of a normal or a t.
 
     >>> low, high = wilson(0.5, 10, 1.96)
-    >>> round(float(low), 3), round(float(high), 3)
+    >>> round(low, 3), round(high, 3)
     (0.237, 0.763)
     """
     shrink = 1 + critical**2 / trials
     centre = (p + critical**2 / (2 * trials)) / shrink
     half = critical * np.sqrt(p * (1 - p) / trials + critical**2 / (4 * trials**2)) / shrink
-    low = np.where(p <= 0, 0.0, np.maximum(centre - half, 0.0))
-    high = np.where(p >= 1, 1.0, np.minimum(centre + half, 1.0))
+    low = 0.0 if p <= 0 else max(float(centre - half), 0.0)
+    high = 1.0 if p >= 1 else min(float(centre + half), 1.0)
     return low, high
 
 
-def mid_p(successes: Array, trials: Array, alpha: Array | float) -> tuple[Array, Array]:
-    """Mid-p Clopper-Pearson interval of proportions.
+def mid_p(successes: float, trials: float, alpha: float) -> tuple[float, float]:
+    """Mid-p Clopper-Pearson interval of a proportion.
 
     A bound is the proportion under which as many successes or fewer (or as many or more) have the
     probability alpha / 2, the observed number counting half.
 
-    >>> low, high = mid_p(np.array([8.0]), np.array([10.0]), 0.05)
-    >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.48], [0.965])
+    >>> low, high = mid_p(8, 10, 0.05)
+    >>> round(low, 3), round(high, 3)
+    (0.48, 0.965)
     """
 
-    def upper(successes: Array) -> Array:
-        failures = np.maximum(trials - successes, 1e-12)
-        low, high = successes / trials, np.ones(len(trials))
+    def upper(successes: float) -> float:
+        if successes >= trials:
+            return 1.0
+        low, high = successes / trials, 1.0
         for _ in range(60):
             p = (low + high) / 2
-            up_to = betainc(failures, successes + 1, 1 - p)
-            below = betainc(failures + 1, np.maximum(successes, 1e-12), 1 - p)
-            below = np.where(successes > 0, below, 0.0)
-            is_unlikely = (up_to + below) / 2 <= alpha / 2
-            low, high = np.where(is_unlikely, low, p), np.where(is_unlikely, p, high)
-        return np.where(successes >= trials, 1.0, high)
+            chance = betainc(trials - successes, successes + 1, 1 - p)
+            if successes > 0:
+                chance += betainc(trials - successes + 1, successes, 1 - p)
+            low, high = (low, p) if chance <= alpha else (p, high)
+        return high
 
     return 1 - upper(trials - successes), upper(successes)
 
 
-def none_seen(n: Any, alpha: Any) -> Any:
+def none_seen(n: float, alpha: float) -> float:
     """The largest share of units of another kind that leaves a chance of alpha to draw none among n.
 
-    >>> round(float(none_seen(300, 0.05)), 3)
+    >>> round(none_seen(300, 0.05), 3)
     0.01
     """
-    return 1 - alpha ** (1 / np.maximum(n, 1.0))
+    return float(1 - alpha ** (1 / max(n, 1.0)))
 
 
 def score_t(
-    value: Array,
-    variance: Array,
-    n: Array,
-    critical: Array,
-    limits: Array,
-    alpha: Array | float = 0.05,
+    value: float,
+    variance: float,
+    n: float,
+    critical: float,
+    limits: Limits,
+    alpha: float = 0.05,
     doubt: float = DOUBT,
-) -> tuple[Array, Array]:
-    """Wilson's interval of metrics within limits, at the trials that are as sure as their variance.
+) -> tuple[float, float]:
+    """Wilson's interval of a metric within limits, at the trials that are as sure as its variance.
 
-    `n`: effective units; `critical`: a t quantile; `limits` (2, metrics), nan bounds for limits that
-    are not finite. Values that lie close together by chance would promise too much: trials are not
-    more than with `doubt` further units at the far limit. Values that are all alike, off both limits,
-    have an interval by what none of n units showed (`none_seen`).
+    `n`: effective units; `critical`: a t quantile. Values that lie close together by chance would
+    promise too much: trials are not more than with `doubt` further units at the far limit. Values that
+    are all alike, off both limits, have an interval by what none of n units showed (`none_seen`).
     """
-    has_limits = np.isfinite(limits).all(axis=0)
-    lowest, highest = np.where(has_limits, limits, np.nan)
-    width = np.where(highest > lowest, highest - lowest, 1.0)
-    p = np.clip((value - lowest) / width, 0.0, 1.0)
-    v = variance / width**2
-    spread = p * (1 - p)
-    trials = np.where(spread > 0, divide(spread, v), np.inf)
-    trials = np.minimum(trials, n * (n * spread + doubt) / (n**2 * v + doubt))
-    trials = np.where(v > 0, trials, n)
-    low, high = wilson(p, trials, critical)
-    # one unit says nothing of others
-    unseen = np.where(n > 1, none_seen(n, alpha), 1.0)
-    alike = (v <= 0) & (spread > 0)
-    low = np.where(alike, p * (1 - unseen), low)
-    high = np.where(alike, p + (1 - p) * unseen, high)
+    lowest, width = limits[0], limits[1] - limits[0]
+    p = min(max((value - lowest) / width, 0.0), 1.0)
+    v, spread = variance / width**2, p * (1 - p)
+    if v <= 0 and spread > 0:
+        # one unit says nothing of others
+        unseen = none_seen(n, alpha) if n > 1 else 1.0
+        low, high = p * (1 - unseen), p + (1 - p) * unseen
+    else:
+        trials = n
+        if v > 0:
+            trials = n * (n * spread + doubt) / (n**2 * v + doubt)
+        if v > 0 and spread > 0:
+            trials = min(trials, spread / v)
+        low, high = wilson(p, trials, critical)
     return lowest + width * low, lowest + width * high
 
 
-def distance(x: Array, y: Array, correlation: Array) -> Array:
-    """Distance of a bound of a difference by MOVER, from the distances of the bounds of its sides.
+def mover(weights: Array, below: Array, above: Array, errors: Array) -> tuple[float, float]:
+    """How far the bounds of a weighted sum lie (below, above) its value, from those of its parts (Zou and Donner).
 
-    >>> float(distance(3.0, 4.0, 0.0))
-    5.0
+    `below`, `above` (parts): how far the bounds of each part lie; `errors` (units, parts): what units
+    bring into the parts, which tells how these go together.
+
+    >>> mover(np.array([1.0, -1.0]), np.array([3.0, 1.0]), np.array([1.0, 4.0]), np.zeros((2, 2)))
+    (5.0, 1.4142135623730951)
     """
-    return np.sqrt(np.maximum(x**2 + y**2 - 2 * correlation * x * y, 0.0))
-
-
-def gains_and_losses(
-    differences: Array,
-    shares: Array,
-    spans: Array,
-    alpha: Array,
-) -> tuple[Array, Array]:
-    """How far the bounds of paired differences lie (below, above) their sums; (metrics) each.
-
-    `differences` (units, metrics) sum to the difference; `shares` (units, metrics), what each unit
-    weighs, sum to 1. `spans` (metrics): how far apart the limits are. Gains and losses are each a
-    mean within 0 and the span, with a score interval of its own, put together by MOVER; of one that
-    was not drawn the bound is that of `none_seen`.
-    """
-    n = effective_units(shares)
-    critical = t_quantile(n - 1, alpha)
-    limits = np.stack([np.zeros(len(n)), np.broadcast_to(spans, n.shape)])
-    errors, below, above = [], [], []
-    for part in (np.maximum(differences, 0.0), np.maximum(-differences, 0.0)):
-        mean = part.sum(axis=0)
-        error = part - mean * shares
-        variance = np.einsum("um,um->m", error, error) * n / np.maximum(n - 1, 1e-9)
-        low, high = score_t(mean, variance, n, critical, limits, alpha, DOUBT_OF_PARTS)
-        high = np.where(mean > 0, high, limits[1] * none_seen(n, alpha))
-        errors.append(error)
-        below.append(mean - low)
-        above.append(high - mean)
-    sizes = [np.einsum("um,um->m", error, error) for error in errors]
-    products = np.einsum("um,um->m", *errors)
-    correlation = divide(products, np.sqrt(sizes[0] * sizes[1]), otherwise=0.0)
-    return (
-        distance(below[0], above[1], correlation),
-        distance(above[0], below[1], correlation),
-    )
-
-
-@dataclass
-class Intervals:
-    """Interval of every metric; nan and the method "none" where there is none."""
-
-    low: Array
-    high: Array
-    method: Array
-
-    @classmethod
-    def none(cls, n_metrics: int) -> Intervals:
-        """No interval for any metric."""
-        nothing = np.full(n_metrics, "none", dtype=object)
-        return cls(np.full(n_metrics, np.nan), np.full(n_metrics, np.nan), nothing)
-
-    def fill(self, where: Array, low: Any, high: Any, method: str) -> None:
-        """Give this interval to the metrics in `where` that have none yet.
-
-        >>> intervals = Intervals.none(2)
-        >>> intervals.fill(np.array([True, False]), 0.1, 0.2, "bca")
-        >>> intervals.fill(np.array([True, True]), 0.0, 1.0, "t")
-        >>> intervals.low.tolist(), intervals.method.tolist()
-        ([0.1, 0.0], ['bca', 't'])
-        """
-        use = where & (self.method == "none")
-        self.low = np.where(use, low, self.low)
-        self.high = np.where(use, high, self.high)
-        self.method = np.where(use, method, self.method).astype(object)
+    products = errors.T @ errors
+    size = np.sqrt(np.outer(np.diag(products), np.diag(products)))
+    correlation = np.divide(products, size, out=np.zeros_like(size), where=size > 0)
+    np.fill_diagonal(correlation, 1.0)
+    down = weights * np.where(weights > 0, below, above)
+    up = weights * np.where(weights > 0, above, below)
+    low, high = (float(np.sqrt(max(side @ correlation @ side, 0.0))) for side in (down, up))
+    return low, high
 
 
 # --- differences of one run each, or within a run
 
 
-def difference_intervals(
+def gains_and_losses(
+    differences: Array, shares: Array, span: float, alpha: float
+) -> tuple[float, float]:
+    """How far the bounds of a paired difference lie (below, above) it.
+
+    `differences` (units,) sum to it; `shares` (units,), what each unit weighs, sum to 1. `span`: how
+    far apart the limits are. Gains and losses are each a mean within 0 and the span, with a score
+    interval of its own, put together by MOVER; of one that was not drawn the bound is that of `none_seen`.
+    """
+    n = effective_units(shares)
+    errors, below, above = [], [], []
+    for part in (np.maximum(differences, 0.0), np.maximum(-differences, 0.0)):
+        mean = part.sum()
+        error = part - mean * shares
+        variance = sample_variance(error, n)
+        limits, critical = (0.0, span), t_quantile(n - 1, alpha)
+        low, high = score_t(mean, variance, n, critical, limits, alpha, DOUBT_OF_PARTS)
+        if mean <= 0:
+            high = span * none_seen(n, alpha)
+        errors.append(error)
+        below.append(mean - low)
+        above.append(high - mean)
+    return mover(np.array([1.0, -1.0]), np.array(below), np.array(above), np.stack(errors, axis=1))
+
+
+def difference_interval(
     differences: Array,
     shares: Array,
-    limits: Array,
-    alpha: Array,
-    drawn: tuple[Array, Array] | None = None,
-) -> Intervals:
-    """Rules 5, 7 and 8: the intervals of paired differences, a metric a column.
+    limits: Limits,
+    alpha: float,
+    draws: Draws | None = None,
+) -> Interval:
+    """Rows 5, 7 and 8: the interval of a paired difference.
 
-    `differences`, `shares` (units, metrics), `limits` (2, metrics) of a difference; `drawn`: bounds
-    of a bootstrap, nan where there was none.
+    `differences`, `shares` (units,), `limits` of the difference; `draws`: its bootstrap, if it has one.
     """
-    value = differences.sum(axis=0)
-    drawn_low, drawn_high = np.full((2, len(value)), np.nan) if drawn is None else drawn
-    n = effective_units(shares)
+    value = differences.sum()
+    n, n_units = effective_units(shares), int(np.count_nonzero(shares))
     errors = differences - value * shares
-    variance = np.einsum("um,um->m", errors, errors) * n / np.maximum(n - 1, 1e-9)
-    varying = varies(errors, value)
-    half = t_quantile(n - 1, alpha) * np.sqrt(variance)
-    t_low, t_high = value - half, value + half
-    low, high = np.maximum(t_low, limits[0]), np.minimum(t_high, limits[1])
-    n_differ = np.count_nonzero(differences, axis=0)
-    enough = (shares != 0).sum(axis=0) >= MIN_UNITS
-    has_limits = np.isfinite(limits).all(axis=0)
-    intervals = Intervals.none(len(value))
-    has_draws = ~np.isnan(drawn_low)
-    intervals.fill(
-        ~has_limits & varying & enough & has_draws,
-        np.fmin(drawn_low, t_low),
-        np.fmax(drawn_high, t_high),
-        "bca-t",
-    )
-    intervals.fill(has_draws & has_limits, drawn_low, drawn_high, "bca")
-    dense = (n_differ >= MIN_UNITS) & varying
-    intervals.fill((dense | ~has_limits) & varying & enough, low, high, "t")
-    spans = np.where(has_limits, (limits[1] - limits[0]) / 2, np.nan)
-    below, above = gains_and_losses(differences, shares, spans, alpha)
-    low, high = np.maximum(value - below, limits[0]), np.minimum(value + above, limits[1])
-    intervals.fill(has_limits & (n > 1), low, high, "mover")
-    return intervals
+    has_limits = bool(np.isfinite(limits).all())
+    if draws is not None and has_limits:
+        return Interval(*draws.bounds(alpha), "bca")
+    is_dense = np.count_nonzero(differences) >= MIN_UNITS or not has_limits
+    if is_dense and n_units >= MIN_UNITS and varies(errors, value):
+        half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(errors, n))
+        if draws is None:
+            return Interval(max(value - half, limits[0]), min(value + half, limits[1]), "t")
+        return _wider(draws, expanded(alpha, n_units), value, half)
+    if not has_limits or n <= 1:
+        return Interval()
+    below, above = gains_and_losses(differences, shares, (limits[1] - limits[0]) / 2, alpha)
+    return Interval(max(value - below, limits[0]), min(value + above, limits[1]), "mover")
+
+
+def _wider(draws: Draws, alpha: float, value: float, half: float) -> Interval:
+    """Row 5: the bounds of BCa and of t that lie farther out."""
+    low, high = draws.bounds(alpha)
+    return Interval(min(low, value - half), max(high, value + half), "bca-t")
 
 
 # --- one run
 
 
-def run_intervals(run: Cells, resampling: Resampling) -> Intervals:
-    """Rules 1 to 5 (and 7, 8 for a difference within the run) for the metrics of one run (one seed)."""
-    compiled = run.compiled
-    n_metrics = len(compiled.parts)
-    values = run.values[0]
-    n_units = run.takes_part.sum(axis=0)
-    alpha = np.full(n_metrics, resampling.level)
-    measured = ~np.isnan(values) & ~compiled.counts & (n_units > 0)
-    varying = varies(run.errors[0], values)
-    has_limits = np.isfinite(compiled.ends).all(axis=0)
-    differences, shares, is_difference = _within(run)
-    if resampling.method == "auto":
-        dense = np.count_nonzero(differences, axis=0) >= BCA_UNITS
-        wanted = np.where(is_difference, dense, _carries_bca(run)) | ~has_limits
-    else:
-        wanted = np.ones(n_metrics, dtype=bool)
-    wanted = wanted & measured & varying & (n_units >= MIN_UNITS) & (len(run.units) <= LARGE)
-    levels = np.where(has_limits, alpha, expanded(alpha, n_units))
-    if resampling.method != "auto":
-        levels = alpha
-    drawn = bootstrap([run.sums[0]], compiled.values, wanted, levels, resampling)
-    intervals = Intervals.none(n_metrics)
-    if resampling.method != "auto":
-        intervals.fill(wanted, *drawn, resampling.method)
-    single, low, high = _proportion_bounds(run, alpha)
-    intervals.fill(measured & wanted & has_limits, *drawn, "bca")
-    intervals.fill(measured & single, low, high, "mid-p")
-    of_differences = difference_intervals(differences, shares, compiled.ends, alpha, drawn)
-    for method in ("bca-t", "t", "mover"):
-        where = is_difference & measured & (of_differences.method == method)
-        intervals.fill(where, of_differences.low, of_differences.high, method)
-    low, high = _score_bounds(run, alpha)
-    is_mean = measured & has_limits & ~is_difference
-    several = np.array([len(parts) > 1 for parts in compiled.parts], dtype=bool)
-    intervals.fill(is_mean & ~several, low, high, "score-t")
-    intervals.fill(is_mean & several, low, high, "mover")
-    t_low, t_high = _t_bounds(run, alpha)
-    no_limits = measured & ~has_limits & varying & (n_units >= MIN_UNITS)
-    has_draws = ~np.isnan(drawn[0])
-    intervals.fill(
-        no_limits & has_draws,
-        np.fmin(drawn[0], t_low),
-        np.fmax(drawn[1], t_high),
-        "bca-t",
-    )
-    intervals.fill(no_limits, t_low, t_high, "t")
-    return intervals
+def run_intervals(runs: Sequence[Cells], resampling: Resampling) -> list[Interval]:
+    """Rows 1 to 5 (7 and 8 for a difference within the run), for metrics of one run (one seed) each."""
+    wanted = [index for index, run in enumerate(runs) if _wants_draws(run, resampling)]
+    statistics = []
+    for index in wanted:
+        run = runs[index]
+        statistics.append((run.sums[0][run.present[0]], _statistic(run)))
+    draws = dict(zip(wanted, bootstrap(statistics, resampling)))
+    return [_run_interval(run, draws.get(i), resampling) for i, run in enumerate(runs)]
 
 
-def _within(run: Cells) -> tuple[Array, Array, Array]:
-    """(differences, shares, whether it is one) of metrics that are the difference of two ratios of a run.
-
-    (units, metrics) twice, 0 for all others, and (metrics,).
-    """
-    compiled = run.compiled
-    differences, shares = np.zeros((2, len(run.units), len(compiled.parts)))
-    is_difference = np.zeros(len(compiled.parts), dtype=bool)
-    for metric, parts in enumerate(compiled.parts):
-        if len(parts) != 2 or sum(weight for _, weight in parts) != 0:
-            continue
-        (one, _), (other, weight) = sorted(parts, key=itemgetter(1))
-        num, den = run.num[0], run.den[0]
-        sides = num[:, [one]], den[:, [one]], num[:, [other]], den[:, [other]]
-        difference = unit_differences(*sides)[:, 0] * weight
-        size = np.abs(difference).sum()
-        differences[:, metric] = np.where(np.abs(difference) <= 1e-12 * size, 0.0, difference)
-        shares[:, metric] = unit_shares(den[:, [one]], den[:, [other]])[:, 0]
-        is_difference[metric] = True
-    return differences, shares, is_difference
+def _statistic(run: Cells) -> Any:
+    return lambda sums: run.metric.values(sums)[..., 0]
 
 
-def _carries_bca(run: Cells) -> Array:
-    """(metrics,): whether each ratio has 50 effective units, 10 of them off the commonest value."""
-    den, num = run.den[0], run.num[0]
-    many = effective_units(run.shares[0]) >= BCA_UNITS
-    carries = many.copy()
-    for ratio in np.flatnonzero(many):
-        counted = den[:, ratio] != 0
-        own = np.round(num[counted, ratio] / den[counted, ratio], 9)
+def _wants_draws(run: Cells, resampling: Resampling) -> bool:
+    """Whether a bootstrap is drawn: rows 2, 5 and 7, or wherever ten units vary if it was asked for."""
+    n_units = np.count_nonzero(run.takes_part)
+    if run.is_count or np.isnan(run.values[0]) or not n_units >= MIN_UNITS:
+        return False
+    if run.present.sum() > LARGE or not varies(run.errors[0], run.values[0]):
+        return False
+    if resampling.method != "auto" or not np.isfinite(run.limits).all():
+        return True
+    within = _within(run)
+    if within is None:
+        return _carries_bca(run)
+    return bool(np.count_nonzero(within[0]) >= BCA_UNITS)
+
+
+def _carries_bca(run: Cells) -> bool:
+    """Whether each ratio has 50 effective units, 10 of them off the commonest value."""
+    for num, den, shares in zip(run.num[0].T, run.den[0].T, run.ratio_shares.T):
+        own = np.round(num[den != 0] / den[den != 0], 9)
         times = np.unique(own, return_counts=True)[1]
-        carries[ratio] = len(own) - times.max() >= OFF_COMMONEST
-    return np.array([all(carries[r] for r, _ in parts) for parts in run.compiled.parts], dtype=bool)
+        if effective_units(shares) < BCA_UNITS or len(own) - times.max() < OFF_COMMONEST:
+            return False
+    return True
 
 
-def _first_ratio(compiled: Compiled) -> Array:
-    """(metrics,): index of the ratio that each metric is, or of the first that it is made of."""
-    return np.array([parts[0][0] for parts in compiled.parts], dtype=int)
-
-
-def _proportion_bounds(run: Cells, alpha: Array) -> tuple[Array, Array, Array]:
-    """(whether a metric is a proportion of single trials, low, high of mid-p)."""
-    ratio = _first_ratio(run.compiled)
+def _within(run: Cells) -> tuple[Array, Array] | None:
+    """(differences, shares) of the units, if the metric is the difference of two ratios of a run; else None."""
+    parts = sorted(run.metric.parts[0], key=itemgetter(1))
+    if len(parts) != 2 or sum(weight for _, weight in parts) != 0:
+        return None
+    (one, _), (other, weight) = parts
     num, den = run.num[0], run.den[0]
-    single = (((num == 0) | (num == 1)) & ((den == 0) | (den == 1))).all(axis=0)[ratio]
-    trials = np.maximum(over_units(den)[ratio], 1.0)
-    successes = np.clip(over_units(num)[ratio], 0.0, trials)
-    return single & proportions(run.compiled), *mid_p(successes, trials, alpha)
+    sides = num[:, [one]], den[:, [one]], num[:, [other]], den[:, [other]]
+    differences = unit_differences(*sides)[:, 0] * weight
+    is_rounding = np.abs(differences) <= 1e-12 * np.abs(differences).sum()
+    return np.where(is_rounding, 0.0, differences), unit_shares(sides[1], sides[3])[:, 0]
 
 
-def _score_bounds(run: Cells, alpha: Array) -> tuple[Array, Array]:
-    """Rule 4: score-t of every ratio, and weighted sums of ratios put together by MOVER.
+def _run_interval(run: Cells, draws: Draws | None, resampling: Resampling) -> Interval:
+    """The interval of one metric of one run."""
+    value, alpha = run.values[0], resampling.level
+    n_units = int(np.count_nonzero(run.takes_part))
+    if np.isnan(value) or run.is_count or not n_units:
+        return Interval()
+    if draws is not None and resampling.method != "auto":
+        return Interval(*draws.bounds(alpha, resampling.method), resampling.method)
+    within = _within(run)
+    if within is not None:
+        return difference_interval(*within, run.limits, alpha, draws)
+    if not np.isfinite(run.limits).all():
+        if n_units < MIN_UNITS or not varies(run.errors[0], value):
+            return Interval()
+        variance = sample_variance(run.errors[0], n_units)
+        half = t_quantile(n_units - 1, alpha) * np.sqrt(variance)
+        if draws is None:
+            return Interval(value - half, value + half, "t")
+        return _wider(draws, expanded(alpha, n_units), value, half)
+    if draws is not None:
+        return Interval(*draws.bounds(alpha), "bca")
+    if _is_proportion(run):
+        trials = max(run.den[0].sum(), 1.0)
+        return Interval(*mid_p(np.clip(run.num[0].sum(), 0.0, trials), trials, alpha), "mid-p")
+    return _score_interval(run, alpha)
+
+
+def _is_proportion(run: Cells) -> bool:
+    """Whether the metric is a proportion of single trials."""
+    metric = run.metric.metrics[0]
+    if not (isinstance(metric, Metric) and metric.proportion):
+        return False
+    return bool(np.isin(run.num[0], (0, 1)).all() and np.isin(run.den[0], (0, 1)).all())
+
+
+def _score_interval(run: Cells, alpha: float) -> Interval:
+    """Row 4: score-t of every ratio, several put together by MOVER.
 
     A ratio without units (an absent class) can be anything within its limits.
     """
-    compiled = run.compiled
+    compiled = run.metric
     ratios = np.nan_to_num(compiled.ratios(run.totals)[0])
     errors = run.ratio_errors[0]
-    n = effective_units(run.shares[0])
-    squares = np.einsum("ur,ur->r", errors, errors)
-    variance = np.where(varies(errors, ratios), divide(squares * n, n - 1, otherwise=0.0), 0.0)
-    # one level for all: those of one run are not adjusted
-    level = alpha[0] if len(alpha) else 0.05
-    low, high = score_t(ratios, variance, n, t_quantile(n - 1, level), compiled.limits, level)
-    lows, highs = np.full((2, len(compiled.parts)), np.nan)
-    for metric, parts in enumerate(compiled.parts):
-        below, above = _mover(parts, errors, ratios - low, high - ratios)
-        value = sum(weight * ratios[ratio] for ratio, weight in parts)
-        lows[metric] = max(value - below, compiled.ends[0, metric])
-        highs[metric] = min(value + above, compiled.ends[1, metric])
-    return lows, highs
-
-
-def _mover(parts: Sequence[Part], errors: Array, below: Array, above: Array) -> tuple[float, float]:
-    """How far the bounds of a weighted sum of ratios lie (below, above) its value (Zou and Donner)."""
-    indices = [ratio for ratio, _ in parts]
-    weights = np.array([weight for _, weight in parts])
-    if len(parts) == 1:
-        return abs(weights[0]) * below[indices[0]], abs(weights[0]) * above[indices[0]]
-    of_parts = errors[:, indices]
-    products = of_parts.T @ of_parts
-    size = np.sqrt(np.diag(products))
-    correlation = divide(products, np.outer(size, size), otherwise=0.0)
-    np.fill_diagonal(correlation, 1.0)
-    down = weights * np.where(weights > 0, below[indices], above[indices])
-    up = weights * np.where(weights > 0, above[indices], below[indices])
-    low, high = (float(np.sqrt(max(side @ correlation @ side, 0.0))) for side in (down, up))
-    return low, high
-
-
-def _t_bounds(run: Cells, alpha: Array) -> tuple[Array, Array]:
-    """value -+ t quantile * standard error, at the number of units."""
-    n = run.takes_part.sum(axis=0)
-    squares = np.einsum("um,um->m", run.errors[0], run.errors[0])
-    variance = squares * n / np.maximum(n - 1, 1e-9)
-    half = t_quantile(n - 1, alpha) * np.sqrt(variance)
-    return run.values[0] - half, run.values[0] + half
+    bounds = []
+    for ratio, value in enumerate(ratios):
+        n = effective_units(run.ratio_shares[:, ratio])
+        variance = 0.0
+        if n > 1 and varies(errors[:, ratio], value):
+            variance = sample_variance(errors[:, ratio], n)
+        low, high = compiled.limits[:, ratio]
+        bounds.append(score_t(value, variance, n, t_quantile(n - 1, alpha), (low, high), alpha))
+    low, high = np.array(bounds).T
+    below, above = mover(run.weights, ratios - low, high - ratios, errors)
+    value = float(ratios @ run.weights)
+    method = "score-t" if len(ratios) == 1 else "mover"
+    return Interval(max(value - below, run.limits[0]), min(value + above, run.limits[1]), method)
 
 
 def estimate(
@@ -423,8 +354,8 @@ def estimate(
     """Value and interval of every metric, one row each.
 
     Columns: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group,
-    better. Null is "not measured" (value) or "no interval" (bounds). `title` is the name where the
-    table has none. `numerator` and `denominator` are null for weighted sums of metrics. `n_units`
+    better, blocked. Null is "not measured" (value) or "no interval" (bounds). `title` is the name where
+    the table has none. `numerator` and `denominator` are null for weighted sums of metrics. `n_units`
     counts the resampling units that take part in the metric. `ci_method`: docs/statistics.md.
 
     A row in which a column of a metric is null takes no part in that metric, as if it were left
@@ -453,32 +384,23 @@ def estimate_run(
     resampling: Resampling,
 ) -> pd.DataFrame:
     """The estimates of one run, as `estimate`, in the form of `core.estimates`."""
-    estimates = []
-    for metrics, compiled, columns in measured_groups(table, [units], unit):
-        rows = units.dropna(subset=columns) if columns else units
-        run = cells({"": rows}, compiled, unit)
-        estimates.append(_estimates(run, resampling).set_index(pd.Index(metrics)))
-    return complete(pd.concat(estimates).sort_index())
-
-
-def _estimates(run: Cells, resampling: Resampling) -> pd.DataFrame:
-    """The rows of `estimate` for metrics that are measured in the same rows."""
-    compiled = run.compiled
-    intervals = run_intervals(run, resampling)
-    ratio = _first_ratio(compiled)
-    is_ratio = np.array([isinstance(metric, Metric) for metric in compiled.metrics], dtype=bool)
-    numerators = over_units(run.num[0])[ratio]
-    denominators = over_units(run.den[0])[ratio]
-    return pd.DataFrame(
-        {
-            "metric": compiled.names,
+    (condition,) = label([{"": units}], table, unit)
+    runs = [condition.units(metric) for metric in range(len(table))]
+    rows = []
+    for metric, run, interval in zip(table, runs, run_intervals(runs, resampling)):
+        is_ratio = isinstance(metric, Metric)
+        row = {
+            "metric": metric.name,
             "value": run.values[0],
-            "ci_low": intervals.low,
-            "ci_high": intervals.high,
-            "ci_method": intervals.method,
-            "numerator": np.where(is_ratio, numerators, np.nan),
-            "denominator": np.where(is_ratio & ~compiled.counts, denominators, np.nan),
-            "n_units": run.takes_part.sum(axis=0),
-            **compiled.each("title", "group", "better"),
+            "ci_low": interval.low,
+            "ci_high": interval.high,
+            "ci_method": interval.method,
+            "numerator": run.num.sum() if is_ratio else np.nan,
+            "denominator": run.den.sum() if is_ratio and not run.is_count else np.nan,
+            "n_units": int(np.count_nonzero(run.takes_part)),
+            "title": metric.title,
+            "group": metric.group,
+            "better": metric.better,
         }
-    )
+        rows.append(row)
+    return complete(pd.DataFrame(rows))

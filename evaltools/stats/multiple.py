@@ -6,42 +6,20 @@ the one observed. Signs are flipped for all tests of a family at once, which kee
 
 References: Lancaster, JASA 56 (1961), mid-p; Westfall and Young, "Resampling-based multiple testing"
 (1993), step-down max-T; Romano and Wolf, JASA 100 (2005); Holm, Scandinavian Journal of Statistics 6
-(1979); Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 91 (2024), ranks.
+(1979).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import bdtr, ndtr
 
-from ..core.metric import MetricTable, subset
-from ..core.metric_matrix import Compiled
-from ..core.resampling import Resampling
-from .influence import (
-    LARGE,
-    Array,
-    Cells,
-    Runs,
-    cells,
-    effective_units,
-    mean_shares,
-    measured_groups,
-    proportions,
-    rounded,
-    unit_differences,
-    unit_shares,
-    without_nulls,
-)
-from .intervals import MIN_UNITS
-from .missing import p_random
-from .seeds import SeedPart, sample_variance, seed_part, two_way
+from .influence import LARGE, Array, rounded
 
-# The level of the test that what is missing is missing at random.
-NOT_RANDOM = 0.05
 # Sign patterns that are drawn at a time.
 SIGN_CHUNK = 512
 
@@ -82,6 +60,7 @@ def sign_flip(
     [0.03125, 0.015625]
     """
     d = rounded(differences)
+    d = d[(d != 0).any(axis=1)]
     observed = np.abs(d.sum(axis=0))
     slack = 1e-12 * np.abs(d).sum(axis=0)
     mid = np.broadcast_to(mid, len(observed))
@@ -179,123 +158,3 @@ def holm(p: pd.Series) -> pd.Series:
     factors = range(len(ordered), 0, -1)
     adjusted = (ordered * list(factors)).cummax().clip(upper=1.0)
     return adjusted.reindex(p.index)
-
-
-def ranks(
-    conditions: Mapping[str, Runs],
-    table: MetricTable,
-    unit: str,
-    metric: str,
-    resampling: Resampling,
-    n_permutations: int = 10_000,
-) -> pd.DataFrame:
-    """Rank intervals of conditions (name -> seed -> units frame) on one metric: condition, rank_low, rank_high.
-
-    Every pair is tested, all pairs together (`max_t`; with several seeds also Holm over the t of both
-    sides' seeds). `rank_low` is 1 + the number of conditions that are shown to be better, `rank_high`
-    the number of conditions less those shown to be worse: together they hold every true rank with
-    probability 1 - level. Null for a condition that is not measured. Pairs of fewer than MIN_UNITS
-    units, or whose missing values are not random, are not shown to differ.
-
-    >>> from evaltools.core.metric import Metric
-    >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
-    >>> one = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
-    >>> two = one.assign(right=[1, 0, 1, 1] * 10)
-    >>> ranks({"x": {"": one}, "y": {"": two}}, [accuracy], "id", "accuracy", Resampling())
-      condition  rank_low  rank_high
-    0         x         2          2
-    1         y         1          1
-    """
-    names = list(conditions)
-    frames = [frame for runs in conditions.values() for frame in runs.values()]
-    of_metric = subset(table, [metric])
-    _, compiled, columns = next(iter(measured_groups(of_metric, frames, unit)))
-    sides = [cells(without_nulls(runs, columns), compiled, unit) for runs in conditions.values()]
-    values = np.array(
-        [np.nanmean(side.values[:, 0]) if len(side.units) else np.nan for side in sides]
-    )
-    differences, p_seeds, tested = _pairs(sides)
-    first, second = np.triu_indices(len(names), 1)
-    p = np.ones(len(first))
-    if tested.any():
-        p[tested] = max_t(
-            differences[:, tested], n_permutations, resampling.seed, resampling.level
-        ).p
-        p[tested] = np.fmax(p[tested], holm(pd.Series(p_seeds[tested])))
-    if len(names) == 2 and tested.all():
-        mid = proportions(compiled)
-        p = np.fmax(sign_flip(differences, n_permutations, resampling.seed, mid), p_seeds)
-    shown = tested & (p <= resampling.level)
-    rises = differences.sum(axis=0) > 0
-    second_wins = rises if compiled.metrics[0].better != "lower" else ~rises
-    winner, loser = np.where(second_wins, second, first), np.where(second_wins, first, second)
-    n_better = np.bincount(loser[shown], minlength=len(names))
-    n_worse = np.bincount(winner[shown], minlength=len(names))
-    measured = ~np.isnan(values)
-    frame = pd.DataFrame(
-        {
-            "condition": names,
-            "rank_low": pd.array(1 + n_better, dtype="Int64"),
-            "rank_high": pd.array(measured.sum() - n_worse, dtype="Int64"),
-        }
-    )
-    frame.loc[~measured, ["rank_low", "rank_high"]] = pd.NA
-    return frame
-
-
-def _pairs(sides: Sequence[Cells]) -> tuple[Array, Array, Array]:
-    """Every pair of conditions (first before second): differences (units, pairs), p of the seeds, whether tested.
-
-    Each side is averaged over its own seeds, and its seeds vary by themselves.
-    """
-    compiled = sides[0].compiled
-    units = sides[0].units
-    for side in sides[1:]:
-        units = units.union(side.units)
-    num, den = np.zeros((2, len(sides), len(units), len(compiled.is_count)))
-    present = np.zeros((len(sides), len(units)), dtype=bool)
-    parts: list[SeedPart | None] = []
-    for c, side in enumerate(sides):
-        index = units.get_indexer(side.units)
-        n_seeds = np.maximum(side.present.sum(axis=0), 1)[:, None]
-        num[c, index] = side.num.sum(axis=0) / n_seeds
-        den[c, index] = side.den.sum(axis=0) / n_seeds
-        present[c, index] = (side.den != 0).any(axis=(0, 2))
-        measured = ~np.isnan(side.values[:, 0])
-        part = None
-        if measured.sum() > 1:
-            seen = side.part(np.flatnonzero(measured).tolist(), [0])
-            part = seed_part(seen.values, seen.errors, seen.present, seen.takes_part)
-        parts.append(part)
-    differences, p_seeds, p_randoms, tested = [], [], [], []
-    for a in range(len(sides)):
-        for b in range(a + 1, len(sides)):
-            both = (present[a] & present[b])[:, None]
-            arrays = num[a] * both, den[a] * both, num[b] * both, den[b] * both
-            d = rounded(compiled.combined(unit_differences(*arrays)))
-            differences.append(d[:, 0])
-            lacks = present[a] != present[b]
-            p_missing = np.nan
-            if lacks.any():
-                own = [_unit_values(compiled, num[c], den[c]) for c in (a, b)]
-                lacking = (own[0], present[a] & ~present[b]), (own[1], present[b] & ~present[a])
-                of_sides = [p_random(values, lacks, both[:, 0])[0] for values, lacks in lacking]
-                p_missing = np.fmin(*of_sides) * max((~np.isnan(of_sides)).sum(), 1)
-            tested.append(both.sum() >= MIN_UNITS)
-            p_randoms.append(p_missing)
-            p = np.nan
-            of_pair = [part for part in (parts[a], parts[b]) if part is not None]
-            if len(of_pair) == 2:
-                shares = mean_shares(unit_shares(arrays[1], arrays[3]), compiled)
-                n = effective_units(shares)
-                errors = d - d.sum(axis=0) * shares
-                p = two_way(sample_variance(errors, n), n, of_pair).p_value(d.sum(axis=0))[0]
-            p_seeds.append(p)
-    usable = ~(holm(pd.Series(p_randoms, dtype=float)) <= NOT_RANDOM).to_numpy()
-    return np.array(differences).T, np.array(p_seeds), np.array(tested, dtype=bool) & usable
-
-
-def _unit_values(compiled: Compiled, num: Array, den: Array) -> Array:
-    """The metric of each unit by itself, (units, metrics); nan where it has none."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return compiled.combined(np.where(den != 0, num / den, np.nan))

@@ -16,15 +16,13 @@ from scipy.special import chdtri, ndtri
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.resampling import Resampling
-from .differences import paired_differences
-from .influence import Array, Runs, effective_units, in_order, measured_groups, without_nulls
-from .pairs import label_rows, pairs_by_seed
-from .seeds import sample_variance, seed_part
+from .differences import Differences, paired
+from .influence import Runs, effective_units, in_order, label, sample_variance
 
 # The columns of a plan.
 COLUMNS = ("seeds", "samples", "samples_low", "samples_high", "power", "calls")
 # The smallest pilot.
-LEAST_PILOT = 4
+MIN_PILOT = 4
 
 
 def plan(
@@ -60,82 +58,57 @@ def plan(
         raise UsageError(f"power: expected a number between 0 and 1, got {power:g}")
     if not seeds or min(seeds) < 1:
         raise UsageError(f"seeds: expected whole numbers from 1, got {list(seeds)}")
-    n, components = _components(conditions, table, unit, metric)
+    sides = _two_sides(conditions)
+    by_seed = set(sides[0]) == set(sides[1])
+    a, b = label(sides, subset(table, [metric]), unit)
+    pilot = paired(a.cells(0), b.cells(0), a.samples, by_seed)
+    if pilot is None:
+        raise UsageError(f"{metric} is not measured on both sides of the pilot")
+    n = effective_units(pilot.shares)
+    of_seeds, of_samples, rest = _components(pilot, n)
+    if n < MIN_PILOT or of_samples + rest <= 0:
+        raise UsageError(
+            f"{metric}: a plan needs a pilot of {MIN_PILOT} or more units, some of which differ"
+        )
     z2 = (ndtri(1 - resampling.level / 2) + ndtri(power)) ** 2
-    factor = n / (n - 2)
-    df = n - 1
+    factor, df = n / (n - 2), n - 1
     # what the pilot's variance may truly be, as parts of it
-    low, high = df / chdtri(df, 0.025), df / chdtri(df, 0.975)
+    shares = np.array([1.0, df / chdtri(df, 0.025), df / chdtri(df, 0.975)])
     rows = []
     for k in seeds:
-        of_seeds, of_samples, rest = components
         room = difference**2 / z2 - (of_seeds / k if k > 1 else 0.0)
-        variance = of_samples + rest / k
-        needed = [np.nan] * 3
+        needed = np.full(3, np.nan)
         if room > 0:
-            needed = [np.ceil(variance * factor * share / room) for share in (1.0, low, high)]
+            needed = np.ceil((of_samples + rest / k) * factor * shares / room)
         rows.append((k, *needed, power, needed[0] * k))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _components(
-    conditions: Sequence[Runs],
-    table: MetricTable,
-    unit: str,
-    metric: str,
-) -> tuple[float, tuple[float, float, float]]:
-    """(units of the pilot, variances of a difference that seeds, samples and the rest bring).
-
-    That of seeds is nan for a pilot of one seed.
-    """
-    sides = list(conditions)
-    if len(sides) == 1:
-        runs = sides[0]
-        names = in_order(runs)
-        if len(names) < 2:
-            raise UsageError(
-                "one run says nothing of differences: give the runs of two conditions, or several "
-                "seeds of one"
-            )
-        half = len(names) // 2
-        # seeds of one condition stand for two
-        sides = [
-            {i: runs[name] for i, name in enumerate(names[:half])},
-            {i: runs[name] for i, name in enumerate(names[half : 2 * half])},
-        ]
-    by_seed = pairs_by_seed(*sides)
-    a, b = label_rows(sides, unit)
-    frames = [frame for runs in (a, b) for frame in runs.values()]
-    indices, compiled, columns = next(iter(measured_groups(subset(table, [metric]), frames, unit)))
-    a, b = without_nulls(a, columns), without_nulls(b, columns)
-    of_metric = [
-        differences
-        for differences in paired_differences(a, b, compiled, indices, unit, by_seed, Resampling())
-        if 0 in differences.metrics
-    ]
-    if not of_metric:
-        raise UsageError(f"{metric} is not measured on both sides of the pilot")
-    d = of_metric[0]
-    n = float(d.n_effective[0])
-    errors = d.b.errors.mean(axis=0) - d.a.errors.mean(axis=0)
-    total = float(sample_variance(errors, effective_units(d.shares))[0]) * n
-    if n < LEAST_PILOT or total <= 0:
+def _two_sides(conditions: Sequence[Runs]) -> list[Runs]:
+    """The two sides of a pilot; the seeds of one condition stand for two."""
+    if len(conditions) > 1:
+        return list(conditions)
+    (runs,) = conditions
+    names = in_order(runs)
+    half = len(names) // 2
+    if not half:
         raise UsageError(
-            f"{metric}: a plan needs a pilot of {LEAST_PILOT} or more units, some of which differ"
+            "one run says nothing of differences: give the runs of two conditions, or several "
+            "seeds of one"
         )
-    if d.n_seeds == 1:
-        return n, (np.nan, total, 0.0)
-    takes_part = d.a.takes_part | d.b.takes_part
-    if by_seed:
-        values, of_cells = d.b.values - d.a.values, d.b.errors - d.a.errors
-        parts = [seed_part(values, of_cells, d.a.present, takes_part)]
-    else:
-        parts = [seed_part(s.values, s.errors, s.present, s.takes_part) for s in (d.a, d.b)]
-    k = d.n_seeds
+    return [
+        {i: runs[name] for i, name in enumerate(names[:half])},
+        {i: runs[name] for i, name in enumerate(names[half : 2 * half])},
+    ]
 
-    def whole(brought: Array) -> float:
-        return float(brought[0]) * k
 
-    own = sum(whole(part.own) for part in parts)
-    rest = min(sum(whole(part.residual) for part in parts), total * k / n) * n
-    return n, (own, max(total - rest / k, 0.0), rest)
+def _components(pilot: Differences, n: float) -> tuple[float, float, float]:
+    """Variances of a difference that seeds, samples and the rest bring; that of seeds is nan for a pilot of one seed."""
+    errors = pilot.b.errors.mean(axis=0) - pilot.a.errors.mean(axis=0)
+    total = sample_variance(errors, n) * n
+    if not pilot.seed_parts:
+        return np.nan, total, 0.0
+    k = pilot.n_seeds
+    own = sum(part.own for part in pilot.seed_parts) * k
+    rest = min(sum(part.residual for part in pilot.seed_parts) * k, total * k / n) * n
+    return own, max(total - rest / k, 0.0), rest

@@ -6,18 +6,8 @@ import numpy as np
 import pandas as pd
 
 from ..core.metric import MetricTable, subset
-from ..core.metric_matrix import compile_table
-from .influence import (
-    Array,
-    Cells,
-    Runs,
-    cells,
-    measured_groups,
-    rounded,
-    unit_differences,
-    without_nulls,
-)
-from .pairs import NothingPaired, common_rows, label_rows, nothing_paired, pairs_by_seed
+from .differences import NothingPaired, on_both, paired, same_questions
+from .influence import Array, Cells, Runs, label
 
 
 def unit_values(
@@ -36,9 +26,8 @@ def unit_values(
     >>> unit_values(units, table, "id", "accuracy").to_dict()
     {'a': 0.5, 'b': 1.0}
     """
-    compiled = compile_table(subset(table, [metric]))
-    run = cells({"": units}, compiled, unit)
-    values = pd.Series(compiled.values(run.sums[0])[:, 0], run.units, name=metric)
+    (run,) = label([{"": units}], subset(table, [metric]), unit)
+    values = pd.Series(_values(run.units(0))[0], run.samples.units, name=metric)
     return values.reindex(units[unit].unique()).rename_axis(unit)
 
 
@@ -74,52 +63,49 @@ def unit_changes(
     """
     if metric not in {m.name for m in table}:
         raise ValueError(f"no metric {metric!r} in the table")
-    by_seed = pairs_by_seed(baseline, candidate)
-    labelled_a, labelled_b = label_rows([baseline, candidate], unit)
-    frames = [*labelled_a.values(), *labelled_b.values()]
-    _, compiled, columns = next(iter(measured_groups(subset(table, [metric]), frames, unit)))
-    a, b = without_nulls(labelled_a, columns), without_nulls(labelled_b, columns)
-    a, b = common_rows(a, b, by_seed)
-    before, after = cells(a, compiled, unit), cells(b, compiled, unit)
-    if not len(before.units):
-        raise NothingPaired(nothing_paired(labelled_a, labelled_b, unit, names))
-    values_before, values_after = _values_of_cells(before), _values_of_cells(after)
+    by_seed = set(baseline) == set(candidate)
+    a, b = label([baseline, candidate], subset(table, [metric]), unit)
+    a, b, _ = same_questions(a, b, unit, names)
+    cells = a.cells(0), b.cells(0)
+    if not on_both(*cells).any():
+        raise NothingPaired(f"{names[0]} and {names[1]} share no {unit} with a value of {metric}")
+    before, after = (
+        side.where(cells[0].present & cells[1].present if by_seed else on_both(*cells)).per_unit(
+            a.samples
+        )
+        for side in cells
+    )
+    values_before, values_after = _values(before), _values(after)
     if by_seed:
-        on_both = ~np.isnan(values_before) & ~np.isnan(values_after)
-        is_left_out = on_both.any(axis=0) & ~on_both
+        in_both = ~np.isnan(values_before) & ~np.isnan(values_after)
+        is_left_out = in_both.any(axis=0) & ~in_both
         values_before[is_left_out] = np.nan
         values_after[is_left_out] = np.nan
-    mean_before, mean_after = _mean(values_before), _mean(values_after)
+    differences = paired(*cells, a.samples, by_seed)
     # each seed by itself: a gain in one does not hide a loss in another
-    sides_of = (before.num, before.den, after.num, after.den)
-    if not by_seed:
-        sides_of = tuple(side.mean(axis=0, keepdims=True) for side in sides_of)
-    of_cells = compiled.combined(unit_differences(*sides_of))[:, :, 0]
-    of_cells = rounded(of_cells.reshape(-1, 1)).reshape(of_cells.shape)
+    by_cell = np.zeros((1, len(a.samples.units))) if differences is None else differences.by_cell
     frame = pd.DataFrame(
         {
-            unit: before.units.astype(object),
-            "baseline": mean_before,
-            "candidate": mean_after,
-            "change": mean_after - mean_before,
-            "influence": of_cells.mean(axis=0),
-            "differs": (of_cells != 0).any(axis=0),
+            unit: a.samples.units.astype(object),
+            "baseline": _mean(values_before),
+            "candidate": _mean(values_after),
+            "influence": by_cell.mean(axis=0),
+            "differs": (by_cell != 0).any(axis=0),
         }
     )
-    has_value = frame[["baseline", "candidate"]].notna().any(axis=1)
-    return frame[has_value].reset_index(drop=True)
+    frame.insert(3, "change", frame["candidate"] - frame["baseline"])
+    return frame[frame[["baseline", "candidate"]].notna().any(axis=1)].reset_index(drop=True)
+
+
+def _values(cells: Cells) -> Array:
+    """(seeds, units): the metric of each cell alone; nan where it has none."""
+    return np.where(cells.present, cells.metric.values(cells.sums)[:, :, 0], np.nan)
 
 
 def _mean(values: Array) -> Array:
     """Mean over the seeds that have a value; nan for none."""
     n = (~np.isnan(values)).sum(axis=0)
     return np.where(n > 0, np.nansum(values, axis=0) / np.maximum(n, 1), np.nan)
-
-
-def _values_of_cells(cells: Cells) -> Array:
-    """(seeds, units): the first metric of each cell alone; nan where it has none."""
-    values = cells.compiled.values(cells.sums)[:, :, 0]
-    return np.where(cells.present, values, np.nan)
 
 
 def differing(changes: pd.DataFrame) -> pd.DataFrame:
@@ -129,9 +115,5 @@ def differing(changes: pd.DataFrame) -> pd.DataFrame:
     """
     carrying = changes[changes["differs"]]
     return carrying.sort_values(
-        "influence",
-        key=abs,
-        ascending=False,
-        kind="stable",
-        ignore_index=True,
+        "influence", key=abs, ascending=False, kind="stable", ignore_index=True
     )

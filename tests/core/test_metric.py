@@ -10,7 +10,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.metric import Difference, Mean, Metric, linear, subset
-from evaltools.core.metric_matrix import column_values, compile_table
+from evaltools.core.metric_matrix import compile_table, unit_columns
 
 
 def metric(name: str, num: str, den: str, **more: object) -> Metric:
@@ -92,7 +92,7 @@ def test_values_by_hand() -> None:
     units = pd.DataFrame({"tp": [1, 2], "fp": [1, 0], "fn": [0, 3], "nothing": [0, 0], "n": [2, 2]})
     compiled = compile_table(table)
     values = dict(
-        zip(compiled.names, compiled.values(column_values(units, compiled.columns).sum(axis=0)))
+        zip(compiled.names, compiled.values(units[list(compiled.columns)].sum().to_numpy()))
     )
     assert values["micro"] == 6 / 10  # tp 3, fp 1, fn 3: 2*3 / (2*3 + 1 + 3)
     assert values["count"] == 3
@@ -102,14 +102,14 @@ def test_values_by_hand() -> None:
 
 
 def test_null_takes_no_part_and_infinity_is_an_error() -> None:
-    units = pd.DataFrame({"a": [1.0, None, 3.0], "b": [True, False, None], "i": [1.0, np.inf, 0.0]})
-    assert column_values(units, ["a", "b"]).tolist() == [[1, 1], [0, 0], [3, 0]]
-    with pytest.raises(ValueError, match="i is inf; expected a finite number"):
-        column_values(units, ["a", "i"])
-    with pytest.raises(ValueError, match="row 1: b is -1e"):
-        column_values(pd.DataFrame({"a": [1e69], "b": [-1e70]}), ["a", "b"])
+    units = pd.DataFrame({"a": [1.0, None, 3.0], "b": [True, None, None], "i": [1.0, np.inf, 0.0]})
+    units["id"] = ["x", "y", "z"]
+    of_b = compile_table([metric("m", "b", "")])
+    assert np.isnan(unit_columns(units, of_b, "id")).ravel().tolist() == [False, True, True]
+    with pytest.raises(ValueError, match=r"row 2 \(id y\): i is inf; expected a finite number"):
+        unit_columns(units, compile_table([metric("m", "a", "i")]), "id")
     with pytest.raises(KeyError, match="lacks"):
-        column_values(units, ["a", "zzz"])
+        unit_columns(units, compile_table([metric("m", "a", "zzz")]), "id")
 
 
 def test_weighted_sums_of_metrics_by_hand() -> None:
@@ -121,7 +121,7 @@ def test_weighted_sums_of_metrics_by_hand() -> None:
     ]
     compiled = compile_table(table)
     units = pd.DataFrame({"x": [1, 2], "y": [0, 1], "n": [2, 2]})
-    values = compiled.values(column_values(units, compiled.columns).sum(axis=0))
+    values = compiled.values(units[list(compiled.columns)].sum().to_numpy())
     # 3/4, 1/4, their mean 1/2, and 1/2 - 1/4
     assert values.tolist() == [0.75, 0.25, 0.5, 0.25]
     assert compiled.uses.tolist() == [[True, False], [False, True], [True, True], [True, True]]

@@ -56,15 +56,8 @@ def test_the_corrected_mean_by_hand() -> None:
     # var(label - w score) = 1/4 - 2 w / 6 + w^2 / 3
     # and a quarter of a case on which both differ: w / 4 / 4
     variance = (1 / 4 - 2 * weight / 6 + weight**2 / 3 + weight / 16) / 4 + weight**2 * 15 / 56 / 4
-    limits = np.array([[0.0], [1.0]])
-    expected = score_t(
-        np.array([value]),
-        np.array([variance]),
-        np.array([4.0]),
-        t_quantile(np.array([3]), 0.05),
-        limits,
-    )
-    assert (low, high) == pytest.approx([float(b[0]) for b in expected])
+    expected = score_t(value, variance, 4, t_quantile(3, 0.05), (0, 1))
+    assert (low, high) == pytest.approx(expected)
 
 
 def test_a_judge_is_listened_to_as_far_as_it_is_right() -> None:

@@ -10,8 +10,9 @@ from scipy import stats
 from evaltools.core.errors import UsageError
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
-from evaltools.stats.multiple import holm, max_t, ranks, sign_flip
+from evaltools.stats.multiple import holm, max_t, sign_flip
 from evaltools.stats.plan import plan
+from evaltools.stats.ranks import ranks
 
 SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
 FREE = Metric(name="score", numerator="y", denominator="n", better="higher")

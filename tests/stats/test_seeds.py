@@ -8,9 +8,8 @@ import pytest
 from scipy import stats
 
 from evaltools.core.metric import Difference, Metric, MetricTable
-from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
-from evaltools.stats.influence import cells, in_order
+from evaltools.stats.influence import in_order, label
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import NEW_SEEDS, THIS_RUN, aggregate, seed_part
 from tests.stats.comparing import MEAN, MICRO
@@ -70,12 +69,13 @@ def test_variance_components_by_hand() -> None:
         1: pd.DataFrame({"id": list("abc"), "y": [0.0, 2, 4], "n": 1}),
         2: pd.DataFrame({"id": list("abc"), "y": [3.0, 3, 6], "n": 1}),
     }
-    c = cells(runs, compile_table([MEAN]), "id")
+    (condition,) = label([runs], [MEAN], "id")
+    c = condition.units(0)
     part = seed_part(c.values, c.errors, c.present, c.takes_part)
-    assert part.own == pytest.approx([11 / 12])
-    assert part.residual == pytest.approx([1 / 12])
+    assert part.own == pytest.approx(11 / 12)
+    assert part.residual == pytest.approx(1 / 12)
     # the seeds' values 2 and 4 alone: variance of their mean 2 / 2 = 1
-    assert (part.plain.tolist(), part.df) == ([1.0], 1)
+    assert (part.plain, part.df) == (1.0, 1)
     assert np.isnan(of(runs, [MEAN]).loc["mean", "ci_low"])  # three samples carry no interval
 
 
