@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -264,36 +264,43 @@ def unit_columns(
     if missing:
         known = [str(column) for column in units.columns]
         raise KeyError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
-    columns = np.array(compiled.columns)
-    values = units[list(columns)].to_numpy(dtype=float, na_value=np.nan)
-
-    def refuse(row: int, what: str) -> None:
-        raise ValueError(f"row {row + 1} ({unit} {units[unit].iloc[row]}): {what}")
-
-    for row, column in np.argwhere(np.abs(values) >= LARGEST):
-        size = f"is {values[row, column]:g}; expected a finite number below {LARGEST:g}"
-        refuse(row, f"{columns[column]} {size}")
-    is_null = np.isnan(values)
-    filled = np.where(is_null, 0.0, values)
-    ratios = compiled.ratios(filled)
-    if is_null.any():
-        in_numerator, in_denominator = compiled.numerator != 0, compiled.denominator != 0
-        lacks = is_null.astype(float)
-        is_counted = filled @ compiled.denominator != 0
-        for row, ratio in np.argwhere((lacks @ in_numerator > 0) & is_counted):
-            name = columns[is_null[row] & in_numerator[:, ratio]][0]
-            counts = " and ".join(columns[in_denominator[:, ratio]])
-            refuse(
-                row,
-                f"{name} is null where {counts} counts the row; leave {counts} null or 0 "
-                f"where {name} was not measured",
-            )
-        ratios[lacks @ (in_numerator | in_denominator) > 0] = np.nan  # the row takes no part
-    low, high = compiled.limits
-    # a sum of floats may be off its limit by as much
-    slack_low, slack_high = (1e-9 * np.maximum(1, np.abs(limit)) for limit in (low, high))
-    for row, ratio in np.argwhere((ratios < low - slack_low) | (ratios > high + slack_high)):
-        metric = compiled.metrics[np.flatnonzero(compiled.uses[:, ratio])[0]]
-        limits = f"which is not within {low[ratio]:g} and {high[ratio]:g}"
-        refuse(row, f"{metric.name} is {ratios[row, ratio]:g}, {limits}")
+    by_column = [units[name].to_numpy(dtype=float, na_value=np.nan) for name in compiled.columns]
+    values = np.array(by_column).reshape(-1, len(units)).T
+    for ratio in range(len(compiled.empty)):
+        for row, what in _wrong_rows(values, compiled, ratio):
+            raise ValueError(f"row {row + 1} ({unit} {units[unit].iloc[row]}): {what}")
     return values
+
+
+def _wrong_rows(
+    values: np.ndarray,
+    compiled: Compiled,
+    ratio: int,
+) -> Iterator[tuple[int, str]]:
+    """Yield (row, what is wrong with it) for the rows of columns that a ratio cannot be made of."""
+    numerator, denominator = compiled.numerator[:, ratio], compiled.denominator[:, ratio]
+    used = np.flatnonzero((numerator != 0) | (denominator != 0))
+    columns = np.array(compiled.columns)[used]
+    own = values[:, used]
+    is_null = np.isnan(own)
+    if is_null.any():
+        own = np.where(is_null, 0.0, own)
+    is_infinite = (own >= LARGEST) | (own <= -LARGEST)
+    for row, column in np.argwhere(is_infinite) if is_infinite.any() else ():
+        expected = f"expected a finite number below {LARGEST:g}"
+        yield row, f"{columns[column]} is {own[row, column]:g}; {expected}"
+    num, den = own @ numerator[used], own @ denominator[used]
+    is_lacking = is_null & (numerator[used] != 0)
+    for row in np.flatnonzero(is_lacking.any(axis=1) & (den != 0)) if is_lacking.any() else ():
+        name = columns[is_lacking[row]][0]
+        counts = " and ".join(columns[denominator[used] != 0])
+        leave = f"leave {counts} null or 0 where {name} was not measured"
+        yield row, f"{name} is null where {counts} counts the row; {leave}"
+    low, high = compiled.limits[:, ratio]
+    # a sum of floats may be off its limit by as much
+    lowest, highest = low - 1e-9 * max(1, abs(low)), high + 1e-9 * max(1, abs(high))
+    ratios = num if compiled.is_count[ratio] else num / np.where(den == 0, np.nan, den)
+    is_outside = (ratios < lowest) | (ratios > highest)
+    for row in np.flatnonzero(is_outside & ~is_null.any(axis=1)) if is_outside.any() else ():
+        metric = compiled.metrics[np.flatnonzero(compiled.uses[:, ratio])[0]]
+        yield row, f"{metric.name} is {ratios[row]:g}, which is not within {low:g} and {high:g}"

@@ -97,20 +97,24 @@ class Condition:
         """
         compiled = self.compiled.only(metric)
         index = [self.compiled.columns.index(column) for column in compiled.columns]
-        values = self.values[:, index]
-        summed = (compiled.numerator != 0) | (compiled.denominator != 0)
-        is_measured = ~np.isnan(values[:, summed.any(axis=1)]).any(axis=1)
-        cell, values = self.cell[is_measured], np.nan_to_num(values[is_measured])
+        values, cell = self.values[:, index], self.cell
+        is_null = np.isnan(values)
+        if is_null.any():
+            summed = (compiled.numerator != 0) | (compiled.denominator != 0)
+            is_measured = ~is_null[:, summed.any(axis=1)].any(axis=1)
+            values, cell = np.where(is_null, 0.0, values)[is_measured], cell[is_measured]
         shape = self.n_seeds, len(self.samples.unit_of), len(index)
         n_cells = shape[0] * shape[1]
         n_rows = np.bincount(cell, minlength=n_cells)
+        sums = values.T
         if n_rows.max(initial=0) > 1:
             # a sum of floats depends on its order: the rows of a cell are added by size
             order = np.lexsort((*values.T, cell))
-            cell, values = cell[order], values[order]
-        sums = np.array([np.bincount(cell, column, n_cells) for column in values.T])
+            cell, sums = cell[order], sums[:, order]
+        if not np.array_equal(cell, np.arange(n_cells)):
+            sums = np.array([np.bincount(cell, column, n_cells) for column in sums])
         if self.has_trials:
-            sums /= np.maximum(n_rows, 1)
+            sums = sums / np.maximum(n_rows, 1)
         return Cells(compiled, sums.T.reshape(shape), (n_rows > 0).reshape(shape[:2]))
 
     def units(self, metric: int) -> Cells:

@@ -385,22 +385,32 @@ def estimate_run(
 ) -> pd.DataFrame:
     """The estimates of one run, as `estimate`, in the form of `core.estimates`."""
     (condition,) = label([{"": units}], table, unit)
-    runs = [condition.units(metric) for metric in range(len(table))]
+    # of many units one metric at a time, so that memory does not grow with the table
+    at_once = len(table) if len(units) <= LARGE else 1
     rows = []
-    for metric, run, interval in zip(table, runs, run_intervals(runs, resampling)):
-        is_ratio = isinstance(metric, Metric)
-        row = {
-            "metric": metric.name,
-            "value": run.values[0],
-            "ci_low": interval.low,
-            "ci_high": interval.high,
-            "ci_method": interval.method,
-            "numerator": run.num.sum() if is_ratio else np.nan,
-            "denominator": run.den.sum() if is_ratio and not run.is_count else np.nan,
-            "n_units": int(np.count_nonzero(run.takes_part)),
-            "title": metric.title,
-            "group": metric.group,
-            "better": metric.better,
-        }
-        rows.append(row)
+    for start in range(0, len(table), max(at_once, 1)):
+        metrics = range(start, start + at_once)
+        runs = [condition.units(metric) for metric in metrics]
+        rows += [
+            _row(run, interval) for run, interval in zip(runs, run_intervals(runs, resampling))
+        ]
     return complete(pd.DataFrame(rows))
+
+
+def _row(run: Cells, interval: Interval) -> dict[str, Any]:
+    """The row of `estimate_run` for a metric."""
+    (metric,) = run.metric.metrics
+    is_ratio = isinstance(metric, Metric)
+    return {
+        "metric": metric.name,
+        "value": run.values[0],
+        "ci_low": interval.low,
+        "ci_high": interval.high,
+        "ci_method": interval.method,
+        "numerator": run.num.sum() if is_ratio else np.nan,
+        "denominator": run.den.sum() if is_ratio and not run.is_count else np.nan,
+        "n_units": int(np.count_nonzero(run.takes_part)),
+        "title": metric.title,
+        "group": metric.group,
+        "better": metric.better,
+    }
