@@ -265,7 +265,7 @@ def unit_columns(
         known = [str(column) for column in units.columns]
         raise KeyError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
     by_column = [units[name].to_numpy(dtype=float, na_value=np.nan) for name in compiled.columns]
-    values = np.array(by_column).reshape(-1, len(units)).T
+    values = np.array(by_column).reshape(len(by_column), len(units)).T
     for ratio in range(len(compiled.empty)):
         for row, what in _wrong_rows(values, compiled, ratio):
             raise ValueError(f"row {row + 1} ({unit} {units[unit].iloc[row]}): {what}")
