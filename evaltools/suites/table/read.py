@@ -1,25 +1,35 @@
-"""A long file (CSV, JSON Lines, parquet) in blocks of rows: a row is one metric on one sample."""
+"""A long file (CSV, JSON Lines, parquet): a row is one metric on one sample."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from ...core.csv_files import csv_rows, written_list
 from ...core.errors import Problems
 from ...core.json_files import read_jsonl
+from ...core.metric_matrix import LARGEST
 from ...core.score_rows import COLUMNS
-from ...core.text_files import first_line, require_file
-from .parquet import BLOCK, parquet_blocks, parquet_schema
-from .rows import usable_rows
+from ...core.text_files import require_file
 
-MOST_COLUMNS = 10_000
-"""A file with more columns is not long, but wide."""
+# rows of text that are held at once
+BLOCK = 1 << 17
+
+NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
+NUMBERS = ("value", "num", "den", "low", "high")
+
+TRUTH = {"true": 1.0, "false": 0.0}
+TRUE_OR_FALSE = "true or false"
+
+# what no name of a metric or condition may hold: a line of a terminal begins with it
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Line(BaseModel):
@@ -45,108 +55,156 @@ class Line(BaseModel):
     higher_is_better: bool | float | str | None = None
 
 
-def blocks(
-    path: Path,
-    problems: Problems,
-) -> Iterator[pd.DataFrame]:
-    """The rows that can be used.
+def frames(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
+    """The rows of a file in parts, with its columns but those of lists and objects.
 
-    Columns: those of `rows.usable_rows`, and the columns of the file that have no meaning here, as
-    they are. The index is the line (in parquet: the number of the row). What is wrong with a row is
-    reported.
-    """
-    columns(path, problems)  # says what is wrong with them
-    readers = {".parquet": parquet_blocks, ".csv": _csv_blocks}
-    read = readers.get(path.suffix.lower(), _json_blocks)
-    for block in read(path, problems):
-        missing = [column for column in COLUMNS if column not in block]
-        frame = block.reindex(columns=[*block.columns, *missing])
-        further = frame.columns.difference(COLUMNS, sort=False)
-        yield usable_rows(frame, path, problems).join(frame[further])
-
-
-def columns(
-    path: Path,
-    problems: Problems,
-) -> list[str]:
-    """The columns of COLUMNS that a file has; of JSON Lines those of its first line.
-
-    InputError where the file is damaged or not in the long form.
+    The index is the line (in parquet: the number of the row). InputError where the file is damaged
+    or not in the long form.
     """
     require_file(path, problems)
-    if path.suffix.lower() in (".jsonl", ".ndjson"):
-        try:
-            line = Line.model_validate_json(first_line(path))
-        except ValueError:  # reported when all lines are read
-            return []
-        return [column for column in COLUMNS if column in line.model_fields_set]
-    if path.suffix.lower() == ".parquet":
-        header = parquet_schema(path, problems).names
-    else:
-        _, header = next(csv_rows(path, problems))
-    if len(header) > MOST_COLUMNS:
-        raise problems.fatal(
-            "wrong-columns",
-            f"{len(header):,} columns; expected the long form: one metric on one sample, a row",
-            file=path,
-        )
-    present = [column for column in COLUMNS if column in header]
-    for column in present:
-        if header.count(column) > 1:
-            raise problems.fatal("wrong-columns", f"two columns are named {column}", file=path)
-    has_score = "value" in present or {"num", "den"} <= set(present)
-    if not has_score or not {"id", "metric"} <= set(present):
-        names = ", ".join([*header[:20], "..."] if len(header) > 20 else header)
-        raise problems.fatal(
-            "wrong-columns",
-            f"expected the columns id, metric and value (or num and den), got {names}",
-            file=path,
-        )
-    return present
+    readers = {".csv": _csv_frames, ".parquet": _parquet_frames}
+    yield from readers.get(path.suffix.lower(), _json_frames)(path, problems)
 
 
-def _csv_blocks(
-    path: Path,
-    problems: Problems,
-) -> Iterator[pd.DataFrame]:
+def _csv_frames(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
     rows = csv_rows(path, problems)
     _, header = next(rows)
-    names = [name for name in dict.fromkeys(header) if name]
-    indices = [header.index(name) for name in names]
-    while block := list(islice(rows, BLOCK)):
-        lines = []
-        cells = []
-        for line, row in block:
-            lines.append(line)
-            cells.append([_cell(name, row[i]) for name, i in zip(names, indices)])
-        yield pd.DataFrame(cells, index=lines, columns=names)
+    _require_columns(header, path, problems)
+
+    def cells(row: list[str]) -> dict[str, str | None]:
+        by_name = {name: text or None for name, text in zip(header, row) if name}
+        for name, text in by_name.items():
+            if text and name not in COLUMNS and written_list(text) is not None:
+                by_name[name] = None
+        return by_name
+
+    yield from _in_blocks((line, cells(row)) for line, row in rows)
 
 
-def _cell(name: str, text: str) -> str | None:
-    """The text of a cell; a list in a further column is left out, as in JSON Lines."""
-    is_list = name not in COLUMNS and written_list(text) is not None
-    return None if is_list else text or None
+def _json_frames(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
+    def cells(line: Line) -> dict[str, Any]:
+        fields = line.model_dump(exclude_unset=True).items()
+        return {name: value for name, value in fields if not isinstance(value, list | dict)}
+
+    lines = read_jsonl(path, Line, problems, id_field="id")
+    yield from _in_blocks((number, cells(line)) for number, line in lines)
 
 
-def _json_blocks(
-    path: Path,
-    problems: Problems,
-) -> Iterator[pd.DataFrame]:
-    lines = read_jsonl(
-        path,
-        Line,
-        problems,
-        id_field="id",
-    )
-    while block := dict(islice(lines, BLOCK)):
-        rows = [_flat_cells(line) for line in block.values()]
-        yield pd.DataFrame(rows, index=list(block))
+def _in_blocks(rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[pd.DataFrame]:
+    rows = iter(rows)
+    while block := dict(islice(rows, BLOCK)):
+        yield pd.DataFrame(list(block.values()), index=list(block))
 
 
-def _flat_cells(line: Line) -> dict[str, Any]:
-    """The texts, numbers and truth values of a line; lists and objects are left out."""
-    cells = {}
-    for name, value in line.model_dump().items():
-        if isinstance(value, str | int | float):
-            cells[name] = value
-    return cells
+def _parquet_frames(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        schema = parquet.read_schema(path)
+        _require_columns(schema.names, path, problems)
+        names = []
+        for column in schema:
+            kind = getattr(column.type, "value_type", column.type)  # of categories
+            is_flat = not pa.types.is_nested(column.type) and "binary" not in str(kind)
+            is_time = pa.types.is_temporal(kind) and column.name in NUMBERS
+            if is_flat and not is_time:
+                names.append(column.name)
+            elif column.name in COLUMNS:
+                message = f"expected a text or a number a row, got {str(column.type)[:80]}"
+                raise problems.fatal("wrong-columns", message, file=path, field=column.name)
+        frame = parquet.read_table(path, columns=names).to_pandas(ignore_metadata=True)
+    except (pa.ArrowException, OSError) as error:
+        message = f"not parquet, or not whole: {error}"
+        raise problems.fatal("bad-parquet", message, file=path) from None
+    categories = frame.select_dtypes("category").columns
+    frame = frame.astype(dict.fromkeys(categories, object))
+    frame.index += 1
+    yield frame
+
+
+def _require_columns(header: Sequence[str], path: Path, problems: Problems) -> None:
+    """InputError for a header that is not of the long form."""
+    message = ""
+    for column in COLUMNS:
+        if header.count(column) > 1:
+            message = f"two columns are named {column}"
+    if not {"id", "metric"} <= set(header) or not ({"value"} & set(header) or "num" in header):
+        names = ", ".join([*header[:20], "..."] if len(header) > 20 else header)
+        message = f"expected the columns id, metric and value (or num and den), got {names}"
+    if message:
+        raise problems.fatal("wrong-columns", message, file=path)
+
+
+def usable_rows(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame:
+    """The rows that can be used; what is wrong with the others is reported, one problem a row.
+
+    Columns: NAMES as text, num and den (null: not measured), low, high, higher_is_better
+    (1, 0 or null), and the further columns of the file.
+    """
+    missing = [column for column in COLUMNS if column not in frame]
+    cells = frame.reindex(columns=[*frame.columns, *missing])
+    rows = pd.DataFrame({name: _as_text(cells[name]) for name in NAMES}, index=frame.index)
+    # (which rows are wrong, their column, what was expected there)
+    rules: list[tuple[Any, str, str]] = []
+    for column in ("id", "metric"):
+        is_empty = rows[column].isna() | (rows[column].str.strip() == "")
+        rules.append((is_empty, column, f"the {column} as text"))
+    for column in ("metric", "condition"):
+        broken = [name for name in rows[column].dropna().unique() if CONTROL.search(name)]
+        rules.append((rows[column].isin(broken), column, "a name without control characters"))
+    numbers = {}
+    for column in (*NUMBERS, "higher_is_better"):
+        numbers[column], is_text = _numbers(cells[column])
+        rules.append((is_text, column, "a number" if column in NUMBERS else TRUE_OR_FALSE))
+        is_large = np.abs(numbers[column]) >= LARGEST
+        rules.append((is_large, column, f"a number below {LARGEST:g} in size"))
+    value, num, den, low, high, direction = numbers.values()
+    is_ratio = (den > 0) | ((den == 0) & (num == 0))
+    rules.append((~np.isnan(num) & ~is_ratio, "den", "a denominator above 0 beside num"))
+    has_limits = ~np.isnan(low) | ~np.isnan(high)
+    rules.append((has_limits & ~(low < high), "low", "low below high, both or neither"))
+    is_unclear = ~np.isnan(direction) & ~np.isin(direction, (0, 1))
+    rules.append((is_unclear, "higher_is_better", TRUE_OR_FALSE))
+
+    is_bad = np.zeros(len(cells), dtype=bool)
+    for is_wrong, column, expected in rules:
+        for row in np.flatnonzero(np.asarray(is_wrong, dtype=bool) & ~is_bad):
+            cell, id_ = cells[column].iloc[row], cells["id"].iloc[row]
+            got = "nothing" if pd.isna(cell) else repr(str(cell)[:80])
+            message = f"expected {expected}, got {got}"
+            where = {"file": path, "line": int(cells.index[row]), "field": column}
+            problems.error("bad-field", message, id="" if pd.isna(id_) else str(id_)[:200], **where)
+            is_bad[row] = True
+    # a value counts before num and den; it is a ratio with the denominator 1
+    has_value = ~np.isnan(value)
+    rows["num"] = np.where(has_value, value, num)
+    rows["den"] = np.where(has_value, 1.0, np.where(np.isnan(num), np.nan, den))
+    rows = rows.assign(low=low, high=high, higher_is_better=direction)
+    further = cells[cells.columns.difference(COLUMNS, sort=False)]
+    return rows.join(further)[~is_bad]
+
+
+def _as_text(column: pd.Series) -> pd.Series:
+    """Names as text: whole numbers without a point, null where there is no name."""
+    if pd.api.types.is_string_dtype(column):
+        return column
+    texts = {}
+    for value in column.dropna().unique():
+        is_whole = isinstance(value, float) and value.is_integer()
+        texts[value] = str(int(value) if is_whole else value)
+    return column.map(texts).astype("str")
+
+
+def _numbers(cells: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """(the cells as floats, whether each is a text that is no number).
+
+    Empty and NaN are nan, true and false 1 and 0.
+    """
+    parsed = pd.to_numeric(cells, errors="coerce")
+    numbers = parsed.to_numpy(dtype=float, na_value=np.nan, copy=True)
+    is_text = np.isnan(numbers) & cells.notna().to_numpy()
+    words = cells[is_text].astype(str).str.lower()
+    numbers[is_text] = words.map(TRUTH)
+    is_text[is_text] = ~words.isin(["nan", *TRUTH])
+    return numbers, is_text

@@ -1,4 +1,4 @@
-"""The units of a run of a long file, in memory that grows with the units alone."""
+"""The units of a run of a long file."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .survey import survey
 if TYPE_CHECKING:
     from .options import TableOptions
 
+# columns that the units have besides those of the file
 TAKEN = ("item", "line")
-"""Columns that the units have besides those of the file."""
 
 
 def score(
@@ -39,29 +39,18 @@ def score(
     """
     path = source.files["scores"]
     # what is wrong with other rows was said when the file was surveyed
-    rows = survey(path, Problems()).rows_of(source.name)
-    names = [metric.name for metric in options.found]
-    unit = _unit_index(rows)
-    metric = pd.Index(names).get_indexer(rows["metric"])
-    is_second = pd.Series(unit * len(names) + metric).duplicated().to_numpy()
-    is_used = _check_values(
-        rows,
-        is_second,
-        options.found,
-        path,
-        problems,
-    )
+    content = survey(path, Problems())
+    rows = content.rows
+    if len(content.runs) > 1:  # the only run of a file may be given another name
+        rows = rows[rows["run"] == source.name]
+    unit = rows.groupby(["id", "trial"], sort=False, dropna=False).ngroup().to_numpy()
+    metric = pd.Index([entry.name for entry in options.found]).get_indexer(rows["metric"])
+    is_used = _check_values(rows, unit, options.found, path, problems)
     problems.raise_if_failed()
 
-    units = _unit_columns(
-        rows,
-        unit,
-        path,
-        problems,
-    )
-    nowhere = np.full((len(units), len(names)), np.nan)
-    num = nowhere.copy()
-    den = nowhere.copy()
+    units = _unit_columns(rows, unit, path, problems)
+    num = np.full((len(units), len(options.found)), np.nan)
+    den = num.copy()
     num[unit[is_used], metric[is_used]] = rows["num"][is_used]
     den[unit[is_used], metric[is_used]] = rows["den"][is_used]
     sums = {}
@@ -73,47 +62,32 @@ def score(
     return units
 
 
-def _unit_index(rows: pd.DataFrame) -> np.ndarray:
-    """The index of the unit of each row, in the order in which the units appear."""
-    if rows["trial"].isna().all():
-        codes, _ = pd.factorize(rows["id"])
-        return codes
-    by_unit = rows.groupby(["id", "trial"], sort=False, dropna=False)
-    return by_unit.ngroup().to_numpy()
-
-
 def _check_values(
     rows: pd.DataFrame,
-    is_second: np.ndarray,
+    unit: np.ndarray,
     metrics: tuple[Metric, ...],
     path: Path,
     problems: Problems,
 ) -> np.ndarray:
-    """Whether each row is used; what is wrong with the others is reported.
-
-    A row is used if it is the first of its metric on its unit, with a value within the limits.
-    """
+    """Whether each row is used: the first of its metric on its unit, within the limits; the others are reported."""
+    is_second = rows.assign(unit=unit).duplicated(["unit", "metric"]).to_numpy()
     bounds = {metric.name: metric.bounds or (-np.inf, np.inf) for metric in metrics}
     limits = pd.DataFrame(bounds, index=["low", "high"]).T
     lows, highs = (rows["metric"].map(limits[column]) for column in limits)
     ratios = rows["num"] / rows["den"]
     is_outside = ((ratios < lows) | (ratios > highs)).to_numpy()
     for row in np.flatnonzero(is_second | is_outside):
-        name = rows["metric"].iloc[row]
-        where: dict[str, Any] = {
-            "file": path,
-            "line": int(rows.index[row]),
-            "id": rows["id"].iloc[row],
-        }
+        name, id_ = rows["metric"].iloc[row], rows["id"].iloc[row]
+        where: dict[str, Any] = {"file": path, "line": int(rows.index[row]), "id": id_}
         if is_second[row]:
             message = f"a second row of {name}: id is one sample, cluster what samples belong to"
             problems.error("duplicate-id", message, **where)
             continue
         value, low, high = (column.iloc[row] for column in (ratios, lows, highs))
-        text = f"{value:g} is not within {low:g} and {high:g}"
+        message = f"{value:g} is not within {low:g} and {high:g}"
         if value == -1:
-            text += "; where -1 says that a judge gave no score, leave the cell empty"
-        problems.error("out-of-bounds", text, field=name, **where)
+            message += "; where -1 says that a judge gave no score, leave the cell empty"
+        problems.error("out-of-bounds", message, field=name, **where)
     return ~(is_second | is_outside)
 
 
@@ -134,30 +108,25 @@ def _unit_columns(
         units["id"] = first["cluster"].fillna(units["id"])
     if first["text"].notna().any():
         units["text"] = first["text"]
+    is_csv = path.suffix.lower() == ".csv"
     for name in first.columns.difference([*COLUMNS, "run"], sort=False):
         if name in TAKEN or name.startswith(("num_", "den_")):
-            text = f"the column {name} is left out: the units have a column of this name"
-            problems.warn("column-taken", text, file=path, field=name)
-        elif path.suffix.lower() == ".csv":
-            units[name] = _numbers_of_texts(first[name])
+            message = f"the column {name} is left out: the units have a column of this name"
+            problems.warn("column-taken", message, file=path, field=name)
         else:
-            units[name] = _of_one_kind(first[name])
+            units[name] = _of_one_kind(first[name], is_csv)
     return units
 
 
-def _numbers_of_texts(values: pd.Series) -> pd.Series:
-    """Numbers, if all texts are numbers: a CSV file has texts only."""
-    numbers = pd.to_numeric(values, errors="coerce")
-    if numbers.notna().equals(values.notna()):
-        return numbers
-    return values
+def _of_one_kind(values: pd.Series, is_csv: bool) -> pd.Series:
+    """Numbers or truth values as they are; all else, and what is mixed, as text.
 
-
-def _of_one_kind(values: pd.Series) -> pd.Series:
-    """Numbers or truth values as they are; all else, and what is mixed, as text."""
+    A CSV file has texts only: there texts that are all numbers are numbers.
+    """
     if is_bool_dtype(values) or is_numeric_dtype(values):
         return values
-    kinds = {type(value) for value in values.dropna()}
-    if kinds <= {int, float}:
-        return pd.to_numeric(values)
+    if is_csv or {type(value) for value in values.dropna()} <= {int, float}:
+        numbers = pd.to_numeric(values, errors="coerce")
+        if numbers.notna().equals(values.notna()):
+            return numbers
     return values.map(str, na_action="ignore").astype("str")

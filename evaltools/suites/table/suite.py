@@ -14,7 +14,7 @@ from ...core.common_checks import duplicate_texts
 from ...core.errors import Problems, UsageError
 from ...core.language import say
 from ...core.memory import shown_path
-from ...core.metric import Metric, MetricTable
+from ...core.metric import MetricTable
 from ...core.suite import Source, Suite
 from .options import TableOptions
 from .score import score
@@ -23,8 +23,8 @@ from .survey import survey
 if TYPE_CHECKING:
     from ...report.run import Run
 
+# metrics that lead every page
 LEADING = 10
-"""Metrics that lead every page."""
 
 
 def runs(
@@ -72,16 +72,10 @@ def headline(
 
 
 def checks(run: Run) -> Iterator[Check]:
-    """The checks of a run."""
+    """The checks of a run: texts that come twice, and units that failed, by the cause."""
     yield from duplicate_texts(run.data, "text", "id")
-    if "error" in run.data:
-        yield from _errors(run)
-    if "trial" in run.data:
-        yield from _uneven_trials(run)
-
-
-def _errors(run: Run) -> Iterator[Check]:
-    """How many units failed with an error, by its cause: they are not measured."""
+    if "error" not in run.data:
+        return
     causes = run.data["error"].dropna().astype(str).str.slice(0, 60).value_counts()
     n, of = int(causes.sum()), len(run.data)
     if n:
@@ -89,24 +83,6 @@ def _errors(run: Run) -> Iterator[Check]:
         template = "{n} of {of} rows failed with an error and are not measured: {causes}"
         message = say(template, n=f"{n:,}", of=f"{of:,}", causes=listed)
         yield Check("errored-rows", "warning", message, n, of)
-
-
-def _uneven_trials(run: Run) -> Iterator[Check]:
-    """Whether samples of the leading metric have fewer trials than the others: they weigh less."""
-    leading = [metric for metric in run.metrics if metric.name == run.primary]
-    if not leading or not isinstance(leading[0], Metric):
-        return
-    measured = run.data[run.data[leading[0].denominator].notna()]
-    sample = "item" if "item" in measured else "id"
-    n_trials = measured.groupby(sample).size()
-    fewer = n_trials[n_trials < n_trials.max()]
-    if len(fewer):
-        template = (
-            "{n} of {of} samples have fewer than {most} trials, and weigh less than the others"
-        )
-        n, of = len(fewer), len(n_trials)
-        message = say(template, n=f"{n:,}", of=f"{of:,}", most=int(n_trials.max()))
-        yield Check("uneven-trials", "warning", message, n, of)
 
 
 SUITE = Suite(

@@ -13,23 +13,21 @@ from ...core.errors import InputError, Problems
 from ...core.files import state
 from ...core.metric import Better, Metric
 from ...core.text_files import require_file
-from .read import blocks, columns
+from .read import frames, usable_rows
 
+# more metrics or runs than this: a column was taken for another
 MOST = 1_000
-"""More metrics or runs than this: a column was taken for another."""
 
+# columns that say the same in all rows of a metric, or nothing; a direction is 1 or 0
 ONE_A_METRIC = ["higher_is_better", "low", "high"]
-"""Columns that say the same in all rows of a metric, or nothing; a direction is 1 or 0."""
-
-DESCRIPTION = "Sum of the numerators (values) over the sum of the denominators (1 each)."
 
 
 @dataclass(frozen=True)
 class Survey:
     """What a file holds.
 
-    `runs`: the names of its runs. `rows`: those that can be used, as `read.blocks` has them, and `run`, the name of
-    the run of each. `metrics`: its metrics. `problems`: what is wrong with its rows.
+    `runs`: the names of its runs. `rows`: those that can be used, as `read.usable_rows` has them, and `run`, the name
+    of the run of each. `metrics`: its metrics. `problems`: what is wrong with its rows.
     """
 
     runs: list[str]
@@ -37,17 +35,8 @@ class Survey:
     metrics: tuple[Metric, ...]
     problems: Problems
 
-    def rows_of(self, run: str) -> pd.DataFrame:
-        """The rows of a run; a file of one run may be given another name."""
-        if len(self.runs) == 1:
-            return self.rows
-        return self.rows[self.rows["run"] == run]
 
-
-def survey(
-    path: Path,
-    problems: Problems,
-) -> Survey:
+def survey(path: Path, problems: Problems) -> Survey:
     """What a file holds. It is read once for as long as it stays as it is.
 
     InputError for a file that is not in the long form.
@@ -62,28 +51,34 @@ def survey(
 
 
 @lru_cache(maxsize=2)  # the two sides of a comparison
-def _survey(
-    path: Path,
-    state: tuple[int, int, int],
-) -> Survey:
+def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     problems = Problems("skip")
-    parts = [rows for rows in blocks(path, problems) if not rows.empty]
-    if not parts:
+    has_directions = False
+    parts = []
+    for frame in frames(path, problems):
+        has_directions |= "higher_is_better" in frame
+        parts.append(usable_rows(frame, path, problems))
+    rows = pd.concat(parts) if parts else pd.DataFrame()
+    if rows.empty:
         raise problems.fatal("no-rows", "no row of the file can be used", file=path)
-    rows = pd.concat(parts)
-    by_run = rows.groupby(["condition", "seed"], sort=False, dropna=False)
     keys = rows[["condition", "seed"]].drop_duplicates()
-    by_metric = _facts(rows).groupby("metric", sort=False)
-    least, greatest = by_metric.min(), by_metric.max()
-    if max(len(keys), len(least)) > MOST:
-        text = f"more than {MOST:,} metrics or runs; expected one metric on one sample, a row"
-        raise problems.fatal("wrong-columns", text, file=path)
-    for field in ONE_A_METRIC:
-        for name in least.index[least[field] < greatest[field]]:
-            values = f"both {least[field][name]:g} and {greatest[field][name]:g}"
-            text = f"{values} for {str(name)[:80]!r}; expected one a metric"
-            problems.error("bad-field", text, file=path, field=field)
-    # a seed that some rows of a condition lack would split it into runs that are none
+    if max(len(keys), rows["metric"].nunique()) > MOST:
+        message = f"more than {MOST:,} metrics or runs; expected one metric on one sample, a row"
+        raise problems.fatal("wrong-columns", message, file=path)
+    _require_seeds(rows, path, problems)
+    runs = _run_names(keys, path, problems)
+    by_run = rows.groupby(["condition", "seed"], sort=False, dropna=False)
+    rows["run"] = pd.Categorical.from_codes(by_run.ngroup(), runs)
+    return Survey(
+        runs=runs,
+        rows=rows.drop(columns=["condition", "seed", *ONE_A_METRIC]),
+        metrics=_metrics(rows, has_directions, path, problems),
+        problems=problems,
+    )
+
+
+def _require_seeds(rows: pd.DataFrame, path: Path, problems: Problems) -> None:
+    """InputError for rows without a seed in a condition where others have one: they would be a run of their own."""
     has_seed = rows["seed"].notna()
     by_condition = has_seed.groupby(rows["condition"], dropna=False)
     is_partial = ~has_seed & by_condition.transform("any")
@@ -92,36 +87,30 @@ def _survey(
         problems.error("bad-field", message, file=path, line=int(line), field="seed")
     if is_partial.any():
         raise InputError(problems.errors)
-    is_said = least["higher_is_better"].notna().any()
-    has_directions = is_said or "higher_is_better" in columns(path, problems)
-    runs = _run_names(keys, path, problems)
-    rows["run"] = pd.Categorical.from_codes(by_run.ngroup(), runs)
-    return Survey(
-        runs=runs,
-        rows=rows.drop(columns=["condition", "seed", *ONE_A_METRIC]),
-        metrics=_metrics(least, has_directions),
-        problems=problems,
-    )
-
-
-def _facts(rows: pd.DataFrame) -> pd.DataFrame:
-    """What each row says of its metric, as numbers; null where it says nothing."""
-    is_measured = rows["den"] > 0
-    is_zero_or_one = rows["num"].isin([0, 1]) & (rows["den"] == 1)
-    facts = rows[["metric", *ONE_A_METRIC]].astype(dict.fromkeys(ONE_A_METRIC, float))
-    return facts.assign(is_binary=~is_measured | is_zero_or_one)
 
 
 def _metrics(
-    least: pd.DataFrame,
+    rows: pd.DataFrame,
     has_directions: bool,
+    path: Path,
+    problems: Problems,
 ) -> tuple[Metric, ...]:
-    """The metrics of a file, from the least that its rows say of each: num_KEY and den_KEY of the units.
+    """The metrics of a file: num_KEY and den_KEY of the units.
 
     A metric whose values are all 0 or 1 is a proportion; others have the limits that the file says,
     and none if it says none. Without the column of directions higher is better for all; with it a
-    metric whose cells are empty has no direction.
+    metric whose cells are empty has no direction. Two limits or directions of a metric are reported.
     """
+    is_zero_or_one = rows["num"].isin([0, 1]) & (rows["den"] == 1)
+    is_binary = ~(rows["den"] > 0) | is_zero_or_one
+    facts = rows[["metric", *ONE_A_METRIC]].assign(is_binary=is_binary)
+    by_metric = facts.groupby("metric", sort=False)
+    least, greatest = by_metric.min(), by_metric.max()
+    for field in ONE_A_METRIC:
+        for name in least.index[least[field] < greatest[field]]:
+            both = f"both {least[field][name]:g} and {greatest[field][name]:g}"
+            message = f"{both} for {str(name)[:80]!r}; expected one a metric"
+            problems.error("bad-field", message, file=path, field=field)
     directions: dict[float, Better] = {1.0: "higher", 0.0: "lower"}
     default: Better = "none" if has_directions else "higher"
     keys: list[str] = []
@@ -131,12 +120,10 @@ def _metrics(
         while key in keys:
             key += "_"
         keys.append(key)
-        bounds = None
-        if pd.notna(row["low"]):
-            bounds = float(row["low"]), float(row["high"])
+        bounds = (float(row["low"]), float(row["high"])) if pd.notna(row["low"]) else None
         metric = Metric(
             name=str(name),
-            description=DESCRIPTION,
+            description="Sum of the numerators (values) over the sum of the denominators (1 each).",
             numerator=f"num_{key}",
             denominator=f"den_{key}",
             group="Scores",
@@ -148,11 +135,7 @@ def _metrics(
     return tuple(metrics)
 
 
-def _run_names(
-    keys: pd.DataFrame,
-    path: Path,
-    problems: Problems,
-) -> list[str]:
+def _run_names(keys: pd.DataFrame, path: Path, problems: Problems) -> list[str]:
     """The runs of each condition and seed: `<condition>__seed<seed>_<stem>`, without what the file does not say."""
     names: dict[str, str] = {}
     for condition, seed in keys.itertuples(index=False):
@@ -163,8 +146,8 @@ def _run_names(
             parts.append("seed" + _as_file_name(seed).replace("_", "-"))
         name = "_".join(filter(None, ["__".join(parts), path.stem]))
         if name.casefold() in names:
-            text = f"two runs (condition, seed) would both be named {name!r}"
-            raise problems.fatal("same-name", text, file=path)
+            message = f"two runs (condition, seed) would both be named {name!r}"
+            raise problems.fatal("same-name", message, file=path)
         names[name.casefold()] = name
     return list(names.values())
 

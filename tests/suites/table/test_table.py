@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import evaltools as et
-from evaltools.core.errors import InputError, Problems
+from evaltools.core.errors import InputError
 from evaltools.core.language import translations
-from evaltools.suites.table import parquet, read
-from evaltools.suites.table.options import TableOptions
 from tests.app.calling import QUICK, call, without_pages, written
 
 KINDS = ("csv", "jsonl", "parquet")
@@ -101,34 +96,6 @@ def test_numbers_by_hand(kind: str, tmp_path: Path) -> None:
     assert run.units["text"].tolist() == ["one", "two", "three", "four"]
 
 
-def test_the_three_forms_give_one_result(tmp_path: Path) -> None:
-    frames = [et.evaluate("table", put(tmp_path, ROWS, kind)).frame for kind in KINDS]
-    for frame in frames[1:]:
-        pd.testing.assert_frame_equal(frame, frames[0])
-
-
-def test_the_texts_of_a_metric_are_no_part_of_the_policy() -> None:
-    """A result stays current when only the description of its metrics is worded anew."""
-    metric = et.Metric(name="acc", numerator="right", denominator="n", better="higher")
-    options = TableOptions(found=(metric,))
-    reworded = TableOptions(found=(replace(metric, title="Accuracy", description="Share"),))
-    lower = TableOptions(found=(replace(metric, better="lower"),))
-    assert reworded.policy() == options.policy()
-    assert lower.policy() != options.policy()
-
-
-def test_direction_and_bounds(tmp_path: Path) -> None:
-    rows = [{**row, "higher_is_better": False} if row["metric"] == "loss" else row for row in ROWS]
-    for kind in KINDS:
-        run = et.evaluate(
-            "table", put(tmp_path, rows, kind), lower=("bits",), bounds=("loss=-5,5", "acc=0,1")
-        )
-        found = {m.name: (m.proportion, m.bounds, m.better) for m in run.metrics}
-        assert found["loss"] == (False, (-5.0, 5.0), "lower")
-        assert found["bits"] == (False, None, "lower")
-        assert found["acc"] == (False, (0.0, 1.0), "none")
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_metric_without_direction_is_described_and_never_judged(
     kind: str, tmp_path: Path
@@ -192,35 +159,6 @@ def test_trials_are_repeated_draws_of_one_sample(kind: str, tmp_path: Path) -> N
     assert run["acc"][numbers].tolist() == pytest.approx(expected, abs=1e-12)
 
 
-def test_samples_with_fewer_trials_are_told(tmp_path: Path) -> None:
-    """30 samples of 3 trials; the third of four samples failed, by a null and by a row that is left out."""
-    rows: list[dict[str, Any]] = []
-    for i in range(30):
-        for trial in range(3):
-            rows.append({"id": f"q{i}", "metric": "acc", "trial": trial, "value": (i + trial) % 2})
-    whole = et.evaluate("table", put(tmp_path, rows))
-    assert "uneven-trials" not in [check.code for check in whole.checks]
-    for i in (3, 4, 5):
-        rows[3 * i + 2]["value"] = None
-    del rows[3 * 6 + 2]
-    (check,) = [
-        check
-        for check in et.evaluate("table", put(tmp_path, rows)).checks
-        if check.code == "uneven-trials"
-    ]
-    assert (
-        check.message == "4 of 30 samples have fewer than 3 trials, and weigh less than the others"
-    )
-
-
-def test_a_second_row_of_a_trial_is_an_error(tmp_path: Path) -> None:
-    rows = [{**ROW, "trial": 1}, {**ROW, "trial": 2}, {**ROW, "trial": 1}]
-    path = put(tmp_path, rows)
-    done = call("score", "table", path, "-o", tmp_path / "out", status=3)
-    said = f"{path}:3: a: a second row of acc: id is one sample, cluster what samples belong to"
-    assert said in done.output
-
-
 FURTHER = [
     {"id": "a", "metric": "acc", "value": 1, "level": 2, "topic": "law", "hard": True},
     {"id": "a", "metric": "f1", "value": 0.5, "level": 2, "topic": "law", "hard": True},
@@ -257,13 +195,6 @@ def test_a_further_column_that_the_units_have_is_left_out(tmp_path: Path) -> Non
         run = et.evaluate("table", put(tmp_path, rows, kind))
         assert run.value("acc") == 0.5, kind
         assert {p.code: p.count for p in run.manifest.problems} == {"column-taken": 2}, kind
-
-
-def test_nested_columns_of_parquet_are_left_out(tmp_path: Path) -> None:
-    frame = pa.table({"id": ["a"], "metric": ["m"], "value": [1.0], "tokens": [[1, 2]]})
-    pq.write_table(frame, tmp_path / "t.parquet")
-    run = et.evaluate("table", tmp_path / "t.parquet")
-    assert "tokens" not in run.units
 
 
 def test_clusters_are_resampled(tmp_path: Path) -> None:
@@ -354,28 +285,6 @@ def test_names_of_conditions_and_seeds_are_used_as_they_stand(kind: str, tmp_pat
         assert runs["007"].name == f"{condition}__seed007_scores"
 
 
-def test_what_no_folder_can_be_called_becomes_a_hyphen(tmp_path: Path) -> None:
-    rows = [{**ROW, "condition": "openai/gpt-4o:mini"}, {**ROW, "condition": "plain"}]
-    study = et.study([put(tmp_path, rows)], suite="table", resampling=FEW)
-    assert list(study.conditions) == ["openai-gpt-4o-mini_scores", "plain_scores"]
-
-
-def test_seeds_without_a_condition_are_seeds_of_the_file(tmp_path: Path) -> None:
-    rows = [{k: v for k, v in row.items() if k != "condition"} for row in grid("A")]
-    study = et.study(
-        [put(tmp_path, rows)], suite="table", resampling=et.Resampling(n_resamples=100)
-    )
-    assert {c: list(runs) for c, runs in study.conditions.items()} == {"scores": ["1", "2", "3"]}
-
-
-def test_report_on_conditions_without_seeds_compares_them(tmp_path: Path) -> None:
-    rows = [{k: v for k, v in row.items() if k != "seed"} for row in grid(seeds=1)]
-    with without_pages():
-        call("report", "table", put(tmp_path, rows), "-o", tmp_path / "out", "-q", *QUICK)
-    reports = {p.name for p in (tmp_path / "out" / "reports").glob("[!.]*")}
-    assert reports == {"A_scores_vs_B_scores"}
-
-
 def test_report_of_a_declared_primary_metric(tmp_path: Path) -> None:
     out = tmp_path / "out"
     rows = [{**row, "metric": metric} for row in grid() for metric in ("acc", "f1")]
@@ -392,14 +301,6 @@ def test_report_of_a_declared_primary_metric(tmp_path: Path) -> None:
     assert "has no metric 'f2'; did you mean f1" in no_metric.stderr
 
 
-def test_report_on_one_run(tmp_path: Path) -> None:
-    call("report", "table", put(tmp_path, ROWS), "-o", tmp_path / "out", "-q", *QUICK)
-    page = (tmp_path / "out" / "reports" / "scores" / "metric_report.html").read_text(
-        encoding="utf-8"
-    )
-    assert "rouge l" in page and "Cell error" not in page
-
-
 def test_one_of_several_runs_must_be_named(tmp_path: Path) -> None:
     path = put(tmp_path, grid(seeds=1))
     with pytest.raises(
@@ -411,13 +312,6 @@ def test_one_of_several_runs_must_be_named(tmp_path: Path) -> None:
     assert {p.name for p in (tmp_path / "out" / "results").iterdir() if p.is_dir()} == {
         "B__seed1_scores"
     }
-
-
-def test_a_metric_that_one_condition_lacks_is_not_measured_there(tmp_path: Path) -> None:
-    rows = [*grid(seeds=1), {"id": "q1", "metric": "f1", "value": 0.5, "condition": "A", "seed": 1}]
-    path = put(tmp_path, rows)
-    assert et.evaluate("table", path, name="A__seed1_scores").value("f1") == 0.5
-    assert np.isnan(et.evaluate("table", path, name="B__seed1_scores").value("f1"))
 
 
 def test_seeds_missing_for_a_condition_are_a_check(tmp_path: Path) -> None:
@@ -450,7 +344,7 @@ def test_files_with_other_metrics_are_not_compared(tmp_path: Path) -> None:
         ),
         (
             {**ROW, "id": "b", "value": float("inf")},
-            "b: value: expected a finite number, got 'inf'",
+            "b: value: expected a number below 1e+70 in size, got 'inf'",
         ),
         (
             {**ROW, "id": "b", "value": -1e200},
@@ -504,25 +398,6 @@ def test_a_metric_has_one_direction(tmp_path: Path) -> None:
     assert "a metric has one" in call("score", "table", path, *both, status=2).output
 
 
-def test_one_condition_that_is_measured_is_no_ranking(tmp_path: Path) -> None:
-    rows = grid(seeds=1)
-    for row in rows:
-        row["value"] = None if row["condition"] == "B" else row["value"]
-    path = put(tmp_path, rows)
-    given = ("rank", path, "--suite", "table", "--metric", "acc", "-o", tmp_path / "out", *QUICK)
-    assert "measured in fewer than two conditions" in call(*given, status=2).output
-    assert not written(tmp_path / "out")
-
-
-def test_rank_says_what_one_condition_lacks(tmp_path: Path) -> None:
-    rows = grid(seeds=1)
-    for row in rows[:7]:
-        row["value"] = None
-    path = put(tmp_path, rows)
-    given = ("rank", path, "--suite", "table", "--metric", "acc", "-o", tmp_path / "out", *QUICK)
-    assert "7 of 30 values of" in " ".join(call(*given).output.split())
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -550,7 +425,6 @@ def test_rank_says_what_one_condition_lacks(tmp_path: Path) -> None:
             "id,metric,value,condition\na,acc,1,x/y\na,acc,1,X-y\n",
             "two runs (condition, seed) would both be named 'X-y_scores'",
         ),
-        ("id," * 20_000 + "metric,value\n", "20,002 columns; expected the long form"),
     ],
 )  # fmt: skip
 def test_bad_files(text: str, said: str, tmp_path: Path) -> None:
@@ -596,9 +470,9 @@ def test_damaged_parquet(tmp_path: Path) -> None:
         "expected the columns id, metric"
         in call("score", "table", path, "-o", tmp_path / "o", status=3).output
     )
-    wide = pa.table({f"c{i}": [1] for i in range(10_001)})
-    pq.write_table(wide, path)
-    assert "10,001 columns; expected the long form" in call("check", "table", path, status=3).output
+    pd.DataFrame({"id": [b"a"], "metric": "m", "value": [0.0]}).to_parquet(path)
+    done = call("score", "table", path, "-o", tmp_path / "o", status=3)
+    assert "id: expected a text or a number a row, got binary" in done.output
     pq.write_table(pa.table({"id": ["a"], "metric": ["m"], "value": [[1, 2]]}), path)
     assert (
         "value: expected a text or a number a row, got list"
@@ -632,63 +506,6 @@ def test_nan_is_not_measured(tmp_path: Path) -> None:
         assert et.evaluate("table", path)["acc"]["n_units"] == 1, kind
 
 
-def test_blocks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(1)
-    rows = [
-        {"id": f"i{i}", "metric": m, "value": rng.random()}
-        for m in ("x", "y")
-        for i in rng.permutation(50)
-    ]
-    whole = et.evaluate("table", put(tmp_path, rows, "parquet", "a"))
-    monkeypatch.setattr(parquet, "BLOCK", 7)
-    parts = et.evaluate("table", put(tmp_path, rows, "parquet", "b"))
-    pd.testing.assert_frame_equal(whole.units, parts.units)
-
-
-@settings(max_examples=20)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 5), st.sampled_from("xy"), st.floats(-10, 10)),
-        min_size=1,
-        max_size=30,
-    )
-)
-def test_means_are_those_of_pandas(rows: list[tuple[int, str, float]]) -> None:
-    import tempfile
-
-    rows = list({(i, m): (i, m, v) for i, m, v in rows}.values())
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "scores.jsonl"
-        path.write_text(
-            "".join(json.dumps({"id": i, "metric": m, "value": v}) + "\n" for i, m, v in rows)
-        )
-        run = et.evaluate("table", path, resampling=et.Resampling(n_resamples=100))
-    by_hand = (
-        pd.DataFrame(rows, columns=["id", "metric", "value"]).groupby("metric")["value"].mean()
-    )
-    for metric, value in by_hand.items():
-        assert run.value(str(metric)) == pytest.approx(value, abs=1e-12)
-
-
-def test_bytes_that_are_no_table(tmp_path: Path) -> None:
-    for kind in KINDS:
-        path = tmp_path / f"x.{kind}"
-        path.write_bytes(b"\xff\xfe\x00" * 100)
-        with pytest.raises(InputError):
-            list(read.blocks(path, Problems()))
-            Problems().raise_if_failed()
-            raise InputError([])
-
-
-def test_bytes_are_no_text(tmp_path: Path) -> None:
-    """Else an id would be shown, and searched for, as b'...'."""
-    pd.DataFrame({"id": [b"a", b"b"], "metric": "m", "value": [0.0, 1.0]}).to_parquet(
-        tmp_path / "t.parquet"
-    )
-    said = call("score", "table", tmp_path / "t.parquet", "-o", tmp_path / "o", status=3).output
-    assert "id: expected a text or a number a row, got binary" in said
-
-
 def test_a_time_is_no_score(tmp_path: Path) -> None:
     """Times are whole numbers within parquet, of nanoseconds, which would be read as scores."""
     made = pd.DataFrame(
@@ -706,23 +523,6 @@ def test_what_a_page_shows_of_the_suite_has_a_translation(tmp_path: Path, lang: 
     run = et.evaluate("table", put(tmp_path, ROWS), resampling=et.Resampling(n_resamples=100))
     shown = {run.suite.title, *(text for m in run.metrics for text in (m.group, m.description))}
     assert shown <= set(translations(lang))
-
-
-@pytest.mark.parametrize("use_dictionary", [True, False])
-def test_a_parquet_file_that_swells_when_it_is_decoded_is_refused(
-    use_dictionary: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One text a thousand times takes the room of one in the file, and of a thousand in memory."""
-    monkeypatch.setattr(parquet, "FILE_BYTES", 1 << 20)
-    texts = ["long " * 1000] * 1000
-    frame = pd.DataFrame({"id": map(str, range(1000)), "metric": "m", "value": 1.0, "text": texts})
-    path = tmp_path / "t.parquet"
-    frame.to_parquet(path, use_dictionary=use_dictionary, compression="zstd")
-    assert path.stat().st_size < 50_000
-    said = call("score", "table", path, "-o", tmp_path / "o", status=3).output
-    assert "t.parquet: more than 1 MB once it is decoded" in said
-    monkeypatch.setattr(parquet, "FILE_BYTES", 1 << 30)
-    assert et.evaluate("table", path, n_resamples=100).n_units == 1000
 
 
 @pytest.mark.parametrize("coded", [True, False])
