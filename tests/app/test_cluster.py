@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.core import cluster as clusters
+from evaltools.core import workers
 from evaltools.core.errors import InputError, UsageError, WorkFailed
 from evaltools.core.workers import Workers
 
@@ -69,7 +69,7 @@ def cluster(one_for_all: Clusters) -> str:
 
 
 def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(workers, "CONNECT_SECONDS", 0.5)
     with pytest.raises(WorkFailed, match=r"no dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         Workers(2, "tcp://127.0.0.1:9").map(double, [1, 2])
     with pytest.raises(WorkFailed, match="no dask scheduler answers at"):
@@ -103,7 +103,7 @@ def here(x: int) -> str:
 def test_cluster_with_other_versions_is_refused(
     cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clusters, "versions", lambda: {"evaltools": "0.0.1"})
+    monkeypatch.setattr(workers, "versions", lambda: {"evaltools": "0.0.1"})
     with pytest.raises(UsageError, match="other versions of the libraries"):
         Workers(2, cluster).map(double, [1, 2])
 
@@ -182,7 +182,7 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture
 def lone_worker(scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of the scheduler, which has one worker."""
-    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 2)
+    monkeypatch.setattr(workers, "CONNECT_SECONDS", 2)
     _, address, file = scheduler
     worker = dask(
         "distributed.cli.dask_worker",
