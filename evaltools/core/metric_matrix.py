@@ -276,7 +276,7 @@ def _wrong_rows(
     values: np.ndarray,
     compiled: Compiled,
     ratio: int,
-) -> Iterator[tuple[int, str]]:
+) -> Iterator[tuple[Any, str]]:
     """Yield (row, what is wrong with it) for the rows of columns that a ratio cannot be made of."""
     numerator, denominator = compiled.numerator[:, ratio], compiled.denominator[:, ratio]
     used = np.flatnonzero((numerator != 0) | (denominator != 0))

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.errors import UsageError
+from ..core.metric import Metric
 from ..core.resampling import Resampling
 from .bootstrap import Draws, bootstrap
 from .influence import (
@@ -153,6 +154,17 @@ class Differences:
         if self.seed_parts:
             errors = self.b.errors.mean(axis=0) - self.a.errors.mean(axis=0)
         return two_way(sample_variance(errors, n), n, self.seed_parts)
+
+    @property
+    def is_proportion(self) -> bool:
+        """Whether p is mid-p, as that of proportions is."""
+        (metric,) = self.a.metric.metrics
+        return isinstance(metric, Metric) and metric.proportion
+
+    @property
+    def p_seeds(self) -> float:
+        """p for new seeds and new samples, by t; nan where a side has one seed."""
+        return self.spread.p_value(self.delta) if self.seed_parts else np.nan
 
     @property
     def limits(self) -> Limits:
