@@ -18,11 +18,10 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 from ..core.errors import UsageError
-from ..core.metric import Metric, MetricTable
+from ..core.metric import AnyMetric, MetricTable
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.names import nearest
 from ..core.resampling import Resampling
-from .bootstrap import Draws
 from .differences import Differences, NothingPaired, draws_of, paired, same_questions
 from .influence import Array, Condition, Runs, effective_units, label
 from .intervals import MIN_UNITS, Interval
@@ -138,55 +137,54 @@ def compare_all(
     UsageError for a primary metric or margin that cannot be tested; NothingPaired for sides without a
     unit in common.
     """
-    compiled = compile_table(table)
-    names = compiled.names
-    margin = margin or {}
-    unknown = sorted(set(headline) - set(names))
+    unknown = sorted(set(headline) - {metric.name for metric in table})
     if unknown:
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
-    require_declared(table, primary, margin, resampling.confidence)
+    require_declared(table, primary, margin or {}, resampling.confidence)
+    is_directed = _directed(compile_table(table))
     target = {metric.name: metric.alias_of or metric.name for metric in table}
     leading = [primary, *headline] if primary else list(headline)
-    is_directed = dict(zip(names, directed(compiled)))
-    tested = dict.fromkeys(target[name] for name in leading)
-    family = [name for name in tested if is_directed[name]]
-    labelled = label([runs for _, runs in conditions], table, unit)
-    baseline, *candidates = zip(conditions, labelled)
+    family = [name for name in dict.fromkeys(target[n] for n in leading) if is_directed[name]]
+    sizes = {target[name]: size for name, size in (margin or {}).items()}
+
+    (name_a, runs_a), *candidates = conditions
+    first, *labelled = label([runs for _, runs in conditions], table, unit)
     pairs = []
-    for candidate in candidates:
-        metrics = [name for name in names if is_directed[name] and target[name] == name]
-        pairs.append(_Pair(baseline, candidate, metrics, unit, resampling, n_permutations))
-    for pair in pairs:
-        pair.drop_unfair(family)
-    for of_family in (family[:1], family[1:]):
-        _adjust(pairs, of_family, n_permutations, resampling)
-    sizes = {target[name]: size for name, size in margin.items()}
-    comparisons = []
-    for pair in pairs:
-        pair.rows = pair.rows.assign(
-            margin=[sizes.get(name, np.nan) for name in pair.rows.index],
-            primary=pair.rows.index.isin(family[:1]),
-            family=pair.rows.index.isin(family),
-        )
-        rows = pair.judged()
-        shown = [metric for metric in table if is_directed[metric.name]]
-        rows = rows.loc[[target[metric.name] for metric in shown]].assign(
-            metric=[metric.name for metric in shown],
-            headline=[metric.name in leading for metric in shown],
-            title=[metric.title for metric in shown],
-            group=[metric.group for metric in shown],
-            alias_of=[metric.alias_of for metric in shown],
-        )
-        columns = rows.reset_index(drop=True)[[*CONTRACT, *DETAILS]]
-        by = "sample and seed" if pair.by_seed else "sample"
-        comparisons.append(Comparison(columns, by, pair.identical, pair.n_other_texts))
-    return comparisons
+    for (name_b, runs_b), candidate in zip(candidates, labelled):
+        a, b, n_other_texts = same_questions(first, candidate, unit, (name_a, name_b))
+        pair = _Pair(name_b, a, b, set(runs_a) == set(runs_b), n_other_texts)
+        for index, metric in enumerate(table):
+            is_tested = is_directed[metric.name] and target[metric.name] == metric.name
+            pair.add(index, metric, is_tested)
+        pairs.append(pair)
+    shown = [metric for metric in table if is_directed[metric.name]]
+    if not shown:
+        nothing = pd.DataFrame(columns=[*CONTRACT, *DETAILS])
+        return [pair.comparison(nothing, shown, leading) for pair in pairs]
+    rows = pd.concat([pair.tested(resampling, n_permutations) for pair in pairs], ignore_index=True)
+    rows = rows.assign(
+        baseline=name_a,
+        margin=rows["metric"].map(sizes).astype(float),
+        primary=rows["metric"].isin(family[:1]),
+        family=rows["metric"].isin(family),
+        level=resampling.level,
+        p_adjusted=np.nan,
+    )
+    differences = [found for pair in pairs for found in pair.differences]
+    _drop_unfair(rows)
+    for members in (rows["primary"], rows["family"] & ~rows["primary"]):
+        _adjust(rows, differences, members, n_permutations, resampling)
+    rows = rows.join(_intervals(rows, differences, resampling))
+    rows["verdict"], rows["short"] = verdicts(rows, resampling.level)
+    return [pair.comparison(rows, shown, leading) for pair in pairs]
 
 
-def directed(compiled: Compiled) -> Array:
-    """(metrics,): whether each metric can be better or worse."""
-    has_direction = [metric.better != "none" for metric in compiled.metrics]
-    return np.array(has_direction, dtype=bool) & ~compiled.counts
+def _directed(compiled: Compiled) -> dict[str, bool]:
+    """Metric -> whether it can be better or worse."""
+    return {
+        metric.name: metric.better != "none" and not count
+        for metric, count in zip(compiled.metrics, compiled.counts)
+    }
 
 
 def require_declared(
@@ -202,7 +200,7 @@ def require_declared(
     >>> require_declared(table, "f1", {"f1": 0.02})
     """
     compiled = compile_table(table)
-    has_direction = dict(zip(compiled.names, directed(compiled)))
+    has_direction = _directed(compiled)
     named = [("primary", primary)] if primary else []
     for what, name in [*named, *(("margin", name) for name in margin)]:
         if name not in has_direction:
@@ -221,164 +219,152 @@ def require_declared(
         raise UsageError(f"a margin needs intervals of more than 50%, not {confidence:.0%}")
 
 
-Named = tuple[tuple[str, Runs], Condition]
-
-
+@dataclass
 class _Pair:
-    """A candidate and the baseline: the rows of `Comparison.table` while they are made, by metric."""
+    """The baseline and a candidate, of this name: what is known of each metric before they are tested together."""
 
-    def __init__(
-        self,
-        baseline: Named,
-        candidate: Named,
-        metrics: Sequence[str],
-        unit: str,
-        resampling: Resampling,
-        n_permutations: int,
-    ) -> None:
-        (name_a, runs_a), a = baseline
-        (name_b, runs_b), b = candidate
-        self.resampling = resampling
-        self.by_seed = set(runs_a) == set(runs_b)
-        a, b, self.n_other_texts = same_questions(a, b, unit, (name_a, name_b))
-        self.identical = np.array_equal(a.present, b.present)
-        self.differences: dict[str, Differences] = {}
-        table = {metric.name: i for i, metric in enumerate(a.compiled.metrics)}
-        rows = {}
-        for name in metrics:
-            side_a, side_b = a.cells(table[name]), b.cells(table[name])
-            self.identical &= np.array_equal(side_a.sums, side_b.sums)
-            found = paired(side_a, side_b, a.samples, self.by_seed)
-            if found is not None:
-                self.differences[name] = found
-            delta = np.nan if found is None else found.delta
-            metric = a.compiled.metrics[table[name]]
-            rows[name] = {
-                "baseline": name_a,
-                "candidate": name_b,
-                "better": metric.better,
-                "mid": isinstance(metric, Metric) and metric.proportion,
-                "level": resampling.level,
-                "p_adjusted": np.nan,
-                **_numbers(found),
-                **lacking(side_a, side_b, self.by_seed, delta),
-            }
-        self.rows = pd.DataFrame.from_dict(rows, orient="index")
-        by_unit = [d.by_unit for d in self.differences.values()]
-        if by_unit:
-            here = list(self.differences)
-            mid = self.rows.loc[here, "mid"].to_numpy(bool)
-            flips = sign_flip(np.stack(by_unit, axis=1), n_permutations, resampling.seed, mid)
-            self.rows.loc[here, "p_value"] = np.fmax(flips, self.rows.loc[here, "p_seeds"])
+    name: str
+    a: Condition
+    b: Condition
+    by_seed: bool
+    n_other_texts: int
+    identical: bool = True
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    differences: list[Differences | None] = field(default_factory=list)
 
-    def drop_unfair(self, family: Sequence[str]) -> None:
-        """Mark the metrics whose missing values are not missing at random, which have no p.
-
-        Holm over the metrics that are tested together: the primary one, the rest of the headline, all others.
-        """
-        tested = [
-            family.index(name) if name in family[:1] else 1 + (name in family)
-            for name in self.rows.index
-        ]
-        p = pd.concat([holm(of_family) for _, of_family in self.rows["p_random"].groupby(tested)])
-        self.rows["not_random"] = p.reindex(self.rows.index) <= NOT_RANDOM
-        self.rows.loc[self.rows["not_random"], ["p_value", "p_seeds"]] = np.nan
-
-    def judged(self) -> pd.DataFrame:
-        """The rows with intervals at their levels, mde and verdict."""
-        fair = [name for name in self.differences if not self.rows.loc[name, "not_random"]]
-        draws = draws_of([self.differences[name] for name in fair], self.resampling)
-        found = {name: self._intervals(name, drawn) for name, drawn in zip(fair, draws)}
-        nothing = {"ci_method": "none", "claim": ""}
-        made = [found.get(name, nothing) for name in self.rows.index]
-        columns = [
-            "ci_low",
-            "ci_high",
-            "ci_method",
-            "claim",
-            "equivalence_low",
-            "equivalence_high",
-            "mde",
-        ]
-        rows = self.rows.join(pd.DataFrame(made, index=self.rows.index, columns=columns))
-        rows["verdict"], rows["short"] = verdicts(rows, self.resampling.level)
-        return rows
-
-    def _intervals(self, name: str, draws: Draws | None) -> dict[str, Any]:
-        """The interval of a metric at its level, that of equivalence, and the mde."""
-        differences, row = self.differences[name], self.rows.loc[name]
-        alpha = row["level"]
-        interval = differences.interval(alpha, draws, self.resampling)
-        within = Interval()
-        if row["margin"] > 0:
-            within = differences.interval(min(2 * alpha, 0.99), draws, self.resampling)
-        error, _, df = differences.spread.widest(alpha)
-        delta = differences.delta
-        reach = interval.high - delta if delta < 0 else delta - interval.low
-        digits = 1 if row["n_units"] < ROUGH else 2
-        return {
-            "ci_low": interval.low + 0.0,  # no -0.0
-            "ci_high": interval.high + 0.0,
-            "ci_method": interval.method,
-            "claim": "" if interval.method == "none" else differences.claim,
-            "equivalence_low": within.low,
-            "equivalence_high": within.high,
-            "mde": float(f"{reach + stdtrit(df, POWER) * error:.{digits - 1}e}"),
+    def add(self, index: int, metric: AnyMetric, is_tested: bool) -> None:
+        """Add what is known of a metric: whether its cells are the same, and if it is tested a row."""
+        a, b = self.a.cells(index), self.b.cells(index)
+        self.identical &= np.array_equal(a.present, b.present) and np.array_equal(a.sums, b.sums)
+        if not is_tested:
+            return
+        found = paired(a, b, self.a.samples, self.by_seed)
+        values = (np.nan, np.nan) if found is None else found.values
+        row = {
+            "metric": metric.name,
+            "candidate": self.name,
+            "better": metric.better,
+            "value_baseline": values[0],
+            "value_candidate": values[1],
+            "delta": values[1] - values[0],
+            "n_units": found.n_units if found else 0,
+            "n_seeds": found.n_seeds if found else 0,
+            "n_differ": found.n_differ if found else 0,
+            "p_seeds": found.p_seeds if found else np.nan,
+            "mid": found is not None and found.is_proportion,
+            **lacking(a, b, self.by_seed, values[1] - values[0]),
         }
+        self.rows.append(row)
+        self.differences.append(found)
 
+    def tested(self, resampling: Resampling, n_permutations: int) -> pd.DataFrame:
+        """The rows, with the p of each metric alone."""
+        rows = pd.DataFrame(self.rows)
+        by_unit = np.full((len(self.a.samples.units), len(rows)), np.nan)
+        for column, found in enumerate(self.differences):
+            if found is not None:
+                by_unit[:, column] = found.by_unit
+        mid = rows["mid"].to_numpy(bool)
+        flips = sign_flip(by_unit, n_permutations, resampling.seed, mid)
+        flips[rows["delta"].isna()] = np.nan
+        return rows.assign(p_value=np.fmax(flips, rows["p_seeds"]))
 
-def _numbers(differences: Differences | None) -> dict[str, Any]:
-    """What is known of a difference before families; p of the seeds alone, nan for one seed."""
-    if differences is None:
-        nothing = dict.fromkeys(
-            ("value_baseline", "value_candidate", "delta", "p_value", "p_seeds"), np.nan
+    def comparison(
+        self,
+        rows: pd.DataFrame,
+        metrics: Sequence[AnyMetric],
+        leading: Sequence[str],
+    ) -> Comparison:
+        """The comparison, of the rows of all pairs; a metric that is another name of one has its row."""
+        by_name = rows[rows["candidate"] == self.name].set_index("metric")
+        own = by_name.loc[[metric.alias_of or metric.name for metric in metrics]]
+        own = own.reset_index(drop=True).assign(
+            metric=[metric.name for metric in metrics],
+            title=[metric.title for metric in metrics],
+            group=[metric.group for metric in metrics],
+            alias_of=[metric.alias_of for metric in metrics],
+            headline=[metric.name in leading for metric in metrics],
         )
-        return {**nothing, **dict.fromkeys(("n_units", "n_seeds", "n_differ"), 0)}
-    p_seeds = differences.spread.p_value(differences.delta) if differences.seed_parts else np.nan
-    return {
-        "value_baseline": differences.values[0],
-        "value_candidate": differences.values[1],
-        "delta": differences.delta,
-        "p_value": np.nan,
-        "p_seeds": p_seeds,
-        "n_units": differences.n_units,
-        "n_seeds": differences.n_seeds,
-        "n_differ": differences.n_differ,
-    }
+        by = "sample and seed" if self.by_seed else "sample"
+        return Comparison(own[[*CONTRACT, *DETAILS]], by, self.identical, self.n_other_texts)
 
 
 # --- families and verdicts
 
 
+def _drop_unfair(rows: pd.DataFrame) -> None:
+    """Mark the metrics whose missing values are not missing at random, which have no p.
+
+    Holm over the metrics of a candidate that are tested together: the primary one, the rest of the
+    headline, all others.
+    """
+    together = rows.groupby(["candidate", "primary", "family"])["p_random"]
+    rows["not_random"] = together.transform(holm) <= NOT_RANDOM
+    rows.loc[rows["not_random"], ["p_value", "p_seeds"]] = np.nan
+
+
 def _adjust(
-    pairs: Sequence[_Pair],
-    family: Sequence[str],
+    rows: pd.DataFrame,
+    differences: Sequence[Differences | None],
+    members: pd.Series,
     n_permutations: int,
     resampling: Resampling,
 ) -> None:
-    """Give the metrics of a family, over all candidates, p and levels that hold together.
+    """Give the metrics of a family (`members`), over all candidates, p and levels that hold together.
 
     p is the larger of step-down max-T over shared sign flips and, with several seeds, Holm over the p
     of the components. The level is that of simultaneous intervals: the t quantile at it is the quantile
     of the largest T.
     """
-    members = []
-    for pair in pairs:
-        is_tested = (pair.rows["n_units"] >= MIN_UNITS) & pair.rows["p_value"].notna()
-        members += [(pair, name) for name in family if is_tested[name]]
-    if len(members) == 1:
-        ((pair, name),) = members
-        pair.rows.loc[name, "p_adjusted"] = pair.rows.loc[name, "p_value"]
-    if len(members) < 2:
+    is_tested = members & (rows["n_units"] >= MIN_UNITS) & rows["p_value"].notna()
+    rows.loc[is_tested, "p_adjusted"] = rows["p_value"]
+    pairs = enumerate(zip(differences, is_tested))
+    tested = [(i, found) for i, (found, is_one) in pairs if is_one and found is not None]
+    if len(tested) < 2:
         return
-    by_unit = np.stack([pair.differences[name].by_unit for pair, name in members], axis=1)
+    by_unit = np.stack([found.by_unit for _, found in tested], axis=1)
     joint = max_t(by_unit, n_permutations, resampling.seed, resampling.level)
-    of_seeds = holm(pd.Series([pair.rows.loc[name, "p_seeds"] for pair, name in members]))
-    for (pair, name), p, p_seeds in zip(members, joint.p, of_seeds):
-        p_adjusted = np.fmax(np.fmax(pair.rows.loc[name, "p_value"], p), p_seeds)
-        df = max(effective_units(pair.differences[name].shares) - 1, 1.0)
-        level = min(resampling.level, 2 * stdtr(df, -joint.critical))
-        pair.rows.loc[name, ["p_adjusted", "level"]] = p_adjusted, level
+    p = np.fmax(joint.p, holm(rows.loc[is_tested, "p_seeds"]))
+    rows.loc[is_tested, "p_adjusted"] = np.fmax(rows["p_value"], p)
+    for i, found in tested:
+        df = max(effective_units(found.shares) - 1, 1.0)
+        rows.loc[i, "level"] = min(resampling.level, 2 * stdtr(df, -joint.critical))
+
+
+def _intervals(
+    rows: pd.DataFrame,
+    differences: Sequence[Differences | None],
+    resampling: Resampling,
+) -> pd.DataFrame:
+    """The interval of every row at its level, that of equivalence, and the mde."""
+    fair = [None if unfair else d for d, unfair in zip(differences, rows["not_random"])]
+    columns = (
+        "ci_low",
+        "ci_high",
+        "ci_method",
+        "claim",
+        "equivalence_low",
+        "equivalence_high",
+        "mde",
+    )
+    made = []
+    for found, draws, level, margin in zip(
+        fair, draws_of(fair, resampling), rows["level"], rows["margin"]
+    ):
+        interval, within, mde = Interval(), Interval(), np.nan
+        if found is not None:
+            interval = found.interval(level, draws, resampling)
+            if margin > 0:
+                within = found.interval(min(2 * level, 0.99), draws, resampling)
+            error, _, df = found.spread.widest(level)
+            delta = found.delta
+            reach = interval.high - delta if delta < 0 else delta - interval.low
+            digits = 1 if found.n_units < ROUGH else 2
+            mde = float(f"{reach + stdtrit(df, POWER) * error:.{digits - 1}e}")
+        claim = "" if found is None or interval.method == "none" else found.claim
+        bounds = interval.low + 0.0, interval.high + 0.0  # no -0.0
+        made.append((*bounds, interval.method, claim, within.low, within.high, mde))
+    return pd.DataFrame(made, columns=list(columns))
 
 
 def verdicts(rows: pd.DataFrame, level: float) -> tuple[Array, Array]:

@@ -83,10 +83,13 @@ def sign_flip(
         else:
             to_draw.append(metric)
     if to_draw:
-        sums = [np.abs(s @ d[:, to_draw]) for s in sign_patterns(len(d), n_permutations, seed)]
-        drawn = np.concatenate(sums)
-        at_least[to_draw] = (drawn >= (observed - slack)[to_draw]).mean(axis=0)
-        above[to_draw] = (drawn > (observed + slack)[to_draw]).mean(axis=0)
+        n_drawn = n_at_least = n_above = 0
+        for signs in sign_patterns(len(d), n_permutations, seed):
+            sums = np.abs(signs @ d[:, to_draw])
+            n_drawn += len(sums)
+            n_at_least += (sums >= (observed - slack)[to_draw]).sum(axis=0)
+            n_above += (sums > (observed + slack)[to_draw]).sum(axis=0)
+        at_least[to_draw], above[to_draw] = n_at_least / n_drawn, n_above / n_drawn
     return np.where(mid, (at_least + above) / 2, at_least)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evaltools.core.errors import UsageError
 from evaltools.stats.compare import CONTRACT, NothingPaired, compare
 from evaltools.stats.seeds import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS
-from tests.stats.comparing import CASES, MEAN, R, Runs, compared, differing, rows, run, two
+from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compared, differing, rows, run, two
 
 
 def test_contract_columns_and_what_has_no_direction() -> None:
@@ -290,3 +290,10 @@ def test_reference_conditions_pair_by_sample_and_seed(reference: Path) -> None:
     ]
     assert row["delta"] == pytest.approx(np.mean(deltas), abs=1e-9)
     assert row["n_units"] == 50
+
+
+def test_a_table_without_a_direction_has_no_rows() -> None:
+    a, b = two(seeds=(1,))
+    c = compare(a, b, [SHARE], "id", R)
+    assert c.table.empty and not c.identical and tuple(c.table.columns[:21]) == CONTRACT
+    assert compare(a, a, [SHARE], "id", R).identical
