@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, PlainValidator, TypeAdapter
+from pydantic import BaseModel, ConfigDict
 
 from .. import BUILT_IN
 from .check import Check
@@ -16,7 +16,7 @@ from .errors import InputError, UsageError
 from .estimates import from_public, plain_rows
 from .files import bytes_hash, content_hash, dumps, file_hashes, sha256
 from .manifest import NAME, SCHEMA_VERSION, Manifest, read_manifest
-from .metric import make_metric
+from .metric import Better, make_metric
 from .metric_matrix import compile_table
 from .plugins import get_suite
 from .suite import Source, Suite
@@ -87,10 +87,10 @@ def read_result(folder: Path) -> dict[str, Any]:
     if manifest is None or manifest.kind != "run":
         raise _incomplete(folder, f"no readable {NAME}")
     suite = suite_of_manifest(manifest)
+    for file in spoilt_files(folder, manifest):
+        if file in (METRICS, UNITS):
+            raise _incomplete(folder, f"{file} is not as it was written")
     try:
-        for file in (METRICS, UNITS):
-            if manifest.files.get(file) != sha256(folder / file):
-                raise _incomplete(folder, f"{file} is not as it was written")
         options = suite.options(**known_options(suite, manifest.options))
         fields = _read_files(folder, manifest, suite, options)
         summed = compile_table(suite.metrics(options)).columns
@@ -150,7 +150,7 @@ def _read_files(
     suite: Suite,
     options: Any,
 ) -> dict[str, Any]:
-    stored = StoredMetrics.model_validate_json((folder / METRICS).read_bytes())
+    stored = MetricsFile.model_validate_json((folder / METRICS).read_bytes())
     frame = pd.DataFrame([row.model_dump() for row in stored.metrics])
     units = pd.read_parquet(folder / UNITS)
     if suite.unit not in units:
@@ -166,16 +166,14 @@ def _read_files(
     }
 
 
-class _Stored(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
-
-
-class StoredMetric(_Stored):
+class StoredMetric(BaseModel):
     """A row of `metrics` in metrics.json, as far as readers of it need; a row may lack its title."""
+
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
     name: str
     title: str = ""
-    better: Literal["higher", "lower", "none"] = "none"
+    better: Better = "none"
     value: float | None = None
     ci_low: float | None = None
     ci_high: float | None = None
@@ -187,7 +185,7 @@ class StoredMetric(_Stored):
     blocked: str | None = None
 
 
-class StoredVerdict(_Stored):
+class StoredVerdict(BaseModel):
     """A verdict on a single metric in metrics.json (`Suite.verdicts`)."""
 
     metric: str
@@ -196,22 +194,13 @@ class StoredVerdict(_Stored):
     said: str = ""
 
 
-def _check(content: Any) -> Check:
-    """The check that a file holds; ValueError for what is none."""
-    return content if isinstance(content, Check) else _CHECK.validate_python(content)
-
-
-_CHECK = TypeAdapter(Check)
-StoredCheck = Annotated[Check, PlainValidator(_check)]
-
-
-class StoredMetrics(_Stored):
-    """metrics.json, as far as what only reads it needs; `checks` is null where none were looked for."""
+class MetricsFile(BaseModel):
+    """metrics.json, as far as its readers need it; `checks` is null where none were looked for."""
 
     run: str = ""
     metrics: list[StoredMetric]
     verdicts: list[StoredVerdict] = []
-    checks: list[StoredCheck] | None = None
+    checks: list[Check] | None = None
 
     @property
     def blocked(self) -> set[str]:

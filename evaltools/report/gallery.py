@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import mode
 from typing import Any
@@ -12,14 +11,14 @@ from urllib.parse import quote
 
 import pandas as pd
 
+from ..core.check import worst_first
 from ..core.errors import InputError, UsageError
 from ..core.files import require_writable, write_text
 from ..core.json_files import read_model
 from ..core.language import say
 from ..core.manifest import NAME, Manifest
-from ..core.metric import metric_title
 from ..core.names import RUN_NAME
-from ..core.results import METRICS, StoredMetrics, spoilt_files
+from ..core.results import METRICS, MetricsFile, spoilt_files
 from .page import page
 from .sentences import verdict_word
 from .strip import scale_of, strip
@@ -39,50 +38,8 @@ LEVELS = {"blocking": "error", "warning": "warning", "info": "info"}
 # letters of a name and of a sentence that are shown
 NAME_LENGTH, SENTENCE_LENGTH = 200, 500
 
-
-@dataclass
-class Card:
-    """What the page shows of one result: texts from its files, which the template escapes.
-
-    `metrics`: metric of the headline -> its title with an arrow, value, interval, ends (`strip`) and verdict.
-    `leading`: the one that leads. `verdict`, `trust`: (words, colour). `notes`: (colour, sentence).
-    `links`: (file, address).
-    """
-
-    name: str
-    title: str
-    suite: str
-    suite_title: str
-    started: str
-    n: int
-    unit: str
-    is_aggregate: bool
-    runs: list[str]
-    seeds: list[str]
-    metrics: dict[str, dict[str, Any]]
-    leading: str
-    verdict: tuple[str, str]
-    trust: tuple[str, str]
-    notes: list[tuple[str, str]]
-    report: str
-    links: list[tuple[str, str]]
-    children: list[Card] = field(default_factory=list)
-
-    @property
-    def id(self) -> str:
-        """The id of its row in the page."""
-        return anchor("run", self.name)
-
-
-@dataclass
-class Section:
-    """The results of a suite, the newest first; `metric` is the title that leads most of them."""
-
-    suite: str
-    title: str
-    metric: str
-    columns: dict[str, str]
-    cards: list[Card]
+# what the template shows of a result, or of the results of a suite: texts from its files, which it escapes
+Card = dict[str, Any]
 
 
 def build(out: Path) -> Path:
@@ -118,7 +75,7 @@ def collect(out: Path) -> tuple[list[Card], list[tuple[str, str]]]:
     for folder in sorted((out / "results").glob("[!.]*")):
         if folder.is_dir():
             try:
-                cards.append(read_card(out, folder))
+                cards.append(_card(out, folder))
             # whatever stands in a folder, it shall not take the others from the page
             except Exception as e:  # noqa: BLE001
                 incomplete.append((clipped(folder.name), clipped(_reason(e), SENTENCE_LENGTH)))
@@ -129,7 +86,7 @@ def _reason(error: Exception) -> str:
     """What made a folder incomplete, without the folders above its file."""
     if isinstance(error, InputError):
         first = error.problems[0]
-        parts = [Path(first.file).name, first.field, str(first.message)]
+        parts = [Path(first.file).name, first.field, first.message]
         return ": ".join(part for part in parts if part)
     return getattr(error, "strerror", "") or f"{type(error).__name__}: {error}"
 
@@ -140,71 +97,94 @@ def clipped(text: str, limit: int = NAME_LENGTH) -> str:
     return seen if len(seen) <= limit else seen[:limit] + "…"
 
 
-# --- one result
+def _card(out: Path, folder: Path) -> Card:
+    """What the page shows of one results folder; raises whatever is wrong with its files.
 
-
-def read_card(out: Path, folder: Path) -> Card:
-    """The card of one results folder; raises whatever is wrong with its files."""
+    `metrics`: metric of the headline -> its title with an arrow, value, interval and (`raw`) numbers. `leading`: the
+    one that leads. `verdict`, `trust`: (words, colour). `notes`: (colour, sentence). `links`: (file, address).
+    """
     manifest = read_model(folder / NAME, Manifest)
-    stored = read_model(folder / METRICS, StoredMetrics)
+    stored = read_model(folder / METRICS, MetricsFile)
     is_aggregate = manifest.kind == "aggregate"
-    compared = _compared(folder / "comparison.csv", manifest) if is_aggregate else {}
     runs = manifest.runs if is_aggregate else [folder.name]
+    seeds = [match["seed"] for match in map(RUN_NAME.match, runs) if match]
+    metrics = _headline(manifest, stored)
+    usable = [name for name in metrics if name not in stored.blocked]
+    leading = manifest.leading if manifest.leading in usable else "".join(usable[:1])
+    verdict = _verdict(folder, manifest, stored, leading)
+    notes = _notes(folder, manifest, stored)
+    report = out / "reports" / (manifest.report or folder.name) / REPORT
+    is_inside = report.parent.parent == out / "reports" and report.parent.name not in (".", "..")
+    files = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
+    return {
+        "name": clipped(folder.name),
+        "title": clipped((is_aggregate and manifest.condition) or folder.name),
+        "suite": clipped(manifest.suite),
+        "suite_title": clipped(say(manifest.suite_title or manifest.suite)),
+        "started": clipped(manifest.started),
+        "n": manifest.n_units,
+        "unit": clipped(manifest.unit),
+        "is_aggregate": is_aggregate,
+        "runs": list(map(clipped, runs)),
+        "seeds": list(map(clipped, seeds)),
+        "metrics": metrics,
+        "leading": leading,
+        "verdict": (say(verdict_word(verdict)), VERDICTS.get(verdict, "info")),
+        "trust": _trust(notes, manifest.incomplete),
+        "notes": notes,
+        "report": _address(out, report) if is_inside and report.is_file() else "",
+        "links": [(clipped(path.name), _address(out, path)) for path in files],
+        "id": anchor("run", clipped(folder.name)),
+        "children": [],
+    }
+
+
+def _headline(manifest: Manifest, stored: MetricsFile) -> dict[str, Card]:
+    """The metrics of the headline that the file has, those that a check blocks last and without numbers."""
     by_name = {row.name: row for row in stored.metrics}
     metrics = {}
     for name in sorted(manifest.headline, key=stored.blocked.__contains__):
         if name in by_name:
-            row = {**by_name[name].model_dump(), "metric": name}
+            raw = {**by_name[name].model_dump(), "metric": name}
             if name in stored.blocked:
-                row.update(value=None, ci_low=None, ci_high=None)
-            shown = shown_estimate(row, manifest.resampling)
-            title = clipped(shown["title"])
-            metrics[name] = {**shown, "title": title, "raw": row, "verdict": compared.get(name, "")}
-    usable = [name for name in metrics if name not in stored.blocked]
-    leading = manifest.leading if manifest.leading in usable else "".join(usable[:1])
-    verdict = compared.get(leading, "")
-    judged = sorted(stored.verdicts, key=lambda row: row.verdict != "fail")
-    if not verdict and judged:
-        verdict = judged[0].verdict
-    if not verdict and manifest.condition and manifest.condition == manifest.baseline:
-        verdict = "baseline"
-    checks = sorted(stored.checks or (), key=lambda check: list(LEVELS).index(check.level))
-    notes = [(LEVELS[check.level], clipped(check.message, SENTENCE_LENGTH)) for check in checks]
+                raw |= {"value": None, "ci_low": None, "ci_high": None}
+            shown = shown_estimate(raw, manifest.resampling)
+            metrics[name] = {**shown, "title": clipped(shown["title"]), "raw": raw}
+    return metrics
+
+
+def _verdict(folder: Path, manifest: Manifest, stored: MetricsFile, leading: str) -> str:
+    """The verdict of a result's comparison on its leading metric, else the worst of its suite."""
+    path = folder / "comparison.csv"
+    if manifest.kind == "aggregate" and path.is_file():
+        columns = ["metric", "verdict", "candidate"]
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
+        is_own = (frame["candidate"] == manifest.condition) & (frame["metric"] == leading)
+        if is_own.any():
+            return str(frame.loc[is_own, "verdict"].iloc[0])
+    words = [row.verdict for row in stored.verdicts]
+    if words:
+        return "fail" if "fail" in words else words[0]
+    is_baseline = manifest.condition and manifest.condition == manifest.baseline
+    return "baseline" if is_baseline else ""
+
+
+def _notes(folder: Path, manifest: Manifest, stored: MetricsFile) -> list[tuple[str, str]]:
+    """(colour, sentence) of each thing to know before a result is believed; the worst first."""
+    notes = []
+    for name in spoilt_files(folder, manifest):
+        notes.append(("spoilt", clipped(say("{file} is not as it was written", file=name))))
+    for check in worst_first(stored.checks or ()):
+        notes.append((LEVELS[check.level], clipped(check.message, SENTENCE_LENGTH)))
     for problem in manifest.problems:
         notes.append(("warning", f"{problem.count} × {clipped(problem.code)}"))
-    doubts = [kind for kind, _ in notes]
-    for judgement in stored.verdicts:
-        title = metric_title(judgement.metric, judgement.title)
-        sentence = f"{title}: {say(judgement.verdict)}, {judgement.said}".removesuffix(", ")
-        notes.append((VERDICTS.get(judgement.verdict, "info"), clipped(sentence, SENTENCE_LENGTH)))
-    spoilt = spoilt_files(folder, manifest)
-    for name in spoilt:
-        notes.insert(0, ("error", clipped(say("{file} is not as it was written", file=name))))
-    matches = filter(None, map(RUN_NAME.match, runs))
-    return Card(
-        name=clipped(folder.name),
-        title=clipped(manifest.condition if is_aggregate else "") or clipped(folder.name),
-        suite=clipped(manifest.suite),
-        suite_title=clipped(say(manifest.suite_title or manifest.suite)),
-        started=clipped(manifest.started, 40),
-        n=manifest.n_units,
-        unit=clipped(manifest.unit),
-        is_aggregate=is_aggregate,
-        runs=[clipped(run) for run in runs],
-        seeds=[clipped(match["seed"], 20) for match in matches],
-        metrics=metrics,
-        leading=leading,
-        verdict=(say(verdict_word(verdict)), VERDICTS.get(verdict, "info")),
-        trust=_trust(bool(spoilt), manifest.incomplete, doubts),
-        notes=notes,
-        report=_report(out, manifest.report or folder.name),
-        links=_links(out, folder),
-    )
+    return notes
 
 
-def _trust(is_spoilt: bool, is_incomplete: bool, kinds: Sequence[str]) -> tuple[str, str]:
+def _trust(notes: Sequence[tuple[str, str]], is_incomplete: bool) -> tuple[str, str]:
     """In a few words whether a result can be believed, and their colour; the worst is said."""
-    if is_spoilt:
+    kinds = [kind for kind, _ in notes]
+    if "spoilt" in kinds:
         return say("not as it was written"), "error"
     if is_incomplete:
         return say("incomplete"), "error"
@@ -216,70 +196,52 @@ def _trust(is_spoilt: bool, is_incomplete: bool, kinds: Sequence[str]) -> tuple[
     return say("no caution"), "good"
 
 
-def _compared(path: Path, manifest: Manifest) -> dict[str, str]:
-    """Metric -> verdict: what the comparison, if there was one, said of this condition."""
-    if not path.is_file():
-        return {}
-    columns = ["metric", "verdict", "candidate"]
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
-    own = frame[frame["candidate"] == manifest.condition]
-    return dict(zip(own["metric"], own["verdict"]))
-
-
-def _report(out: Path, name: str) -> str:
-    """The address of a result's page; "" where there is none."""
-    file = out / "reports" / name / REPORT
-    is_name = "/" not in name and not name.startswith(".")
-    return _address(out, file) if is_name and file.is_file() else ""
-
-
-def _links(out: Path, folder: Path) -> list[tuple[str, str]]:
-    """(name, address) of each file of a result."""
-    files = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
-    return [(clipped(path.name), _address(out, path)) for path in files]
-
-
 def _address(out: Path, path: Path) -> str:
     return quote(os.fsencode(path.relative_to(out)))
 
 
-# --- the page
+def sections(cards: Iterable[Card]) -> list[Card]:
+    """The results by suite, the newest first; runs stand below the first aggregate that has them.
 
-
-def sections(cards: Sequence[Card]) -> list[Section]:
-    """The results by suite, the newest first; runs stand below the first aggregate that has them."""
+    `metric`: the title that leads most of the results. `columns`: metric -> title.
+    """
     by_suite: dict[str, list[Card]] = {}
-    for card in sorted(cards, key=lambda card: card.started, reverse=True):
-        by_suite.setdefault(card.suite, []).append(card)
+    for card in sorted(cards, key=lambda card: card["started"], reverse=True):
+        by_suite.setdefault(card["suite"], []).append(card)
     found = []
     for suite, members in by_suite.items():
-        runs = {card.name: card for card in members if not card.is_aggregate}
-        aggregates = [card for card in members if card.is_aggregate]
+        runs = {card["name"]: card for card in members if not card["is_aggregate"]}
+        aggregates = [card for card in members if card["is_aggregate"]]
         for card in aggregates:
-            card.children = [runs.pop(name) for name in card.runs if name in runs]
-        leading = [card.metrics[card.leading]["title"] for card in members if card.leading]
-        columns = {n: of["title"] for card in reversed(members) for n, of in card.metrics.items()}
-        title = members[0].suite_title
-        metric = mode(leading) if leading else ""
-        found.append(Section(suite, title, metric, columns, [*aggregates, *runs.values()]))
-    return sorted(found, key=lambda section: (section.title, section.suite))
+            card["children"] = [runs.pop(name) for name in card["runs"] if name in runs]
+        leading = [c["metrics"][c["leading"]]["title"] for c in members if c["leading"]]
+        columns: dict[str, str] = {}
+        for card in reversed(members):
+            columns |= {name: shown["title"] for name, shown in card["metrics"].items()}
+        section = {
+            "suite": suite,
+            "title": members[0]["suite_title"],
+            "metric": mode(leading) if leading else "",
+            "columns": columns,
+            "cards": [*aggregates, *runs.values()],
+        }
+        found.append(section)
+    return sorted(found, key=lambda section: (section["title"], section["suite"]))
 
 
 def render(cards: Sequence[Card], incomplete: Sequence[tuple[str, str]]) -> str:
     """The page of the results."""
-    ends: dict[tuple[str, str], list[Any]] = {}
+    numbers: dict[tuple[str, str], list[Any]] = {}
     for card in cards:
-        for name, shown in card.metrics.items():
-            raw = shown["raw"]
-            ends.setdefault((card.suite, name), []).extend(
-                [raw["value"], raw["ci_low"], raw["ci_high"]]
-            )
-    scales = {key: scale_of(numbers) for key, numbers in ends.items()}
+        for name, shown in card["metrics"].items():
+            ends = [shown["raw"][field] for field in ("value", "ci_low", "ci_high")]
+            numbers.setdefault((card["suite"], name), []).extend(ends)
+    scales = {key: scale_of(ends) for key, ends in numbers.items()}
 
-    def drawn(card: Card, shown: Mapping[str, Any]) -> Any:
+    def drawn(card: Card, shown: Card) -> Any:
         text = f"{shown['value']} {shown['interval']}"
-        raw = shown["raw"]
-        return strip(raw, scales[card.suite, shown["metric"]], text, n_units=raw["n_units"])
+        scale = scales[card["suite"], shown["metric"]]
+        return strip(shown["raw"], scale, text, n_units=shown["raw"]["n_units"])
 
     return page(
         "gallery/gallery.html.j2",

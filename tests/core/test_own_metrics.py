@@ -106,7 +106,7 @@ def test_results_are_compared_without_the_file(scored: Path) -> None:
 
 def test_a_gallery_needs_no_file(scored: Path) -> None:
     found = collect(scored / "outputs")
-    assert [card.name for card in found[0]] == NAMES and found[1] == []
+    assert [card["name"] for card in found[0]] == NAMES and found[1] == []
 
 
 def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: Path) -> None:

@@ -19,7 +19,7 @@ from ...core.manifest import NAME, Manifest
 from ...core.metric import metric_title
 from ...core.names import nearest
 from ...core.plugins import refuse_parent
-from ...core.results import METRICS, UNITS, StoredMetrics, read_manifest, spoilt_files
+from ...core.results import METRICS, UNITS, MetricsFile, read_manifest, spoilt_files
 from ...core.terminal import echo
 from ...report.evaluate import load
 from ...report.make_study import compare
@@ -136,7 +136,7 @@ def gate(
 # --- a result, and what vouches for it
 
 
-def read(path: Path) -> StoredMetrics:
+def read(path: Path) -> MetricsFile:
     """The content of a metrics.json, or of that in a folder.
 
     InputError where it is no such thing, or its manifest does not vouch for it. UsageError that names the results
@@ -146,7 +146,7 @@ def read(path: Path) -> StoredMetrics:
     if path.is_dir() and not file.is_file():
         for folder in (path, path / "results"):
             refuse_parent(folder, lambda inside: (inside / METRICS).is_file())
-    content = read_model(file, StoredMetrics)
+    content = read_model(file, MetricsFile)
     names = [row.name for row in content.metrics]
     if len(set(names)) < len(names):
         text = "two metrics have one name"
@@ -181,7 +181,7 @@ def _require_vouched(file: Path) -> None:
 
 def check_bounds(
     path: Path,
-    content: StoredMetrics,
+    content: MetricsFile,
     bounds: Sequence[tuple[str, float]],
     use: str,
     *,
@@ -221,7 +221,7 @@ def _sign(at_least: bool) -> str:
     return ">=" if at_least else "<="
 
 
-def check_verdicts(path: Path, content: StoredMetrics, strict: bool) -> list[Checked]:
+def check_verdicts(path: Path, content: MetricsFile, strict: bool) -> list[Checked]:
     """The verdicts that a result's suite gave (`Suite.verdicts`), of an aggregate those of all its runs.
 
     A metric without a threshold is not judged, and one that is not measured does not pass; `strict`: neither does

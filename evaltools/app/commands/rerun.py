@@ -19,7 +19,7 @@ from ...core.json_files import read_model
 from ...core.language import speaking
 from ...core.manifest import NAME, Input, Manifest, Member
 from ...core.plugins import get_suite
-from ...core.results import METRICS, StoredMetrics
+from ...core.results import METRICS, MetricsFile
 from ...core.terminal import echo
 from ...core.workers import Workers
 from ...report.evaluate import evaluate
@@ -174,7 +174,7 @@ def _refuse_untrusted(
 def _numbers(folder: Path) -> dict[str, Any]:
     """Every number of a metrics.json by its name. InputError where they cannot be read."""
     numbers: dict[str, Any] = {}
-    for metric in read_model(folder / METRICS, StoredMetrics).metrics:
+    for metric in read_model(folder / METRICS, MetricsFile).metrics:
         for field in NUMBERS:
             numbers[f"{metric.name} {field}"] = getattr(metric, field)
     return numbers
