@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pydantic import BaseModel
 
 import evaltools as et
 from evaltools.core import memory
@@ -70,46 +69,12 @@ def test_data_of_several_runs_are_a_study_and_name_one_for_a_run() -> None:
         et.evaluate("table", both)
 
 
-def test_one_run_is_a_study_of_itself_and_what_is_no_run_is_refused() -> None:
-    run = et.evaluate("table", SCORES, n_resamples=100)
-    assert list(et.study(run).conditions) == list(et.study([run]).conditions) == ["data"]
-    with pytest.raises(et.UsageError, match=r"^expected runs: .* got int$"):
-        et.study(5)  # type: ignore[arg-type]
-    with pytest.raises(et.UsageError, match=r"^expected runs: .* got int$"):
-        et.compare(run, 5)
-
-
-def test_a_run_id_stands_for_its_seeds_in_a_study_as_in_a_comparison() -> None:
-    conditions = ["example:cr/no_memory", "example:cr/with_memory"]
-    study = et.study(conditions, n_resamples=100)
-    assert {name: len(runs) for name, runs in study.conditions.items()} == {
-        "no_memory": 3,
-        "with_memory": 3,
-    }
-    assert et.study(conditions[0], n_resamples=100).candidates == []
-    with pytest.raises(et.UsageError, match=r"no example 'cr/no_such'|no such run"):
-        et.study(["example:cr/no_such"])
-
-
-def test_further_columns_of_a_frame_are_columns_of_the_units() -> None:
-    run = et.evaluate("table", SCORES, name="mine")
-    assert run.name == "mine"
-    parts = run.by("topic", "accuracy").set_index("part")
-    assert parts.loc["a", "n"] == 15
-
-
 def test_rows_and_gold_as_lists_are_the_run_of_the_folder() -> None:
     run = et.evaluate("cr", lines("outputs.jsonl"), gold=lines("gold.jsonl"), n_resamples=100)
     of_folder = et.evaluate("cr", f"example:{RUN}", n_resamples=100)
     assert values(run) == values(of_folder)
     roles = {entry.role: entry.path for entry in run.manifest.inputs}
     assert roles["gold"] == "gold"
-
-
-def test_rows_without_gold_are_scored_by_what_needs_none() -> None:
-    run = et.evaluate("cr", lines("outputs.jsonl"), n_resamples=100)
-    assert run["tuple_f1_s2_refpol"]["n_units"] == 0 or pd.isna(run["tuple_f1_s2_refpol"]["value"])
-    assert run["n"]["value"] == 60
 
 
 def test_a_result_of_data_in_memory_is_kept_and_read_again(tmp_path: Path) -> None:
@@ -185,12 +150,6 @@ def test_lists_pair_by_position() -> None:
     assert lower["verdict"] == "worse"
 
 
-def test_lists_take_the_settings_of_evaluate_and_no_others() -> None:
-    assert et.compare(A, B, n_resamples=500, confidence=0.9).resampling.n_resamples == 500
-    with pytest.raises(et.UsageError, match="nosuch: Extra inputs are not permitted"):
-        et.compare(A, B, nosuch=1)
-
-
 def test_series_pair_by_their_index() -> None:
     a = pd.Series([1.0, 2.0, 3.0], index=["x", "y", "z"])
     b = pd.Series([30.0, 10.0], index=["z", "x"])
@@ -258,46 +217,6 @@ def test_what_json_has_no_form_for_is_text(as_table: bool) -> None:
     if not as_table:
         assert units["key"][1] == "00000000-0000-0000-0000-000000000001"
         assert (units["bin"][29], units["month"][0]) == ("(19.333, 29.0]", "2020-01")
-
-
-def test_a_record_of_ones_own_may_hold_a_time() -> None:
-    class Timed(BaseModel):
-        id: str
-        when: datetime
-
-    metric = et.Metric(name="year", numerator="year", denominator="n", better="none")
-    suite = et.jsonl_suite(
-        "timed",
-        title="Timed",
-        record=Timed,
-        unit="id",
-        columns=lambda r: {"n": 1, "year": r.when.year},
-        metrics=[metric],
-        headline=["year"],
-    )
-    assert et.evaluate(suite, ODD[["id", "when"]], n_resamples=100).value("year") == 2020
-
-
-def test_a_stream_is_read_once_and_stands_for_all_its_runs() -> None:
-    stream = pa.table(pd.concat([SCORES.assign(condition=name) for name in "ab"])).to_reader()
-    assert et.study(stream, suite="table", n_resamples=100).candidates == ["b_data"]
-
-
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (pd.concat([SCORES, SCORES["topic"]], axis=1), "two columns are named 'topic'"),
-        (SCORES["value"], "expected a path, a DataFrame or a list of dicts, got Series"),
-        (SCORES.assign(odd=[object()] * 30), "written as JSON: object <object"),
-        (
-            [{"id": "\ud800", "metric": "m", "value": 1}],
-            "written as JSON: .* surrogates not allowed",
-        ),
-    ],
-)
-def test_data_that_are_no_records_are_named(data: Any, said: str) -> None:
-    with pytest.raises(et.UsageError, match=said):
-        et.evaluate("table", data, n_resamples=100)
 
 
 def test_errors_name_the_data_and_not_a_file_of_ours(tmp_path: Path) -> None:

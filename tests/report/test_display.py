@@ -60,12 +60,6 @@ def test_long_names_take_lines_and_no_width(style: None) -> None:
     assert about["alt"].startswith("A title that is longer")
 
 
-def test_a_figure_with_a_colour_bar_is_shown(style: None) -> None:
-    fig, ax = plt.subplots(figsize=(5, 3))
-    sns.heatmap(pd.DataFrame([[1, 2], [3, 4]]), ax=ax)
-    assert figure_png(fig)[1]["width"] > 300
-
-
 def test_titles_and_labels_are_told_in_the_language_of_the_reader(style: None) -> None:
     fig, ax = plt.subplots(figsize=(5, 3))
     ax.barh(["fix", "no such word"], [1, 2])

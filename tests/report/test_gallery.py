@@ -172,13 +172,6 @@ def test_a_spoilt_folder_is_incomplete_with_the_reason_and_alone(
     assert "Not complete, and without a row above: 1" in build(out).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("content", [b"metric,mean\nx,high", b"\xff\xfe,\x00", b""])
-def test_a_spoilt_comparison_is_told(out: Path, content: bytes) -> None:
-    (out / "results" / "with_memory_aggregated" / "comparison.csv").write_bytes(content)
-    [(name, _)] = collect(out)[1]
-    assert name == "with_memory_aggregated"
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -264,10 +257,3 @@ def test_hostile_names_are_links_that_lead_to_their_files(out: Path, tmp_path: P
             assert re.fullmatch(r"[\w.~/%-]+", href) and (out / unquote(href)).is_file()
     first = build(out).read_bytes()
     assert build(Path(shutil.copytree(out, tmp_path / "elsewhere"))).read_bytes() == first
-
-
-def test_thousands_of_runs_make_a_page(tmp_path: Path) -> None:
-    result(tmp_path, "run", rows(REVIEW, 0.9, 24), "id", 24, suite="cr")
-    (one,), _ = collect(tmp_path)
-    page = render([{**one, "name": f"run {i}"} for i in range(5000)], [])
-    assert page.count('class="g-row"') == 5000 and len(page) < 5000 * 6000

@@ -56,12 +56,6 @@ def test_parameters_stay_data(job: Any, tmp_path: Path) -> None:
         assert not (tmp_path / text.replace("\0", "")).is_file()
 
 
-@pytest.mark.parametrize("name", ["{text}", "a {b} %d", "실행 1", "007"])
-def test_names_of_runs_are_no_templates(job: Any, tmp_path: Path, name: str) -> None:
-    assert run(job("1", name=name, text="t")) == tmp_path / "reports" / name / HTML
-    assert sorted(p.name for p in (tmp_path / "reports" / name).iterdir()) == [HTML, NOTEBOOK]
-
-
 def test_the_same_job_gives_the_same_bytes_and_prints_nothing(
     job: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,33 +118,6 @@ def test_a_dead_kernel_is_a_failed_report_and_no_library_says_so_too(
     assert caplog.messages == []
 
 
-def test_nothing_is_left_behind(job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "scratch").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
-    made = job("raise SystemExit(1)")
-    with pytest.raises(WorkFailed):
-        run(made)
-    run(job("1"))
-    assert list((tmp_path / "scratch").iterdir()) == []
-    assert sorted(p.name for p in made.folder.iterdir()) == [HTML, NOTEBOOK]
-
-
-def test_a_page_that_cannot_be_written_leaves_the_older_report(
-    job: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = job("print(1)")
-    run(made)
-    before = {p.name: p.read_bytes() for p in made.folder.iterdir()}
-
-    def full(fd: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left on device"):
-        run(job("print(2)"))
-    assert {p.name: p.read_bytes() for p in made.folder.iterdir()} == before
-
-
 def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(
     job: Any, tmp_path: Path
 ) -> None:
@@ -207,17 +174,6 @@ def test_a_notebook_that_was_edited_is_kept(job: Any, capfd: pytest.CaptureFixtu
         assert kept.read_text(encoding="utf-8") == nbformat.writes(nb) + "\n"
         assert f"was edited: kept as {kept}" in capfd.readouterr().err
         assert is_current(made)
-
-
-def test_a_notebook_of_somebody_elses_is_kept(job: Any) -> None:
-    made = job("1 / 0")
-    made.folder.mkdir(parents=True)
-    (made.folder / NOTEBOOK).write_text("{}")
-    for _ in range(2):  # the second replaces the failed one of the first
-        with pytest.raises(WorkFailed):
-            run(made)
-    assert written(made.folder) == {NOTEBOOK, "metric_report.ipynb.yours"}
-    assert (made.folder / "metric_report.ipynb.yours").read_text() == "{}"
 
 
 def test_no_file_elsewhere_goes_with_a_report(job: Any, tmp_path: Path) -> None:

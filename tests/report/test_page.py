@@ -63,18 +63,6 @@ def test_the_finding_is_the_title_of_the_page() -> None:
     assert body.index("Accuracy 0.800") < body.index("More") and "How to run it." not in body
 
 
-def test_an_error_is_shown_with_its_traceback_folded() -> None:
-    error = new_output(
-        "error", ename="Bad<Error>", evalue="no <b>file</b>", traceback=["\x1b[31mline <1>\x1b[0m"]
-    )
-    text = html.render(new_notebook(cells=[new_code_cell("f()", outputs=[error])]), title="t")
-    assert (
-        "Bad&lt;Error&gt;" in text
-        and "no &lt;b&gt;file&lt;/b&gt;" in text
-        and "line &lt;1&gt;" in text
-    )
-
-
 def test_contents_list_and_title() -> None:
     cells = [new_markdown_cell("## Same\n\ntext\n\n### Sub <x>"), new_markdown_cell("## Same")]
     with speaking("ko"):
@@ -154,12 +142,12 @@ def test_columns_sort_by_number_with_mouse_and_keyboard(open_page: Any) -> None:
     head = table.locator("thead th").nth(1)
     first = column()
     head.click()
-    page.wait_for_timeout(50)
+    table.locator("thead th[aria-sort=descending]").wait_for()
     down = [float(text.replace("−", "-")) for text in column()]
     assert down == sorted(down, reverse=True)
     head.focus()
     page.keyboard.press("Enter")
-    page.wait_for_timeout(50)
+    table.locator("thead th[aria-sort=ascending]").wait_for()
     assert column() == sorted(first, key=lambda text: float(text.replace("−", "-")))
     assert head.get_attribute("aria-sort") == "ascending"
 
@@ -183,8 +171,7 @@ def test_deep_links_open_what_hides_their_target(open_page: Any) -> None:
     page.get_by_label("Filter Fixed").fill("nothing like this")
     assert not page.locator("#sample-s005").is_visible()
     page.evaluate("location.hash = '#sample-s005'")
-    page.wait_for_timeout(100)
-    assert page.locator("#sample-s005").is_visible()
+    page.locator("#sample-s005").wait_for()
     assert 0 < page.locator("#sample-s005").bounding_box()["y"] < 900
     assert page.locator(".et-target").count() == 1
 

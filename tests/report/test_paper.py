@@ -66,17 +66,6 @@ def test_figures_are_one_column_wide_without_a_title_and_hold_text(study: et.Stu
         assert export(figure, "pdf").startswith(b"%PDF")
 
 
-def test_intervals_of_a_figure_are_those_given(study: et.Study) -> None:
-    row = study["tuple_f1_s2_refpol"]
-    ax = study.plot.forest().axes[0]
-    labels = [text.get_text().replace("\n", " ") for text in ax.get_yticklabels()]
-    place = next(
-        i for i, label in enumerate(labels) if label.startswith("Tuple F1 after review (ref")
-    )
-    start, end = ax.collections[0].get_paths()[place].vertices
-    assert (start[0], end[0]) == pytest.approx((row["ci_low"], row["ci_high"]))
-
-
 def test_a_paired_figure_counts_what_changed() -> None:
     rows = [{"id": f"u{i}", "metric": "right", "value": i % 2} for i in range(10)]
     better = [{**row, "value": 1} for row in rows]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
@@ -36,19 +34,6 @@ def other() -> et.Run:
 @pytest.fixture(scope="module")
 def study() -> et.Study:
     return et.study(SEEDS, resampling=FAST)
-
-
-def test_frame_has_a_row_a_metric(runs: dict[str, et.Run]) -> None:
-    for run in runs.values():
-        assert list(run.frame["name"]) == [m.name for m in run.metrics]
-        assert list(run.frame.columns[:6]) == [
-            "name",
-            "title",
-            "value",
-            "ci_low",
-            "ci_high",
-            "ci_method",
-        ]
 
 
 def test_a_metric_of_one_s_own(run: et.Run) -> None:
@@ -87,15 +72,6 @@ def test_units_that_differ_between_two_runs(run: et.Run, other: et.Run) -> None:
         run.diff(other, "fix_rate_refpl")
 
 
-def test_breakdown_by_any_column(runs: dict[str, et.Run]) -> None:
-    found = runs["summary"].by("intent", "summary_accuracy")
-    assert set(found["part"]) == set(runs["summary"].units["intent"].dropna())
-    assert found["n"].sum() == len(runs["summary"].units)
-    assert set(runs["memfin"].by("difficulty")["name"]) == set(runs["memfin"].headline)
-    with pytest.raises(et.UsageError, match="the units have no column 'nosuch'; there are "):
-        runs["cr"].by("nosuch")
-
-
 def test_samples_by_group_and_by_query(runs: dict[str, et.Run]) -> None:
     run = runs["cr"]
     ids = run.units.query("outcome_refpol == 'still'")["text_id"]
@@ -115,26 +91,6 @@ def test_an_unknown_candidate_is_named(study: et.Study) -> None:
     for call in (study.changes, study.samples):
         with pytest.raises(et.UsageError, match="no candidate 'nosuch'; there is with_memory"):
             call("tuple_f1_s2_refpol", "nosuch")
-
-
-def test_scores_for_a_paper(study: et.Study) -> None:
-    assert "\\begin{tabular}" in study.to_latex() and "with_memory" in study.paragraph()
-
-
-def test_results_and_folders_and_inputs_make_the_same_study(tmp_path: Path) -> None:
-    two = SEEDS[0], SEEDS[3]
-    results = [et.evaluate("cr", r, resampling=FAST, out=tmp_path) for r in two]
-    folders = [tmp_path / "results" / r.name for r in results]
-    first, *others = (et.study(x, resampling=FAST).frame for x in (results, folders, two))
-    for frame in others:
-        pd.testing.assert_frame_equal(first, frame)
-
-
-def test_systems_without_seeds_keep_the_order_given() -> None:
-    given = ["example:memfin/plain_llm", "example:memfin/memory_agent"]
-    study = et.study(given, resampling=FAST)
-    assert (study.baseline, study.candidates) == ("plain_llm", ["memory_agent"])
-    assert not study.seeded
 
 
 def test_compare_takes_results_prefixes_and_lists(run: et.Run, other: et.Run) -> None:
@@ -173,15 +129,6 @@ def test_where_takes_rows_of_the_units(runs: dict[str, et.Run]) -> None:
     assert part.n_units == len(units) and f"where:{len(units)} of" in part.signature
     assert set(part.by(units["long"], run.primary)["part"]) == {"True", "False"}
     assert run.where(run.units) is run
-
-
-def test_where_refuses_other_rows(runs: dict[str, et.Run]) -> None:
-    run = runs["cr"]
-    shuffled = run.units.sample(frac=1, random_state=0).reset_index(drop=True)
-    with pytest.raises(et.UsageError, match="expected rows of the units"):
-        run.where(shuffled)
-    with pytest.raises(et.UsageError, match=r"no unit of .* is so"):
-        run.where(run.units.head(0))
 
 
 def test_a_metric_of_ones_own_names_the_nearest_column(runs: dict[str, et.Run]) -> None:

@@ -147,12 +147,6 @@ def test_each_sample_has_a_link_of_its_own(open_page: Callable[..., Any], report
     assert card.locator("a").first.is_visible() and page.locator(".et-target").count() == 1
 
 
-def test_a_link_opens_a_group(open_page: Callable[..., Any], report: Path) -> None:
-    page = open_page(report, "#group-Broken")
-    assert status(page) == "10 of 36" and names(page)[1] == "s003"
-    assert 0 <= page.locator("#group-Broken").bounding_box()["y"] < 900
-
-
 def test_the_keyboard_is_enough(open_page: Callable[..., Any], report: Path) -> None:
     page = open_page(report)
     page.keyboard.press("/")

@@ -13,9 +13,8 @@ import pytest
 
 import evaltools as et
 from evaltools.core.errors import UsageError
-from evaltools.core.names import condition_of, find_runs, natural, safe_name
+from evaltools.core.names import condition_of, find_runs, natural
 from evaltools.report import study_sentences
-from evaltools.report.make_study import default_name
 from evaltools.report.run_groups import group
 from tests.app.calling import renamed
 
@@ -44,27 +43,6 @@ def test_modes_and_doubled_seeds(study: et.Study) -> None:
         group([runs[0], runs[0]])
 
 
-def test_agreement_of_seeds_has_its_columns_also_where_there_is_none(study: et.Study) -> None:
-    columns = [
-        "metric",
-        "value",
-        "ci_low",
-        "ci_high",
-        "ci_method",
-        "n_samples",
-        "n_incomplete",
-        "title",
-    ]
-    found = study.agreement
-    assert list(found) == ["condition", *columns] and set(found["condition"]) == set(
-        study.conditions
-    )
-    assert [found.dtypes[c].kind for c in ("value", "ci_low", "n_samples")] == ["f", "f", "i"]
-    one = [renamed(r, f"{c}__seed1_x") for c, r in zip("ab", study.results)]
-    alone = et.study(one, resampling=FAST).agreement
-    assert alone.empty and list(alone) == ["condition", *columns]
-
-
 def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(tmp_path: Path) -> None:
     shuffled = list(RUNS)
     random.Random(1).shuffle(shuffled)
@@ -74,13 +52,6 @@ def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(tmp_path
     assert len([f for f in files if "_aggregated" in str(f)]) == 6
     for f in files:
         assert (tmp_path / "a" / f).read_bytes() == (tmp_path / "b" / f).read_bytes(), f
-
-
-def test_a_study_of_long_names_has_a_name_that_a_folder_can_have() -> None:
-    baseline, candidate, other = ("가" * 60 + "_a", "나" * 60 + "_b", "나" * 60 + "_c")
-    names = {default_name(baseline, [candidate]), default_name(baseline, [other])}
-    assert len(names) == 2 and all(safe_name(name) for name in names)
-    assert default_name("a", ["b", "c"]) == "a_vs_b_and_1_more"
 
 
 def test_files_and_columns(tmp_path: Path) -> None:
@@ -117,14 +88,6 @@ def test_files_and_columns(tmp_path: Path) -> None:
     assert not (one / "results" / "no_memory_aggregated" / "comparison.csv").exists()
 
 
-def test_one_seed_has_no_standard_deviation(tmp_path: Path) -> None:
-    study = et.study(RUNS[:1], resampling=FAST)
-    row = study.aggregates["no_memory"].set_index("metric").loc["tuple_f1_s2_refpol"]
-    assert pd.isna(row["std"])
-    assert row["n_seeds"] == 1
-    assert row["claim"] == "new samples, this run"
-
-
 def test_rows_of_the_units_make_a_study_over_these_rows(study: et.Study) -> None:
     units = study.units
     assert units.groupby(["condition", "seed", "run"]).size().tolist() == [60] * 5 + [54]
@@ -135,15 +98,6 @@ def test_rows_of_the_units_make_a_study_over_these_rows(study: et.Study) -> None
     assert of_rows.results[0].by("long", "n")["n"].sum() == of_rows.results[0].n_units == 30
     with pytest.raises(et.UsageError, match="no unit of no_memory__seed1_proposed"):
         study.where(units.query("condition == 'with_memory'"))
-
-
-def test_rows_that_lost_their_index_or_their_run_are_refused(study: et.Study) -> None:
-    """Rows of the second run, numbered anew, would stand where those of the first are: the ids are the same."""
-    units = study.units
-    of_second = units[units["run"] == study.results[1].name]
-    for rows in (of_second.reset_index(drop=True), units.drop(columns="run")):
-        with pytest.raises(et.UsageError, match="expected rows of the units of no_memory__seed1"):
-            study.where(rows)
 
 
 def test_a_column_that_one_run_lacks_stays_away_from_it() -> None:
@@ -193,19 +147,6 @@ def test_runs_that_share_no_sample_cannot_be_compared(study: et.Study) -> None:
     other = replace(b, data=b.data.assign(text_id="x" + b.data["text_id"].astype(str)))
     with pytest.raises(et.UsageError, match=r"\(60 units\) share no text_id"):
         et.compare(a, other)
-
-
-def test_a_planted_improvement_is_found() -> None:
-    base = et.evaluate("cr", RUNS[0], resampling=FAST, name="base")
-    better = base.data.copy()
-    wrong = better["f1_s2_refpol"] < 1
-    assert wrong.sum() >= 8
-    better.loc[wrong, "f1_s2_refpol"] = 1.0
-    planted = renamed(base, "planted", data=better)
-    table = et.study([planted, base], baseline="base").comparisons["planted"].table
-    row = table.set_index("metric").loc["tuple_f1_s2_refpol"]
-    assert row["verdict"] == "better"
-    assert row["delta"] > 0
 
 
 @pytest.mark.reference

@@ -59,16 +59,3 @@ def test_pass_at_k_is_the_mean_over_all_choices(right: list[bool], k: int) -> No
     by_hand = sum(any(choice) for choice in choices) / len(choices)
     run = run_of({"a": [float(value) for value in right]})
     assert et.pass_at_k(run, k)["value"] == pytest.approx(by_hand, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("trials", "k", "said"),
-    [
-        ({"a": [1, 0]}, 3, "expected k from 1"),
-        ({"a": [1, 0]}, 0, "expected k from 1"),
-        ({"a": [0.5, 0.2]}, 1, "0 or 1"),
-    ],
-)
-def test_what_pass_at_k_refuses(trials: dict[str, list[float | None]], k: int, said: str) -> None:
-    with pytest.raises(et.UsageError, match=said):
-        et.pass_at_k(run_of(trials), k)
