@@ -19,6 +19,7 @@ from ..core.resampling import Resampling
 from .influence import Array
 from .intervals import estimate
 
+# The columns of `seed_agreement`, in order.
 COLUMNS = [
     "metric",
     "value",
@@ -29,10 +30,6 @@ COLUMNS = [
     "n_incomplete",
     "title",
 ]
-"""The columns of `seed_agreement`, in order."""
-
-NO_VARIANCE = "no variance"
-"""Why the kappa of subjects that all are in one category is null."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +170,7 @@ def reviewer_agreement(
     agreement = pd.DataFrame(rows, columns=["measure", "raters", "value", "n_subjects"])
     no_subject = "one rater" if len(raters) < 2 else "no subject in common"
     compared = (agreement["n_subjects"] > 0) & (len(raters) >= 2)
-    reason = np.where(compared, NO_VARIANCE, no_subject)
+    reason = np.where(compared, "no variance", no_subject)
     return agreement.assign(reason=np.where(agreement["value"].isna(), reason, ""))
 
 
@@ -192,12 +189,8 @@ def kappa_of(sheet: pd.DataFrame) -> float:
 
 def _counts(full: pd.DataFrame) -> Array:
     """(subjects, categories): how many raters chose each category; every rater has every subject."""
-    votes = full.to_numpy(dtype=object).astype(str)
-    counts = []
-    for category in np.unique(votes):
-        chosen = votes == category
-        counts.append(chosen.sum(axis=1))
-    return np.stack(counts, axis=1)
+    chosen = full.astype(str).apply(pd.Series.value_counts, axis=1)
+    return chosen.fillna(0).to_numpy(int)
 
 
 def fleiss_kappa(counts: Array) -> float:

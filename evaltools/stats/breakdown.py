@@ -17,14 +17,12 @@ from .influence import Runs
 from .intervals import estimate
 from .multiple import holm
 
+# Parts that are shown; the smallest of more are summed up as one.
 MOST = 20
-"""Parts that are shown; the smallest of more are summed up as one."""
-
+# The column that holds the part of each row, in frames that `compare_parts` takes.
 PART = "(part)"
-"""The column that holds the part of each row, in frames that `compare_parts` takes."""
-
+# The part of a unit that is in one part on one side and in another on the other.
 DIFFERS = "(differs)"
-"""The part of a unit that is in one part on one side and in another on the other."""
 
 
 def by_parts(
@@ -37,20 +35,13 @@ def by_parts(
     "(none)"; 2 and 2.0 are one part. UsageError for a column that the units have not, for another number of values, and
     for a Series of other rows.
     """
+    if isinstance(column, str) and column not in units:
+        known = ", ".join(map(str, units.columns))
+        raise UsageError(f"the units have no column {column!r}; there are {known}")
+    values = column(units) if callable(column) else column
     name = PART
     if isinstance(column, str):
-        if column not in units:
-            raise UsageError(
-                f"the units have no column {column!r}; there are "
-                f"{', '.join(map(str, units.columns))}"
-            )
         values, name = units[column], column
-    elif callable(column):
-        values = column(units)
-    else:
-        values = column
-    if isinstance(values, pd.Series) and values.index.equals(units.index):
-        values = values.to_numpy()
     n_values = len(values) if is_list_like(values) else 1
     if n_values != len(units):
         raise UsageError(
@@ -58,8 +49,9 @@ def by_parts(
             "rows of the units: run.where(rows).by(...))"
         )
     if isinstance(values, pd.Series):
-        has_value = units.index.isin(values.index)
-        if not has_value.all():
+        if values.index.equals(units.index):
+            values = values.to_numpy()
+        elif not units.index.isin(values.index).all():
             raise UsageError("the index of the values is not that of the units")
     parts = pd.Series(values, index=units.index, name=name)
     texts = parts.astype("string").fillna("(none)")
@@ -114,34 +106,16 @@ def breakdown(
     1    b  10  accuracy    0.6
     """
     metrics = subset(table, names)
-    labels = by_parts(units, column)
-    parts, part_names = largest_parts(labels, units[unit])
+    parts, part_names = largest_parts(by_parts(units, column), units[unit])
     frames = []
     for part in part_names or ["(none)"]:
         of_part = units[parts == part]
-        rows = estimate(
-            of_part,
-            metrics,
-            unit,
-            resampling,
-        )
-        n = of_part[unit].nunique()
-        frames.append(_of_part(rows, part, n))
+        rows = estimate(of_part, metrics, unit, resampling)
+        rows.insert(0, "part", part)
+        rows.insert(1, "n", of_part[unit].nunique())
+        frames.append(rows)
     frame = pd.concat(frames, ignore_index=True)
-    is_wanted = frame["name"].isin(names) & (frame["n"] > 0)
-    return frame[is_wanted].reset_index(drop=True)
-
-
-def _of_part(
-    rows: pd.DataFrame,
-    part: str,
-    n: Any,
-) -> pd.DataFrame:
-    """The rows with the columns `part` and `n` before the others."""
-    rows = rows.copy()
-    rows.insert(0, "part", part)
-    rows.insert(1, "n", n)
-    return rows
+    return frame[frame["name"].isin(names) & (frame["n"] > 0)].reset_index(drop=True)
 
 
 def compare_parts(
@@ -162,70 +136,41 @@ def compare_parts(
     are in one part on one side and in another on the other are the part DIFFERS.
     """
     metrics = subset(table, names)
-    baseline, candidate, part_names = _in_shown_parts(baseline, candidate, unit)
+    sides = [
+        pd.concat([frame[[unit, PART]] for frame in runs.values()], ignore_index=True)
+        for runs in (baseline, candidate)
+    ]
+    alike = sides[0].merge(sides[1])[unit]
+    moved = set(sides[0][unit]) & set(sides[1][unit]) - set(alike)
+    own = sides[0][PART].mask(sides[0][unit].isin(moved), DIFFERS)
+    parts, part_names = largest_parts(own, sides[0][unit])
+    shown = dict(zip(own, parts))
     frames = []
     for part in part_names:
+        of_part: list[Runs] = []
+        for runs in (baseline, candidate):
+            of_side = {}
+            for seed, units in runs.items():
+                labels = units[PART].mask(units[unit].isin(moved), DIFFERS).map(shown)
+                of_side[seed] = units[labels == part]
+            of_part.append(of_side)
+        a, b = of_part
         try:
-            compared = compare(
-                _of_runs(baseline, part),
-                _of_runs(candidate, part),
-                metrics,
-                unit,
-                resampling,
-                names=conditions,
-            )
+            compared = compare(a, b, metrics, unit, resampling, names=conditions)
         except NothingPaired:
             continue
-        table_of_part = compared.table
-        wanted = table_of_part[table_of_part["metric"].isin(names)]
-        frames.append(_of_part(wanted, part, wanted["n_units"]))
+        rows = compared.table[compared.table["metric"].isin(names)].copy()
+        rows.insert(0, "part", part)
+        rows.insert(1, "n", rows["n_units"])
+        frames.append(rows)
     if not frames:
         raise UsageError("the sides share no unit in any part")
     frame = pd.concat(frames, ignore_index=True)
-    for _, of_metric in frame.groupby("metric"):
-        frame.loc[of_metric.index, "p_adjusted"] = holm(of_metric["p_value"])
+    frame["p_adjusted"] = frame.groupby("metric")["p_value"].transform(holm)
     frame["verdict"], frame["short"] = verdicts(frame, resampling.level)
-    for _, of_metric in frame.groupby("metric"):
-        frame.loc[of_metric.index, "turns"] = _turns(of_metric)
+    sign = np.sign(frame["delta"])
+    is_shown = frame["verdict"].isin(["better", "worse"])
+    found = set(zip(frame["metric"][is_shown], sign[is_shown]))
+    opposite = zip(frame["metric"], -sign)
+    frame["turns"] = [other in found and other[1] != 0 for other in opposite]
     return frame
-
-
-def _turns(rows: pd.DataFrame) -> pd.Series:
-    """Which parts have a difference of the other sign than one that is better or worse."""
-    sign = np.sign(rows["delta"])
-    shown = sign[rows["verdict"].isin(["better", "worse"])]
-    return (-sign).isin(shown) & (sign != 0)
-
-
-def _in_shown_parts(
-    baseline: Runs,
-    candidate: Runs,
-    unit: str,
-) -> tuple[Runs, Runs, list[str]]:
-    """(both sides with the parts that are shown, names of these parts as `largest_parts` has them)."""
-    a, b = (
-        pd.concat([units[[unit, PART]] for units in runs.values()], ignore_index=True)
-        for runs in (baseline, candidate)
-    )
-    is_alike = a[unit].isin(a.merge(b)[unit])
-    differing = a[unit][a[unit].isin(b[unit]) & ~is_alike]
-    a[PART] = a[PART].mask(a[unit].isin(differing), DIFFERS)
-    parts, names = largest_parts(a[PART], a[unit])
-    shown = dict(zip(a[PART], parts))
-
-    def in_parts(runs: Runs) -> Runs:
-        relabelled = {}
-        for seed, units in runs.items():
-            own = units[PART].mask(units[unit].isin(differing), DIFFERS)
-            relabelled[seed] = units.assign(**{PART: own.map(shown)})
-        return relabelled
-
-    return in_parts(baseline), in_parts(candidate), names
-
-
-def _of_runs(runs: Runs, part: str) -> Runs:
-    """The rows of a condition (seed -> units frame) that are of a part."""
-    of_part = {}
-    for seed, units in runs.items():
-        of_part[seed] = units[units[PART] == part]
-    return of_part

@@ -222,10 +222,15 @@ def draws_of(
     return [next(drawn) if want else None for want in wanted]
 
 
+def common_cells(a: Cells, b: Cells, samples: Samples, by_seed: bool) -> tuple[Cells, Cells]:
+    """The units of two sides over the cells of samples that both have."""
+    both = a.present & b.present if by_seed else on_both(a, b)
+    return a.where(both).per_unit(samples), b.where(both).per_unit(samples)
+
+
 def paired(a: Cells, b: Cells, samples: Samples, by_seed: bool) -> Differences | None:
     """The differences of a metric over the cells of samples that both sides have; None where it is not measured."""
-    both = a.present & b.present if by_seed else on_both(a, b)
-    a, b = (side.where(both).per_unit(samples) for side in (a, b))
+    a, b = common_cells(a, b, samples, by_seed)
     in_a, in_b = ~np.isnan(a.values), ~np.isnan(b.values)
     if by_seed:
         in_a = in_b = in_a & in_b

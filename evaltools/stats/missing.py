@@ -39,32 +39,6 @@ def p_random(missing: Array, present: Array) -> float:
     return float(2 * max(student, welch))
 
 
-def p_random_of_sides(a: Cells, b: Cells, lacks_a: Array, lacks_b: Array) -> tuple[float, bool]:
-    """(p that what either side lacks is missing at random, whether it is too little to tell).
-
-    `lacks_a`, `lacks_b` (samples,): whether the side lacks the sample under some seed. Bonferroni over
-    the sides that can be tested.
-    """
-    paired = np.any(a.present, axis=0) & np.any(b.present, axis=0)
-    p, few = [], False
-    for other, lacks in ((b, lacks_a), (a, lacks_b)):
-        if not lacks.any():
-            continue
-        values = _unit_means(other)
-        missing, rest = values[lacks], values[paired & ~lacks]
-        missing, rest = missing[~np.isnan(missing)], rest[~np.isnan(rest)]
-        p.append(p_random(missing, rest))
-        few |= len(missing) > 0 and np.isnan(p[-1])
-    known = [each for each in p if not np.isnan(each)]
-    return min(known, default=np.nan) * len(known), few
-
-
-def _unit_means(side: Cells) -> Array:
-    """The metric of each unit by itself over all seeds, (units,); nan where it has none."""
-    values = side.metric.values(side.sums.sum(axis=0))[:, 0]
-    return np.where(side.takes_part & (not side.is_count), values, np.nan)
-
-
 def lacking(a: Cells, b: Cells, by_seed: bool, delta: float) -> dict[str, Any]:
     """What each side of a metric lacks of the other's cells, over the same samples, and what that could change.
 
@@ -76,8 +50,9 @@ def lacking(a: Cells, b: Cells, by_seed: bool, delta: float) -> dict[str, Any]:
 
     A cell that is lacking weighs in the denominator what it weighs on the other side.
     """
-    on_a = a.present if by_seed else a.present.any(axis=0, keepdims=True)
-    on_b = b.present if by_seed else b.present.any(axis=0, keepdims=True)
+    on_a, on_b = (
+        side.present if by_seed else np.any(side.present, axis=0, keepdims=True) for side in (a, b)
+    )
     lacks_a, lacks_b = on_b & ~a.present, on_a & ~b.present
     n_cells = (on_a | on_b).sum() * (1 if by_seed else len(a.present) + len(b.present))
     found = {
@@ -91,47 +66,71 @@ def lacking(a: Cells, b: Cells, by_seed: bool, delta: float) -> dict[str, Any]:
     }
     if not lacks_a.any() and not lacks_b.any():
         return found
-    p, few = p_random_of_sides(a, b, np.any(lacks_a, axis=0), np.any(lacks_b, axis=0))
+    paired = np.any(on_a, axis=0) & np.any(on_b, axis=0)
+    p = []
+    for other, lacks in ((b, lacks_a.any(axis=0)), (a, lacks_b.any(axis=0))):
+        values = _unit_means(other)
+        known = ~np.isnan(values)
+        missing = values[lacks & known]
+        if len(missing):
+            p.append(p_random(missing, values[paired & ~lacks & known]))
+    # Bonferroni over the sides that can be tested
+    tested = [each for each in p if not np.isnan(each)]
     limits = _limits(a, b)
-    low_a, high_a = _ends(a, _added(b, lacks_a, by_seed), limits)
-    low_b, high_b = _ends(b, _added(a, lacks_b, by_seed), limits)
+    low_a, high_a = _ends(a, b, lacks_a, by_seed, limits)
+    low_b, high_b = _ends(b, a, lacks_b, by_seed, limits)
     worst, best = low_b - high_a, high_b - low_a
     if a.metric.metrics[0].better == "lower":
         worst, best = best, worst
-    return {**found, "delta_worst": worst, "delta_best": best, "p_random": p, "few_missing": few}
+    return found | {
+        "delta_worst": worst,
+        "delta_best": best,
+        "p_random": min(tested, default=np.nan) * len(tested),
+        "few_missing": len(tested) < len(p),
+    }
+
+
+def _unit_means(side: Cells) -> Array:
+    """The metric of each unit by itself over all seeds, (units,); nan where it has none."""
+    values = side.metric.values(side.sums.sum(axis=0))[:, 0]
+    return np.where(side.takes_part & (not side.is_count), values, np.nan)
 
 
 def _limits(a: Cells, b: Cells) -> Array:
     """(2, ratios): the limits of every ratio, where it has none the least and greatest value of a cell."""
-    num, den = (
-        np.concatenate([x.reshape(-1, x.shape[-1]) for x in xs])
-        for xs in ((a.num, b.num), (a.den, b.den))
-    )
-    own = np.divide(num, den, out=np.full_like(num, np.nan), where=den != 0)
-    seen = [
-        np.fmin.reduce(own, axis=0, initial=np.inf),
-        np.fmax.reduce(own, axis=0, initial=-np.inf),
-    ]
-    return np.where(np.isfinite(a.metric.limits), a.metric.limits, seen)
+    seen = []
+    for side in (a, b):
+        den = np.where(side.den == 0, np.nan, side.den)
+        seen.append((side.num / den).reshape(-1, den.shape[-1]))
+    own = np.concatenate(seen)
+    least = np.fmin.reduce(own, axis=0, initial=np.inf)
+    greatest = np.fmax.reduce(own, axis=0, initial=-np.inf)
+    limits = a.metric.limits
+    return np.where(np.isfinite(limits), limits, [least, greatest])
 
 
-def _added(other: Cells, lacks: Array, by_seed: bool) -> Array:
-    """Denominators that lacking cells would add to each seed, (seeds, ratios)."""
-    if by_seed:
-        return np.where(lacks[:, :, None], other.den, 0.0).sum(axis=1)
-    n_seeds = np.maximum(other.present.sum(axis=0), 1)[:, None]
-    return lacks @ (other.den.sum(axis=0) / n_seeds)
-
-
-def _ends(side: Cells, added: Array, limits: Array) -> tuple[float, float]:
-    """(least, greatest) mean over seeds of the metric, if cells that add these denominators were at a limit."""
-    compiled = side.metric
+def _ends(
+    side: Cells,
+    other: Cells,
+    lacks: Array,
+    by_seed: bool,
+    limits: Array,
+) -> tuple[float, float]:
+    """(least, greatest) mean over seeds of the metric, if what the side lacks were all at a limit."""
+    weight = other.den
+    if not by_seed:
+        n_seeds = np.maximum(other.present.sum(axis=0), 1)
+        weight = other.den.sum(axis=0) / n_seeds[:, None]
+    added = (lacks[:, :, None] * weight).sum(axis=1)
     num, den = side.num.sum(axis=1), side.den.sum(axis=1)
-    ratios = compiled.ratios(side.totals)
+    ratios = side.metric.ratios(side.totals)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ends = [np.where(added > 0, (num + end * added) / (den + added), ratios) for end in limits]
-    low, high = compiled.combined(ends[0], ends[1]), compiled.combined(ends[1], ends[0])
-    known = ~np.isnan(low[:, 0])
+        least, greatest = [
+            np.where(added > 0, (num + limit * added) / (den + added), ratios) for limit in limits
+        ]
+    low = side.metric.combined(least, greatest)[:, 0]
+    high = side.metric.combined(greatest, least)[:, 0]
+    known = ~np.isnan(low)
     if not known.any():
         return np.nan, np.nan
     return float(low[known].mean()), float(high[known].mean())

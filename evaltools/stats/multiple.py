@@ -11,7 +11,7 @@ References: Lancaster, JASA 56 (1961), mid-p; Westfall and Young, "Resampling-ba
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -62,35 +62,41 @@ def sign_flip(
     d = rounded(differences)
     d = d[(d != 0).any(axis=1)]
     observed = np.abs(d.sum(axis=0))
-    slack = 1e-12 * np.abs(d).sum(axis=0)
     mid = np.broadcast_to(mid, len(observed))
     at_least, above = np.ones((2, len(observed)))
     to_draw = []
-    for metric in np.flatnonzero(slack > 0):
-        sizes = np.abs(d[d[:, metric] != 0, metric])
-        n = len(sizes)
+    for metric in np.flatnonzero(d.any(axis=0)).tolist():
+        own = d[d[:, metric] != 0, metric]
+        n, sizes = len(own), np.abs(own)
         if n <= np.log2(max(n_permutations, 1)):
-            points = np.abs(next(sign_patterns(n, n_permutations, seed)) @ np.sort(sizes)[::-1])
-            at_least[metric] = (points >= observed[metric] - slack[metric]).mean()
-            above[metric] = (points > observed[metric] + slack[metric]).mean()
+            patterns = sign_patterns(n, n_permutations, seed)
+            at_least[[metric]], above[[metric]] = _as_large(own[:, None], patterns)
         elif sizes.min() >= (1 - 1e-6) * sizes.max():
             more = np.round((n + observed[metric] / sizes.mean()) / 2)
             at_least[metric] = min(2 * bdtr(n - more, n, 0.5), 1.0)
             above[metric] = 2 * bdtr(n - more - 1, n, 0.5) if more < n else 0.0
         elif len(d) > LARGE:
-            at_least[metric] = 2 * ndtr(-observed[metric] / np.sqrt(np.sum(sizes**2)))
-            above[metric] = at_least[metric]
+            z = observed[metric] / np.sqrt(np.sum(sizes**2))
+            at_least[metric] = above[metric] = 2 * ndtr(-z)
         else:
             to_draw.append(metric)
     if to_draw:
-        n_drawn = n_at_least = n_above = 0
-        for signs in sign_patterns(len(d), n_permutations, seed):
-            sums = np.abs(signs @ d[:, to_draw])
-            n_drawn += len(sums)
-            n_at_least += (sums >= (observed - slack)[to_draw]).sum(axis=0)
-            n_above += (sums > (observed + slack)[to_draw]).sum(axis=0)
-        at_least[to_draw], above[to_draw] = n_at_least / n_drawn, n_above / n_drawn
+        patterns = sign_patterns(len(d), n_permutations, seed)
+        at_least[to_draw], above[to_draw] = _as_large(d[:, to_draw], patterns)
     return np.where(mid, (at_least + above) / 2, at_least)
+
+
+def _as_large(d: Array, patterns: Iterable[Array]) -> tuple[Array, Array]:
+    """Shares of sign patterns under which the sums of d (units, metrics) are as large as without, and larger."""
+    observed, slack = np.abs(d.sum(axis=0)), 1e-12 * np.abs(d).sum(axis=0)
+    n_patterns = 0
+    n_at_least, n_above = np.zeros((2, d.shape[1]))
+    for signs in patterns:
+        sums = np.abs(signs @ d)
+        n_patterns += len(sums)
+        n_at_least += (sums >= observed - slack).sum(axis=0)
+        n_above += (sums > observed + slack).sum(axis=0)
+    return n_at_least / n_patterns, n_above / n_patterns
 
 
 class Joint(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.metric import MetricTable, subset
-from .differences import NothingPaired, on_both, paired, same_questions
+from .differences import NothingPaired, common_cells, paired, same_questions
 from .influence import Array, Cells, Runs, label
 
 
@@ -67,14 +67,9 @@ def unit_changes(
     a, b = label([baseline, candidate], subset(table, [metric]), unit)
     a, b, _ = same_questions(a, b, unit, names)
     cells = a.cells(0), b.cells(0)
-    if not on_both(*cells).any():
+    before, after = common_cells(*cells, a.samples, by_seed)
+    if not before.present.any():
         raise NothingPaired(f"{names[0]} and {names[1]} share no {unit} with a value of {metric}")
-    before, after = (
-        side.where(cells[0].present & cells[1].present if by_seed else on_both(*cells)).per_unit(
-            a.samples
-        )
-        for side in cells
-    )
     values_before, values_after = _values(before), _values(after)
     if by_seed:
         in_both = ~np.isnan(values_before) & ~np.isnan(values_after)
