@@ -12,8 +12,8 @@ from ..core.estimates import Row
 from ..core.language import say
 from ..core.metric import metric_title
 from ..core.resampling import Resampling
-from ..stats.compare import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
+from ..stats.verdicts import equivalence_confidence
 from .numbers import interval, number, p_equation
 
 # verdicts that are none: pages and figures show them in grey

@@ -13,8 +13,9 @@ from ..core.estimates import Row
 from ..core.language import listed, say
 from ..core.metric import metric_title
 from ..core.resampling import Resampling
-from ..stats.compare import POWER, equivalence_confidence
+from ..stats.compare import POWER
 from ..stats.intervals import MIN_UNITS
+from ..stats.verdicts import equivalence_confidence
 from .numbers import mde_text, number, p_equation
 from .sentences import verdict_parts, verdict_word, whole_sentence
 from .study_tables import comparison

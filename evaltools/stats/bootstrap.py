@@ -27,11 +27,19 @@ TIE = 1e-12
 Statistic = tuple[Array, Callable[[Array], Array]]
 
 
-def resample_weights(m: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Array]:
+def resample_weights(
+    m: int,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> Iterator[Array]:
     """How often each of m units was drawn. Yields (up to CHUNK resamples, m)."""
     for start in range(0, n_resamples, CHUNK):
         rows = min(CHUNK, n_resamples - start)
-        drawn = rng.integers(0, m, (rows, m))
+        drawn = rng.integers(
+            0,
+            m,
+            (rows, m),
+        )
         drawn += np.arange(rows)[:, None] * m
         times = np.bincount(drawn.ravel(), minlength=rows * m)
         # an integer matrix product would not use BLAS
@@ -46,12 +54,20 @@ class Draws:
     value: float
     jackknife: Array
 
-    def bounds(self, alpha: float, method: str = "bca") -> tuple[float, float]:
+    def bounds(
+        self,
+        alpha: float,
+        method: str = "bca",
+    ) -> tuple[float, float]:
         """(low, high) with the probability alpha outside: percentile by that method, else BCa."""
         levels = np.array([alpha / 2, 1 - alpha / 2])
         if method != "percentile":
             corrected = self._bca_levels(levels)
-            levels = np.where(np.isfinite(corrected), corrected, levels)
+            levels = np.where(
+                np.isfinite(corrected),
+                corrected,
+                levels,
+            )
         low, high = np.quantile(self.replicates, levels)
         return float(low), float(high)
 
@@ -69,7 +85,10 @@ class Draws:
             return ndtr(bias + z / (1 - acceleration * z))
 
 
-def bootstrap(statistics: Sequence[Statistic], resampling: Resampling) -> list[Draws]:
+def bootstrap(
+    statistics: Sequence[Statistic],
+    resampling: Resampling,
+) -> list[Draws]:
     """The draws of each statistic; all of so many units have the same."""
     drawn: dict[int, Array] = {}
     sizes = [len(columns) for columns, _ in statistics]
@@ -77,7 +96,11 @@ def bootstrap(statistics: Sequence[Statistic], resampling: Resampling) -> list[D
         indices = [i for i, size in enumerate(sizes) if size == n]
         together = np.hstack([statistics[i][0] for i in indices])
         rng = np.random.default_rng(resampling.seed)
-        weights = resample_weights(n, resampling.n_resamples, rng)
+        weights = resample_weights(
+            n,
+            resampling.n_resamples,
+            rng,
+        )
         sums = np.concatenate([times @ together for times in weights])
         ends = np.cumsum([statistics[i][0].shape[1] for i in indices])
         drawn |= dict(zip(indices, np.split(sums, ends[:-1], axis=1)))
@@ -90,12 +113,18 @@ def bootstrap(statistics: Sequence[Statistic], resampling: Resampling) -> list[D
     return draws
 
 
-def expanded(alpha: float, n: int) -> float:
+def expanded(
+    alpha: float,
+    n: int,
+) -> float:
     """The level at which a bootstrap of n units is as wide as a t interval at `alpha` (Hesterberg)."""
     return float(2 * ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, alpha / 2)))
 
 
-def monte_carlo_digits(width: float, resampling: Resampling) -> int:
+def monte_carlo_digits(
+    width: float,
+    resampling: Resampling,
+) -> int:
     """Decimals of bounds that their Monte-Carlo error supports, 1 to 4, for an interval so wide.
 
     >>> monte_carlo_digits(0.4, Resampling())

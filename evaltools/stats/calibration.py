@@ -23,8 +23,8 @@ import pandas as pd
 from scipy.special import ndtri
 
 from .agreement import ballot, cohen_kappa, kappa_of
+from .formulas import score_t, t_quantile, wilson
 from .influence import Array
-from .intervals import score_t, t_quantile, wilson
 
 LEAST = 30
 """Labels of a metric below which no mean is corrected: the plain counts and the agreement stand."""

@@ -22,13 +22,12 @@ from ..core.metric import AnyMetric, MetricTable
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.names import nearest
 from ..core.resampling import Resampling
-from .differences import Differences, NothingPaired, draws_of, paired, same_questions
-from .influence import Array, Condition, Runs, effective_units, label
+from .differences import Differences, draws_of, paired, same_questions
+from .influence import Condition, Runs, effective_units, label
 from .intervals import MIN_UNITS, Interval
 from .missing import NOT_RANDOM, lacking
 from .multiple import holm, max_t, sign_flip
-
-__all__ = ["CONTRACT", "Comparison", "NothingPaired", "compare", "compare_all", "verdicts"]
+from .verdicts import verdicts
 
 # The columns of comparison.csv, in order.
 CONTRACT = (
@@ -140,30 +139,25 @@ def compare_all(
     unknown = sorted(set(headline) - {metric.name for metric in table})
     if unknown:
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
-    require_declared(table, primary, margin or {}, resampling.confidence)
+    margin = margin or {}
+    require_declared(table, primary, margin, resampling.confidence)
     is_directed = _directed(compile_table(table))
     target = {metric.name: metric.alias_of or metric.name for metric in table}
     leading = [primary, *headline] if primary else list(headline)
-    family = [name for name in dict.fromkeys(target[n] for n in leading) if is_directed[name]]
-    sizes = {target[name]: size for name, size in (margin or {}).items()}
-
-    (name_a, runs_a), *candidates = conditions
-    first, *labelled = label([runs for _, runs in conditions], table, unit)
-    pairs = []
-    for (name_b, runs_b), candidate in zip(candidates, labelled):
-        a, b, n_other_texts = same_questions(first, candidate, unit, (name_a, name_b))
-        pair = _Pair(name_b, a, b, set(runs_a) == set(runs_b), n_other_texts)
-        for index, metric in enumerate(table):
-            is_tested = is_directed[metric.name] and target[metric.name] == metric.name
-            pair.add(index, metric, is_tested)
-        pairs.append(pair)
+    tested = dict.fromkeys(target[name] for name in leading)
+    family = [name for name in tested if is_directed[name]]
+    sizes = {target[name]: size for name, size in margin.items()}
+    pairs = _pairs(conditions, table, unit)
     shown = [metric for metric in table if is_directed[metric.name]]
     if not shown:
         nothing = pd.DataFrame(columns=[*CONTRACT, *DETAILS])
         return [pair.comparison(nothing, shown, leading) for pair in pairs]
-    rows = pd.concat([pair.tested(resampling, n_permutations) for pair in pairs], ignore_index=True)
+    rows = pd.concat(
+        [pair.tested(resampling, n_permutations) for pair in pairs],
+        ignore_index=True,
+    )
     rows = rows.assign(
-        baseline=name_a,
+        baseline=conditions[0][0],
         margin=rows["metric"].map(sizes).astype(float),
         primary=rows["metric"].isin(family[:1]),
         family=rows["metric"].isin(family),
@@ -177,6 +171,27 @@ def compare_all(
     rows = rows.join(_intervals(rows, differences, resampling))
     rows["verdict"], rows["short"] = verdicts(rows, resampling.level)
     return [pair.comparison(rows, shown, leading) for pair in pairs]
+
+
+def _pairs(
+    conditions: Sequence[tuple[str, Runs]],
+    table: MetricTable,
+    unit: str,
+) -> list[_Pair]:
+    """Every condition but the first beside it, with the rows of all metrics that have a direction."""
+    is_directed = _directed(compile_table(table))
+    (name_a, runs_a), *candidates = conditions
+    first, *labelled = label([runs for _, runs in conditions], table, unit)
+    pairs = []
+    for (name_b, runs_b), candidate in zip(candidates, labelled):
+        a, b, n_other_texts = same_questions(first, candidate, unit, (name_a, name_b))
+        by_seed = set(runs_a) == set(runs_b)
+        pair = _Pair(name_b, a, b, by_seed, n_other_texts)
+        for index, metric in enumerate(table):
+            is_tested = is_directed[metric.name] and metric.alias_of in ("", metric.name)
+            pair.add(index, metric, is_tested)
+        pairs.append(pair)
+    return pairs
 
 
 def _directed(compiled: Compiled) -> dict[str, bool]:
@@ -232,13 +247,23 @@ class _Pair:
     rows: list[dict[str, Any]] = field(default_factory=list)
     differences: list[Differences | None] = field(default_factory=list)
 
-    def add(self, index: int, metric: AnyMetric, is_tested: bool) -> None:
+    def add(
+        self,
+        index: int,
+        metric: AnyMetric,
+        is_tested: bool,
+    ) -> None:
         """Add what is known of a metric: whether its cells are the same, and if it is tested a row."""
         a, b = self.a.cells(index), self.b.cells(index)
         self.identical &= np.array_equal(a.present, b.present) and np.array_equal(a.sums, b.sums)
         if not is_tested:
             return
-        found = paired(a, b, self.a.samples, self.by_seed)
+        found = paired(
+            a,
+            b,
+            self.a.samples,
+            self.by_seed,
+        )
         values = (np.nan, np.nan) if found is None else found.values
         row = {
             "metric": metric.name,
@@ -265,7 +290,12 @@ class _Pair:
             if found is not None:
                 by_unit[:, column] = found.by_unit
         mid = rows["mid"].to_numpy(bool)
-        flips = sign_flip(by_unit, n_permutations, resampling.seed, mid)
+        flips = sign_flip(
+            by_unit,
+            n_permutations,
+            resampling.seed,
+            mid,
+        )
         flips[rows["delta"].isna()] = np.nan
         return rows.assign(p_value=np.fmax(flips, rows["p_seeds"]))
 
@@ -286,7 +316,12 @@ class _Pair:
             headline=[metric.name in leading for metric in metrics],
         )
         by = "sample and seed" if self.by_seed else "sample"
-        return Comparison(own[[*CONTRACT, *DETAILS]], by, self.identical, self.n_other_texts)
+        return Comparison(
+            own[[*CONTRACT, *DETAILS]],
+            by,
+            self.identical,
+            self.n_other_texts,
+        )
 
 
 # --- families and verdicts
@@ -323,7 +358,12 @@ def _adjust(
     if len(tested) < 2:
         return
     by_unit = np.stack([found.by_unit for _, found in tested], axis=1)
-    joint = max_t(by_unit, n_permutations, resampling.seed, resampling.level)
+    joint = max_t(
+        by_unit,
+        n_permutations,
+        resampling.seed,
+        resampling.level,
+    )
     p = np.fmax(joint.p, holm(rows.loc[is_tested, "p_seeds"]))
     rows.loc[is_tested, "p_adjusted"] = np.fmax(rows["p_value"], p)
     for i, found in tested:
@@ -365,69 +405,3 @@ def _intervals(
         bounds = interval.low + 0.0, interval.high + 0.0  # no -0.0
         made.append((*bounds, interval.method, claim, within.low, within.high, mde))
     return pd.DataFrame(made, columns=list(columns))
-
-
-def verdicts(rows: pd.DataFrame, level: float) -> tuple[Array, Array]:
-    """(verdict, what a "tied" row is short of) of every metric, a row each. `level` is as 0.05.
-
-    The verdict is the first of these that holds:
-    - not measured: a side has no value, or what it lacks is not missing at random;
-    - too few: fewer than MIN_UNITS paired units;
-    - better, worse: p (adjusted in the family) is within the level, and the interval leaves out 0; with
-      values missing, too few to test, also where these were the worst or the best;
-    - equivalent: the interval at 1 - 2 * level lies within the declared margin;
-    - too few: so few units differ that no signs of theirs could bring p within the level;
-    - tied: all else. No difference was shown, which is not to say that there is none.
-
-    >>> row = {"delta": 0.1, "n_units": 50, "n_differ": 20, "p_value": 0.01, "p_adjusted": np.nan}
-    >>> row |= {"ci_low": 0.02, "ci_high": 0.18, "better": "lower", "mid": False, "margin": np.nan}
-    >>> row |= {"delta_worst": 0.1, "delta_best": 0.1, "few_missing": False, "not_random": False}
-    >>> row |= {"equivalence_low": np.nan, "equivalence_high": np.nan}
-    >>> [text.tolist() for text in verdicts(pd.DataFrame([row]), 0.05)]
-    [['worse'], ['']]
-    """
-    p = rows["p_adjusted"].fillna(rows["p_value"])
-    ends = rows[["delta_worst", "delta_best"]]
-    low = rows["ci_low"] + (ends.min(axis=1) - rows["delta"]).clip(upper=0)
-    high = rows["ci_high"] + (ends.max(axis=1) - rows["delta"]).clip(lower=0)
-    # units that all differ alike, without limits, have no interval that could disagree
-    by_interval = (rows["ci_low"] > 0) | (rows["ci_high"] < 0) | rows["ci_low"].isna()
-    at_both_ends = (low > 0) | (high < 0) | low.isna() | ~rows["few_missing"].astype(bool)
-    by_p = p <= level
-    shown = by_p & by_interval & at_both_ends
-    improves = (rows["delta"] > 0) == (rows["better"] != "lower")
-    # m units have a p of 2^(1-m) at best, with mid-p 2^-m
-    best_p = 2.0 ** (1 - rows["mid"].astype(float) - rows["n_differ"].astype(float))
-    cases = [
-        (rows["delta"].isna() | rows["not_random"].astype(bool), "not measured"),
-        (rows["n_units"] < MIN_UNITS, "too few"),
-        (shown & improves, "better"),
-        (shown, "worse"),
-        (within_margin(rows), "equivalent"),
-        (best_p > level, "too few"),
-    ]
-    verdict = np.select([case for case, _ in cases], [word for _, word in cases], "tied")
-    short = np.select(
-        [by_p & by_interval & ~at_both_ends, by_p & ~by_interval, ~by_p & by_interval],
-        ["missing", "interval", "p"],
-        "",
-    )
-    return verdict, np.where(verdict == "tied", short, "")
-
-
-def equivalence_confidence(confidence: float) -> float:
-    """The confidence of the interval that must lie within the margin: 1 - 2 (1 - confidence).
-
-    >>> round(equivalence_confidence(0.95), 2)
-    0.9
-    """
-    return max(2 * confidence - 1, 0.01)
-
-
-def within_margin(row: Any) -> Any:
-    """Whether a difference was shown to lie within its margin; of a row of a comparison, or a frame of them.
-
-    >>> within_margin({"equivalence_low": -0.01, "equivalence_high": 0.03, "margin": 0.05})
-    True
-    """
-    return (row["equivalence_low"] > -row["margin"]) & (row["equivalence_high"] < row["margin"])

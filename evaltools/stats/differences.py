@@ -15,6 +15,7 @@ from ..core.errors import UsageError
 from ..core.metric import Metric
 from ..core.resampling import Resampling
 from .bootstrap import Draws, bootstrap
+from .formulas import Limits
 from .influence import (
     LARGE,
     Array,
@@ -29,7 +30,7 @@ from .influence import (
     unit_shares,
     varies,
 )
-from .intervals import BCA_UNITS, MIN_UNITS, Interval, Limits, difference_interval
+from .intervals import BCA_UNITS, MIN_UNITS, Interval, difference_interval
 from .seeds import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS, SeedPart, Spread, seed_part, two_way
 
 
@@ -37,7 +38,10 @@ class NothingPaired(UsageError):
     """Two sides that share no unit."""
 
 
-def on_both(a: Cells | Condition, b: Cells | Condition) -> Array:
+def on_both(
+    a: Cells | Condition,
+    b: Cells | Condition,
+) -> Array:
     """(units,): whether both sides have the unit, or sample, under any seed."""
     return np.any(a.present, axis=0) & np.any(b.present, axis=0)
 
@@ -153,7 +157,11 @@ class Differences:
         errors = self.by_unit - self.by_unit.sum() * self.shares
         if self.seed_parts:
             errors = self.b.errors.mean(axis=0) - self.a.errors.mean(axis=0)
-        return two_way(sample_variance(errors, n), n, self.seed_parts)
+        return two_way(
+            sample_variance(errors, n),
+            n,
+            self.seed_parts,
+        )
 
     @property
     def is_proportion(self) -> bool:
@@ -172,20 +180,40 @@ class Differences:
         lowest, highest = self.a.limits
         return lowest - highest, highest - lowest
 
-    def interval(self, alpha: float, draws: Draws | None, resampling: Resampling) -> Interval:
+    def interval(
+        self,
+        alpha: float,
+        draws: Draws | None,
+        resampling: Resampling,
+    ) -> Interval:
         """Rows 5 to 8, with the probability alpha outside; `draws`: its bootstrap, if it has one."""
         if draws is not None and resampling.method != "auto":
             return Interval(*draws.bounds(alpha, resampling.method), resampling.method)
         if not self.seed_parts:
-            return difference_interval(self.by_unit, self.shares, self.limits, alpha, draws)
+            return difference_interval(
+                self.by_unit,
+                self.shares,
+                self.limits,
+                alpha,
+                draws,
+            )
         error, critical, _ = self.spread.widest(alpha)
         if error <= 1e-10 * np.abs([*self.a.values, *self.b.values]).max():
-            still = difference_interval(self.by_unit, self.shares, self.limits, alpha)
+            still = difference_interval(
+                self.by_unit,
+                self.shares,
+                self.limits,
+                alpha,
+            )
             return still if still.method == "mover" else Interval()
         if self.n_units < MIN_UNITS:
             return Interval()
         low, high = self.delta - error * critical, self.delta + error * critical
-        return Interval(max(low, self.limits[0]), min(high, self.limits[1]), "components")
+        return Interval(
+            max(low, self.limits[0]),
+            min(high, self.limits[1]),
+            "components",
+        )
 
     def wants_draws(self, resampling: Resampling) -> bool:
         """Whether a bootstrap is drawn: rows 5 and 7, or wherever ten units vary if it was asked for."""
@@ -222,15 +250,30 @@ def draws_of(
     return [next(drawn) if want else None for want in wanted]
 
 
-def common_cells(a: Cells, b: Cells, samples: Samples, by_seed: bool) -> tuple[Cells, Cells]:
+def common_cells(
+    a: Cells,
+    b: Cells,
+    samples: Samples,
+    by_seed: bool,
+) -> tuple[Cells, Cells]:
     """The units of two sides over the cells of samples that both have."""
     both = a.present & b.present if by_seed else on_both(a, b)
     return a.where(both).per_unit(samples), b.where(both).per_unit(samples)
 
 
-def paired(a: Cells, b: Cells, samples: Samples, by_seed: bool) -> Differences | None:
+def paired(
+    a: Cells,
+    b: Cells,
+    samples: Samples,
+    by_seed: bool,
+) -> Differences | None:
     """The differences of a metric over the cells of samples that both sides have; None where it is not measured."""
-    a, b = common_cells(a, b, samples, by_seed)
+    a, b = common_cells(
+        a,
+        b,
+        samples,
+        by_seed,
+    )
     in_a, in_b = ~np.isnan(a.values), ~np.isnan(b.values)
     if by_seed:
         in_a = in_b = in_a & in_b
@@ -239,4 +282,8 @@ def paired(a: Cells, b: Cells, samples: Samples, by_seed: bool) -> Differences |
     if not in_a.all() or not in_b.all():
         a, b = a.at(in_a), b.at(in_b)
         a, b = a.where(on_both(a, b)), b.where(on_both(a, b))
-    return Differences(a, b, by_seed)
+    return Differences(
+        a,
+        b,
+        by_seed,
+    )

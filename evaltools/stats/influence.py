@@ -59,7 +59,11 @@ class Samples:
         if len(self.unit_of) == len(self.units):
             return values
         starts = np.flatnonzero(np.diff(self.unit_of, prepend=-1))
-        return np.add.reduceat(values, starts, axis=-2)
+        return np.add.reduceat(
+            values,
+            starts,
+            axis=-2,
+        )
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,12 @@ class Condition:
     def without(self, samples: Iterable[int]) -> Condition:
         """The condition without the rows of some samples."""
         keep = ~np.isin(self.cell % len(self.samples.unit_of), list(samples))
-        return replace(self, values=self.values[keep], cell=self.cell[keep], texts=self.texts[keep])
+        return replace(
+            self,
+            values=self.values[keep],
+            cell=self.cell[keep],
+            texts=self.texts[keep],
+        )
 
     def cells(self, metric: int) -> Cells:
         """The cells of a metric over all samples. A row in which one of its columns is null is as if left out.
@@ -115,14 +124,22 @@ class Condition:
             sums = np.array([np.bincount(cell, column, n_cells) for column in sums])
         if self.has_trials:
             sums = sums / np.maximum(n_rows, 1)
-        return Cells(compiled, sums.T.reshape(shape), (n_rows > 0).reshape(shape[:2]))
+        return Cells(
+            compiled,
+            sums.T.reshape(shape),
+            (n_rows > 0).reshape(shape[:2]),
+        )
 
     def units(self, metric: int) -> Cells:
         """The cells of a metric, summed over the samples of each unit."""
         return self.cells(metric).per_unit(self.samples)
 
 
-def label(conditions: Sequence[Runs], table: MetricTable, unit: str) -> list[Condition]:
+def label(
+    conditions: Sequence[Runs],
+    table: MetricTable,
+    unit: str,
+) -> list[Condition]:
     """Conditions (seed -> units frame) with their rows labelled by seed and sample, the same labels for all.
 
     The order of seeds and rows changes nothing. ValueError for no run, a null in the unit column, a second
@@ -175,7 +192,10 @@ def label(conditions: Sequence[Runs], table: MetricTable, unit: str) -> list[Con
 TEXTS = ("text", "user_text")
 
 
-def _require_samples_apart(frame: pd.DataFrame, unit: str) -> None:
+def _require_samples_apart(
+    frame: pd.DataFrame,
+    unit: str,
+) -> None:
     """ValueError for a null unit, and for a second row of a sample that has names of its own."""
     if frame[unit].isna().any():
         raise ValueError(f"null in the unit column {unit!r}")
@@ -201,18 +221,30 @@ class Cells:
     def per_unit(self, samples: Samples) -> Cells:
         """Cells of samples summed over those of each unit."""
         present = samples.per_unit(self.present[:, :, None].astype(int))[:, :, 0] > 0
-        return Cells(self.metric, samples.per_unit(self.sums), present)
+        return Cells(
+            self.metric,
+            samples.per_unit(self.sums),
+            present,
+        )
 
     def where(self, mask: Array) -> Cells:
         """The cells of a mask, (units,) or (seeds, units); the others are not present."""
         present = self.present & mask
-        return Cells(self.metric, np.where(present[:, :, None], self.sums, 0.0), present)
+        return Cells(
+            self.metric,
+            np.where(present[:, :, None], self.sums, 0.0),
+            present,
+        )
 
     def at(self, seeds: Array) -> Cells:
         """The cells of some seeds, by a mask (seeds,)."""
         if seeds.all():
             return self
-        return Cells(self.metric, self.sums[seeds], self.present[seeds])
+        return Cells(
+            self.metric,
+            self.sums[seeds],
+            self.present[seeds],
+        )
 
     @property
     def is_count(self) -> bool:
@@ -249,7 +281,11 @@ class Cells:
     def values(self) -> Array:
         """The metric of every seed, (seeds,); nan where it is not measured."""
         values = self.metric.values(self.totals)[:, 0]
-        return np.where(self.is_count | self.present.any(axis=1), values, np.nan)
+        return np.where(
+            self.is_count | self.present.any(axis=1),
+            values,
+            np.nan,
+        )
 
     @cached_property
     def takes_part(self) -> Array:
@@ -283,7 +319,10 @@ class Cells:
         return mean_shares(self.ratio_shares, self.weights)
 
 
-def mean_shares(shares: Array, weights: Array) -> Array:
+def mean_shares(
+    shares: Array,
+    weights: Array,
+) -> Array:
     """Shares of ratios (units, ratios) as those of the metric: their mean by the size of the ratios' weights."""
     return shares @ (np.abs(weights) / np.abs(weights).sum())
 
@@ -298,12 +337,20 @@ def effective_units(shares: Array) -> float:
     return round(float(shares.sum() ** 2 / squares), 9) if squares > 0 else 1.0
 
 
-def sample_variance(errors: Array, n: float) -> float:
+def sample_variance(
+    errors: Array,
+    n: float,
+) -> float:
     """Variance that units bring to a mean: errors (units,) that sum to 0, n effective units."""
     return float(errors @ errors) * n / max(n - 1, 1e-9)
 
 
-def unit_differences(num_a: Array, den_a: Array, num_b: Array, den_b: Array) -> Array:
+def unit_differences(
+    num_a: Array,
+    den_a: Array,
+    num_b: Array,
+    den_b: Array,
+) -> Array:
     """What each unit brings into ratio b less ratio a, (..., units, ratios); exactly 0 where it is the same in both.
 
     Linearised at the mean of both ratios, so that the sum over the units is their difference.
@@ -314,10 +361,17 @@ def unit_differences(num_a: Array, den_a: Array, num_b: Array, den_b: Array) -> 
         ratio_b = num_b.sum(axis=-2, keepdims=True) / total_b
         middle = (ratio_a + ratio_b) / 2
         differences = (num_b - num_a - middle * (den_b - den_a)) / ((total_a + total_b) / 2)
-    return np.nan_to_num(differences, posinf=0.0, neginf=0.0)
+    return np.nan_to_num(
+        differences,
+        posinf=0.0,
+        neginf=0.0,
+    )
 
 
-def unit_shares(den_a: Array, den_b: Array) -> Array:
+def unit_shares(
+    den_a: Array,
+    den_b: Array,
+) -> Array:
     """What each unit weighs in a difference of ratios, (units, ratios); sums to 1."""
     total = (den_a + den_b).sum(axis=0)
     return (den_a + den_b) / np.where(total == 0, np.inf, total)
@@ -326,10 +380,17 @@ def unit_shares(den_a: Array, den_b: Array) -> Array:
 def rounded(differences: Array) -> Array:
     """Differences, (units,) or (units, tests), those set to 0 that are 0 but for the rounding of sums."""
     size = np.abs(differences).sum(axis=0)
-    return np.where(np.abs(differences) <= 1e-12 * size, 0.0, differences)
+    return np.where(
+        np.abs(differences) <= 1e-12 * size,
+        0.0,
+        differences,
+    )
 
 
-def varies(errors: Array, value: float) -> bool:
+def varies(
+    errors: Array,
+    value: float,
+) -> bool:
     """Whether errors (units,) differ by more than the rounding of the value."""
     size = np.abs(errors).max(initial=0.0) * len(errors)
     return bool(size > 1e-11 * max(abs(np.nan_to_num(value)), 1e-3))

@@ -1,9 +1,6 @@
-"""Intervals of one run, and the formulas of all intervals; the public `estimate`.
+"""Intervals of one run and of paired differences; the public `estimate`.
 
 Rows 1 to 5, 7 and 8 of docs/statistics.md. Claim of the intervals of one run: new samples, this run.
-
-References: Wilson, JASA 22 (1927); Korn and Graubard, Survey Methodology 24 (1998), effective trials;
-Zou and Donner, Statistics in Medicine 27 (2008), MOVER; Lancaster, JASA 56 (1961), mid-p.
 """
 
 from __future__ import annotations
@@ -14,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import betainc, stdtrit
 
 from ..core.estimates import complete, public_frame
 from ..core.metric import Metric, MetricTable
 from ..core.resampling import Resampling
 from .bootstrap import Draws, bootstrap, expanded
+from .formulas import DOUBT_OF_PARTS, Limits, mid_p, mover, none_seen, score_t, t_quantile
 from .influence import (
     LARGE,
     Array,
@@ -38,10 +35,6 @@ MIN_UNITS = 10
 BCA_UNITS = 50
 # So many units must be off the commonest value for it.
 OFF_COMMONEST = 10
-# Units at the far limit that are added to find effective trials: of values, and of gains or losses.
-DOUBT, DOUBT_OF_PARTS = 0.1, 0.03
-# A t quantile beyond this is that of an interval that holds everything.
-WIDE = 1e6
 
 
 class Interval(NamedTuple):
@@ -50,122 +43,6 @@ class Interval(NamedTuple):
     low: float = np.nan
     high: float = np.nan
     method: str = "none"
-
-
-Limits = tuple[float, float]
-
-
-# --- formulas
-
-
-def t_quantile(df: float, alpha: float) -> float:
-    """The t quantile of an interval with the probability alpha outside.
-
-    >>> round(t_quantile(10, 0.05), 3)
-    2.228
-    """
-    return min(float(stdtrit(max(df, 1e-9), 1 - alpha / 2)), WIDE)
-
-
-def wilson(p: float, trials: float, critical: float) -> tuple[float, float]:
-    """Wilson's interval of a proportion p of `trials`, at a quantile of a normal or a t.
-
-    >>> low, high = wilson(0.5, 10, 1.96)
-    >>> round(low, 3), round(high, 3)
-    (0.237, 0.763)
-    """
-    shrink = 1 + critical**2 / trials
-    centre = (p + critical**2 / (2 * trials)) / shrink
-    half = critical * np.sqrt(p * (1 - p) / trials + critical**2 / (4 * trials**2)) / shrink
-    low = 0.0 if p <= 0 else max(float(centre - half), 0.0)
-    high = 1.0 if p >= 1 else min(float(centre + half), 1.0)
-    return low, high
-
-
-def mid_p(successes: float, trials: float, alpha: float) -> tuple[float, float]:
-    """Mid-p Clopper-Pearson interval of a proportion.
-
-    A bound is the proportion under which as many successes or fewer (or as many or more) have the
-    probability alpha / 2, the observed number counting half.
-
-    >>> low, high = mid_p(8, 10, 0.05)
-    >>> round(low, 3), round(high, 3)
-    (0.48, 0.965)
-    """
-
-    def upper(successes: float) -> float:
-        if successes >= trials:
-            return 1.0
-        low, high = successes / trials, 1.0
-        for _ in range(60):
-            p = (low + high) / 2
-            chance = betainc(trials - successes, successes + 1, 1 - p)
-            if successes > 0:
-                chance += betainc(trials - successes + 1, successes, 1 - p)
-            low, high = (low, p) if chance <= alpha else (p, high)
-        return high
-
-    return 1 - upper(trials - successes), upper(successes)
-
-
-def none_seen(n: float, alpha: float) -> float:
-    """The largest share of units of another kind that leaves a chance of alpha to draw none among n.
-
-    >>> round(none_seen(300, 0.05), 3)
-    0.01
-    """
-    return float(1 - alpha ** (1 / max(n, 1.0)))
-
-
-def score_t(
-    value: float,
-    variance: float,
-    n: float,
-    critical: float,
-    limits: Limits,
-    alpha: float = 0.05,
-    doubt: float = DOUBT,
-) -> tuple[float, float]:
-    """Wilson's interval of a metric within limits, at the trials that are as sure as its variance.
-
-    `n`: effective units; `critical`: a t quantile. Values that lie close together by chance would
-    promise too much: trials are not more than with `doubt` further units at the far limit. Values that
-    are all alike, off both limits, have an interval by what none of n units showed (`none_seen`).
-    """
-    lowest, width = limits[0], limits[1] - limits[0]
-    p = min(max((value - lowest) / width, 0.0), 1.0)
-    v, spread = variance / width**2, p * (1 - p)
-    if v <= 0 and spread > 0:
-        # one unit says nothing of others
-        unseen = none_seen(n, alpha) if n > 1 else 1.0
-        low, high = p * (1 - unseen), p + (1 - p) * unseen
-    else:
-        trials = n
-        if v > 0:
-            trials = n * (n * spread + doubt) / (n**2 * v + doubt)
-        if v > 0 and spread > 0:
-            trials = min(trials, spread / v)
-        low, high = wilson(p, trials, critical)
-    return lowest + width * low, lowest + width * high
-
-
-def mover(weights: Array, below: Array, above: Array, errors: Array) -> tuple[float, float]:
-    """How far the bounds of a weighted sum lie (below, above) its value, from those of its parts (Zou and Donner).
-
-    `below`, `above` (parts): how far the bounds of each part lie; `errors` (units, parts): what units
-    bring into the parts, which tells how these go together.
-
-    >>> mover(np.array([1.0, -1.0]), np.array([3.0, 1.0]), np.array([1.0, 4.0]), np.zeros((2, 2)))
-    (5.0, 1.4142135623730951)
-    """
-    products = errors.T @ errors
-    size = np.sqrt(np.outer(np.diag(products), np.diag(products)))
-    correlation = np.divide(products, size, out=np.zeros_like(size), where=size > 0)
-    np.fill_diagonal(correlation, 1.0)
-    down = weights * np.where(weights > 0, below, above)
-    up = weights * np.where(weights > 0, above, below)
-    low, high = (float(np.sqrt(max(side @ correlation @ side, 0.0))) for side in (down, up))
-    return low, high
 
 
 # --- differences of one run each, or within a run
@@ -187,13 +64,26 @@ def gains_and_losses(
         error = part - mean * shares
         variance = sample_variance(error, n)
         limits, critical = (0.0, span), t_quantile(n - 1, alpha)
-        low, high = score_t(mean, variance, n, critical, limits, alpha, DOUBT_OF_PARTS)
+        low, high = score_t(
+            mean,
+            variance,
+            n,
+            critical,
+            limits,
+            alpha,
+            DOUBT_OF_PARTS,
+        )
         if mean <= 0:
             high = span * none_seen(n, alpha)
         errors.append(error)
         below.append(mean - low)
         above.append(high - mean)
-    return mover(np.array([1.0, -1.0]), np.array(below), np.array(above), np.stack(errors, axis=1))
+    return mover(
+        np.array([1.0, -1.0]),
+        np.array(below),
+        np.array(above),
+        np.stack(errors, axis=1),
+    )
 
 
 def difference_interval(
@@ -218,14 +108,29 @@ def difference_interval(
         half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(errors, n))
         if draws is None:
             return Interval(max(value - half, limits[0]), min(value + half, limits[1]), "t")
-        return _wider(draws, expanded(alpha, n_units), value, half)
+        return _wider(
+            draws,
+            expanded(alpha, n_units),
+            value,
+            half,
+        )
     if not has_limits or n <= 1:
         return Interval()
-    below, above = gains_and_losses(differences, shares, (limits[1] - limits[0]) / 2, alpha)
+    below, above = gains_and_losses(
+        differences,
+        shares,
+        (limits[1] - limits[0]) / 2,
+        alpha,
+    )
     return Interval(max(value - below, limits[0]), min(value + above, limits[1]), "mover")
 
 
-def _wider(draws: Draws, alpha: float, value: float, half: float) -> Interval:
+def _wider(
+    draws: Draws,
+    alpha: float,
+    value: float,
+    half: float,
+) -> Interval:
     """Row 5: the bounds of BCa and of t that lie farther out."""
     low, high = draws.bounds(alpha)
     return Interval(min(low, value - half), max(high, value + half), "bca-t")
@@ -287,7 +192,11 @@ def _within(run: Cells) -> tuple[Array, Array] | None:
     return np.where(is_rounding, 0.0, differences), unit_shares(sides[1], sides[3])[:, 0]
 
 
-def _run_interval(run: Cells, draws: Draws | None, resampling: Resampling) -> Interval:
+def _run_interval(
+    run: Cells,
+    draws: Draws | None,
+    resampling: Resampling,
+) -> Interval:
     """The interval of one metric of one run."""
     value, alpha = run.values[0], resampling.level
     n_units = int(np.count_nonzero(run.takes_part))
@@ -297,7 +206,12 @@ def _run_interval(run: Cells, draws: Draws | None, resampling: Resampling) -> In
         return Interval(*draws.bounds(alpha, resampling.method), resampling.method)
     within = _within(run)
     if within is not None:
-        return difference_interval(*within, run.limits, alpha, draws)
+        return difference_interval(
+            *within,
+            run.limits,
+            alpha,
+            draws,
+        )
     if not np.isfinite(run.limits).all():
         if n_units < MIN_UNITS or not varies(run.errors[0], value):
             return Interval()
@@ -305,7 +219,12 @@ def _run_interval(run: Cells, draws: Draws | None, resampling: Resampling) -> In
         half = t_quantile(n_units - 1, alpha) * np.sqrt(variance)
         if draws is None:
             return Interval(value - half, value + half, "t")
-        return _wider(draws, expanded(alpha, n_units), value, half)
+        return _wider(
+            draws,
+            expanded(alpha, n_units),
+            value,
+            half,
+        )
     if draws is not None:
         return Interval(*draws.bounds(alpha), "bca")
     if _is_proportion(run):
@@ -339,7 +258,12 @@ def _score_interval(run: Cells, alpha: float) -> Interval:
         low, high = compiled.limits[:, ratio]
         bounds.append(score_t(value, variance, n, t_quantile(n - 1, alpha), (low, high), alpha))
     low, high = np.array(bounds).T
-    below, above = mover(run.weights, ratios - low, high - ratios, errors)
+    below, above = mover(
+        run.weights,
+        ratios - low,
+        high - ratios,
+        errors,
+    )
     value = float(ratios @ run.weights)
     method = "score-t" if len(ratios) == 1 else "mover"
     return Interval(max(value - below, run.limits[0]), min(value + above, run.limits[1]), method)

@@ -15,7 +15,10 @@ TESTABLE = 3
 NOT_RANDOM = 0.05
 
 
-def p_random(missing: Array, present: Array) -> float:
+def p_random(
+    missing: Array,
+    present: Array,
+) -> float:
     """p that the values of what a side lacks, on the other side, are those of the rest; nan where too few are known.
 
     The larger p of Welch's t and Student's, from TESTABLE values each on: Welch's alone would find six
@@ -39,7 +42,12 @@ def p_random(missing: Array, present: Array) -> float:
     return float(2 * max(student, welch))
 
 
-def lacking(a: Cells, b: Cells, by_seed: bool, delta: float) -> dict[str, Any]:
+def lacking(
+    a: Cells,
+    b: Cells,
+    by_seed: bool,
+    delta: float,
+) -> dict[str, Any]:
     """What each side of a metric lacks of the other's cells, over the same samples, and what that could change.
 
     - n_cells: cells that either side has: a sample under a seed, of each side where seeds do not pair;
@@ -77,8 +85,20 @@ def lacking(a: Cells, b: Cells, by_seed: bool, delta: float) -> dict[str, Any]:
     # Bonferroni over the sides that can be tested
     tested = [each for each in p if not np.isnan(each)]
     limits = _limits(a, b)
-    low_a, high_a = _ends(a, b, lacks_a, by_seed, limits)
-    low_b, high_b = _ends(b, a, lacks_b, by_seed, limits)
+    low_a, high_a = _ends(
+        a,
+        b,
+        lacks_a,
+        by_seed,
+        limits,
+    )
+    low_b, high_b = _ends(
+        b,
+        a,
+        lacks_b,
+        by_seed,
+        limits,
+    )
     worst, best = low_b - high_a, high_b - low_a
     if a.metric.metrics[0].better == "lower":
         worst, best = best, worst
@@ -93,20 +113,43 @@ def lacking(a: Cells, b: Cells, by_seed: bool, delta: float) -> dict[str, Any]:
 def _unit_means(side: Cells) -> Array:
     """The metric of each unit by itself over all seeds, (units,); nan where it has none."""
     values = side.metric.values(side.sums.sum(axis=0))[:, 0]
-    return np.where(side.takes_part & (not side.is_count), values, np.nan)
+    return np.where(
+        side.takes_part & (not side.is_count),
+        values,
+        np.nan,
+    )
 
 
-def _limits(a: Cells, b: Cells) -> Array:
+def _limits(
+    a: Cells,
+    b: Cells,
+) -> Array:
     """(2, ratios): the limits of every ratio, where it has none the least and greatest value of a cell."""
     seen = []
     for side in (a, b):
-        den = np.where(side.den == 0, np.nan, side.den)
+        den = np.where(
+            side.den == 0,
+            np.nan,
+            side.den,
+        )
         seen.append((side.num / den).reshape(-1, den.shape[-1]))
     own = np.concatenate(seen)
-    least = np.fmin.reduce(own, axis=0, initial=np.inf)
-    greatest = np.fmax.reduce(own, axis=0, initial=-np.inf)
+    least = np.fmin.reduce(
+        own,
+        axis=0,
+        initial=np.inf,
+    )
+    greatest = np.fmax.reduce(
+        own,
+        axis=0,
+        initial=-np.inf,
+    )
     limits = a.metric.limits
-    return np.where(np.isfinite(limits), limits, [least, greatest])
+    return np.where(
+        np.isfinite(limits),
+        limits,
+        [least, greatest],
+    )
 
 
 def _ends(

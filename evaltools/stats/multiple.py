@@ -24,7 +24,11 @@ from .influence import LARGE, Array, rounded
 SIGN_CHUNK = 512
 
 
-def sign_patterns(n_units: int, n_permutations: int, seed: int) -> Iterator[Array]:
+def sign_patterns(
+    n_units: int,
+    n_permutations: int,
+    seed: int,
+) -> Iterator[Array]:
     """Sign patterns of so many units, some at a time, (patterns, units) of 1 and -1.
 
     All of them, where they are no more than `n_permutations`, else random ones after that of the
@@ -39,7 +43,12 @@ def sign_patterns(n_units: int, n_permutations: int, seed: int) -> Iterator[Arra
     n_bytes = -(-n_units // 8)
     for start in range(0, n_permutations, SIGN_CHUNK):
         rows = min(SIGN_CHUNK, n_permutations - start)
-        drawn = rng.integers(0, 256, (rows, n_bytes), dtype=np.uint8)
+        drawn = rng.integers(
+            0,
+            256,
+            (rows, n_bytes),
+            dtype=np.uint8,
+        )
         yield 1.0 - 2.0 * np.unpackbits(drawn, axis=1, count=n_units)
 
 
@@ -69,7 +78,11 @@ def sign_flip(
         own = d[d[:, metric] != 0, metric]
         n, sizes = len(own), np.abs(own)
         if n <= np.log2(max(n_permutations, 1)):
-            patterns = sign_patterns(n, n_permutations, seed)
+            patterns = sign_patterns(
+                n,
+                n_permutations,
+                seed,
+            )
             at_least[[metric]], above[[metric]] = _as_large(own[:, None], patterns)
         elif sizes.min() >= (1 - 1e-6) * sizes.max():
             more = np.round((n + observed[metric] / sizes.mean()) / 2)
@@ -81,12 +94,23 @@ def sign_flip(
         else:
             to_draw.append(metric)
     if to_draw:
-        patterns = sign_patterns(len(d), n_permutations, seed)
+        patterns = sign_patterns(
+            len(d),
+            n_permutations,
+            seed,
+        )
         at_least[to_draw], above[to_draw] = _as_large(d[:, to_draw], patterns)
-    return np.where(mid, (at_least + above) / 2, at_least)
+    return np.where(
+        mid,
+        (at_least + above) / 2,
+        at_least,
+    )
 
 
-def _as_large(d: Array, patterns: Iterable[Array]) -> tuple[Array, Array]:
+def _as_large(
+    d: Array,
+    patterns: Iterable[Array],
+) -> tuple[Array, Array]:
     """Shares of sign patterns under which the sums of d (units, metrics) are as large as without, and larger."""
     observed, slack = np.abs(d.sum(axis=0)), 1e-12 * np.abs(d).sum(axis=0)
     n_patterns = 0
@@ -143,7 +167,11 @@ def max_t(
     return Joint(adjusted, float(np.quantile(np.concatenate(largest), 1 - level)))
 
 
-def _null_sums(scaled: Array, n_permutations: int, seed: int) -> Iterator[Array]:
+def _null_sums(
+    scaled: Array,
+    n_permutations: int,
+    seed: int,
+) -> Iterator[Array]:
     """Sums of scaled differences (units, tests) under random signs; normal ones of more than LARGE units."""
     if len(scaled) <= LARGE:
         for signs in sign_patterns(len(scaled), n_permutations, seed):
@@ -164,6 +192,10 @@ def holm(p: pd.Series) -> pd.Series:
     [0.03, 0.06, 0.06]
     """
     ordered = p.dropna().sort_values()
-    factors = range(len(ordered), 0, -1)
+    factors = range(
+        len(ordered),
+        0,
+        -1,
+    )
     adjusted = (ordered * list(factors)).cummax().clip(upper=1.0)
     return adjusted.reindex(p.index)

@@ -61,7 +61,12 @@ def plan(
     sides = _two_sides(conditions)
     by_seed = set(sides[0]) == set(sides[1])
     a, b = label(sides, subset(table, [metric]), unit)
-    pilot = paired(a.cells(0), b.cells(0), a.samples, by_seed)
+    pilot = paired(
+        a.cells(0),
+        b.cells(0),
+        a.samples,
+        by_seed,
+    )
     if pilot is None:
         raise UsageError(f"{metric} is not measured on both sides of the pilot")
     n = effective_units(pilot.shares)

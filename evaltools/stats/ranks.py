@@ -88,5 +88,10 @@ def _p_together(
     if len(tested) == 1:
         mid = tested[0].is_proportion
         return np.fmax(sign_flip(by_unit, n_permutations, resampling.seed, mid), p_seeds)
-    joint = max_t(by_unit, n_permutations, resampling.seed, resampling.level)
+    joint = max_t(
+        by_unit,
+        n_permutations,
+        resampling.seed,
+        resampling.level,
+    )
     return np.fmax(joint.p, holm(p_seeds))

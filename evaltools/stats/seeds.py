@@ -19,8 +19,9 @@ from scipy.special import stdtr
 from ..core.estimates import complete
 from ..core.metric import AnyMetric, MetricTable
 from ..core.resampling import Resampling
+from .formulas import score_t, t_quantile
 from .influence import Array, Cells, Runs, effective_units, label, sample_variance
-from .intervals import MIN_UNITS, Interval, run_intervals, score_t, t_quantile
+from .intervals import MIN_UNITS, Interval, run_intervals
 
 # What intervals speak for.
 THIS_RUN = "new samples, this run"
@@ -45,7 +46,12 @@ class SeedPart(NamedTuple):
     nested: bool
 
 
-def seed_part(values: Array, errors: Array, present: Array, takes_part: Array) -> SeedPart:
+def seed_part(
+    values: Array,
+    errors: Array,
+    present: Array,
+    takes_part: Array,
+) -> SeedPart:
     """The part of two or more seeds: values (seeds,), errors and present (seeds, units), takes_part (units,).
 
     The interaction is estimated on the units that all seeds have; where fewer than two are, the
@@ -108,7 +114,11 @@ class Spread(NamedTuple):
         return max(p, default=0.0) if difference else 1.0
 
 
-def two_way(sample: float, n: float, parts: Sequence[SeedPart]) -> Spread:
+def two_way(
+    sample: float,
+    n: float,
+    parts: Sequence[SeedPart],
+) -> Spread:
     """The spread for new seeds and new samples: `sample`, the variance by n effective units, and the parts of seeds.
 
     Without parts that of new samples alone. The seeds' values alone count where seeds show a part of
@@ -129,13 +139,23 @@ def two_way(sample: float, n: float, parts: Sequence[SeedPart]) -> Spread:
     plain = sum(part.plain for part in parts)
     plain_squares = sum(part.plain**2 / part.df for part in parts)
     welch = plain**2 / plain_squares if plain_squares > 0 else 1.0
-    return Spread(variance, df, plain if own > 0 or fewest < 2 else 0.0, welch)
+    return Spread(
+        variance,
+        df,
+        plain if own > 0 or fewest < 2 else 0.0,
+        welch,
+    )
 
 
 def seed_interval(condition: Cells, resampling: Resampling) -> Interval:
     """Row 6, for a metric that is measured in all of two or more seeds."""
     n, n_units = effective_units(condition.shares), np.count_nonzero(condition.takes_part)
-    part = seed_part(condition.values, condition.errors, condition.present, condition.takes_part)
+    part = seed_part(
+        condition.values,
+        condition.errors,
+        condition.present,
+        condition.takes_part,
+    )
     spread = two_way(sample_variance(condition.errors.mean(axis=0), n), n, [part])
     error, critical, df = spread.widest(resampling.level)
     mean = condition.values.mean()
@@ -147,7 +167,14 @@ def seed_interval(condition: Cells, resampling: Resampling) -> Interval:
     is_difference = (condition.weights < 0).any()
     # of hardly any degrees of freedom the interval would be all that is possible
     if np.isfinite([low, high]).all() and not is_difference and (df >= 2 or not error):
-        bounds = score_t(mean, error**2, n, critical, (low, high), resampling.level)
+        bounds = score_t(
+            mean,
+            error**2,
+            n,
+            critical,
+            (low, high),
+            resampling.level,
+        )
         return Interval(*bounds, "score-t")
     if n_units < MIN_UNITS or not error:
         return Interval()
@@ -191,7 +218,11 @@ def aggregate(
     return complete(pd.DataFrame(rows), condition=condition)
 
 
-def _row(metric: AnyMetric, cells: Cells, interval: Interval) -> dict[str, Any]:
+def _row(
+    metric: AnyMetric,
+    cells: Cells,
+    interval: Interval,
+) -> dict[str, Any]:
     """The row of `aggregate` for a metric, from the seeds in which it is measured."""
     n_seeds = len(cells.sums)
     values = cells.values if n_seeds else np.array([np.nan])

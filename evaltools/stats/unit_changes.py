@@ -26,8 +26,16 @@ def unit_values(
     >>> unit_values(units, table, "id", "accuracy").to_dict()
     {'a': 0.5, 'b': 1.0}
     """
-    (run,) = label([{"": units}], subset(table, [metric]), unit)
-    values = pd.Series(_values(run.units(0))[0], run.samples.units, name=metric)
+    (run,) = label(
+        [{"": units}],
+        subset(table, [metric]),
+        unit,
+    )
+    values = pd.Series(
+        _values(run.units(0))[0],
+        run.samples.units,
+        name=metric,
+    )
     return values.reindex(units[unit].unique()).rename_axis(unit)
 
 
@@ -64,10 +72,23 @@ def unit_changes(
     if metric not in {m.name for m in table}:
         raise ValueError(f"no metric {metric!r} in the table")
     by_seed = set(baseline) == set(candidate)
-    a, b = label([baseline, candidate], subset(table, [metric]), unit)
-    a, b, _ = same_questions(a, b, unit, names)
+    a, b = label(
+        [baseline, candidate],
+        subset(table, [metric]),
+        unit,
+    )
+    a, b, _ = same_questions(
+        a,
+        b,
+        unit,
+        names,
+    )
     cells = a.cells(0), b.cells(0)
-    before, after = common_cells(*cells, a.samples, by_seed)
+    before, after = common_cells(
+        *cells,
+        a.samples,
+        by_seed,
+    )
     if not before.present.any():
         raise NothingPaired(f"{names[0]} and {names[1]} share no {unit} with a value of {metric}")
     values_before, values_after = _values(before), _values(after)
@@ -76,7 +97,11 @@ def unit_changes(
         is_left_out = in_both.any(axis=0) & ~in_both
         values_before[is_left_out] = np.nan
         values_after[is_left_out] = np.nan
-    differences = paired(*cells, a.samples, by_seed)
+    differences = paired(
+        *cells,
+        a.samples,
+        by_seed,
+    )
     # each seed by itself: a gain in one does not hide a loss in another
     by_cell = np.zeros((1, len(a.samples.units))) if differences is None else differences.by_cell
     frame = pd.DataFrame(
@@ -88,19 +113,31 @@ def unit_changes(
             "differs": (by_cell != 0).any(axis=0),
         }
     )
-    frame.insert(3, "change", frame["candidate"] - frame["baseline"])
+    frame.insert(
+        3,
+        "change",
+        frame["candidate"] - frame["baseline"],
+    )
     return frame[frame[["baseline", "candidate"]].notna().any(axis=1)].reset_index(drop=True)
 
 
 def _values(cells: Cells) -> Array:
     """(seeds, units): the metric of each cell alone; nan where it has none."""
-    return np.where(cells.present, cells.metric.values(cells.sums)[:, :, 0], np.nan)
+    return np.where(
+        cells.present,
+        cells.metric.values(cells.sums)[:, :, 0],
+        np.nan,
+    )
 
 
 def _mean(values: Array) -> Array:
     """Mean over the seeds that have a value; nan for none."""
     n = (~np.isnan(values)).sum(axis=0)
-    return np.where(n > 0, np.nansum(values, axis=0) / np.maximum(n, 1), np.nan)
+    return np.where(
+        n > 0,
+        np.nansum(values, axis=0) / np.maximum(n, 1),
+        np.nan,
+    )
 
 
 def differing(changes: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evaltools.core.errors import UsageError
-from evaltools.stats.compare import CONTRACT, NothingPaired, compare
+from evaltools.stats.compare import CONTRACT, compare
+from evaltools.stats.differences import NothingPaired
 from evaltools.stats.seeds import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS
 from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compared, differing, rows, run, two
 

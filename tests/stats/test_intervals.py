@@ -15,8 +15,9 @@ from scipy import stats
 from evaltools.core.metric import AnyMetric, Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Method, Resampling
 from evaltools.stats.breakdown import breakdown
+from evaltools.stats.formulas import mid_p, wilson
 from evaltools.stats.influence import unit_differences
-from evaltools.stats.intervals import MIN_UNITS, estimate, gains_and_losses, mid_p, wilson
+from evaltools.stats.intervals import MIN_UNITS, estimate, gains_and_losses
 
 RATIO = Metric(name="ratio", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher")
 MEAN = Metric(name="mean", numerator="f1", denominator="n", group="g", better="higher")

@@ -8,7 +8,8 @@ import pytest
 
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
-from evaltools.stats.compare import NothingPaired, compare
+from evaltools.stats.compare import compare
+from evaltools.stats.differences import NothingPaired
 from evaltools.stats.unit_changes import differing, unit_changes
 from tests.stats.comparing import TABLE, two
 

@@ -1,0 +1,165 @@
+"""Formulas of intervals: Wilson, mid-p, the score interval of metrics within limits, and MOVER.
+
+References: Wilson, JASA 22 (1927); Korn and Graubard, Survey Methodology 24 (1998), effective trials;
+Zou and Donner, Statistics in Medicine 27 (2008), MOVER; Lancaster, JASA 56 (1961), mid-p.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import betainc, stdtrit
+
+from .influence import Array
+
+Limits = tuple[float, float]
+
+# Units at the far limit that are added to find effective trials: of values, and of gains or losses.
+DOUBT, DOUBT_OF_PARTS = 0.1, 0.03
+# A t quantile beyond this is that of an interval that holds everything.
+WIDE = 1e6
+
+
+def t_quantile(
+    df: float,
+    alpha: float,
+) -> float:
+    """The t quantile of an interval with the probability alpha outside.
+
+    >>> round(t_quantile(10, 0.05), 3)
+    2.228
+    """
+    return min(float(stdtrit(max(df, 1e-9), 1 - alpha / 2)), WIDE)
+
+
+def wilson(
+    p: float,
+    trials: float,
+    critical: float,
+) -> tuple[float, float]:
+    """Wilson's interval of a proportion p of `trials`, at a quantile of a normal or a t.
+
+    >>> low, high = wilson(0.5, 10, 1.96)
+    >>> round(low, 3), round(high, 3)
+    (0.237, 0.763)
+    """
+    shrink = 1 + critical**2 / trials
+    centre = (p + critical**2 / (2 * trials)) / shrink
+    half = critical * np.sqrt(p * (1 - p) / trials + critical**2 / (4 * trials**2)) / shrink
+    low = 0.0 if p <= 0 else max(float(centre - half), 0.0)
+    high = 1.0 if p >= 1 else min(float(centre + half), 1.0)
+    return low, high
+
+
+def mid_p(
+    successes: float,
+    trials: float,
+    alpha: float,
+) -> tuple[float, float]:
+    """Mid-p Clopper-Pearson interval of a proportion.
+
+    A bound is the proportion under which as many successes or fewer (or as many or more) have the
+    probability alpha / 2, the observed number counting half.
+
+    >>> low, high = mid_p(8, 10, 0.05)
+    >>> round(low, 3), round(high, 3)
+    (0.48, 0.965)
+    """
+
+    def upper(successes: float) -> float:
+        if successes >= trials:
+            return 1.0
+        low, high = successes / trials, 1.0
+        for _ in range(60):
+            p = (low + high) / 2
+            chance = betainc(
+                trials - successes,
+                successes + 1,
+                1 - p,
+            )
+            if successes > 0:
+                chance += betainc(
+                    trials - successes + 1,
+                    successes,
+                    1 - p,
+                )
+            low, high = (low, p) if chance <= alpha else (p, high)
+        return high
+
+    return 1 - upper(trials - successes), upper(successes)
+
+
+def none_seen(
+    n: float,
+    alpha: float,
+) -> float:
+    """The largest share of units of another kind that leaves a chance of alpha to draw none among n.
+
+    >>> round(none_seen(300, 0.05), 3)
+    0.01
+    """
+    return float(1 - alpha ** (1 / max(n, 1.0)))
+
+
+def score_t(
+    value: float,
+    variance: float,
+    n: float,
+    critical: float,
+    limits: Limits,
+    alpha: float = 0.05,
+    doubt: float = DOUBT,
+) -> tuple[float, float]:
+    """Wilson's interval of a metric within limits, at the trials that are as sure as its variance.
+
+    `n`: effective units; `critical`: a t quantile. Values that lie close together by chance would
+    promise too much: trials are not more than with `doubt` further units at the far limit. Values that
+    are all alike, off both limits, have an interval by what none of n units showed (`none_seen`).
+    """
+    lowest, width = limits[0], limits[1] - limits[0]
+    p = min(max((value - lowest) / width, 0.0), 1.0)
+    v, spread = variance / width**2, p * (1 - p)
+    if v <= 0 and spread > 0:
+        # one unit says nothing of others
+        unseen = none_seen(n, alpha) if n > 1 else 1.0
+        low, high = p * (1 - unseen), p + (1 - p) * unseen
+    else:
+        trials = n
+        if v > 0:
+            trials = n * (n * spread + doubt) / (n**2 * v + doubt)
+        if v > 0 and spread > 0:
+            trials = min(trials, spread / v)
+        low, high = wilson(
+            p,
+            trials,
+            critical,
+        )
+    return lowest + width * low, lowest + width * high
+
+
+def mover(
+    weights: Array,
+    below: Array,
+    above: Array,
+    errors: Array,
+) -> tuple[float, float]:
+    """How far the bounds of a weighted sum lie (below, above) its value, from those of its parts (Zou and Donner).
+
+    `below`, `above` (parts): how far the bounds of each part lie; `errors` (units, parts): what units
+    bring into the parts, which tells how these go together.
+
+    >>> mover(np.array([1.0, -1.0]), np.array([3.0, 1.0]), np.array([1.0, 4.0]), np.zeros((2, 2)))
+    (5.0, 1.4142135623730951)
+    """
+    products = errors.T @ errors
+    size = np.sqrt(np.outer(np.diag(products), np.diag(products)))
+    correlation = np.divide(
+        products,
+        size,
+        out=np.zeros_like(size),
+        where=size > 0,
+    )
+    np.fill_diagonal(correlation, 1.0)
+    down = weights * np.where(weights > 0, below, above)
+    up = weights * np.where(weights > 0, above, below)
+    low, high = (float(np.sqrt(max(side @ correlation @ side, 0.0))) for side in (down, up))
+    return low, high
