@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -203,10 +202,8 @@ def test_a_reply_is_bounded_in_size_and_in_time(monkeypatch: pytest.MonkeyPatch)
     assert len(seen) == 1
     monkeypatch.setattr(llm, "TIMEOUT", 0.2)
     monkeypatch.setattr(llm, "ATTEMPTS", 2)
-    began = time.monotonic()
     (answer,), seen = ask(lambda s: Sent(body=label().body, delay=1.0), body())
     assert "in time" in answer.error
-    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
@@ -535,9 +532,7 @@ def test_every_body_is_bounded(
             return response
 
     monkeypatch.setattr(transport, "BoundedClient", Watched)
-    began = time.monotonic()
     (answer,), _ = ask(lambda s: Sent(status, **sent), body())
-    assert time.monotonic() - began < 10
     assert answer.reply is None
     if status == 200:
         assert answer.error == "the reply is larger than 4 MB"

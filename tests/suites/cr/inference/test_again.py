@@ -1,0 +1,209 @@
+"""Runs that are ended, limited, refused or started again: nothing is paid twice, nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from evaltools.core.errors import UsageError, WorkFailed
+from evaltools.llm import client as llm
+from evaltools.report.evaluate import evaluate
+from evaltools.suites.cr.inference import output
+from tests.app.calling import call
+from tests.app.processes import until
+from tests.model_server import Answer, ModelServer, Seen, refuses, says
+
+from .runs import TEXTS, data_of, rows, sensible, timeless, work, write
+
+
+def test_limits_and_a_later_start(tmp_path: Path) -> None:
+    with ModelServer(sensible) as server:
+        config = write(
+            tmp_path, server.url, price={"input": 1.0, "output": 1.0}, model="concurrency = 1"
+        )
+        with pytest.raises(WorkFailed, match="limit of 5 requests"):
+            work(config, tmp_path / "out", max_requests=5)
+        assert len(server.seen) == 5
+        with pytest.raises(WorkFailed, match="in cost is reached"):
+            work(config, tmp_path / "out", max_cost=0.001)
+        work(config, tmp_path / "out")
+        assert len(server.seen) == 4 * 3 + 2 * 3
+
+
+def test_a_folder_of_another_config_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    with ModelServer(sensible) as server:
+        work(write(tmp_path, server.url), tmp_path / "out")
+        n = len(server.seen)
+        other = write(tmp_path, server.url, model="temperature = 0.1")
+        with pytest.raises(UsageError, match="--fresh replaces it"):
+            work(other, tmp_path / "out")
+        assert len(server.seen) == n
+        work(other, tmp_path / "out", fresh=True)
+        assert len(server.seen) == 2 * n
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from evaltools.core.errors import Problems
+from evaltools.suites.cr.inference.plan import plan
+from evaltools.suites.cr.inference.run import run
+problems = Problems()
+run(plan(Path(sys.argv[1]), None, problems), Path(sys.argv[2]), problems, quiet=True)
+"""
+
+
+def test_killed_at_any_moment_nothing_is_paid_twice_and_the_rows_are_equal(tmp_path: Path) -> None:
+    def slowly(seen: Seen) -> Answer:
+        return Answer(body=sensible(seen).body, delay=0.03)
+
+    rng = random.Random(1)
+    with ModelServer(slowly) as server:
+        config = write(
+            tmp_path, server.url, conditions=["s0", "m0"], seeds=[1, 2], model="concurrency = 2"
+        )
+        whole_rows = {f.name: timeless(rows(f)) for f, *_ in work(config, tmp_path / "whole")}
+        asked = len(server.seen)
+        answered: set[str] = set()
+        for _ in range(3):
+            command = [sys.executable, "-c", CHILD, str(config), str(tmp_path / "out")]
+            child = subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ})
+            before = len(server.seen)
+            n = before + rng.randrange(1, 8)
+            until(lambda n=n, child=child: len(server.seen) >= n or child.poll() is not None)
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            # an entry that was being written lies in a folder of its own
+            entries = (tmp_path / "out" / "llm-cache").rglob("*.json")
+            stored = {p.stem for p in entries if p.stem.startswith(p.parent.name)}
+            assert answered <= stored
+            answered = stored
+        sent = -1
+        while sent != len(server.seen):  # what the last child sent may be read after its end
+            sent = len(server.seen)
+            time.sleep(0.5)
+        found = work(config, tmp_path / "out")
+        # what was answered is not asked again
+        assert len(server.seen) - sent == asked - len(answered)
+    assert {f.name: timeless(rows(f)) for f, *_ in found} == whole_rows
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"), [(refuses(401), "the key is refused"), (refuses(404), "no such model"),
+                      (Answer(429, b'{"error": {"code": "insufficient_quota"}}'), "the quota is used up")],
+)  # fmt: skip
+def test_what_ends_a_run_at_once(sent: Answer, why: str, tmp_path: Path) -> None:
+    with (
+        ModelServer(lambda s: sent) as server,
+        pytest.raises(WorkFailed, match=rf"{why}.*llm-cache"),
+    ):
+        work(write(tmp_path, server.url), tmp_path / "out")
+    assert len(server.seen) == 1
+    assert not (tmp_path / "out" / "results").exists()
+
+
+def test_a_run_of_which_every_row_failed_ends_with_status_4_and_the_commonest_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm, "ATTEMPTS", 1)
+
+    def script(seen: Seen) -> Answer:
+        broken = data_of(seen)["text"] != TEXTS[0][1]
+        return refuses(500) if broken else says("무엇이든")
+
+    with ModelServer(script) as server:
+        config = write(tmp_path, server.url)
+        done = call("run", "cr", config, "-o", tmp_path / "out", status=4)
+    assert done.stdout.splitlines()[-1] == f"4 rows in 1 runs, 4 failed -> {tmp_path}/out/results"
+    reason, nothing = done.stderr.splitlines()[-2:]
+    assert reason == "3 of 4 failed rows: the server answered with HTTP status 500"
+    assert nothing == "every row failed: there is nothing to score"
+    (folder,) = (tmp_path / "out" / "results").glob("[!.]*")
+    assert len(rows(folder)) == 4
+    assert all(row["flags"]["generate_failed"] for row in rows(folder))
+
+
+def test_the_address_of_the_environment_is_part_of_what_a_run_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = write(tmp_path, "http://127.0.0.1:1/v1")
+    lines = config.read_text(encoding="utf-8").splitlines()
+    without = [line for line in lines if not line.startswith("base_url")]
+    config.write_text("\n".join(without), encoding="utf-8")
+    identities = set()
+    with ModelServer(sensible) as one, ModelServer(sensible) as two:
+        for server in (one, two):
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            ((folder, *_),) = work(config, tmp_path / "out", fresh=True)
+            identities.add(rows(folder)[0]["meta"]["config_hash"])
+            assert server.seen
+    assert len(identities) == 2
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    "file", ["run_manifest.json", "outputs.jsonl", "gold.jsonl", "calls.jsonl"]
+)
+def test_where_a_file_cannot_be_written_the_old_run_stays_whole(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_at(write: Any) -> Any:
+        def fails(path: Path, content: Any) -> Any:
+            if path.name == file:
+                raise OSError(28, "No space left on device")
+            return write(path, content)
+
+        return fails
+
+    with ModelServer(sensible) as server:
+        ((folder, *_),) = work(write(tmp_path, server.url), tmp_path / "out")
+        before = contents(folder)
+        other = write(tmp_path, server.url, model="temperature = 0.1")
+        monkeypatch.setattr(output, "write_text", fail_at(output.write_text))
+        with pytest.raises(OSError, match="No space"):
+            work(other, tmp_path / "out", fresh=True)
+    assert contents(folder) == before
+    assert [path.name for path in folder.parent.iterdir() if path.name != ".lock"] == [folder.name]
+
+
+def test_a_run_that_is_made_again_keeps_its_scores_and_never_takes_away_a_file_of_the_users(
+    tmp_path: Path,
+) -> None:
+    with ModelServer(sensible) as server:
+        config = write(tmp_path, server.url)
+        ((folder, *_),) = work(config, tmp_path / "out")
+        evaluate("cr", folder, out=tmp_path / "out", n_resamples=100)
+        before = contents(folder)
+        assert str(folder / "metrics.json") in before
+        work(config, tmp_path / "out")
+        assert contents(folder) == before
+        n = len(server.seen)
+        (folder / "notes.txt").write_text("mine", encoding="utf-8")
+        with pytest.raises(UsageError, match=r"did not write, and would be replaced: notes\.txt"):
+            work(config, tmp_path / "out", fresh=True)
+        assert len(server.seen) == n
+
+
+def test_a_second_run_on_the_same_folder_says_who_has_it(tmp_path: Path) -> None:
+    with ModelServer(lambda seen: says("[]")) as server:
+        config = write(tmp_path, server.url)
+        (run_id,) = re.findall(r'run_id = "(.*?)"', config.read_text())
+        folder = tmp_path / "out" / "llm-cache"
+        folder.mkdir(parents=True)
+        (folder / f"{run_id}.pid").write_text("4711")
+        with FileLock(folder / f"{run_id}.lock"):
+            done = call("run", "cr", config, "-o", tmp_path / "out", status=2)
+        assert "by process 4711" in done.output and not server.seen

@@ -1,0 +1,151 @@
+"""Configs and texts of an inference run: what is read, and what is refused before anything is sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaltools.core.errors import InputError, Problems
+from evaltools.suites.cr.inference.config import read_config
+from evaltools.suites.cr.inference.plan import plan
+from tests.app.calling import call
+
+from .runs import write
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "what"),
+    [
+        ('\nunknown = 1', "model.unknown", "Extra inputs"),
+        ("\ntemperature = 9", "model.temperature", "less than or equal"),
+        ("\n[memory]\nmode = 'sometimes'", "memory.mode", "frozen"),
+        ("\nthis is no TOML", "", "expected TOML"),
+        (f"\nx = {'9' * 5000}", "", "expected TOML"),
+        (f"\nx = {'[' * 5000}", "", "expected TOML"),
+        ("\n[memory]\nfile = 'none.jsonl'", "", "no such file"),
+        ("\n[taxonomy]\nfile = 'latin.txt'", "", "is not UTF-8"),
+    ],
+)  # fmt: skip
+def test_wrong_configs(change: str, where: str, what: str, tmp_path: Path) -> None:
+    config = write(tmp_path, "http://127.0.0.1:1/v1", model=change)
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
+    with pytest.raises(InputError) as e:
+        plan(config, None, Problems())
+    (problem,) = e.value.problems
+    assert problem.field == where
+    assert what in str(problem.message)
+
+
+def test_what_a_config_leaves_out_has_the_defaults_of_the_docs(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(
+        'run_id = "r"\n[data]\nfile = "d.jsonl"\n[model]\nname = "m"\n', encoding="utf-8"
+    )
+    config = read_config(path)
+    assert (config.conditions, config.seeds, config.recheck) == (
+        ("m0",),
+        (1,),
+        False,
+    )
+    assert (config.data.file, config.data.format, config.data.limit) == (
+        tmp_path / "d.jsonl",
+        "jsonl",
+        None,
+    )
+    assert (config.data.shuffle, config.price, config.taxonomy.file) == (False, None, None)
+    model = (
+        config.model.temperature,
+        config.model.max_tokens,
+        config.model.key_env,
+        config.model.concurrency,
+    )
+    assert model == (0.7, 2000, "OPENAI_API_KEY", 16)
+    assert (config.memory.mode, config.memory.allow_evaluated_split) == ("frozen", False)
+
+
+@pytest.mark.parametrize(
+    ("top", "what"),
+    [
+        ({"conditions": ["m7"]}, "s0"),
+        ({"conditions": ["m1"]}, "m1 shows episodes of a file"),
+        ({"seeds": [1, 1]}, "one stands there twice"),
+        ({"seeds": []}, "at least 1 item"),
+        ({"conditions": []}, "at least 1 item"),
+        ({"run_id": "../x"}, "pattern"),
+        ({"run_id": "a__b"}, "two underscores"),
+    ],
+)
+def test_configs_that_make_no_sense(top: dict[str, Any], what: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=what):
+        plan(write(tmp_path, "http://127.0.0.1:1/v1", **top), None, Problems())
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        (['{"id": "a", "text": " ", "gold_tuples": []}'], "empty-text"),
+        (['{"id": "a", "text": "x", "gold_tuples": []}'] * 2, "duplicate-id"),
+        (['{"id": "a", "text": "x"}'], "missing-gold"),
+        (['{"id": "a"}'], "bad-field"),
+        (["no json"], "bad-json"),
+    ],
+)
+def test_wrong_data_is_refused_with_its_line(lines: list[str], code: str, tmp_path: Path) -> None:
+    config = write(tmp_path, "http://127.0.0.1:1/v1")
+    (tmp_path / "data.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(InputError) as e:
+        plan(config, None, Problems())
+    assert e.value.problems[-1].code == code
+    assert e.value.problems[-1].line == len(lines)
+
+
+def test_texts_of_csv_have_their_gold_beside(tmp_path: Path) -> None:
+    config = write(tmp_path, "http://127.0.0.1:1/v1")
+    config.write_text(
+        config.read_text().replace(
+            '"data.jsonl"', '"data.csv"\nformat = "csv"\ngold = "gold.jsonl"'
+        )
+    )
+    (tmp_path / "gold.jsonl").write_text(
+        '{"uid": "a", "gold_tuples": []}\n{"uid": "2", "gold_tuples": []}\n'
+    )
+    (tmp_path / "data.csv").write_text('split,id,text\ntest,a,"one\ntwo"\n,2,three\n')
+    assert [(t.id, t.text, t.split) for t in plan(config, None, Problems()).texts] == [
+        ("a", "one\ntwo", "test"),
+        ("2", "three", None),
+    ]
+    (tmp_path / "data.csv").write_text("id,text\na,one\n2,\n")
+    with pytest.raises(InputError, match=r"data.csv:3: 2: text: "):
+        plan(config, None, Problems())
+    (tmp_path / "data.csv").write_text("id,sentence\na,one\n")
+    with pytest.raises(InputError, match="expected the column text once, got id, sentence"):
+        plan(config, None, Problems())
+
+
+def test_gold_outside_the_taxonomy(tmp_path: Path) -> None:
+    (tmp_path / "refs.txt").write_text("본품#품질\n", encoding="utf-8")
+    config = write(tmp_path, "http://127.0.0.1:1/v1", taxonomy={"file": "refs.txt"})
+    with pytest.raises(InputError, match="제품 전체#가격"):
+        plan(config, None, Problems())
+
+
+def test_several_seeds_at_temperature_0_are_warned_of(tmp_path: Path) -> None:
+    problems = Problems()
+    plan(
+        write(tmp_path, "http://127.0.0.1:1/v1", seeds=[1, 2], model="temperature = 0"),
+        None,
+        problems,
+    )
+    assert [p.code for p in problems.warnings] == ["repeated-seeds"]
+
+
+@pytest.mark.parametrize(
+    "line", ['api_key = "sk-verysecret"', 'key_env = "sk-verysecret"', 'key_env = "sk_verysecret"']
+)
+def test_a_key_in_the_config_is_never_shown(line: str, tmp_path: Path) -> None:
+    config = write(tmp_path, "http://localhost:1/v1")
+    config.write_text(config.read_text().replace("[model]", f"[model]\n{line}", 1))
+    done = call("run", "cr", config, "-o", tmp_path / "out", status=3)
+    assert "verysecret" not in done.output and "model." in done.output
