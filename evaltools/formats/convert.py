@@ -13,14 +13,10 @@ from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_jsonl, write_text
 from ..core.names import nearest
 from .formats import FORMATS, Format
-from .rows import Sample, Score, Scored, further_columns
-from .source import Source, where
+from .source import Sample, Scored, Source, further_columns, where
 
 # options that are given once for all files, or once for each
 PER_FILE = ("condition", "seed")
-
-# columns that are the same in all rows of a sample
-OF_SAMPLE = ("condition", "seed", "trial", "text")
 
 
 def convert(
@@ -45,32 +41,25 @@ def convert(
         raise UsageError(f"no format {name!r}; {nearest(name, list(FORMATS))}")
     form = FORMATS[name]
     settings = {key: value for key, value in options.items() if value not in (None, ())}
-    paths: list[Path] = []
-    for path in files:
-        paths += _files_at(path, form, problems)
+    paths = [file for path in files for file in _files_at(path, form, problems)]
     _check_options(name, form, settings, len(paths))
     if as_ == "predictions" and form.kind != "sentiment":
         raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
     refuse_input(target, paths)
     samples = _samples(form, paths, settings, problems)
-    if form.kind == "scores":
-        rows = _score_rows(samples, problems)
-    elif as_ == "gold":
-        rows = _gold_rows(samples, paths, problems)
-    else:
-        rows = map(_prediction_row, samples)
-    if form.kind == "scores" and target.suffix.lower() == ".csv":
-        frame = pd.DataFrame(list(rows), dtype=object)
-        write_text(target, frame.to_csv(index=False))
-        return len(frame)
-    return write_jsonl(target, rows)
+    if form.kind == "sentiment":
+        is_gold = as_ == "gold"
+        rows = _gold_rows(samples, paths, problems) if is_gold else map(_prediction_row, samples)
+        return write_jsonl(target, rows)
+    rows = _score_rows(samples, problems)
+    if target.suffix.lower() != ".csv":
+        return write_jsonl(target, rows)
+    frame = pd.DataFrame(list(rows), dtype=object)
+    write_text(target, frame.to_csv(index=False))
+    return len(frame)
 
 
-def _files_at(
-    path: Path,
-    form: Format,
-    problems: Problems,
-) -> list[Path]:
+def _files_at(path: Path, form: Format, problems: Problems) -> list[Path]:
     """The file itself, or those of the format in a folder. InputError for a folder without any."""
     if not path.is_dir():
         return [path]
@@ -78,9 +67,7 @@ def _files_at(
         files = sorted(path.glob(pattern))
         if files:
             return files
-    message = "is a folder; expected a file"
-    if form.in_folder:
-        message = f"is a folder without {', '.join(form.in_folder)}"
+    message = f"is a folder without {', '.join(form.in_folder) or 'a meaning: expected a file'}"
     raise problems.fatal("missing-file", message, file=path)
 
 
@@ -115,8 +102,7 @@ def _samples(
     """
     options = {key: value for key, value in settings.items() if key not in PER_FILE}
     seen: set[tuple[str, Any]] = set()
-    tasks: dict[str, str] = {}
-    of_run: dict[Any, Path] = {}
+    origins: dict[Any, str] = {}
     for number, path in enumerate(files):
         of_file = {}
         for option in PER_FILE:
@@ -126,13 +112,11 @@ def _samples(
         for place, sample in form.read(source, **options):
             sample = replace(sample, **of_file)
             keys = _keys(sample)
-            _require_one_task(source, keys, tasks)
-            if not source.task and form.kind == "scores":
-                _require_one_file(source, sample, of_run)
+            if form.kind == "scores":
+                _require_one_task(source, sample, origins)
             repeated = [key for key in keys if key in seen or keys.count(key) > 1]
             if repeated:
-                name, _ = repeated[0]
-                message = f"a second {name or 'sample'} of this id"
+                message = f"a second {repeated[0][0] or 'sample'} of this id"
                 source.error("duplicate-id", message, id=sample.id, **where(place))
                 continue
             seen.update(keys)
@@ -142,38 +126,18 @@ def _samples(
         raise problems.fatal("no-rows", "nothing in it can be used", file=files[0])
 
 
-def _require_one_task(
-    source: Source,
-    keys: Sequence[tuple[str, Any]],
-    tasks: dict[str, str],
-) -> None:
-    """InputError where a metric is of another task here than in a file before. `tasks`: metric -> its task."""
-    for metric, _ in keys:
-        other = tasks.setdefault(metric, source.task)
-        if other != source.task:
-            message = (
-                f"{metric} of the task {source.task}, in another file of {other}: "
-                "convert one task at a time"
-            )
-            raise source.fatal("several-tasks", message)
+def _require_one_task(source: Source, sample: Scored, origins: dict[Any, str]) -> None:
+    """InputError where a metric is of another task than in a file before.
 
-
-def _require_one_file(
-    source: Source,
-    sample: Scored,
-    files: dict[Any, Path],
-) -> None:
-    """InputError where a metric of a run stands in two files, and no task says that both measure the same.
-
-    `files`: (metric, condition, seed) -> the file that holds it.
+    Where no task is known each file of a run counts as one. `origins`: metric (and run) -> its task.
     """
+    run = () if source.task else (sample.condition, sample.seed)
+    task = f"the task {source.task}" if source.task else str(source.path)
     for score in sample.scores:
-        run = score.metric, sample.condition, sample.seed
-        other = files.setdefault(run, source.path)
-        if other != source.path:
+        other = origins.setdefault((score.metric, *run), task)
+        if other != task:
             message = (
-                f"{score.metric} of one run stands in {other} too, and no task is named: "
-                "convert one file at a time"
+                f"{score.metric} is of {task} here, and of {other}: convert one task at a time"
             )
             raise source.fatal("several-tasks", message)
 
@@ -194,32 +158,22 @@ def _gold_rows(
     is_labelled = False
     for sample in samples:
         is_labelled = is_labelled or bool(sample.tuples)
-        yield {
-            "uid": sample.id,
-            "input_text": sample.text,
-            "gold_tuples": sample.tuples,
-        }
+        yield {"uid": sample.id, "input_text": sample.text, "gold_tuples": sample.tuples}
     if not is_labelled:
         text = "no sample has a tuple: this is no gold (predictions: --as predictions)"
         raise problems.fatal("no-gold", text, file=files[0])
 
 
 def _prediction_row(sample: Sample) -> dict[str, Any]:
-    meta = {
-        "text_id": sample.id,
-        "input_text": sample.text,
-        "protocol_mode": "predictions",
-    }
+    meta = {"text_id": sample.id, "input_text": sample.text, "protocol_mode": "predictions"}
     return {"meta": meta, "final_result": {"final_tuples": sample.tuples}}
 
 
-def _score_rows(
-    samples: Iterable[Scored],
-    problems: Problems,
-) -> Iterator[dict[str, Any]]:
+def _score_rows(samples: Iterable[Scored], problems: Problems) -> Iterator[dict[str, Any]]:
     """The rows of a long table. What describes a sample stands in the first of its rows.
 
-    A warning names the metrics of which no file says the direction.
+    A direction that is not known is null: without the column, higher would be better. A warning
+    names the metrics of which no file says it.
     """
     has_direction: dict[str, bool] = {}
     for sample in samples:
@@ -227,7 +181,16 @@ def _score_rows(
         for score in sample.scores:
             known = has_direction.get(score.metric, False)
             has_direction[score.metric] = known or score.higher_is_better is not None
-            yield {**_score_row(sample, score), **further}
+            is_ratio = score.den is not None and score.value is not None
+            row: dict[str, Any] = {"id": sample.id, "metric": score.metric}
+            row |= {"num": score.value, "den": score.den} if is_ratio else {"value": score.value}
+            for column in ("condition", "seed", "trial", "text"):
+                if getattr(sample, column) is not None:
+                    row[column] = getattr(sample, column)
+            row["higher_is_better"] = score.higher_is_better
+            if score.error:
+                row["error"] = score.error
+            yield {**row, **further}
             further = {}
     unknown = [metric for metric, known in has_direction.items() if not known]
     if unknown:
@@ -236,29 +199,3 @@ def _score_rows(
             "judged (--higher NAME and --lower NAME of the suite `table` say it)"
         )
         problems.warn("no-direction", message)
-
-
-def _score_row(
-    sample: Scored,
-    score: Score,
-) -> dict[str, Any]:
-    """The columns that say something; a value that was not measured is null, `error` says why.
-
-    A direction that is not known is null, too: without the column, higher would be better.
-    """
-    row: dict[str, Any] = {
-        "id": sample.id,
-        "metric": score.metric,
-    }
-    if score.den is None or score.value is None:
-        row["value"] = score.value
-    else:
-        row |= {"num": score.value, "den": score.den}
-    for column in OF_SAMPLE:
-        value = getattr(sample, column)
-        if value is not None:
-            row[column] = value
-    row["higher_is_better"] = score.higher_is_better
-    if score.error:
-        row["error"] = score.error
-    return row

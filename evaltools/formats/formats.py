@@ -2,54 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Literal
+from typing import Literal
+
+from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
+from .source import Records
 
 
 @dataclass(frozen=True)
 class Format:
-    """`kind`: aspect-based sentiment (samples with tuples), or scores (one of a metric on a sample,
-    a row).
+    """`kind`: aspect-based sentiment (samples with tuples), or scores (one of a metric on a sample, a row).
 
-    `reader`: "module.function" of the reader, which takes a `Source` and the options by name, and
-    gives (place, row). `options`: what the format does not say; it cannot do without `needs`.
-    `in_folder`: patterns of the files in a folder that is given instead; the first that fits counts.
+    `read`: takes a `Source` and the options by name, and gives (place, row). `options`: what the
+    format does not say; it cannot do without `needs`. `in_folder`: patterns of the files in a
+    folder that is given instead; the first that fits counts.
     """
 
     kind: Literal["sentiment", "scores"]
-    reader: str
+    read: Callable[..., Records]
     options: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     in_folder: tuple[str, ...] = ()
 
-    @property
-    def read(self) -> Callable[..., Iterator[Any]]:
-        """The reader; its module is imported with its first use."""
-        module, _, name = self.reader.partition(".")
-        return getattr(import_module(f".{module}", __package__), name)
-
 
 FORMATS = {
-    "nikl": Format("sentiment", "nikl.read"),
-    "semeval14": Format("sentiment", "semeval.read14", ("level",), ("level",)),
-    "semeval15": Format("sentiment", "semeval.read16"),
-    "semeval16": Format("sentiment", "semeval.read16"),
-    "aste": Format("sentiment", "lines.aste"),
-    "asqp": Format("sentiment", "lines.asqp"),
-    "tasd": Format("sentiment", "lines.tasd"),
-    "acos": Format("sentiment", "lines.acos"),
-    "inspect": Format(
-        "scores", "inspect_logs.read", ("condition",), in_folder=("*.eval", "*.json")
-    ),
+    "nikl": Format("sentiment", lines.nikl),
+    "semeval14": Format("sentiment", semeval.read14, ("level",), ("level",)),
+    "semeval15": Format("sentiment", semeval.read16),
+    "semeval16": Format("sentiment", semeval.read16),
+    "aste": Format("sentiment", lines.aste),
+    "asqp": Format("sentiment", lines.asqp),
+    "tasd": Format("sentiment", lines.tasd),
+    "acos": Format("sentiment", lines.acos),
+    "inspect": Format("scores", inspect_logs.read, ("condition",), in_folder=("*.eval", "*.json")),
     "lm-eval": Format(
         "scores",
-        "lm_eval.read",
+        lm_eval.read,
         ("condition", "seed"),
         in_folder=("samples_*.jsonl", "*/samples_*.jsonl"),
     ),
-    "promptfoo": Format("scores", "promptfoo.read"),
-    "deepeval": Format("scores", "deepeval.read", ("condition", "seed")),
-    "ragas": Format("scores", "ragas.read", ("condition", "seed", "sep", "decimal")),
+    "promptfoo": Format("scores", promptfoo.read),
+    "deepeval": Format("scores", deepeval.read, ("condition", "seed")),
+    "ragas": Format("scores", ragas.read, ("condition", "seed", "sep", "decimal")),
 }

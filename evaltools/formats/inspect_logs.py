@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import comb
 from statistics import fmean, median, mode
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 from pydantic_core import from_json
@@ -17,15 +17,12 @@ from pydantic_core import from_json
 from ..core import text_files
 from ..core.records import fitted, short
 from .directions import higher_is_better
-from .rows import Row, Score, Scored, Unfit, mapping, number
-from .source import Records, Source
+from .source import Records, Row, Score, Scored, Source, Unfit, mapping, number
 
 if sys.version_info >= (3, 14):
     import zipfile
 else:
     from backports.zstd import zipfile  # that of Python 3.14, which reads zstandard
-
-VERSIONS = (1, 2, 3)
 
 # of a log that is finished, of one that is not
 HEADERS = ("header.json", "_journal/start.json")
@@ -40,6 +37,13 @@ WORDS = {
     "true": 1.0,
     "no": 0.0,
     "false": 0.0,
+}
+
+REDUCERS: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": fmean,
+    "max": max,
+    "median": median,
+    "mode": mode,
 }
 
 # reducers of Inspect's epochs that take a number: at_least_2, pass_at_2
@@ -62,16 +66,6 @@ class Spec(Row):
     dataset: dict[str, Any] = Field(default_factory=dict)
     config: Config = Field(default_factory=Config)
 
-    @property
-    def asked(self) -> str:
-        """The task with its arguments and the name of its data set."""
-        # a task of a package is logged as package/task
-        name = self.task.rpartition("/")[2]
-        dataset = self.dataset.get("name")
-        arguments = self.task_args | ({"dataset": dataset} if dataset else {})
-        listed = ", ".join(f"{key}={value}" for key, value in arguments.items())
-        return f"{name}({listed})" if arguments else name
-
 
 class ReportedScore(Row):
     """A score in the results of the log: its metrics by their names."""
@@ -90,7 +84,7 @@ class LogResults(Row):
 class Header(Row):
     """The log without its samples."""
 
-    version: int
+    version: Literal[1, 2, 3]
     status: str = "started"
     eval: Spec
     results: LogResults | None = None
@@ -123,33 +117,37 @@ def read(source: Source) -> Records:
     (C, yes), truth values, scores with an accuracy, and Inspect's own scorers; of other numbers the
     log does not say it. A sample with an error is not measured, unless the log scores errors.
     """
-    if source.path.suffix.lower() != ".eval" and not zipfile.is_zipfile(source.path):
-        header = _header({name: source.value(name) for name in Header.model_fields}, source)
-        yield from _reduced(header, source.records(LogSample, "samples"), source)
-        return
+    if source.path.suffix.lower() == ".eval" or zipfile.is_zipfile(source.path):
+        contents = _unzipped(source)
+        header = _header(next(contents), source)
+        samples = source.fitting(contents, LogSample, "samples")
+    else:
+        header = _header(source.document, source)
+        samples = source.records(LogSample, "samples")
+    rows = _scored(header, samples, source)
+    reducers = header.eval.config.epochs_reducer or ["mean"]
+    return rows if reducers == ["mean"] else _reduced(rows, reducers, source)
+
+
+def _unzipped(source: Source) -> Iterator[Any]:
+    """The header, then the samples one by one. InputError for a zip that is damaged, or holds too much."""
+    most = text_files.FILE_BYTES
     try:
         with zipfile.ZipFile(source.path) as log:
-            members = {member.filename: member.file_size for member in log.infolist()}
-            if max(members.values(), default=0) > text_files.FILE_BYTES:
-                message = f"unpacks to more than {text_files.FILE_BYTES >> 20} MB: it is not read"
+            names = log.namelist()
+            if max((member.file_size for member in log.infolist()), default=0) > most:
+                message = f"unpacks to more than {most >> 20} MB: it is not read"
                 raise source.fatal("file-too-large", message)
-            header_name, *_ = [name for name in HEADERS if name in members] or HEADERS
-            header = _header(_member(log, header_name), source)
-            samples = source.fitting(_samples(log, source), LogSample, "samples")
-            yield from _reduced(header, samples, source)
+            yield _member(log, next((name for name in HEADERS if name in names), HEADERS[0]))
+            for name in names:
+                if name.startswith("samples/") and name.endswith(".json"):
+                    try:
+                        yield _member(log, name)
+                    except Unfit as unfit:
+                        source.error("bad-member", unfit.message, field=name)
     except (zipfile.BadZipFile, Unfit) as error:
-        reason = error.message if isinstance(error, Unfit) else str(error)
-        message = f"expected a log of Inspect (is it whole?): {reason}"
+        message = f"expected a log of Inspect (is it whole?): {error}"
         raise source.fatal("bad-zip", message) from None
-
-
-def _samples(log: zipfile.ZipFile, source: Source) -> Iterator[Any]:
-    for name in log.namelist():
-        if name.startswith("samples/") and name.endswith(".json"):
-            try:
-                yield _member(log, name)
-            except Unfit as unfit:
-                source.error("bad-member", unfit.message, field=name)
 
 
 def _member(log: zipfile.ZipFile, name: str) -> Any:
@@ -165,38 +163,89 @@ def _header(content: Any, source: Source) -> Header:
     if header is None:
         message = "expected a log of Inspect: version, status, eval.model"
         raise source.fatal("wrong-format", message)
-    if header.version not in VERSIONS:
-        message = f"version {header.version} is none of {', '.join(map(str, VERSIONS))}"
-        raise source.fatal("wrong-version", message, field="version")
-    source.task = header.eval.asked
     if header.status != "success":
         source.warn("not-finished", f"the status of the log is {short(header.status)}")
+    # the task with its arguments and the name of its data set; one of a package is logged as package/task
+    spec = header.eval
+    dataset = spec.dataset.get("name")
+    arguments = spec.task_args | ({"dataset": dataset} if dataset else {})
+    listed = ", ".join(f"{key}={value}" for key, value in arguments.items())
+    source.task = spec.task.rpartition("/")[2] + (f"({listed})" if arguments else "")
     return header
 
 
-def _reduced(header: Header, samples: Records, source: Source) -> Records:
-    """The rows of a log, epochs reduced as it says: by their mean they stay trials."""
-    rows = _scores(header, samples, source)
-    reducers = header.eval.config.epochs_reducer or ["mean"]
-    if reducers == ["mean"]:
-        yield from rows
-        return
-    epochs: dict[str, list[Scored]] = defaultdict(list)
+def _scored(header: Header, samples: Records, source: Source) -> Records:
+    """The samples with a score for each metric that they have; one without any has all of the log, not measured."""
+    # metric -> whether more is better
+    directions: dict[str, bool | None] = {}
+    no_numbers: Counter[str] = Counter()
+    reported = header.results.scores if header.results else []
+    accuracies = {score.name for score in reported if "accuracy" in score.metrics}
+    records: list[tuple[Any, tuple[Scored, str | None, dict[str, Any]]]] = []
+    for place, sample in samples:
+        values = {}
+        for scorer, key, value in _values(sample, header):
+            metric = f"{scorer}/{key}" if key else scorer
+            values[metric] = value
+            if isinstance(value, list | dict):
+                no_numbers[metric] += 1
+            elif directions.get(metric) is None:
+                is_judgement = isinstance(value, bool) or _word(value) is not None
+                is_higher = is_judgement or (key or scorer) in accuracies
+                directions[metric] = is_higher or higher_is_better("inspect", scorer)
+        records.append((place, (_row(header, sample), _error_of(sample), values)))
+    _warn(header, [record for _, record in records], source)
+    source.warn_of_no_numbers(no_numbers, directions)
+
+    def scored(_: int, record: tuple[Scored, str | None, dict[str, Any]]) -> Scored:
+        row, error, values = record
+        if values and header.eval.config.score_on_error:
+            error = None
+        scores = []
+        for metric in values or directions:
+            value = values.get(metric)
+            is_measured = not error and not isinstance(value, list | dict)
+            measured = _value(value, f"scores.{metric}.value") if is_measured else None
+            if metric in directions:
+                scores.append(Score(metric, measured, directions[metric], error=error))
+        return replace(row, scores=scores)
+
+    return source.rows(records, scored)
+
+
+def _warn(header: Header, records: Sequence[tuple[Any, str | None, Any]], source: Source) -> None:
+    """Say how many samples failed and were scored, and how many have no score."""
+    n_errors = sum(bool(error and values) for _, error, values in records)
+    if n_errors and header.eval.config.score_on_error:
+        message = (
+            f"{n_errors} samples have an error and were scored all the same "
+            "(score_on_error): their scores count, as in Inspect"
+        )
+        source.warn("errors-scored", message, field="samples")
+    n_unscored = sum(not values for _, _, values in records)
+    if n_unscored:
+        message = f"{n_unscored} samples have no score: not measured"
+        source.warn("no-score", message, field="samples")
+
+
+def _reduced(rows: Records, reducers: Sequence[str], source: Source) -> Records:
+    """One row a sample, its epochs reduced to one value a metric and reducer."""
+    # sample -> metric -> its scores in all epochs
+    epochs: dict[str, dict[str, list[Score]]] = defaultdict(lambda: defaultdict(list))
+    first: dict[str, Scored] = {}
     for _, row in rows:
-        epochs[row.id].append(row)
-    for trials in epochs.values():
-        by_metric: dict[str, list[Score]] = defaultdict(list)
-        for trial in trials:
-            for score in trial.scores:
-                by_metric[score.metric].append(score)
+        first.setdefault(row.id, row)
+        for score in row.scores:
+            epochs[row.id][score.metric].append(score)
+    for id_, row in first.items():
         scores = []
         for index, reducer in enumerate(reducers):
-            for metric, of_trials in by_metric.items():
-                values = [score.value for score in of_trials if score.value is not None]
+            for metric, of_epochs in epochs[id_].items():
+                values = [score.value for score in of_epochs if score.value is not None]
                 reduced = _reduce(reducer, values, source) if values else None
                 name = metric if index == 0 else f"{metric} ({reducer})"
-                scores.append(of_trials[0]._replace(metric=name, value=reduced))
-        yield "samples", replace(trials[0], trial=None, scores=scores)
+                scores.append(of_epochs[0]._replace(metric=name, value=reduced))
+        yield "samples", replace(row, trial=None, scores=scores)
 
 
 def _reduce(reducer: str, values: Sequence[float], source: Source) -> float:
@@ -204,10 +253,8 @@ def _reduce(reducer: str, values: Sequence[float], source: Source) -> float:
 
     pass_at_k is the chance that one of k of its epochs, drawn without order, is right.
     """
-    simple: dict[str, Callable[[Sequence[float]], float]]
-    simple = {"mean": fmean, "max": max, "median": median, "mode": mode}
-    if reducer in simple:
-        return float(simple[reducer](values))
+    if reducer in REDUCERS:
+        return float(REDUCERS[reducer](values))
     counting = COUNTING.fullmatch(reducer)
     if counting is None:
         message = f"epochs are reduced by {short(reducer)}, which is not known here"
@@ -220,64 +267,11 @@ def _reduce(reducer: str, values: Sequence[float], source: Source) -> float:
     return 1.0 if n_wrong < k else 1 - comb(n_wrong, k) / comb(len(values), k)
 
 
-def _scores(header: Header, samples: Records, source: Source) -> Records:
-    directions: dict[str, bool | None] = {}
-    unscored: list[Scored] = []
-    not_numbers: list[tuple[str, Scored]] = []
-    scored_errors: list[str] = []
-    reported = header.results.scores if header.results else []
-    accuracies = {score.name for score in reported if "accuracy" in score.metrics}
-
-    def scored(_: int, sample: LogSample) -> Scored | None:
-        scores: list[Score] = []
-        row = _row(header, sample, scores)
-        error = _error_of(sample)
-        if not sample.scores:
-            scores.append(Score("", None, error=error))
-            unscored.append(row)
-            return None
-        if error and header.eval.config.score_on_error:
-            scored_errors.append(row.id)
-            error = None
-        for scorer, key, value in _values(sample, header):
-            metric = f"{scorer}/{key}" if key else scorer
-            if isinstance(value, list | dict):
-                not_numbers.append((metric, row))
-                continue
-            if directions.get(metric) is None:
-                is_judgement = isinstance(value, bool) or _word(value) is not None
-                is_higher = (key or scorer) in accuracies or is_judgement
-                directions[metric] = is_higher or higher_is_better("inspect", scorer)
-            measured = None if error else _value(value, f"scores.{metric}.value")
-            scores.append(Score(metric, measured, directions[metric], error=error))
-        return row
-
-    yield from source.rows(samples, scored)
-    if scored_errors:
-        message = (
-            f"{len(scored_errors)} samples have an error and were scored all the same "
-            "(score_on_error): their scores count, as in Inspect"
-        )
-        source.warn("errors-scored", message, field="samples")
-    # not measured, rather than left out of every mean
-    if unscored:
-        message = f"{len(unscored)} samples have no score: not measured"
-        source.warn("no-score", message, field="samples")
-    for row in unscored:
-        error = row.scores[0].error
-        scores = [Score(metric, None, up, error=error) for metric, up in directions.items()]
-        yield "samples", replace(row, scores=scores)
-    source.warn_of_no_numbers(Counter(metric for metric, _ in not_numbers), directions)
-    for metric, row in not_numbers:
-        if metric in directions:
-            yield "samples", replace(row, scores=[Score(metric, None, directions[metric])])
-
-
-def _row(header: Header, sample: LogSample, scores: list[Score]) -> Scored:
+def _row(header: Header, sample: LogSample) -> Scored:
     output = mapping(sample.output).get("completion")
     return Scored(
         id=str(sample.id),
-        scores=scores,
+        scores=(),
         condition=header.eval.model,
         trial=str(sample.epoch),
         text=_text(sample.input),
@@ -295,9 +289,9 @@ def _error_of(sample: LogSample) -> str | None:
 
 def _values(sample: LogSample, header: Header) -> Iterator[tuple[str, str, Any]]:
     """(scorer, key, value) of every scorer, that of the headline first; a single value has the key ""."""
-    headline = mapping(header.results and header.results.headline)
+    lead = mapping(header.results and header.results.headline).get("scorer")
     results = sample.scores or {}
-    for scorer in sorted(results, key=lambda name: name != headline.get("scorer")):
+    for scorer in sorted(results, key=lambda name: name != lead):
         value = results[scorer].value
         parts = value if isinstance(value, dict) else {"": value}
         for key, part in parts.items():
@@ -306,19 +300,15 @@ def _values(sample: LogSample, header: Header) -> Iterator[tuple[str, str, Any]]
 
 def _word(value: Any) -> float | None:
     """What Inspect counts a word as; None for what is none of them."""
-    if not isinstance(value, str):
-        return None
-    return WORDS.get(value, WORDS.get(value.lower()))
+    return WORDS.get(value, WORDS.get(value.lower())) if isinstance(value, str) else None
 
 
 def _value(value: Any, field: str) -> float | None:
-    word = _word(value)
-    if word is not None:
-        return word
     if not isinstance(value, str):
         return number(value, field)
+    word = _word(value)
     try:
-        return number(float(value), field)
+        return number(float(value) if word is None else word, field)
     except ValueError:
         raise Unfit(field, f"expected a number or one of {', '.join(WORDS)}", got=value) from None
 

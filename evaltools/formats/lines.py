@@ -1,19 +1,22 @@
-"""ASTE and TASD triplets, ASQP and ACOS quadruples: a sentence and its tuples on each line."""
+"""A sentence and its tuples on each line: NIKL, ASTE and TASD triplets, ASQP and ACOS quadruples."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
 
-from .rows import POLARITIES, Sample, Unfit, chosen, literals, opinion, tokens
-from .source import Records, Source
+from pydantic import BaseModel, BeforeValidator, Field
 
-ASTE_POLARITIES = {
-    "POS": "positive",
-    "NEG": "negative",
-    "NEU": "neutral",
-}
+from ..core.files import dumps
+from .source import Records, Sample, Source, Unfit, opinion
+
+Polarity = Literal["positive", "negative", "neutral"]
+
+ASTE_POLARITIES = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
+
+Tokens = Annotated[list[int], Field(min_length=1)]
 
 ACOS_TUPLE = re.compile(
     r"(?P<start>-?\d{1,9}),(?P<end>-?\d{1,9}) (?P<ref>.+) (?P<sentiment>[012]) -?\d{1,9},-?\d{1,9}\s*"
@@ -21,117 +24,152 @@ ACOS_TUPLE = re.compile(
 ACOS_POLARITIES = ("negative", "neutral", "positive")
 
 
+class Aste(BaseModel):
+    triplets: list[tuple[Tokens, Tokens, Literal["POS", "NEG", "NEU"]]]
+
+
+class Asqp(BaseModel):
+    """Aspect, category, polarity, and the words of the opinion."""
+
+    quadruples: list[tuple[str, str, Polarity, str]]
+
+
+class Tasd(BaseModel):
+    """ASQP without the opinion."""
+
+    triplets: list[tuple[str, str, Polarity]]
+
+
+def _with_target(item: Any) -> Any:
+    """The tuple of a prediction, [category, polarity], as one whose term is implicit."""
+    is_pair = isinstance(item, list) and len(item) == 2
+    return [item[0], [None, 0, 0], item[1]] if is_pair else item
+
+
+class Nikl(BaseModel):
+    """A sentence with its tuples: [category, [term, start, end], polarity]; a null term is implicit."""
+
+    id: str | int | None = None
+    sentence_form: str
+    annotation: list[
+        Annotated[
+            tuple[str, tuple[str | None, int, int], Polarity],
+            BeforeValidator(_with_target),
+        ]
+    ]
+
+
+def nikl(source: Source) -> Records:
+    """JSON Lines of the National Institute of Korean Language: gold, and predictions of the baseline."""
+
+    def sample(number: int, line: Nikl) -> Sample:
+        tuples = []
+        for ref, (term, start, end), polarity in line.annotation:
+            span = (start, end) if term else None
+            tuples.append(opinion(ref, term or "", polarity, span))
+        id_ = number if line.id is None else line.id
+        return Sample(str(id_), line.sentence_form, tuples)
+
+    return source.rows(source.json_lines(Nikl, id_field="id"), sample)
+
+
 def aste(source: Source) -> Records:
     """sentence####[([aspect tokens], [opinion tokens], 'POS'), ...]: tuples of aspect, polarity."""
-    return _read(source, "triplets", literals, _aste_opinion)
+
+    def tuples(text: str, items: Any) -> list[dict[str, Any]]:
+        found = []
+        for aspect, _, sentiment in Aste(triplets=items).triplets:
+            term, span = tokens(text, aspect)
+            found.append(opinion("", term, ASTE_POLARITIES[sentiment], span))
+        return found
+
+    return _literals(source, tuples)
 
 
 def asqp(source: Source) -> Records:
-    """sentence####[['aspect', 'category', 'polarity', 'opinion'], ...]; the opinion's words are
-    left out.
+    """sentence####[['aspect', 'category', 'polarity', 'opinion'], ...]; the opinion's words are left out.
 
     Tuples of category, aspect and polarity; NULL is implicit.
     """
-    return _read(source, "quadruples", literals, _asqp_opinion)
+    return _literals(source, lambda _, items: _named(Asqp(quadruples=items).quadruples))
 
 
 def tasd(source: Source) -> Records:
     """sentence####[['aspect', 'category', 'polarity'], ...]: ASQP without the opinion."""
-    return _read(source, "triplets", literals, _tasd_opinion)
+    return _literals(source, lambda _, items: _named(Tasd(triplets=items).triplets))
 
 
-def acos(source: Source) -> Records:
-    """The sentence, then a tab and `a0,a1 CATEGORY s o0,o1` for each tuple of category, aspect and
-    polarity.
-
-    Token spans are half open, -1,-1 is implicit.
-    """
-    return _read(source, "quadruples", _split_at_tabs, _acos_opinion)
+def _named(items: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    found = []
+    for term, ref, polarity, *_ in items:
+        found.append(opinion(ref, "" if term == "NULL" else term, polarity))
+    return found
 
 
-def _read(
-    source: Source,
-    field: str,
-    split: Callable[..., Any],
-    opinion_of: Callable[..., dict[str, Any]],
-) -> Records:
-    """Samples of lines: `split(line, field)` gives the sentence and items.
+def _literals(source: Source, tuples: Callable[[str, Any], list[dict[str, Any]]]) -> Records:
+    """Samples of lines sentence####[...]; the list is read as a Python literal, nothing is run."""
 
-    `opinion_of(sentence, item, field)` makes a tuple of an item.
-    """
-
-    def sample(
-        number: int,
-        line: str,
-    ) -> Sample:
-        text, items = split(line, field)
-        opinions = []
-        for index, item in enumerate(items):
-            opinions.append(opinion_of(text, item, f"{field}.{index}"))
-        return Sample(str(number), text, opinions)
+    def sample(number: int, line: str) -> Sample:
+        text, mark, literal = line.partition("####")
+        if not mark:
+            raise Unfit("", "expected sentence####[...]", got=line)
+        try:
+            items = ast.literal_eval(literal.strip())
+            dumps(items).encode()  # no half of a character
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            raise Unfit("", "expected a Python list after ####", got=literal) from None
+        return Sample(str(number), text, tuples(text, items))
 
     return source.rows(source.lines(), sample)
 
 
-def _aste_opinion(
-    text: str,
-    triplet: Any,
-    field: str,
-) -> dict[str, Any]:
-    match triplet:
-        case ([_, *_] as aspect, [*_], sentiment):
-            term, span = tokens(text, aspect, field)
-            return opinion("", term, chosen(sentiment, ASTE_POLARITIES, field), span)
-    raise Unfit(field, "expected ([aspect], [opinion], 'POS')", got=triplet)
+def acos(source: Source) -> Records:
+    """The sentence, then a tab and `a0,a1 CATEGORY s o0,o1` for each tuple of category, aspect, polarity.
+
+    Token spans are half open, -1,-1 is implicit.
+    """
+
+    def sample(number: int, line: str) -> Sample:
+        text, *quads = line.split("\t")
+        if not quads:
+            raise Unfit("", "expected text, then a tab and quadruples", got=line)
+        return Sample(str(number), text, [_acos_opinion(text, q) for q in quads if q.strip()])
+
+    return source.rows(source.lines(), sample)
 
 
-def _asqp_opinion(
-    text: str,
-    quad: Any,
-    field: str,
-) -> dict[str, Any]:
-    match quad:
-        case [term, ref, sentiment, str()]:
-            return _tasd_opinion(text, [term, ref, sentiment], field)
-    raise Unfit(field, "expected ['aspect', 'category', 'polarity', 'opinion']", got=quad)
-
-
-def _tasd_opinion(
-    _: str,
-    triplet: Any,
-    field: str,
-) -> dict[str, Any]:
-    match triplet:
-        case [str(term), str(ref), sentiment]:
-            polarity = chosen(sentiment, POLARITIES, field)
-            return opinion(ref, "" if term == "NULL" else term, polarity)
-    raise Unfit(field, "expected ['aspect', 'category', 'polarity']", got=triplet)
-
-
-def _split_at_tabs(
-    line: str,
-    _: str,
-) -> tuple[str, list[str]]:
-    text, *quads = line.split("\t")
-    if not quads:
-        raise Unfit("", "expected text, then a tab and quadruples", got=line)
-    return text, [quad for quad in quads if quad.strip()]
-
-
-def _acos_opinion(
-    text: str,
-    quad: str,
-    field: str,
-) -> dict[str, Any]:
+def _acos_opinion(text: str, quad: str) -> dict[str, Any]:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
-        raise Unfit(field, "expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", got=quad)
+        raise Unfit("quadruples", "expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", got=quad)
     start, end = int(match["start"]), int(match["end"])
-    ref = match["ref"]
     polarity = ACOS_POLARITIES[int(match["sentiment"])]
     if (start, end) == (-1, -1):
-        return opinion(ref, "", polarity)
+        return opinion(match["ref"], "", polarity)
     if not start < end <= len(text):  # checked before a range of that length is made
-        raise Unfit(field, "expected a half open span of tokens", got=[start, end])
-    term, span = tokens(text, range(start, end), field)
-    return opinion(ref, term, polarity, span)
+        raise Unfit("quadruples", "expected a half open span of tokens", got=[start, end])
+    term, span = tokens(text, range(start, end))
+    return opinion(match["ref"], term, polarity, span)
+
+
+def tokens(
+    sentence: str,
+    numbers: Sequence[int],
+) -> tuple[str, tuple[int, int] | None]:
+    """The text of whitespace tokens, by their 0-based numbers, and its span (start, end).
+
+    The span is None where the tokens do not stand side by side.
+
+    >>> tokens("The battery life is long", [1, 2])
+    ('battery life', (4, 16))
+    """
+    spans = [match.span() for match in re.finditer(r"\S+", sentence)]
+    if not all(0 <= number < len(spans) for number in numbers):
+        message = f"expected numbers of the {len(spans)} tokens"
+        raise Unfit("tokens", message, got=list(numbers[:20]))
+    first, last = numbers[0], numbers[-1]
+    if list(numbers) == list(range(first, last + 1)):
+        start, end = spans[first][0], spans[last][1]
+        return sentence[start:end], (start, end)
+    words = [sentence[slice(*spans[number])] for number in numbers]
+    return " ".join(words), None

@@ -6,13 +6,15 @@ import math
 import re
 from collections import Counter, defaultdict
 from contextlib import suppress
+from statistics import fmean
 from typing import Any
 
 from pydantic import ConfigDict, Field
 
+from ..core.json_files import read_json
+from ..core.records import fitted
 from .directions import higher_is_better
-from .rows import Row, Score, Scored, Unfit, mapping, number
-from .source import Records, Source
+from .source import Records, Row, Score, Scored, Source, Unfit, mapping, number
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
 
@@ -48,33 +50,7 @@ class Line(Row):
         fields = self.model_extra or {}
         if self.metrics is not None:
             return {metric: fields.get(metric) for metric in self.metrics}
-        numbers = {}
-        for name, value in fields.items():
-            if isinstance(value, int | float):
-                numbers[name] = value
-        return numbers
-
-    @property
-    def question(self) -> str | None:
-        """What was asked: a field of the document, else the whole prompt."""
-        document = mapping(self.doc)
-        for name in QUESTIONS:
-            text = document.get(name)
-            if text and isinstance(text, str):
-                return text
-        prompt: Any = self.arguments
-        while isinstance(prompt, dict | list) and prompt:
-            prompt = next(iter(prompt.values())) if isinstance(prompt, dict) else prompt[0]
-        return prompt if isinstance(prompt, str) else None
-
-    @property
-    def further(self) -> dict[str, Any]:
-        """Output, target and the fields of the document."""
-        question = self.question
-        fields = {name: text for name, text in mapping(self.doc).items() if text != question}
-        # else the likelihoods of the choices
-        texts = [answer for answer in self.filtered_resps or () if isinstance(answer, str)]
-        return {"output": texts, "target": self.target, **fields}
+        return {name: value for name, value in fields.items() if isinstance(value, int | float)}
 
 
 class Results(Row):
@@ -93,11 +69,12 @@ def read(source: Source) -> Records:
     From the results beside the file, where they are there: the direction of each metric and the
     model's name as the condition.
     """
-    times: Counter[tuple[str, str | None]] = Counter()
+    lines = list(source.json_lines(Line))
+    times = Counter((line.filter, line.doc_hash) for _, line in lines)
+    shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
     values: defaultdict[str, list[float]] = defaultdict(list)
     no_numbers: Counter[str] = Counter()
-    for line in source.first_look(lambda again: again.json_lines(Line)):
-        times[line.filter, line.doc_hash] += 1
+    for _, line in lines:
         for metric, value in line.values.items():
             name = f"{metric},{line.filter}"
             if not _is_score(metric, value):
@@ -108,48 +85,66 @@ def read(source: Source) -> Records:
                 measured = number(value, metric)
                 if measured is not None:
                     of_metric.append(measured)
-    shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
-    results, task = Results(), ""
-    file_name = NAME.fullmatch(source.path.name)
-    if file_name:
-        results = source.beside(f"results_{file_name['date']}.json", Results) or results
-        task = file_name["task"]
-        source.task = task
+    results = _results(source)
     source.warn_of_no_numbers(no_numbers, values)
-    directions = {}
-    for name, of_metric in values.items():
-        directions[name] = _direction(name, of_metric, results, task, source)
+    directions = {name: _direction(name, found, results, source) for name, found in values.items()}
 
-    def scored(
-        _: int,
-        line: Line,
-    ) -> Scored:
-        id_ = line.doc_hash
-        if not id_ or id_ in shared:
-            id_ = str(line.doc_id)
+    def scored(_: int, line: Line) -> Scored:
         scores = []
         for metric, value in line.values.items():
             name = f"{metric},{line.filter}"
             if isinstance(value, list) and _is_score(metric, value):
-                scores.append(_ratio(name, value, metric))
+                if len(value) != 2:
+                    message = "expected a log-likelihood and a number of tokens"
+                    raise Unfit(metric, message, got=value)
+                total, n_tokens = [number(part, metric) for part in value]
+                scores.append(Score(name, total, True, n_tokens))
             elif name in directions:
                 measured = value if _is_score(metric, value) else None
                 scores.append(Score(name, number(measured, metric), directions[name]))
+        question = _question(line)
+        document = {key: text for key, text in mapping(line.doc).items() if text != question}
+        # else the likelihoods of the choices
+        answers = [answer for answer in line.filtered_resps or () if isinstance(answer, str)]
+        is_own = line.doc_hash and line.doc_hash not in shared
         return Scored(
-            id=id_,
+            id=str(line.doc_hash if is_own else line.doc_id),
             scores=scores,
             condition=results.model_name or None,
-            text=line.question,
-            further=line.further,
+            text=question,
+            further={"output": answers, "target": line.target, **document},
         )
 
-    return source.rows(source.json_lines(Line), scored)
+    return source.rows(lines, scored)
 
 
-def _is_score(
-    metric: str,
-    value: Any,
-) -> bool:
+def _results(source: Source) -> Results:
+    """The results beside the samples, where they are there; the task becomes that of the source."""
+    name = NAME.fullmatch(source.path.name)
+    if name is None:
+        return Results()
+    source.task = name["task"]
+    file = source.path.with_name(f"results_{name['date']}.json")
+    if not file.is_file():
+        return Results()
+    content = read_json(file, source.problems)
+    return fitted(Results, content, source.problems, file=file) or Results()
+
+
+def _question(line: Line) -> str | None:
+    """What was asked: a field of the document, else the whole prompt."""
+    document = mapping(line.doc)
+    for name in QUESTIONS:
+        text = document.get(name)
+        if text and isinstance(text, str):
+            return text
+    prompt: Any = line.arguments
+    while isinstance(prompt, dict | list) and prompt:
+        prompt = next(iter(prompt.values())) if isinstance(prompt, dict) else prompt[0]
+    return prompt if isinstance(prompt, str) else None
+
+
+def _is_score(metric: str, value: Any) -> bool:
     """Whether a value is a number, not measured, or a log-likelihood with its number of tokens."""
     if isinstance(value, list):
         return metric in LOG_LIKELIHOODS
@@ -160,7 +155,6 @@ def _direction(
     name: str,
     values: list[float],
     results: Results,
-    task: str,
     source: Source,
 ) -> bool | None:
     """Whether more is better of the values of the samples; None where that is not known.
@@ -179,24 +173,12 @@ def _direction(
         return True
     reported = None
     with suppress(Unfit):
-        reported = number(results.results.get(task, {}).get(name), name)
+        reported = number(results.results.get(source.task, {}).get(name), name)
     if reported is not None and values:
-        mean = sum(values) / len(values)
+        mean = fmean(values)
         if not math.isclose(reported, mean, rel_tol=1e-6, abs_tol=1e-9):
             message = f"lm-eval's {name} is {reported:g}, not the mean of its samples ({mean:g})"
             source.warn("not-the-mean", message, field=metric)
             return None
-    declared = results.higher_is_better.get(task, {}).get(metric)
+    declared = results.higher_is_better.get(source.task, {}).get(metric)
     return higher_is_better("lm-eval", metric) if declared is None else declared
-
-
-def _ratio(
-    name: str,
-    pair: list[Any],
-    field: str,
-) -> Score:
-    """A log-likelihood and the number of tokens that it is of."""
-    if len(pair) != 2:
-        raise Unfit(field, "expected a log-likelihood and a number of tokens", got=pair)
-    total, n_tokens = [number(part, field) for part in pair]
-    return Score(name, total, True, n_tokens)

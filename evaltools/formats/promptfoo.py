@@ -11,8 +11,7 @@ from pydantic import Field
 
 from ..core.files import bytes_hash
 from ..core.records import short
-from .rows import Row, Score, Scored, number
-from .source import Records, Source
+from .source import Records, Row, Score, Scored, Source, number
 
 VERSION = 3
 
@@ -21,15 +20,6 @@ ERROR = 2
 
 # a variable that promptfoo sets itself, as those that begin with _: no part of the test
 OF_SESSION = "sessionId"
-
-# characters of the hash that names a test
-ID_SIGNS = 12
-
-# characters of a prompt's label in the name of its condition
-LABEL = 60
-
-# files that promptfoo writes, too, and that hold less than the JSON
-OTHER_FORMS = (".csv", ".html", ".txt", ".xml", ".yaml", ".yml")
 
 # provider, id of the prompt, and its label: what a column of promptfoo's table is of
 Column = tuple[str, str, str]
@@ -40,10 +30,6 @@ class Provider(Row):
 
     id: str
     label: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.label or self.id
 
 
 class Prompt(Row):
@@ -85,15 +71,11 @@ class Outcome(Row):
     error: str | None = None
 
     @property
-    def label(self) -> str:
-        """What promptfoo shows of the prompt."""
-        label = self.prompt.label or self.prompt.raw if self.prompt else ""
-        return label or f"prompt {self.promptIdx}"
-
-    @property
     def column(self) -> Column:
         """The column of promptfoo's table in which the result stands."""
-        return self.provider.name, self.promptId, self.label
+        label = self.prompt.label or self.prompt.raw if self.prompt else ""
+        provider = self.provider.label or self.provider.id
+        return provider, self.promptId, label or f"prompt {self.promptIdx}"
 
     @property
     def test(self) -> str:
@@ -103,75 +85,60 @@ class Outcome(Row):
             if name != OF_SESSION and not name.startswith("_"):
                 asked[name] = value
         content = json.dumps([asked, self.testCase.assert_], sort_keys=True)
-        return bytes_hash(content.encode())[:ID_SIGNS]
-
-    @property
-    def further(self) -> dict[str, Any]:
-        """Output and what describes the test, whose variables have columns of their own."""
-        return {
-            "testIdx": self.testIdx,
-            "output": self.response.output if self.response else None,
-            "description": self.testCase.description,
-            **(self.vars if len(self.vars) > 1 else {}),
-            **(self.testCase.metadata or {}),
-        }
+        return bytes_hash(content.encode())[:12]
 
 
 def read(source: Source) -> Records:
-    """Metrics success, score and the named scores; the condition is the provider (and the prompt,
-    of several).
+    """Metrics success, score and the named scores; the condition is the provider (and the prompt, of several).
 
     A test is named by a hash of its variables and assertions, so that it pairs with the same one in another file;
     repeats are trials of it. What failed for an error (failureReason 2) is not measured; promptfoo's
     own pass rate counts it as no success.
     """
-    suffix = source.path.suffix.lower()
-    if suffix in OTHER_FORMS:
-        message = f"{suffix} does not hold all scores: promptfoo eval -o results.json"
-        raise source.fatal("wrong-format", message)
-    n_errors = 0
-    columns: dict[Column, None] = {}
-    times: Counter[tuple[Column, str]] = Counter()
-    for outcome in source.first_look(_outcomes):
-        test = outcome.test
-        n_errors += outcome.failureReason == ERROR
-        columns[outcome.column] = None
-        times[outcome.column, test] += 1
+    outcomes = list(_outcomes(source))
+    times = Counter((outcome.column, outcome.test) for _, outcome in outcomes)
+    conditions = _conditions(dict.fromkeys(outcome.column for _, outcome in outcomes))
+    n_errors = sum(outcome.failureReason == ERROR for _, outcome in outcomes)
     if n_errors:
         message = (
-            f"{n_errors} of {times.total()} results are errors: not measured "
+            f"{n_errors} of {len(outcomes)} results are errors: not measured "
             "(promptfoo's own pass rate counts them as no success)"
         )
         source.warn("errors", message)
-    is_repeated = times.total() > len(times)
-    conditions = _conditions(columns)
     repeats: Counter[tuple[Column, str]] = Counter()
 
-    def scored(
-        _: int,
-        outcome: Outcome,
-    ) -> Scored:
-        column, test = outcome.column, outcome.test
-        repeats[column, test] += 1
-        trial = str(repeats[column, test]) if is_repeated else None
+    def scored(_: int, outcome: Outcome) -> Scored:
+        test = outcome.column, outcome.test
+        repeats[test] += 1
+        error = (outcome.error or "error") if outcome.failureReason == ERROR else None
         values = {"success": outcome.success, "score": outcome.score}
         for name, value in outcome.namedScores.items():
             values[f"{name} (named)" if name in values else name] = value
         scores = []
         for metric, value in values.items():
-            error = (outcome.error or "error") if outcome.failureReason == ERROR else None
-            measured = None if error else number(value, metric)
-            scores.append(Score(metric, measured, True, error=error))
+            scores.append(
+                Score(metric, None if error else number(value, metric), True, error=error)
+            )
+        variables = list(outcome.vars.values())
+        text = json.dumps(outcome.vars, ensure_ascii=False) if variables else None
+        if len(variables) == 1 and isinstance(variables[0], str):
+            text = variables[0]
         return Scored(
-            id=test,
+            id=outcome.test,
             scores=scores,
-            condition=conditions[column],
-            trial=trial,
-            text=_text(outcome.vars),
-            further=outcome.further,
+            condition=conditions[outcome.column],
+            trial=str(repeats[test]) if len(outcomes) > len(times) else None,
+            text=text,
+            further={
+                "testIdx": outcome.testIdx,
+                "output": outcome.response.output if outcome.response else None,
+                "description": outcome.testCase.description,
+                **(outcome.vars if len(variables) > 1 else {}),
+                **(outcome.testCase.metadata or {}),
+            },
         )
 
-    return source.rows(_outcomes(source), scored)
+    return source.rows(outcomes, scored)
 
 
 def _outcomes(source: Source) -> Records:
@@ -179,14 +146,11 @@ def _outcomes(source: Source) -> Records:
     if source.path.suffix.lower() == ".jsonl":
         return source.json_lines(Outcome)
     version = source.value("results.version")
-    if isinstance(version, int) and version < VERSION:
-        message = (
-            f"results of version {version}, which an older promptfoo wrote; expected {VERSION}: "
-            "with a newer one, promptfoo export eval ID -o results.json"
-        )
-        raise source.fatal("wrong-version", message, field="results.version")
     if version != VERSION:
         message = f"expected results of promptfoo of version {VERSION}, got {short(version)}"
+        if isinstance(version, int) and version < VERSION:
+            message += ", which an older promptfoo wrote: with a newer one, "
+            message += "promptfoo export eval ID -o results.json"
         raise source.fatal("wrong-version", message, field="results.version")
     return source.records(Outcome, "results.results")
 
@@ -198,15 +162,7 @@ def _conditions(columns: Iterable[Column]) -> dict[Column, str]:
     conditions = {}
     for column in columns:
         provider, _, label = column
-        name = f"{provider} {label[:LABEL]}" if n_prompts[provider] > 1 else provider
+        name = f"{provider} {label[:60]}" if n_prompts[provider] > 1 else provider
         times[name] += 1
         conditions[column] = f"{name} ({times[name]})" if times[name] > 1 else name
     return conditions
-
-
-def _text(variables: dict[str, Any]) -> str | None:
-    """The only variable where it is a text, else all of them."""
-    values = list(variables.values())
-    if len(values) == 1 and isinstance(values[0], str):
-        return values[0]
-    return json.dumps(variables, ensure_ascii=False) if variables else None

@@ -8,8 +8,7 @@ from pydantic import ConfigDict, model_validator
 
 from ..core.csv_files import csv_rows, written_list
 from .directions import higher_is_better
-from .rows import Row, Score, Scored, number
-from .source import Records, Source
+from .source import Records, Row, Score, Scored, Source, number
 
 # columns of ragas before 0.2 -> their names since
 OLD_NAMES = {
@@ -40,37 +39,29 @@ class Line(Row):
             return fields
         return {OLD_NAMES.get(name, name): value for name, value in fields.items()}
 
-    @property
-    def columns(self) -> dict[str, Any]:
-        """The other columns that hold something."""
-        columns = self.model_extra or {}
-        return {name: value for name, value in columns.items() if name and value not in (None, "")}
-
 
 def read(source: Source, *, sep: str = ",", decimal: str = ".") -> Records:
     """The other columns are metrics where any of their values is a number; empty is not measured.
 
     `sep` and `decimal`: the separator (a key of SEPARATORS) and the decimal mark of a CSV file.
     """
-
-    def lines(source: Source) -> Records:
-        if source.path.suffix.lower() != ".csv":
-            return source.json_lines(Line)
-        return _csv_lines(source, sep, decimal)
-
+    is_csv = source.path.suffix.lower() == ".csv"
+    lines = list(_csv_lines(source, sep, decimal) if is_csv else source.json_lines(Line))
     metrics: dict[str, None] = {}
-    for line in source.first_look(lines):
-        for name, value in line.columns.items():
-            if isinstance(value, int | float):
+    for _, line in lines:
+        for name, value in (line.model_extra or {}).items():
+            if name and isinstance(value, int | float):
                 metrics[name] = None
 
     def scored(count: int, line: Line) -> Scored:
-        columns = line.columns
+        columns = dict(line.model_extra or {})
         scores = []
         for name in metrics:
+            value = columns.pop(name, None)
             # factual_correctness(mode=f1)
             is_higher = higher_is_better("ragas", name.partition("(")[0])
-            scores.append(Score(name, number(columns.pop(name, None), name), is_higher))
+            scores.append(Score(name, number(value if value != "" else None, name), is_higher))
+        columns.pop("", None)
         return Scored(
             id=str(count),
             scores=scores,
@@ -78,7 +69,7 @@ def read(source: Source, *, sep: str = ",", decimal: str = ".") -> Records:
             further={"output": line.response, "target": line.reference, **columns},
         )
 
-    return source.rows(lines(source), scored)
+    return source.rows(lines, scored)
 
 
 def _csv_lines(source: Source, sep: str, decimal: str) -> Records:

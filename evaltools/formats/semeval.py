@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import parse
+from pydantic import AliasChoices, BaseModel, Field
 
-from .rows import POLARITIES, Sample, Unfit, chosen, opinion
-from .source import Records, Source
+from .source import Records, Sample, Source, Unfit, opinion
 
 # no data set is as large: it is held in memory whole
 FILE_BYTES = 64 << 20
 
-NAMES = {**POLARITIES, "conflict": "mixed"}
-
 LEVELS = {"term": "aspectTerm", "category": "aspectCategory"}
 
 
-def read14(
-    source: Source,
-    *,
-    level: str,
-) -> Records:
+class Opinion(BaseModel):
+    """The attributes of an element with an opinion; a term NULL, and no term, is implicit."""
+
+    term: str = Field("NULL", validation_alias=AliasChoices("term", "target"))
+    category: str = ""
+    polarity: Literal["positive", "negative", "neutral", "conflict"]
+    start: int | None = Field(None, alias="from")
+    end: int | None = Field(None, alias="to")
+
+
+def read14(source: Source, *, level: str) -> Records:
     """Tuples of the terms (without a category) or of the categories (without a term).
 
     The two are not linked.
@@ -40,45 +44,31 @@ def read16(source: Source) -> Records:
     return _read(source, "Reviews", "Opinion")
 
 
-def _read(
-    source: Source,
-    root: str,
-    tag: str,
-) -> Records:
+def _read(source: Source, root: str, tag: str) -> Records:
     """The samples of a file with this root, whose tuples are the elements with this tag."""
 
-    def sample(
-        number: int,
-        record: Element,
-    ) -> Sample | None:
+    def sample(number: int, record: Element) -> Sample | None:
         if record.get("OutOfScope", "").upper() == "TRUE":
             return None
         texts = [element.text or "" for element in record.iter("text")]
         if not texts:
             raise Unfit("text", "expected an element with the text of the sentence")
-        opinions = [_opinion(element) for element in record.iter(tag)]
         id_ = record.get("id") or record.get("rid") or str(number)
-        return Sample(id_, " ".join(texts), opinions)
+        return Sample(id_, " ".join(texts), [_tuple(element) for element in record.iter(tag)])
 
     return source.rows(_records(source, root), sample)
 
 
-def _opinion(element: Element) -> dict[str, Any]:
-    tag = element.tag
-    fields = element.attrib
-    polarity = chosen(fields.get("polarity"), NAMES, f"{tag}@polarity")
-    ref = fields.get("category", "")
-    term = fields.get("term", fields.get("target", "NULL"))
-    if term == "NULL" and not ref:
-        raise Unfit(tag, "expected a term, target or category", got=sorted(fields))
-    if term == "NULL":
-        return opinion(ref, "", polarity)
-    try:
-        span = int(fields["from"]), int(fields["to"])
-    except (KeyError, ValueError):
-        expected = "expected whole numbers from and to"
-        raise Unfit(f"{tag}@from", expected, got=fields) from None
-    return opinion(ref, term, polarity, span)
+def _tuple(element: Element) -> dict[str, Any]:
+    found = Opinion.model_validate(element.attrib)
+    polarity = "mixed" if found.polarity == "conflict" else found.polarity
+    if found.term == "NULL":
+        if not found.category:
+            raise Unfit(element.tag, "expected a term, target or category")
+        return opinion(found.category, "", polarity)
+    if found.start is None or found.end is None:
+        raise Unfit(element.tag, "expected whole numbers from and to")
+    return opinion(found.category, found.term, polarity, (found.start, found.end))
 
 
 def _samples_of(element: Element) -> list[Element]:
@@ -90,10 +80,7 @@ def _samples_of(element: Element) -> list[Element]:
     return sentences
 
 
-def _records(
-    source: Source,
-    root: str,
-) -> Records:
+def _records(source: Source, root: str) -> Records:
     """Every sentence, or every review that has opinions of its own instead of its sentences'.
 
     InputError for what is no XML, has another root or defines entities.
@@ -112,9 +99,7 @@ def _records(
     if top.tag != root:
         message = f"expected XML with the root {root}, got {top.tag!r}"
         raise source.fatal("wrong-format", message)
-    number = 0
-    for element in top:
-        for record in _samples_of(element):
-            number += 1
-            name = record.get("id") or record.get("rid") or number
-            yield f"{record.tag.lower()} {name}", record
+    records = [record for element in top for record in _samples_of(element)]
+    for number, record in enumerate(records, 1):
+        name = record.get("id") or record.get("rid") or number
+        yield f"{record.tag.lower()} {name}", record

@@ -1,30 +1,155 @@
-"""A file of another tool: its lines and records one by one, and what is wrong with them."""
+"""A file of another tool: its records one by one, what is wrong with them, and the rows that they become."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from copy import copy
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..core.errors import InputError, Problems
 from ..core.json_files import read_json, read_jsonl
-from ..core.records import fitted, short
+from ..core.records import describe, fitted, short
+from ..core.score_rows import COLUMNS
 from ..core.text_files import BOM, not_utf8, require_file
-from .rows import Unfit
 
 # a longer line of text is no sample of a data set
 LITERAL_BYTES = 1 << 20
 
-# what a parquet file begins with
-PARQUET = b"PAR1"
+# columns of a long table or of its units that have a meaning: no further column has such a name
+TAKEN = {*COLUMNS, "item", "line", "error"}
+
+# further columns of a sample at the most
+MOST_FURTHER = 40
 
 # of a record in its file: its line, or its path in the file
 Place = int | str
 
 # (place, record) of the records of a file, or (place, row) of what is made of them
 Records = Iterator[tuple[Place, Any]]
+
+
+class Row(BaseModel):
+    """A record of another tool's file: only the fields that are used; others are ignored."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", protected_namespaces=())
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A text and its tuples, as Conflict Review has them.
+
+    `id` is the format's own, else the 1-based number of the sample in its file.
+    """
+
+    id: str
+    text: str
+    tuples: list[dict[str, Any]]
+
+
+class Score(NamedTuple):
+    """One metric on one sample.
+
+    `value` None is not measured; with `den` it is the numerator of the metric's ratio.
+    `higher_is_better` None: the file does not say it. `error`: why there is no value, where the
+    call failed.
+    """
+
+    metric: str
+    value: float | None
+    higher_is_better: bool | None = None
+    den: float | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """A sample of a benchmark, and its scores.
+
+    `trial` is the number of a repeated draw of the sample. `further` describes it: what
+    can be a column becomes one (`further_columns`).
+    """
+
+    id: str
+    scores: Sequence[Score]
+    condition: str | None = None
+    seed: str | None = None
+    trial: str | None = None
+    text: str | None = None
+    further: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Unfit(ValueError):
+    """A field of a record that is not what was expected: what was, and what was got instead.
+
+    >>> print(Unfit("tuples.0", "expected a pair", got=[1]))
+    tuples.0: expected a pair, got [1]
+    """
+
+    def __init__(self, field: str, message: str, got: Any = None):
+        self.field = field
+        self.message = message if got is None else f"{message}, got {short(got)}"
+        super().__init__(f"{field}: {self.message}")
+
+
+def opinion(
+    ref: str,
+    term: str,
+    polarity: str,
+    span: tuple[int, int] | None = None,
+) -> dict[str, Any]:
+    """A tuple of Conflict Review. `term` is "" where it is implicit, `span` is (start, end) in characters.
+
+    >>> opinion("FOOD#QUALITY", "", "negative")
+    {'aspect_ref': 'FOOD#QUALITY', 'aspect_term': '', 'polarity': 'negative'}
+    """
+    row: dict[str, Any] = {"aspect_ref": ref, "aspect_term": term, "polarity": polarity}
+    if span is not None:
+        row["span"] = {"start": span[0], "end": span[1]}
+    return row
+
+
+def further_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that can be columns of the units: texts, numbers, truth values, and lists of these.
+
+    A list becomes one text. What is empty or nested is left out. A name that is taken begins with
+    "its_" here.
+
+    >>> further_columns({"topic": "law", "id": 7, "tags": ["a", "b"], "nested": {"x": 1}})
+    {'topic': 'law', 'its_id': 7, 'tags': 'a; b'}
+    """
+    columns: dict[str, Any] = {}
+    for name, value in fields.items():
+        if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+            value = "; ".join(map(str, value))
+        is_number = isinstance(value, int | float) and abs(value) < math.inf
+        if (is_number or (value and isinstance(value, str))) and len(columns) < MOST_FURTHER:
+            is_taken = name in TAKEN or name.startswith(("num_", "den_"))
+            columns.setdefault(f"its_{name}" if is_taken else name, value)
+    return columns
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The value where it is an object of JSON, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def number(value: Any, field: str) -> float | None:
+    """A number (a truth value is 0 or 1) as a float; None where it is not measured: null or NaN.
+
+    >>> number(True, "passed")
+    1.0
+    """
+    if value is None or value != value:
+        return None
+    if not isinstance(value, int | float) or abs(value) > sys.float_info.max:
+        raise Unfit(field, "expected a finite number", got=str(value))
+    return float(value)
 
 
 def where(place: Place, field: str = "") -> dict[str, Any]:
@@ -46,26 +171,6 @@ class Source:
         self.path = path
         self.problems = problems
         self.task = ""
-        with path.open("rb") as file:
-            if file.read(len(PARQUET)) == PARQUET:
-                message = "is parquet, which no format here is: write it as CSV or JSON Lines"
-                raise self.fatal("wrong-format", message)
-
-    def first_look(self, read: Callable[[Source], Records]) -> Iterator[Any]:
-        """The records that `read(source)` gives, for what must be known of all before the first row.
-
-        What is wrong with one of them is reported when it is read again.
-        """
-        unreported = copy(self)  # with what was read of the file
-        unreported.problems = Problems("skip")
-        return (record for _, record in read(unreported))
-
-    def beside(self, name: str, model: type[Any]) -> Any:
-        """The record in another file of the same folder; None where there is no such file."""
-        file = self.path.with_name(name)
-        if not file.is_file():
-            return None
-        return fitted(model, read_json(file, self.problems), self.problems, file=file)
 
     def error(self, code: str, message: str, **place: Any) -> None:
         """Report a record that cannot be used; see `Problems.error`."""
@@ -79,7 +184,7 @@ class Source:
         """The exception to raise where nothing of the file can be used."""
         return self.problems.fatal(code, message, file=self.path, **place)
 
-    def warn_of_no_numbers(self, counts: Mapping[str, int], measured: Container[str]) -> None:
+    def warn_of_no_numbers(self, counts: Mapping[str, int], measured: Mapping[str, Any]) -> None:
         """Warn of metrics with values that are no numbers.
 
         `counts`: how many a metric has; `measured`: metrics that have numbers as well.
@@ -97,13 +202,17 @@ class Source:
     ) -> Records:
         """(place, row) of every row that `row_of(1-based number of the record, record)` gives.
 
-        None is no row. A record that is Unfit is reported and gives none.
+        None is no row. A record that is Unfit, or fits no model, is reported and gives none.
         """
         for number, (place, record) in enumerate(records, 1):
             try:
                 row = row_of(number, record)
             except Unfit as unfit:
                 self.error("bad-field", unfit.message, **where(place, unfit.field))
+                continue
+            except ValidationError as error:
+                for code, field, message in describe(error):
+                    self.error(code, message, **where(place, field))
                 continue
             if row is not None:
                 yield place, row
@@ -138,14 +247,14 @@ class Source:
         """What stands under a dotted key of the document; None where nothing does."""
         part = self.document
         for name in key.split("."):
-            part = part.get(name) if isinstance(part, dict) else None
+            part = mapping(part).get(name)
         return part
 
     def records(self, model: type[Any], key: str) -> Records:
         """(place, record) of the list under a dotted key. InputError where there is none."""
         items = self.value(key)
         if not isinstance(items, list):
-            keys = short(list(self.document)[:8] if isinstance(self.document, dict) else None)
+            keys = short(list(mapping(self.document))[:8])
             message = f"expected a list under {key}, got a file with {keys}"
             raise self.fatal("wrong-format", message, field=key)
         return self.fitting(items, model, key)

@@ -8,17 +8,12 @@ import math
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 
 import evaltools as et
-from evaltools.core.score_rows import COLUMNS
-from evaltools.formats import rows as taken
-from evaltools.suites.table.score import TAKEN
 
 from ..app.calling import call
 from .test_scores import (
-    DEEPEVAL,
     INSPECT,
     LM_EVAL,
     PROMPTFOO,
@@ -118,12 +113,6 @@ def test_deepeval_passes_on_the_better_side_of_the_threshold(
     assert directions(converted) == {"Toxicity": is_higher, "Toxicity passed": True}
 
 
-def test_the_test_run_of_deepeval_is_the_same_one_level_down(tmp_path: Path) -> None:
-    whole = written(tmp_path, "deepeval", put(tmp_path, "deepeval"))
-    nested = put(tmp_path, "deepeval", {"testRunData": DEEPEVAL})
-    assert written(tmp_path, "deepeval", nested) == whole
-
-
 def test_names_that_deepeval_gives_twice(tmp_path: Path) -> None:
     """Parametrized tests share the name of their function."""
     low = {"name": "Fit", "score": 0.2, "threshold": 0.5, "success": False}
@@ -203,20 +192,8 @@ def test_errors_of_promptfoo_are_not_measured(tmp_path: Path) -> None:
 def test_results_of_an_older_promptfoo_say_how_to_export_again(tmp_path: Path) -> None:
     path = put(tmp_path, "promptfoo", {"results": {"version": 2, "results": [], "table": {}}})
     done = call("convert", "promptfoo", path, "-o", tmp_path / "x.jsonl", status=3)
-    assert "version 2, which an older promptfoo wrote" in done.output
+    assert "got 2, which an older promptfoo wrote" in done.output
     assert "promptfoo export eval ID -o results.json" in done.output
-
-
-def test_other_exports_of_promptfoo(tmp_path: Path) -> None:
-    path = tmp_path / "out.jsonl"
-    results = PROMPTFOO["results"]["results"]
-    path.write_text("".join(json.dumps(result) + "\n" for result in results))
-    by_line = written(tmp_path, "promptfoo", path)
-    assert by_line == written(tmp_path, "promptfoo", put(tmp_path, "promptfoo"))
-    (tmp_path / "out.csv").write_text("q,[a] p,Status\n")
-    target = tmp_path / "x.jsonl"
-    done = call("convert", "promptfoo", tmp_path / "out.csv", "-o", target, status=3)
-    assert "promptfoo eval -o results.json" in done.output and not target.exists()
 
 
 # --- Inspect
@@ -259,10 +236,6 @@ def test_what_describes_a_sample_becomes_columns_of_the_units(tmp_path: Path) ->
     assert (first["text"], first["output"], first["target"]) == ("question 1", "A, surely", "A")
     assert (first["topic"], first["its_id"], first["tags"]) == ("law", 7, "x; y")
     assert "nested" not in units
-
-
-def test_no_further_column_takes_the_name_of_another() -> None:
-    assert {*COLUMNS, *TAKEN, "error"} == taken.TAKEN
 
 
 # epochs of two samples, and what Inspect's own reducer gives of each
@@ -377,23 +350,6 @@ def only(path: Path, seed: str) -> Path:
     kept = [row for row in rows(path) if row["seed"] == seed]
     target.write_text("".join(json.dumps(row) + "\n" for row in kept))
     return target
-
-
-def test_parquet_is_no_format_of_another_tool(tmp_path: Path) -> None:
-    path = tmp_path / "ragas.parquet"
-    pandas.DataFrame({"user_input": ["q"], "faithfulness": [0.5]}).to_parquet(path)
-    done = call("convert", "ragas", path, "-o", tmp_path / "x.jsonl", status=3)
-    assert "write it as CSV or JSON Lines" in done.output
-
-
-def test_an_empty_column_of_directions_says_that_none_is_known(tmp_path: Path) -> None:
-    values = "q1,m,0.5{}\nq2,m,0.25{}\n"
-    (tmp_path / "with.csv").write_text(
-        "id,metric,value,higher_is_better\n" + values.format(",", ",")
-    )
-    (tmp_path / "without.csv").write_text("id,metric,value\n" + values.format("", ""))
-    assert et.evaluate("table", tmp_path / "with.csv")["m"]["better"] == "none"
-    assert et.evaluate("table", tmp_path / "without.csv")["m"]["better"] == "higher"
 
 
 def test_further_columns_stand_in_a_csv_too(tmp_path: Path) -> None:

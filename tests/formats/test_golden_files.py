@@ -89,12 +89,6 @@ def test_promptfoo(name: str, tmp_path: Path) -> None:
         assert (run.n_units, len(run.units)) == (3, 6)
 
 
-def test_other_exports_of_promptfoo_say_what_to_write(tmp_path: Path) -> None:
-    path = FILES / "promptfoo/results.csv"
-    done = call("convert", "promptfoo", path, "-o", tmp_path / "x.jsonl", status=3)
-    assert "promptfoo eval -o results.json" in done.output
-
-
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
 def test_ragas(name: str, tmp_path: Path) -> None:
     """Six rows; `words`, a metric of one's own, gave nothing for the last."""

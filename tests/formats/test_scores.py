@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from evaltools.formats import inspect_logs
-from evaltools.formats.formats import FORMATS
 
 from ..app.calling import call
 
@@ -251,10 +250,6 @@ def test_scores_of_each_format(form: str, tmp_path: Path) -> None:
     assert converted(tmp_path, form, put(tmp_path, form)) == EXPECTED[form]
 
 
-def test_every_format_has_its_case() -> None:
-    assert set(EXPECTED) == {name for name, form in FORMATS.items() if form.kind == "scores"}
-
-
 def test_ragas_from_csv_is_the_same(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     names = list(dict.fromkeys(k for row in RAGAS for k in row))
@@ -302,7 +297,7 @@ def test_several_tasks_of_lm_eval_are_refused_not_pooled(tmp_path: Path) -> None
     mmlu = put(tmp_path, "lm-eval", name=f"samples_mmlu_{date}.jsonl")
     done = call("convert", "lm-eval", gsm8k, mmlu, "-o", tmp_path / "x.jsonl", status=3)
     assert (
-        f"{mmlu}: exact_match,strict of the task mmlu, in another file of gsm8k: convert one task"
+        f"{mmlu}: exact_match,strict is of the task mmlu here, and of the task gsm8k: convert one task"
         in done.output
     )
     assert not (tmp_path / "x.jsonl").exists()
@@ -314,29 +309,16 @@ def test_several_tasks_of_inspect_are_refused_but_not_one_of_two_models(tmp_path
     a = put(tmp_path, "inspect", {**INSPECT, "eval": of_package}, name="a.json")
     b = put(tmp_path, "inspect", {**INSPECT, "eval": {**header, "task": "gsm8k"}}, name="b.json")
     c = put(tmp_path, "inspect", {**INSPECT, "eval": {**header, "task": "mmlu"}}, name="c.json")
+    of_law = {**header, "task": "gsm8k", "task_args": {"subject": "law"}}
+    d = put(tmp_path, "inspect", {**INSPECT, "eval": of_law}, name="d.json")
     call("convert", "inspect", a, b, "-o", tmp_path / "x.jsonl")
+    done = call("convert", "inspect", a, d, "-o", tmp_path / "y.jsonl", status=3)
+    assert "match is of the task gsm8k(subject=law) here" in done.output
     done = call("convert", "inspect", a, c, "-o", tmp_path / "y.jsonl", status=3)
     assert (
-        f"{c}: match of the task mmlu, in another file of gsm8k: convert one task at a time"
+        f"{c}: match is of the task mmlu here, and of the task gsm8k: convert one task at a time"
         in done.output
     )
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"task_args": {"subject": "law"}},
-        {"dataset": {"name": "law"}},
-    ],
-)
-def test_other_arguments_or_data_of_a_task_of_inspect_are_another_task(
-    changes: dict[str, Any], tmp_path: Path
-) -> None:
-    header = {**INSPECT["eval"], "task": "mmlu"}
-    a = put(tmp_path, "inspect", {**INSPECT, "eval": header}, name="a.json")
-    b = put(tmp_path, "inspect", {**INSPECT, "eval": header | changes}, name="b.json")
-    done = call("convert", "inspect", a, b, "-o", tmp_path / "x.jsonl", status=3)
-    assert "another file of mmlu: convert one task at a time" in done.output
 
 
 def test_renamed_files_of_lm_eval_are_no_single_run(tmp_path: Path) -> None:
@@ -345,7 +327,7 @@ def test_renamed_files_of_lm_eval_are_no_single_run(tmp_path: Path) -> None:
     pair[1] = put(tmp_path, "lm-eval", other, name="hellaswag.jsonl")
     target = ("-o", tmp_path / "x.jsonl")
     done = call("convert", "lm-eval", *pair, *target, status=3)
-    assert "exact_match,strict of one run stands in" in done.output
+    assert f"exact_match,strict is of {pair[1]} here, and of {pair[0]}" in done.output
     call("convert", "lm-eval", *pair, "--condition", "a", "--condition", "b", *target)
 
 
@@ -402,18 +384,6 @@ def test_a_value_of_lm_eval_that_is_no_number_is_not_measured(tmp_path: Path) ->
     assert found[None, None, "nll,strict"] == {"0": 2.5, "1": None, "2": 1.5}
 
 
-def test_conversations_of_deepeval_are_cases(tmp_path: Path) -> None:
-    talk = {
-        "name": "talk",
-        "scenario": "a refund",
-        "metricsData": [{"name": "Retention", "score": 0.5, "success": True, "threshold": 0.4}],
-    }
-    path = put(tmp_path, "deepeval", {**DEEPEVAL, "conversationalTestCases": [talk]})
-    found = converted(tmp_path, "deepeval", path)
-    assert found[None, None, "Retention"] == {"talk": 0.5}
-    assert "Faithfulness" in {metric for _, _, metric in found}
-
-
 def test_a_second_metric_of_a_name_is_numbered(tmp_path: Path) -> None:
     measured = {"name": "GEval", "score": 0.5, "success": True, "threshold": 0.4}
     cases = [{"name": "a", "metricsData": [measured, {**measured, "score": 0.75}]}]
@@ -428,24 +398,6 @@ def test_answers_that_look_like_numbers_stay_as_they_are(tmp_path: Path) -> None
     call("convert", "ragas", path, "-o", tmp_path / "x.jsonl")
     row = json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8"))
     assert (row["output"], row["target"], row["value"]) == ("007", "2020", 0.5)
-
-
-def test_lm_eval_says_which_metric_is_no_number(tmp_path: Path) -> None:
-    done = call("convert", "lm-eval", put(tmp_path, "lm-eval"), "-o", tmp_path / "scores.jsonl")
-    assert "bleu,strict is no number and left out" in done.output
-
-
-def test_a_score_without_a_value_is_not_measured(tmp_path: Path) -> None:
-    path = put(
-        tmp_path, "inspect", changed(INSPECT, "samples", 1, "scores", "match", "value", value=None)
-    )
-    call("convert", "inspect", path, "-o", tmp_path / "x.jsonl")
-    rows = [
-        json.loads(line) for line in (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    assert [
-        r["value"] for r in rows if (r["id"], r["trial"], r["metric"]) == ("2", "1", "match")
-    ] == [None]
 
 
 def test_a_sample_that_failed_before_it_was_scored_is_not_measured(tmp_path: Path) -> None:
@@ -467,7 +419,9 @@ def test_names_of_several_files(tmp_path: Path) -> None:
     found = converted(tmp_path, "ragas", a, str(b), *more)
     assert set(found) == {(c, "7", m) for c in "AB" for m in ("faithfulness", "correct")}
     done = call("convert", "ragas", a, b, "-o", tmp_path / "x.jsonl", status=3)
-    assert f"{b}: faithfulness of one run stands in {a} too, and no task is named" in done.output
+    assert (
+        f"{b}: faithfulness is of {b} here, and of {a}: convert one task at a time" in done.output
+    )
 
 
 def changed(content: Any, *path: Any, value: Any) -> Any:
@@ -486,7 +440,7 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("form", "content", "said"),
     [
-        ("inspect", changed(INSPECT, "version", value=9), "version: version 9 is none of 1, 2, 3"),
+        ("inspect", changed(INSPECT, "version", value=9), "version: Input should be 1, 2 or 3, got 9"),
         ("inspect", changed(INSPECT, "eval", value=None), "expected a log of Inspect: version, status, eval.model"),
         ("inspect", changed(INSPECT, "samples", value={}), "samples: expected a list"),
         ("inspect", changed(INSPECT, "samples", 1, "id", value=[1]), "samples.1.id.int: Input should be a valid"),
@@ -501,7 +455,7 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
         ("lm-eval", changed(LM_EVAL, 0, "exact_match", value=float("inf")), "in.json:1: exact_match: expected a"),
         ("lm-eval", changed(LM_EVAL, 0, "exact_match", value=10**400), "in.json:1: exact_match: expected a"),
         ("lm-eval", RAGAS, "in.json:1: doc_id: Field required"),
-        ("promptfoo", changed(PROMPTFOO, "results", "version", value=2), "results.version: results of version 2"),
+        ("promptfoo", changed(PROMPTFOO, "results", "version", value=2), "got 2, which an older promptfoo wrote"),
         ("promptfoo", [], "results.version: expected results of promptfoo of version 3, got None"),
         ("promptfoo", changed(PROMPTFOO, "results", "results", value=None), "results.results: expected a list"),
         (

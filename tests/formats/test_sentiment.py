@@ -15,7 +15,7 @@ from evaltools.formats import semeval
 from evaltools.formats import source as limits
 from evaltools.formats.convert import convert
 from evaltools.formats.formats import FORMATS
-from evaltools.formats.rows import tokens
+from evaltools.formats.lines import tokens
 
 from ..app.calling import call
 
@@ -237,12 +237,12 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
         (
             "nikl",
             NIKL.replace('"neutral"', '"so so"'),
-            "in.txt:2: annotation.0: expected one of positive, negative",
+            "in.txt:2: train-2: annotation.0.2: Input should be 'positive', 'negative' or 'neutral', got 'so so'",
         ),
         (
             "nikl",
-            NIKL.replace("16, 18", '"16", 18'),
-            "in.txt:1: annotation.0: expected [category, [term",
+            NIKL.replace("16, 18", '"a", 18'),
+            "in.txt:1: train-1: annotation.0.1.1: Input should be a valid integer",
         ),
         (
             "nikl",
@@ -262,7 +262,7 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
         (
             "semeval14",
             SEMEVAL14.replace('from="8"', 'from="x"'),
-            "sentence 813.aspectTerm@from: expected whole numbers",
+            "sentence 813.from: Input should be a valid integer",
         ),
         (
             "semeval14",
@@ -272,7 +272,7 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
         (
             "semeval14",
             SEMEVAL14.replace('polarity="conflict"', ""),
-            "aspectTerm@polarity: expected one of positive",
+            "sentence 813.polarity: Field required",
         ),
         (
             "semeval16",
@@ -285,44 +285,44 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
             "in.txt: not XML: multi-byte encodings",
         ),
         ("semeval16", SEMEVAL16.replace("UTF-8", "klingon"), "not XML: unknown encoding"),
-        ("aste", ASQP, "in.txt:1: triplets.0: expected ([aspect], [opinion], 'POS')"),
-        ("aste", ASTE[:-9], "in.txt:2: triplets: expected a Python list"),
+        ("aste", ASQP, "in.txt:1: triplets.0"),
+        ("aste", ASTE[:-9], "in.txt:2: expected a Python list after ####"),
         (
             "aste",
             ASTE.replace("([2]", "([22]"),
-            "in.txt:1: triplets.0: expected numbers of the 9 tokens, got [22]",
+            "in.txt:1: tokens: expected numbers of the 9 tokens, got [22]",
         ),
         ("aste", ACOS, "in.txt:1: expected sentence####[...]"),
-        ("aste", "x####__import__('os').getcwd()", "in.txt:1: triplets: expected a Python list"),
-        ("aste", "x####" + "[" * 5000, "in.txt:1: triplets: expected a Python list"),
+        ("aste", "x####__import__('os').getcwd()", "in.txt:1: expected a Python list after ####"),
+        ("aste", "x####" + "[" * 5000, "in.txt:1: expected a Python list after ####"),
         (
             "tasd",
             r"x####[['\ud800', 'A#B', 'positive']]",  # half of a character: no file can hold it
-            "in.txt:1: triplets: expected a Python list",
+            "in.txt:1: expected a Python list after ####",
         ),
         (
             "aste",
             ASTE.replace("([2]", "([]"),
-            "in.txt:1: triplets.0: expected ([aspect], [opinion], 'POS')",
+            "in.txt:1: triplets.0",
         ),
         (
             "asqp",
             ASTE,
-            "in.txt:1: quadruples.0: expected ['aspect', 'category', 'polarity', 'opinion']",
+            "in.txt:1: quadruples.0.0: Input should be a valid string, got [2]",
         ),
         (
             "asqp",
             ASQP.replace("'neutral'", "2"),
-            "in.txt:1: quadruples.1: expected one of positive",
+            "in.txt:1: quadruples.1.2: Input should be 'positive'",
         ),
         ("acos", ASQP, "in.txt:1: expected text, then a tab"),
         (
             "acos",
             ACOS.replace(" 0 7,8", " 3 7,8"),
-            "in.txt:1: quadruples.1: expected 'a0,a1 CATEGORY s o0,o1'",
+            "in.txt:1: quadruples: expected 'a0,a1 CATEGORY s o0,o1'",
         ),
-        ("acos", ACOS.replace("5,6", "5,60"), "in.txt:1: quadruples.1: expected a half open span"),
-        ("acos", ACOS.replace("5,6", "5,5"), "in.txt:1: quadruples.1: expected a half open span"),
+        ("acos", ACOS.replace("5,6", "5,60"), "in.txt:1: quadruples: expected a half open span"),
+        ("acos", ACOS.replace("5,6", "5,5"), "in.txt:1: quadruples: expected a half open span"),
         ("acos", "\n\n", "nothing in it can be used"),
         ("acos", "", "the file is empty"),
     ],
@@ -406,11 +406,6 @@ def test_an_input_is_never_the_target(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == ASQP
 
 
-def test_every_format_is_in_the_help() -> None:
-    text = call("convert", "--help").output
-    assert [name for name in FORMATS if name not in text] == []
-
-
 @given(st.text(alphabet="ab \t\u3000", max_size=30), st.data())
 def test_tokens_are_where_they_stand(sentence: str, data: st.DataObject) -> None:
     words = sentence.split()
@@ -418,7 +413,7 @@ def test_tokens_are_where_they_stand(sentence: str, data: st.DataObject) -> None
         return
     start = data.draw(st.integers(0, len(words) - 1))
     end = data.draw(st.integers(start + 1, len(words)))
-    term, span = tokens(sentence, range(start, end), "x")
+    term, span = tokens(sentence, range(start, end))
     assert span is not None and sentence[slice(*span)] == term
     assert term.split() == words[start:end]
     assert len(sentence[: span[0]].split()) == start
@@ -477,7 +472,7 @@ def test_triplets_of_tasd(tmp_path: Path) -> None:
         opinion("service", "", "negative"),
     ]
     done = call("convert", "tasd", write(tmp_path, ASQP), "-o", tmp_path / "x.jsonl", status=3)
-    assert "triplets.0: expected ['aspect', 'category', 'polarity']" in done.output
+    assert "triplets.0: Tuple should have at most 3 items" in done.output
 
 
 def test_a_test_file_without_labels_is_no_gold(tmp_path: Path) -> None:
@@ -489,42 +484,3 @@ def test_a_test_file_without_labels_is_no_gold(tmp_path: Path) -> None:
     assert not target.exists()
     call("convert", "semeval16", path, "-o", target, "--as", "predictions")
     assert target.is_file()
-
-
-OPINION = '<Opinion target="it" category="A#B" polarity="positive" from="0" to="2"/>'
-TERM = '<aspectTerm term="it" polarity="positive" from="0" to="2"/>'
-
-
-@pytest.mark.parametrize(
-    ("form", "root", "record"),
-    [
-        (
-            "semeval14",
-            "sentences",
-            f'<sentence id="{{}}"><text>it is</text><aspectTerms>{TERM}</aspectTerms></sentence>',
-        ),
-        (
-            "semeval16",
-            "Reviews",
-            '<Review rid="r{0}"><sentences><sentence id="{0}"><text>it is</text>'
-            f"<Opinions>{OPINION}</Opinions></sentence></sentences></Review>",
-        ),
-        (
-            "semeval16",
-            "Reviews",
-            '<Review rid="{0}"><sentences><sentence id="s{0}"><text>it is</text></sentence></sentences>'
-            f"<Opinions>{OPINION}</Opinions></Review>",
-        ),
-    ],
-    ids=["terms", "sentences", "reviews"],
-)
-def test_every_sample_of_a_long_file_arrives(
-    form: str, root: str, record: str, tmp_path: Path
-) -> None:
-    """Several records are parsed at once, more than one such piece is read, and none is lost."""
-    numbers = [str(i) for i in range(1000)]
-    content = "".join(record.format(number) for number in numbers)
-    options = ("--level", "term") if form == "semeval14" else ()
-    samples = gold(tmp_path, form, f"<{root}>{content}</{root}>", *options)
-    assert [sample["uid"] for sample in samples] == numbers
-    assert all(len(sample["gold_tuples"]) == 1 for sample in samples)
