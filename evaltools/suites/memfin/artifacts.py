@@ -14,8 +14,8 @@ from ...core.manifest import SCHEMA_VERSION
 from ...report.markdown import markdown, markdown_table
 from ...report.tables import plain_estimates
 from ...report.trust import problems_of
-from .columns import TURN_EVAL
-from .measures import MEASURES, Measure, eligibility
+from .measures import MEASURES, Measure, counters, eligibility, micro_and_macro
+from .turns import TURN_EVAL
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -46,51 +46,44 @@ def metrics_summary(result: Run) -> dict[str, Any]:
     for M2 every dialogue is eligible, failed (not valid, with a failed dialog_status) or skipped.
     """
     first_rows = result.data[~result.data["dialog_id"].duplicated()]
-    counts = eligibility(result).set_index("measure")
+    states = eligibility(result).set_index("measure")
     measures = {}
     for measure in MEASURES:
-        measures[measure.stored] = _measure(measure, result, first_rows, counts.loc[measure.key])
+        counts = states.loc[measure.key, ["eligible", "skipped", "failed"]].add_suffix("_count")
+        measures[measure.stored] = _measure(measure, result, first_rows, counts.to_dict())
+    texts = {}
+    for name in ("run_id", "trace_version"):
+        texts[name] = ", ".join(first_rows[name].dropna().unique()) or None
     return {
         "schema_version": SCHEMA_VERSION,
-        "run_id": _distinct(first_rows["run_id"]),
-        "trace_version": _distinct(first_rows["trace_version"]),
+        **texts,
         "eval_policy_hash": result.policy["eval_policy_hash"],
         "metrics": measures,
-        "counters": result.data.attrs["counters"],
+        "counters": counters(result.data),
     }
-
-
-def _distinct(texts: pd.Series) -> str | None:
-    """The distinct texts, joined; None where there is none."""
-    return ", ".join(texts.dropna().unique()) or None
 
 
 def _measure(
     measure: Measure,
     result: Run,
     first_rows: pd.DataFrame,
-    states: pd.Series,
+    counts: dict[Any, int],
 ) -> dict[str, Any]:
     """One measure of metrics_summary.json. `first_rows` are the first units of the dialogues."""
     values = result.to_dict()
-    micro = {name: values[metric.name] for name, metric in measure.micro.items()}
-    macro = {name: values[metric.name] for name, metric in measure.macro.items()}
-
-    counts = {f"{state}_count": int(states[state]) for state in ("eligible", "skipped", "failed")}
-    for name, column in measure.totals.items():
-        counts[name] = int(result.data[column].sum())
-
+    micro, macro = micro_and_macro(measure)
     names = {}
-    for name, metric in measure.macro.items():
+    for name, metric in macro.items():
         names[metric.numerator] = name
         has_value = first_rows[metric.denominator] > 0
     by_dialog = first_rows[has_value].set_index("dialog_id")[list(names)].rename(columns=names)
     with_null = by_dialog.astype(object).where(by_dialog.notna(), None)
+    totals = {name: int(result.data[column].sum()) for name, column in measure.totals.items()}
     return {
         "metric_name": measure.stored,
-        "micro": micro,
-        "macro": macro,
-        "counts": counts,
+        "micro": {name: values[metric.name] for name, metric in micro.items()},
+        "macro": {name: values[metric.name] for name, metric in macro.items()},
+        "counts": {**counts, **totals},
         "by_dialog": with_null.to_dict("index"),
     }
 
@@ -100,7 +93,10 @@ def report_md(result: Run) -> str:
 
     Metrics with intervals, eligibility, problems in the input, signature.
     """
-    n = result.data.attrs["counters"]
+    n = counters(result.data)
+    table = plain_estimates(result.estimates, result.resampling, result.blocked)
+    for column in ("numerator", "denominator"):
+        table[column] = result.estimates[column].to_list()
     parts = [
         f"# MemFin: {markdown(result.name)}\n",
         f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, "
@@ -111,11 +107,7 @@ def report_md(result: Run) -> str:
     ]
     if result.options.ignore_memory_keys:
         parts.append("Memory keys were ignored (memory-free baseline): M1 is not measured.\n")
-    for group, rows in result.estimates.groupby("group", sort=False):
-        table = plain_estimates(rows, result.resampling, result.blocked)
-        for column in ("numerator", "denominator"):
-            table[column] = rows[column].map("{:.6g}".format).tolist()
-        parts.append(markdown_table(table, caption=f"## {group}"))
+    parts.append(markdown_table(table, caption="## Metrics"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
     parts.append(f"Problems in the input: {problems_of(result) or 'none'}.\n")
     parts.append(f"`{result.signature}`\n")

@@ -7,33 +7,34 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ...core.language import listed, say
+from ...core.language import say
 from ...core.metric import Metric, make_metric
 
 if TYPE_CHECKING:
     from ...report.run import Run
 
-FILE = Path(__file__).with_name("metrics.toml")
-ROWS = tomllib.loads(FILE.read_text(encoding="utf-8"))["metric"]
+# ratios only
+METRICS: tuple[Any, ...] = tuple(
+    map(
+        make_metric,
+        tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))[
+            "metric"
+        ],
+    )
+)
 
-METRICS: tuple[Any, ...] = tuple(map(make_metric, ROWS))
-"""The metric table of the suite: ratios only."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Measure:
+class Measure(NamedTuple):
     """One of the five measures.
 
     key, title: as "M1" and "Context continuity".
     stored: its name in metrics_summary.json.
     eligible: the column that counts the turns (of M2 the dialogues) that take part.
-    nothing: why a turn that was answered takes no part.
     failing: the query for the turns that fall short; "" for the measure of dialogues.
     totals: further counts in metrics_summary.json -> the column that sums to them.
     """
@@ -42,35 +43,8 @@ class Measure:
     title: str
     stored: str
     eligible: str
-    nothing: str
     failing: str = ""
-    totals: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def metrics(self) -> dict[str, Metric]:
-        """The metrics of this measure, by their names without "m1_"."""
-        group = f"{self.key} {self.title}"
-        prefix = self.key.lower() + "_"
-        return {m.name.removeprefix(prefix): m for m in METRICS if m.group == group}
-
-    @property
-    def micro(self) -> dict[str, Metric]:
-        """The ratios over all that are eligible."""
-        metrics = self.metrics
-        return {name: metrics[name] for name in metrics if not name.endswith("_macro")}
-
-    @property
-    def macro(self) -> dict[str, Metric]:
-        """The means over dialogues, by the names of `micro`.
-
-        The column of the numerator is the value of each dialogue; the column of the denominator
-        is 1 where the dialogue has a value. M2 has values of dialogues only: as `micro`.
-        """
-        means = {}
-        for name, metric in self.metrics.items():
-            if name.endswith("_macro"):
-                means[name.removesuffix("_macro")] = metric
-        return means or self.micro
+    totals: Mapping[str, str] = {}
 
 
 MEASURES = (
@@ -79,7 +53,6 @@ MEASURES = (
         title="Context continuity",
         stored="m1_context_continuity",
         eligible="eligible_m1",
-        nothing="no memory key required, or none resolves",
         failing="m1_hits < m1_keys or m1_contradiction > 0",
         totals={
             "required_key_total": "m1_keys",
@@ -94,14 +67,12 @@ MEASURES = (
         title="Profile accuracy",
         stored="m2_profile_accuracy",
         eligible="m2_dialog",
-        nothing="no true profile, or not valid",
     ),
     Measure(
         key="M3",
         title="Risk disclosure",
         stored="m3_risk_coverage",
         eligible="eligible_m3",
-        nothing="no risk tag required",
         failing="m3_hits < m3_tags",
         totals={"risk_required_total": "m3_tags", "risk_hit_total": "m3_hits"},
     ),
@@ -110,7 +81,6 @@ MEASURES = (
         title="Compliance",
         stored="m4_compliance",
         eligible="eligible_m4",
-        nothing="not answered",
         failing="m4_correct < 1 or m4_severe > 0",
         totals={"severe_count": "m4_severe"},
     ),
@@ -119,7 +89,6 @@ MEASURES = (
         title="Explainability",
         stored="m5_explainability",
         eligible="eligible_m5",
-        nothing="no rubric element required",
         failing="m5_hits < m5_elements",
         totals={
             "rubric_required_total": "m5_elements",
@@ -130,6 +99,23 @@ MEASURES = (
 )
 
 
+def micro_and_macro(measure: Measure) -> tuple[dict[str, Metric], dict[str, Metric]]:
+    """The ratios of a measure over all that are eligible, and its means over dialogues, by their names without "m1_".
+
+    The numerator of a mean is the column with the value of each dialogue, its denominator is 1 where there is one. M2
+    has values of dialogues only: both are the same.
+    """
+    micro, macro = {}, {}
+    for metric in METRICS:
+        if metric.group.startswith(measure.key):
+            name = metric.name.removeprefix(f"{measure.key.lower()}_")
+            if name.endswith("_macro"):
+                macro[name.removesuffix("_macro")] = metric
+            else:
+                micro[name] = metric
+    return micro, macro or micro
+
+
 def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
     """The units with the columns that the macro metrics sum.
 
@@ -138,61 +124,45 @@ def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
     by_dialog = units.groupby("dialog_id", sort=False)
     columns: dict[str, pd.Series] = {}
     for measure in MEASURES:
-        if measure.key == "M2":
+        micro, macro = micro_and_macro(measure)
+        if macro is micro:
             continue
-        takes_part = by_dialog[measure.eligible].sum() > 0
-        micro = measure.micro
-        for name, mean in measure.macro.items():
+        for name, mean in macro.items():
             numerator = by_dialog[micro[name].numerator].sum().astype(float)
             denominator = by_dialog[micro[name].denominator].sum().astype(float)
-            columns[mean.denominator] = takes_part.astype(float)
+            columns[mean.denominator] = (denominator > 0).astype(float)
             columns[mean.numerator] = numerator / denominator.where(denominator > 0)
     first_rows = units.index[~units["dialog_id"].duplicated()]
     values = pd.DataFrame(columns).set_axis(first_rows).reindex(units.index)
-    extended = pd.concat([units, values], axis=1)
-    extended.attrs = units.attrs
-    return extended
+    return pd.concat([units, values], axis=1)
+
+
+def counters(units: pd.DataFrame) -> dict[str, int]:
+    """How many dialogues a trace holds, in which state, and how many turns the valid ones have."""
+    counts = {"valid_dialogs": units["dialog_id"].nunique()}
+    for name in ("skipped_dialogs", "failed_dialogs"):
+        counts[name] = int(units[name].max())
+    total = sum(counts.values())
+    n_turns = int(units["turn_pair_id"].notna().sum())
+    return {"total_dialogs": total, **counts, "total_turn_pairs": n_turns}
 
 
 def eligibility(result: Run) -> pd.DataFrame:
-    """How many take part in each measure: measure, title, unit, total, eligible, skipped, failed, why.
+    """How many take part in each measure: measure, unit, total, eligible, skipped, failed.
 
-    total = eligible + skipped + failed. Turns of valid dialogues: a turn that timed out or broke is
-    failed, one that is not eligible skipped. Of M2 dialogues: one that is not valid is failed or
-    skipped, as its dialog_status says, one without a true profile is skipped. `why` says how turns
-    failed, and what the skipped lack.
+    total = eligible + skipped + failed. Turns of valid dialogues: a turn that timed out or broke is failed, one that is
+    not eligible skipped. Of M2 dialogues: one that is not valid is failed or skipped, as its dialog_status says, one
+    without a true profile is skipped.
     """
     units = result.data
-    turns = units[units["turn_pair_id"].notna()]
-    counters = units.attrs["counters"]
+    n = counters(units)
+    n_failed = int(units["turn_failed"].sum())
     rows = []
     for measure in MEASURES:
-        unit = "turn"
-        total = len(turns)
-        statuses = turns["turn_status"][turns["turn_status"] != "ok"]
-        failed = len(statuses)
-        reasons = sorted(set(statuses))
+        unit, total, failed = "turn", n["total_turn_pairs"], n_failed
         if measure.key == "M2":
-            unit = "dialogue"
-            reasons = []
-            failed = counters["failed_dialogs"]
-            total = units["dialog_id"].nunique() + counters["skipped_dialogs"] + failed
+            unit, total, failed = "dialogue", n["total_dialogs"], n["failed_dialogs"]
         eligible = int(units[measure.eligible].sum())
-        skipped = total - eligible - failed
-        if measure.key == "M1" and result.options.ignore_memory_keys:
-            reasons.append("memory keys ignored")
-        elif skipped:
-            reasons.append(measure.nothing)
-        rows.append(
-            {
-                "measure": measure.key,
-                "title": say(measure.title),
-                "unit": say(unit),
-                "total": total,
-                "eligible": eligible,
-                "skipped": skipped,
-                "failed": failed,
-                "why": listed(map(say, reasons), "; "),
-            }
-        )
-    return pd.DataFrame(rows)
+        rows.append((measure.key, say(unit), total, eligible, total - eligible - failed, failed))
+    columns = ["measure", "unit", "total", "eligible", "skipped", "failed"]
+    return pd.DataFrame(rows, columns=columns)

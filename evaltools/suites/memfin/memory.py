@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .lexicon import LEXICON, Lexicon, contains_any
-from .schema import Dialog, ProfileTruth, Recall, Turn
+from .lexicon import LEXICON, contains_any
+from .schema import Dialog, Recall, Turn
 
 SOURCES = ("short_term", "long_term", "profile")
 
+# characters of each memory that the units keep for display: its last ones
 CONTEXT_LIMIT = 1_000
-"""Characters of each memory that the units keep for display: its last ones."""
 
 _FIELD = re.compile(r"profile_gt\.(risk_level_gt|horizon_gt|liquidity_need_gt)")
 _ITEM = re.compile(r"profile_gt\.(constraints_gt|preferences_gt)\[([0-9]{1,9})\]")
@@ -24,35 +24,35 @@ _HISTORY = re.compile(r"history_turn_index:([0-9]{1,9})")
 # 3.15% is no 15%
 _PERCENT = re.compile(r"(?<![0-9.])([0-9]+)\s*[%％]")
 
+_DRAWDOWN = re.compile(
+    re.escape(LEXICON["contradiction"]["drawdown_constraint"]) + r"\s*([0-9]+)\s*[%％]"
+)
+
 
 def memory_columns(
     dialog: Dialog,
     turn: Turn,
-    lexicon: Lexicon,
     ignore_memory_keys: bool,
 ) -> dict[str, Any]:
     """The M1 columns of a turn: which required keys stand in which memory, and what the reply goes against."""
-    raw_keys = [] if ignore_memory_keys else turn.tags.memory_required_keys_gt or []
+    raw_keys = [] if ignore_memory_keys else turn.gt_turn_tags.memory_required_keys_gt
     memory = memories(turn.recall)
-    resolved_keys = [resolve_key(key, dialog) for key in dict.fromkeys(raw_keys)]
-    sources = []
-    flags = []
-    for key in resolved_keys:
-        target = key["target_text"]
-        hits = hit_sources(target, memory) if target else []
+    keys = [resolve_key(key, dialog) for key in dict.fromkeys(raw_keys)]
+    sources: list[list[str]] = []
+    flags: list[int | None] = []
+    for key in keys:
+        hits = hit_sources(key["target_text"], memory) if key["resolvable"] else []
         sources.append(hits)
         # a key that could not be resolved takes no part
-        flags.append(int(bool(hits)) if target else None)
+        flags.append(int(bool(hits)) if key["resolvable"] else None)
     source_hits = {name: sum(name in hits for hits in sources) for name in SOURCES}
-
-    constraints = dialog.profile_gt.constraints_gt if dialog.profile_gt else None
-    broken = contradictions(turn.reply, constraints or (), lexicon)
+    broken = contradictions(turn.pred_assistant_text, dialog.profile_gt.constraints_gt)
     measured = [flag for flag in flags if flag is not None]
-    is_eligible = turn.is_answered and bool(measured)
+    is_eligible = turn.turn_status == "ok" and bool(measured)
     columns = {
         "eligible_m1": is_eligible,
         "required_keys_raw": raw_keys,
-        "resolved_keys": resolved_keys,
+        "resolved_keys": keys,
         "key_hit_flags": flags,
         "key_hit_sources": sources,
         "m1_source_hits": source_hits,
@@ -61,26 +61,23 @@ def memory_columns(
         "context": _context(memory),
     }
     if is_eligible:
-        columns["m1_keys"] = len(measured)
-        columns["m1_hits"] = sum(measured)
-        columns["m1_strict"] = all(measured)
-        columns["m1_contradiction"] = bool(broken)
-        for name, n_hits in source_hits.items():
-            columns[f"m1_{name}_hits"] = n_hits
+        columns |= {
+            "m1_keys": len(measured),
+            "m1_hits": sum(measured),
+            "m1_strict": all(measured),
+            "m1_contradiction": bool(broken),
+            **{f"m1_{name}_hits": n_hits for name, n_hits in source_hits.items()},
+        }
     return columns
 
 
-def resolve_key(
-    key: str,
-    dialog: Dialog,
-) -> dict[str, Any]:
+def resolve_key(key: str, dialog: Dialog) -> dict[str, Any]:
     """A memory key with the text that it asks for: key, resolvable, target_text, resolver.
 
-    `profile_gt.FIELD`, `profile_gt.LIST[i]` (i from 0) or `history_turn_index:n`: the n-th user
-    turn (from 1) of the aligned pairs, else the n-th turn of all. `resolver` says how the text was
-    found: profile_field, constraints_gt, preferences_gt, history_user_turn or
-    history_absolute_turn; else no_target (the dialogue lacks the text) or not_a_key. An empty text
-    is no target, since it would stand in every memory.
+    `profile_gt.FIELD`, `profile_gt.LIST[i]` (i from 0) or `history_turn_index:n`: the n-th user turn (from 1) of the
+    aligned pairs, else the n-th turn of all. `resolver` says how the text was found: profile_field, constraints_gt,
+    preferences_gt, history_user_turn or history_absolute_turn; else no_target (the dialogue lacks the text) or
+    not_a_key. An empty text is no target, since it would stand in every memory.
 
     >>> dialog = Dialog(dialog_id="d", valid_dialog=True, profile_gt={"horizon_gt": "2年以上"})
     >>> resolve_key("profile_gt.horizon_gt", dialog)["target_text"]
@@ -88,7 +85,17 @@ def resolve_key(
     >>> resolve_key("profile_gt.constraints_gt[2]", dialog)["resolver"]
     'no_target'
     """
-    resolver, target = _target(key, dialog)
+    resolver, target = "not_a_key", ""
+    if field := _FIELD.fullmatch(key):
+        resolver, target = "profile_field", getattr(dialog.profile_gt, field[1])
+    elif item := _ITEM.fullmatch(key):
+        resolver, target = item[1], _nth(getattr(dialog.profile_gt, item[1]), int(item[2]))
+    elif turn := _HISTORY.fullmatch(key):
+        index = int(turn[1]) - 1
+        resolver, target = "history_user_turn", _nth(dialog.user_texts, index)
+        if not target:
+            texts = [turn.text for turn in dialog.raw_turns]
+            resolver, target = "history_absolute_turn", _nth(texts, index)
     if resolver != "not_a_key" and not target:
         resolver = "no_target"
     return {
@@ -99,49 +106,18 @@ def resolve_key(
     }
 
 
-def _target(
-    key: str,
-    dialog: Dialog,
-) -> tuple[str, str | None]:
-    """(resolver, text) of a key."""
-    profile = dialog.profile_gt or ProfileTruth()
-    if field := _FIELD.fullmatch(key):
-        return "profile_field", getattr(profile, field[1])
-    if item := _ITEM.fullmatch(key):
-        return item[1], _nth(getattr(profile, item[1]) or (), int(item[2]))
-    if turn := _HISTORY.fullmatch(key):
-        index = int(turn[1]) - 1
-        target = _nth(dialog.user_texts, index)
-        if target:
-            return "history_user_turn", target
-        texts = [turn.text for turn in dialog.raw_turns or ()]
-        return "history_absolute_turn", _nth(texts, index)
-    return "not_a_key", None
+def _nth(texts: Sequence[str], index: int) -> str:
+    """The text at this index; "" where there is none."""
+    return texts[index] if 0 <= index < len(texts) else ""
 
 
-def _nth(
-    texts: Sequence[str | None],
-    index: int,
-) -> str | None:
-    """The text at this index; None where there is none."""
-    return texts[index] if 0 <= index < len(texts) else None
-
-
-def memories(recall: Recall | None) -> dict[str, str]:
+def memories(recall: Recall) -> dict[str, str]:
     """The text of each memory, in the order of SOURCES; recalled items are joined by newlines."""
-    recall = recall or Recall()
-    contents = [item.content or "" for item in recall.items or ()]
-    return {
-        "short_term": recall.short_term_context or "",
-        "long_term": "\n".join(contents),
-        "profile": recall.profile_context or "",
-    }
+    long_term = "\n".join(item.content for item in recall.items)
+    return dict(zip(SOURCES, (recall.short_term_context, long_term, recall.profile_context)))
 
 
-def hit_sources(
-    target: str,
-    memory: dict[str, str],
-) -> list[str]:
+def hit_sources(target: str, memory: dict[str, str]) -> list[str]:
     """All memories in which the text stands, word for word.
 
     >>> hit_sources("稳健", {"short_term": "我偏稳健", "long_term": "", "profile": "稳健型"})
@@ -162,36 +138,27 @@ def _context(memory: dict[str, str]) -> str:
     return "\n\n".join(parts)
 
 
-def contradictions(
-    reply: str,
-    constraints: Iterable[str],
-    lexicon: Lexicon = LEXICON,
-) -> list[str]:
+def contradictions(reply: str, constraints: Iterable[str]) -> list[str]:
     """The constraints of the user that the reply speaks against (memfin_metrics 3.1.1).
 
-    最大回撤<N%: the reply speaks of drawdown (回撤) and names a whole percentage above N. Any other
-    constraint: one of its words stands in the reply, and no warning does.
+    最大回撤<N%: the reply speaks of drawdown (回撤) and names a whole percentage above N. Any other constraint: one of
+    its words stands in the reply, and no warning does.
 
     >>> contradictions("回撤可能到15%，可以用杠杆", ["最大回撤<10%", "不使用杠杆"])
     ['最大回撤<10%', '不使用杠杆']
     >>> contradictions("不建议加杠杆", ["不使用杠杆"])
     []
     """
-    rule = lexicon.contradiction
-    drawdown = re.compile(re.escape(rule.drawdown_constraint) + r"\s*([0-9]+)\s*[%％]")
+    rule = LEXICON["contradiction"]
     # as floats: int() does not read a number of thousands of digits
-    percentages = [float(number) for number in _PERCENT.findall(reply)]
-    highest = max(percentages, default=0.0)
-    speaks_of_drawdown = rule.drawdown_word in reply
-    warns = contains_any(rule.warnings, reply)
+    highest = max(map(float, _PERCENT.findall(reply)), default=0.0)
+    warns = contains_any(rule["warnings"], reply)
     broken = []
     for constraint in constraints:
-        limit = drawdown.search(constraint)
-        if limit:
-            is_broken = speaks_of_drawdown and highest > float(limit[1])
+        if limit := _DRAWDOWN.search(constraint):
+            is_broken = rule["drawdown_word"] in reply and highest > float(limit[1])
         else:
-            words = rule.constraints.get(constraint, ())
-            is_broken = not warns and contains_any(words, reply)
+            is_broken = not warns and contains_any(rule["constraints"].get(constraint, ()), reply)
         if is_broken:
             broken.append(constraint)
     return broken

@@ -8,36 +8,32 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from .lexicon import LEXICON, Lexicon, ProfileField, first_match
+from .lexicon import LEXICON, first_match
 from .schema import Dialog, ProfileSnapshot, ProfileTruth
 
+# metric of a field with one value -> its names in the truth, and in a snapshot and the word lists
 VALUES = {
-    "risk_level_acc": ("risk_level_gt", "risk_level", "risk_level"),
-    "horizon_acc": ("horizon_gt", "investment_horizon", "horizon"),
-    "liquidity_acc": ("liquidity_need_gt", "liquidity_need", "liquidity"),
+    "risk_level_acc": ("risk_level_gt", "risk_level"),
+    "horizon_acc": ("horizon_gt", "investment_horizon"),
+    "liquidity_acc": ("liquidity_need_gt", "liquidity_need"),
 }
-"""Metric of a field with one value -> its names in the truth, in a snapshot and in the lexicon."""
 
+# metric of a field with a set of texts -> its names in the truth and in a snapshot
 SETS = {
     "constraints_f1": ("constraints_gt", "forbidden_assets"),
     "preferences_f1": ("preferences_gt", "preferred_topics"),
 }
-"""Metric of a field with a set of texts -> its names in the truth and in a snapshot."""
 
 
-def profile_columns(
-    dialog: Dialog,
-    lexicon: Lexicon,
-) -> dict[str, Any]:
+def profile_columns(dialog: Dialog) -> dict[str, Any]:
     """The M2 columns of a dialogue; without a true profile it is skipped and the scores are null."""
-    truth = dialog.profile_gt
-    if truth is None or not truth.available:
+    if not dialog.profile_gt.model_fields_set:
         return {"m2_dialog": 0, "m2_skipped": 1}
-    turns = dialog.turns or ()
-    snapshots = [turn.profile_snapshot for turn in turns if turn.profile_snapshot is not None]
-    replies = [turn.reply for turn in turns if turn.reply]
-    last = snapshots[-1] if snapshots else ProfileSnapshot()
-    fields = score_profile(truth, last, "\n".join(replies), lexicon)
+    snapshot = ProfileSnapshot()
+    for turn in dialog.turns:
+        snapshot = turn.profile_snapshot or snapshot
+    replies = [turn.pred_assistant_text for turn in dialog.turns if turn.pred_assistant_text]
+    fields = score_profile(dialog.profile_gt, snapshot, "\n".join(replies))
     scores = {f"m2_{field['metric']}": field["score"] for field in fields}
     return {
         **scores,
@@ -48,10 +44,7 @@ def profile_columns(
     }
 
 
-def set_f1(
-    predicted: Collection[str],
-    truth: Collection[str],
-) -> float:
+def set_f1(predicted: Collection[str], truth: Collection[str]) -> float:
     """F1 of two sets: 1 where both are empty, 0 where one is.
 
     >>> round(set_f1({"a", "b"}, {"b", "c", "d"}), 2)  # precision 1/2, recall 1/3
@@ -67,15 +60,13 @@ def score_profile(
     truth: ProfileTruth,
     snapshot: ProfileSnapshot,
     replies: str,
-    lexicon: Lexicon = LEXICON,
 ) -> list[dict[str, Any]]:
     """The five fields of one dialogue: metric, truth, predicted, origin, score.
 
-    `metric` is without "m2_": accuracy (0 or 1) of three, set F1 of two. `snapshot` is the last one
-    of the dialogue, `replies` all replies joined by newlines. A value that the snapshot leaves
-    unknown is inferred from the replies. Constraints and preferences of the truth that stand in the
-    replies word for word join the predicted sets. An unknown truth scores 0. `origin` says where
-    the prediction comes from: snapshot, replies, both or none.
+    `metric` is without "m2_": accuracy (0 or 1) of three, set F1 of two. `snapshot` is the last one of the dialogue,
+    `replies` all replies joined by newlines. A value that the snapshot leaves unknown is inferred from the replies.
+    Constraints and preferences of the truth that stand in the replies word for word join the predicted sets. An
+    unknown truth scores 0. `origin` says where the prediction comes from: snapshot, replies, both or none.
 
     >>> truth = ProfileTruth(risk_level_gt="稳健", constraints_gt=["不使用杠杆", "最大回撤<10%"])
     >>> snapshot = ProfileSnapshot(forbidden_assets=["不使用杠杆"])
@@ -83,46 +74,27 @@ def score_profile(
     >>> [(field["metric"], round(field["score"], 2)) for field in scores if field["score"] < 1]
     [('horizon_acc', 0.0), ('liquidity_acc', 0.0), ('constraints_f1', 0.67)]
     """
-    fields = []
-    for metric, (true_name, snapshot_name, lexicon_name) in VALUES.items():
-        words = getattr(lexicon.profile, lexicon_name)
+    fields: list[tuple[Any, ...]] = []
+    for metric, (true_name, name) in VALUES.items():
+        words = LEXICON["profile"][name]
         true_value = _value(words, getattr(truth, true_name))
-        stated = _value(words, getattr(snapshot, snapshot_name))
-        inferred = None if stated else first_match(words.in_replies, replies)
+        stated = _value(words, getattr(snapshot, name))
+        inferred = None if stated else first_match(words["in_replies"], replies)
         predicted = stated or inferred
         score = float(true_value is not None and predicted == true_value)
-        origin = _origin(stated, inferred)
-        fields.append(_field(metric, true_value, predicted, origin, score))
-    for metric, (true_name, snapshot_name) in SETS.items():
+        fields.append((metric, true_value, predicted, _origin(stated, inferred), score))
+    for metric, (true_name, name) in SETS.items():
         true_texts = _distinct(getattr(truth, true_name))
-        in_snapshot = _distinct(getattr(snapshot, snapshot_name))
+        in_snapshot = _distinct(getattr(snapshot, name))
         in_replies = [text for text in true_texts if text in replies]
         texts = _distinct([*in_snapshot, *in_replies])
         origin = _origin(in_snapshot, in_replies)
-        fields.append(_field(metric, true_texts, texts, origin, set_f1(texts, true_texts)))
-    return fields
+        fields.append((metric, true_texts, texts, origin, set_f1(texts, true_texts)))
+    names = ("metric", "truth", "predicted", "origin", "score")
+    return [dict(zip(names, field)) for field in fields]
 
 
-def _field(
-    metric: str,
-    truth: Any,
-    predicted: Any,
-    origin: str,
-    score: float,
-) -> dict[str, Any]:
-    return {
-        "metric": metric,
-        "truth": truth,
-        "predicted": predicted,
-        "origin": origin,
-        "score": score,
-    }
-
-
-def _origin(
-    in_snapshot: Any,
-    in_replies: Any,
-) -> str:
+def _origin(in_snapshot: Any, in_replies: Any) -> str:
     """Where a prediction comes from, by what was found in either place."""
     if in_snapshot and in_replies:
         return "both"
@@ -131,17 +103,11 @@ def _origin(
     return "replies" if in_replies else "none"
 
 
-def _value(
-    field: ProfileField,
-    text: str | None,
-) -> str | None:
+def _value(words: dict[str, Any], text: str) -> str | None:
     """The value that a text names; None for one that is unknown."""
-    for value, words in field.values.items():
-        if text in words:
-            return value
-    return None
+    return next((value for value, known in words["values"].items() if text in known), None)
 
 
-def _distinct(texts: Iterable[str] | None) -> list[str]:
+def _distinct(texts: Iterable[str]) -> list[str]:
     """The texts that are not empty, each once, in their order."""
-    return list(dict.fromkeys(text for text in texts or () if text))
+    return list(dict.fromkeys(filter(None, texts)))

@@ -6,28 +6,102 @@ Source: memfin_metrics 3 and 4.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ...core.errors import InputError, Problems
 from ...core.records import fitted
-from .columns import TURN_EVAL
-from .lexicon import Lexicon, load_lexicon
 from .memory import memory_columns
 from .profile import profile_columns
 from .replies import compliance_columns, disclosure_columns, rubric_columns
 from .schema import Dialog
 
+# The columns of turn_eval.jsonl, what score_dialog finds in a turn -> their dtypes; "json" is a list or an object, which
+# the units hold as text.
+TURN_EVAL = {
+    "trace_version": "str",
+    "run_id": "str",
+    "dialog_id": "str",
+    "turn_pair_id": "Int64",
+    "eligible_m1": "bool",
+    "eligible_m2": "bool",
+    "eligible_m3": "bool",
+    "eligible_m4": "bool",
+    "eligible_m5": "bool",
+    "required_keys_raw": "json",
+    "resolved_keys": "json",
+    "key_hit_flags": "json",
+    "key_hit_sources": "json",
+    "m1_source_hits": "json",
+    "constraint_contradiction": "Int64",
+    "risk_required_tags": "json",
+    "risk_pred_tags": "json",
+    "risk_tag_hits": "Int64",
+    "forbidden_hits": "json",
+    "pred_compliance_label": "str",
+    "gt_compliance_label": "str",
+    "rubric_required": "json",
+    "rubric_hit_items": "json",
+    "judge_score_1_5": "float64",
+}
+
+# what a reader needs to see why a turn falls short, and what breakdowns go by
+EVIDENCE = {
+    "scenario_type": "str",
+    "difficulty": "str",
+    "turn_status": "str",
+    "user_text": "str",
+    "context": "str",
+    "reply": "str",
+    "error": "str",
+    "violations": "json",
+    "contradicted_constraints": "json",
+    "missed_tags": "json",
+    "missed_elements": "json",
+    "profile": "json",
+}
+
+# the numbers that the metrics sum; null where the turn is not eligible
+SUMS = (
+    "turn",
+    "turn_failed",
+    "m1_keys",
+    "m1_hits",
+    "m1_strict",
+    "m1_contradiction",
+    "m1_short_term_hits",
+    "m1_long_term_hits",
+    "m1_profile_hits",
+    "m2_dialog",
+    "m2_skipped",
+    "m2_risk_level_acc",
+    "m2_horizon_acc",
+    "m2_liquidity_acc",
+    "m2_constraints_f1",
+    "m2_preferences_f1",
+    "m2_profile_score",
+    "m3_tags",
+    "m3_hits",
+    "m3_strict",
+    "m4_correct",
+    "m4_severe",
+    "m4_forbidden",
+    "m5_elements",
+    "m5_hits",
+    "m5_score",
+)
+
+COLUMNS = {**TURN_EVAL, **EVIDENCE, **dict.fromkeys(SUMS, "float64")}
+
+JSON = [name for name, kind in COLUMNS.items() if kind == "json"]
+
 
 def score_dialog(
     dialog: Mapping[str, Any],
-    lexicon: str | Path | None = None,
     ignore_memory_keys: bool = False,
 ) -> list[dict[str, Any]]:
     """The measures M1, M3, M4 and M5 of every turn of a dialogue (memfin_metrics 3 and 4).
 
     dialog: a line of dialog_trace.jsonl, as a dict.
-    lexicon: word lists of your own, a JSON file; None takes the bundled ones.
     ignore_memory_keys: reads every turn as asking for no memory, for a system without memory.
 
     Gives a row a turn with the columns of turn_eval.jsonl; [] for a dialogue that is not valid. A
@@ -73,16 +147,12 @@ def score_dialog(
         raise InputError(problems.errors)
     if not record.valid_dialog or not record.turns:
         return []
-    rows = dialog_units(record, load_lexicon(lexicon), ignore_memory_keys)
+    rows = dialog_units(record, ignore_memory_keys)
     return [{name: row[name] for name in TURN_EVAL} for row in rows]
 
 
-def dialog_units(
-    dialog: Dialog,
-    lexicon: Lexicon,
-    ignore_memory_keys: bool,
-) -> list[dict[str, Any]]:
-    """The units of a valid dialogue, one a turn, with the columns of columns.py.
+def dialog_units(dialog: Dialog, ignore_memory_keys: bool) -> list[dict[str, Any]]:
+    """The units of a valid dialogue, one a turn, with the columns of COLUMNS.
 
     A sum that is left out of a row is null: the turn is not eligible. The values of the dialogue
     (M2) stand in its first row. A dialogue without turns has one row, whose `turn_pair_id` is null,
@@ -96,24 +166,24 @@ def dialog_units(
         "difficulty": dialog.difficulty,
     }
     rows: list[dict[str, Any]] = []
-    for turn in dialog.turns or ():
+    for turn in dialog.turns:
         row = {
             **of_dialog,
             "turn_pair_id": turn.turn_pair_id,
             "turn_status": turn.turn_status,
-            "user_text": turn.user_text or "",
-            "reply": turn.reply,
+            "user_text": turn.user_text,
+            "reply": turn.pred_assistant_text,
             "error": turn.error,
             "turn": 1,
-            "turn_failed": not turn.is_answered,
-            **memory_columns(dialog, turn, lexicon, ignore_memory_keys),
+            "turn_failed": turn.turn_status != "ok",
+            **memory_columns(dialog, turn, ignore_memory_keys),
             "eligible_m2": False,
-            **disclosure_columns(turn, lexicon),
-            **compliance_columns(dialog, turn, lexicon),
-            **rubric_columns(turn, lexicon),
+            **disclosure_columns(turn),
+            **compliance_columns(dialog, turn),
+            **rubric_columns(turn),
         }
         rows.append(row)
     if not rows:
         rows = [of_dialog]
-    rows[0].update(profile_columns(dialog, lexicon))
+    rows[0].update(profile_columns(dialog))
     return rows

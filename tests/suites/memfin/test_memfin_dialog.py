@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import evaltools as et
-from tests.suites.memfin.memfin_traces import dialog, turn, write
+from tests.suites.memfin.memfin_traces import dialog, turn
 
 QUICK = et.Resampling(n_resamples=100)
 
@@ -31,19 +31,6 @@ def test_a_dialogue_that_is_not_valid_has_no_rows() -> None:
     assert et.memfin.score_dialog(dialog(turns=[])) == []
 
 
-def test_a_lexicon_of_ones_own(tmp_path: Path) -> None:
-    from evaltools.suites.memfin.lexicon import BUNDLED
-
-    words = json.loads(BUNDLED.read_text(encoding="utf-8"))
-    words["explainability"] = {"举例": ["比如"]}
-    path = tmp_path / "words.json"
-    path.write_text(json.dumps(words), encoding="utf-8")
-    example = dialog(turns=[turn(reply="比如国债。", rubric=["举例"])])
-    (bundled,) = et.memfin.score_dialog(example)
-    (other,) = et.memfin.score_dialog(example, lexicon=path)
-    assert (bundled["judge_score_1_5"], other["judge_score_1_5"]) == (1, 5)
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -58,11 +45,3 @@ def test_a_lexicon_of_ones_own(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_named(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(et.InputError, match=message):
         et.memfin.score_dialog(dialog(**wrong))
-
-
-def test_the_suite_scores_by_the_same_function(tmp_path: Path) -> None:
-    example = dialog(turns=[turn(1, "净值有波动。", risk=["波动"]), turn(2, status="error")])
-    run = et.evaluate("memfin", write(tmp_path, example), resampling=QUICK)
-    rows = et.memfin.score_dialog(example)
-    assert run.units["risk_tag_hits"].tolist() == [row["risk_tag_hits"] for row in rows]
-    assert run.units["eligible_m3"].tolist() == [row["eligible_m3"] for row in rows]

@@ -17,7 +17,7 @@ def script(*roles_and_texts: str) -> list[RawTurn]:
     return [RawTurn(role=roles[t[0]], text=t[2:]) for t in roles_and_texts]
 
 
-def dialog(profile: ProfileTruth | None, *texts: str) -> Dialog:
+def dialog(profile: ProfileTruth, *texts: str) -> Dialog:
     raw_turns = script(*texts)
     return Dialog(dialog_id="d", valid_dialog=True, profile_gt=profile, raw_turns=raw_turns)
 
@@ -63,13 +63,13 @@ def test_an_empty_text_is_no_target() -> None:
     empty = ProfileTruth(risk_level_gt="", constraints_gt=[""])
     assert not resolve_key("profile_gt.risk_level_gt", dialog(empty))["resolvable"]
     assert not resolve_key("profile_gt.constraints_gt[0]", dialog(empty))["resolvable"]
-    assert not resolve_key("profile_gt.risk_level_gt", dialog(None))["resolvable"]
+    assert not resolve_key("profile_gt.risk_level_gt", dialog(ProfileTruth()))["resolvable"]
 
 
 def test_alignment() -> None:
     """A user turn pairs with the next assistant turn; what is between is skipped, a trailing user turn dropped."""
     texts = ("a:开场", "u:一", "s:提示", "u:插话", "a:甲", "a:补充", "u:二", "a:乙", "u:尾")
-    assert dialog(None, *texts).user_texts == ["一", "二"]
+    assert dialog(ProfileTruth(), *texts).user_texts == ["一", "二"]
 
 
 def test_sources() -> None:
@@ -85,4 +85,4 @@ def test_sources() -> None:
     # the recalled items are joined by newlines, so a text does not run on from one into the next
     assert hit_sources("不使用杠杆", memory) == []
     assert hit_sources("杠杆", memory) == ["long_term"]
-    assert hit_sources("杠杆", memories(None)) == []
+    assert hit_sources("杠杆", memories(Recall())) == []

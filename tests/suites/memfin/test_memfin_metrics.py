@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
-from evaltools import Resampling, Run, estimate, evaluate, get_suite, load
-from evaltools.suites.memfin.measures import MEASURES
-from evaltools.suites.memfin.options import MemfinOptions
-from evaltools.suites.memfin.suite import HEADLINE
+from evaltools import Resampling, Run, evaluate
+from evaltools.suites.memfin.measures import counters
 from tests.suites.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=200)
@@ -344,146 +340,13 @@ def test_invalid_dialogues_are_counted_and_yield_no_turns(tmp_path: Path) -> Non
             raw_turns=None,
         ),
     )
-    out = tmp_path / "out"
-    saved = evaluate("memfin", tmp_path / "run", out=out, resampling=QUICK)
-    for r in (result, saved, load(out / "results" / "run")):
-        assert r.units["dialog_id"].tolist() == ["a"]
-        assert r.units.attrs["counters"] == {
-            "total_dialogs": 3,
-            "valid_dialogs": 1,
-            "skipped_dialogs": 1,
-            "failed_dialogs": 1,
-            "total_turn_pairs": 1,
-        }
+    assert result.units["dialog_id"].tolist() == ["a"]
+    assert counters(result.units) == {
+        "total_dialogs": 3,
+        "valid_dialogs": 1,
+        "skipped_dialogs": 1,
+        "failed_dialogs": 1,
+        "total_turn_pairs": 1,
+    }
     m2 = summary(result, tmp_path)["m2_profile_accuracy"]["counts"]
     assert m2 == {"eligible_count": 1, "skipped_count": 1, "failed_count": 1}
-
-
-def some_dialogs(n: int) -> list[dict[str, Any]]:
-    return [
-        dialog(
-            f"d{i}",
-            [
-                turn(
-                    t,
-                    "波动。根据" if (i * t) % 3 else "好",
-                    risk=["波动", "不保本"][: 1 + t % 2],
-                    rubric=["信息依据"],
-                )
-                for t in range(1, 3 + i % 4)
-            ],
-        )
-        for i in range(n)
-    ]
-
-
-@settings(max_examples=8)
-@given(order=st.permutations(range(6)))
-def test_order_of_dialogues_changes_no_value(
-    order: list[int], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    dialogs = some_dialogs(6)
-    straight = run(tmp_path_factory.mktemp("a"), *dialogs).frame
-    mixed = run(tmp_path_factory.mktemp("b"), *(dialogs[i] for i in order)).frame
-    pd.testing.assert_series_equal(straight["value"], mixed["value"], rtol=1e-12)
-
-
-def risk_coverage(frame: pd.DataFrame, resampling: Resampling) -> pd.Series:
-    suite = get_suite("memfin")
-    table = [m for m in suite.metrics(MemfinOptions()) if m.name == "m3_risk_coverage"]
-    return estimate(frame, table, suite.unit, resampling).iloc[0]
-
-
-@settings(max_examples=25)
-@given(
-    hits=st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=4), min_size=15, max_size=40),
-    method=st.sampled_from(["bca", "percentile"]),
-)
-def test_the_same_turns_in_fewer_dialogues_give_wider_intervals(
-    hits: list[list[int]], method: Any
-) -> None:
-    """Turns of one dialogue are alike: two dialogues with the same turns say more than one with all of them.
-
-    With residuals r of a dialogue, 2n dialogues have variance 2 * sum(r^2) and the n merged ones
-    sum((2r)^2), twice that; so the interval is about sqrt(2) as wide.
-    """
-    flat = [(i, h) for i, turns in enumerate(hits) for h in turns]
-    shares = {i: (sum(turns), len(turns)) for i, turns in enumerate(hits)}
-    overall = sum(s for s, _ in shares.values()) / (3 * len(flat))
-    assume(
-        sum(abs(s / (3 * n) - overall) > 0.05 for s, n in shares.values()) >= 10
-    )  # else there is no width
-    columns = {"m3_hits": [h for _, h in flat] * 2, "m3_tags": [3.0] * (2 * len(flat))}
-    many = pd.DataFrame({"dialog_id": [f"{i}{half}" for half in "ab" for i, _ in flat], **columns})
-    few = pd.DataFrame({"dialog_id": [str(i) for _ in "ab" for i, _ in flat], **columns})
-    resampling = Resampling(method=method, n_resamples=2_000)
-    a, b = risk_coverage(many, resampling), risk_coverage(few, resampling)
-    assert a["value"] == pytest.approx(b["value"])
-    assert b["ci_high"] - b["ci_low"] > 1.1 * (a["ci_high"] - a["ci_low"])
-
-
-def test_every_metric_is_documented() -> None:
-    for metric in get_suite("memfin").metrics(MemfinOptions()):
-        assert metric.title and metric.source.startswith("memfin_metrics") and metric.group
-        assert metric.description.endswith(".") and metric.description != metric.title
-
-
-def test_which_metrics_are_proportions() -> None:
-    """Those of which every unit of the denominator is one trial: neither F1, nor a score, nor a mean of dialogues."""
-    assert [m.name for m in get_suite("memfin").metrics(MemfinOptions()) if m.proportion] == [
-        "m1_key_coverage",
-        "m1_strict_key_hit_rate",
-        "m1_contradiction_rate",
-        "m1_short_term_hit_rate",
-        "m1_long_term_hit_rate",
-        "m1_profile_hit_rate",
-        "m2_risk_level_acc",
-        "m2_horizon_acc",
-        "m2_liquidity_acc",
-        "m3_risk_coverage",
-        "m3_strict_risk_coverage_rate",
-        "m4_compliance_label_acc",
-        "m4_severe_violation_rate",
-        "m4_forbidden_hit_rate",
-        "m5_rubric_hit_rate",
-        "turn_failure_rate",
-    ]
-
-
-def test_which_metrics_are_counts_and_which_way_is_better() -> None:
-    table = get_suite("memfin").metrics(MemfinOptions())
-    assert [m.name for m in table if not m.denominator] == [
-        "turn_n",
-        *(f"m{i}_eligible_n" for i in range(1, 6)),
-        "turn_failed_n",
-        *(f"m{i}_skipped_n" for i in (1, 2, 3, 5)),
-    ]
-    directions = {m.name.removesuffix("_macro"): m.better for m in table}
-    lower = [
-        "m1_contradiction_rate",
-        "m4_severe_violation_rate",
-        "m4_forbidden_hit_rate",
-        "turn_failure_rate",
-    ]
-    assert [name for name, better in directions.items() if better == "lower"] == lower
-    only_described = ["m1_short_term_hit_rate", "m1_long_term_hit_rate", "m1_profile_hit_rate"]
-    assert [
-        n for n, better in directions.items() if better == "none" and n[-2:] != "_n"
-    ] == only_described
-
-
-def test_every_macro_ratio_has_a_micro_one_that_points_the_same_way() -> None:
-    """The data file names both; a dialogue's column is made of the numerator and denominator of the micro ratio."""
-    assert [m.key for m in MEASURES] == ["M1", "M2", "M3", "M4", "M5"]
-    for measure in MEASURES:
-        assert set(measure.macro) <= set(measure.micro)
-        for name, macro in measure.macro.items():
-            assert macro.better == measure.micro[name].better
-            if measure.key != "M2":
-                key = measure.key.lower()
-                assert macro.name == f"{key}_{name}_macro"
-                assert (macro.numerator, macro.denominator) == (
-                    f"{key}_{name}_dialog",
-                    f"{key}_dialogs",
-                )
-    assert set(HEADLINE) <= {m.name for m in get_suite("memfin").metrics(MemfinOptions())}

@@ -72,18 +72,16 @@ def test_predicted_and_covered_tags() -> None:
     [
         ([], [], "compliant"),
         ([], [("tone", "low")], "minor_violation"),
-        ([], [("tone", None), (None, "medium")], "minor_violation"),
+        ([], [("tone", ""), ("", "medium")], "minor_violation"),
         ([], [("tone", "high")], "severe_violation"),
         ([], [("promise_return", "low")], "severe_violation"),
-        ([], [("trading_advice", None)], "severe_violation"),
+        ([], [("trading_advice", "")], "severe_violation"),
         ([], [("guarantee", "medium")], "severe_violation"),
         ([], [("insider", "medium")], "severe_violation"),
         (["保本保收益"], [], "severe_violation"),
     ],
 )
-def test_compliance_label(
-    hits: list[str], violations: list[tuple[str | None, str | None]], label: str
-) -> None:
+def test_compliance_label(hits: list[str], violations: list[tuple[str, str]], label: str) -> None:
     found = [Violation(type=t, severity=s) for t, s in violations]
     assert compliance_label(hits, found) == label
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from tests.app.calling import QUICK, call, without_pages
+from tests.app.calling import QUICK, call
 from tests.suites.memfin.memfin_traces import dialog, turn, write
 
 SYSTEMS = {"dialog_trace": "memory_agent", "dialog_trace_llm": "plain_llm"}
@@ -40,12 +40,6 @@ def test_traces_of_one_folder_are_named_by_their_files_and_compared(
     assert study.conditions["dialog_trace_llm"][""].to_dict() == alone.to_dict()
 
 
-def test_a_trace_alone_in_its_folder_keeps_the_name_of_the_folder(folder: Path) -> None:
-    (folder / "dialog_trace_llm.jsonl").unlink()
-    assert et.evaluate("memfin", folder, n_resamples=100).name == "systems"
-    assert et.evaluate("memfin", folder / "dialog_trace.jsonl", n_resamples=100).name == "systems"
-
-
 def test_one_run_of_a_folder_of_several_must_be_named(folder: Path) -> None:
     with pytest.raises(et.UsageError, match="holds several traces; name one"):
         et.evaluate("memfin", folder)
@@ -63,24 +57,6 @@ def test_the_table_of_a_paper_holds_what_the_document_asks(folder: Path) -> None
     assert len(set(study.suite.paper) & measured) > 15
     row = next(line for line in latex.splitlines() if line.startswith(titles["m2_profile_score"]))
     assert "0.680" in row  # the mean over the dialogues that both systems have
-
-
-def test_results_folders_are_reported_without_their_traces(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "scored"
-    call("score", "memfin", folder, "-o", out, *QUICK)
-    shutil.rmtree(folder)
-    stored = [out / "results" / stem for stem in SYSTEMS]
-    with without_pages():
-        done = call("report", "memfin", *stored, "-o", tmp_path / "out", *QUICK)
-    assert "dialog_trace_llm against dialog_trace" in done.stdout
-    names = {path.name for path in (tmp_path / "out" / "results").glob("[!.]*")}
-    assert names == {f"{stem}_aggregated" for stem in SYSTEMS}
-
-
-def test_a_result_of_another_suite_is_no_trace(tmp_path: Path) -> None:
-    call("score", "summary", "example:summary/cases.jsonl", "-o", tmp_path, *QUICK)
-    done = call("report", "memfin", tmp_path / "results" / "cases", "-o", tmp_path, status=2)
-    assert "holds a result of summary, not of memfin" in done.output
 
 
 def test_a_manifest_beside_the_trace_says_that_memory_was_ignored(tmp_path: Path) -> None:
