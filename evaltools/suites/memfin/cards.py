@@ -172,7 +172,7 @@ def _compliance_reasons(turn: Turn) -> list[str]:
         return []
     reasons = [say("truth {truth}", truth=say(truth))]
     # a word that stands in several places is told by the first that is not denied
-    hits = {}
+    hits: dict[str, tuple[int, str]] = {}
     for word, start, denial in sorted(
         forbidden_words(turn), key=lambda hit: (hit[2] != "", hit[1])
     ):

@@ -100,7 +100,7 @@ def _metrics_of_replies(result: Run) -> tuple[str, ...]:
     fields = [field for fields in result.data["profile"].dropna() for field in json.loads(fields)]
     n_known = sum(field["origin"] != "none" for field in fields)
     n_from_replies = sum(field["origin"] in ("replies", "both") for field in fields)
-    begins = FROM_REPLIES
+    begins: tuple[str, ...] = FROM_REPLIES
     if n_from_replies and n_from_replies >= MOST * n_known:
         begins += ("m2_",)
     metrics = [metric for metric in result.metrics if metric.group != "Run"]
