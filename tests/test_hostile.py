@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -108,7 +109,14 @@ def test_the_workbook_holds_texts_only(made: Path) -> None:
     (file,) = made.glob("results/*/summary_scores.xlsx")
     book = load_workbook(file)
     cells = [c for sheet in book for row in sheet.iter_rows() for c in row if c.value is not None]
-    assert {c.data_type for c in cells} <= {"s", "n", "b"} and not any(c.hyperlink for c in cells)
+    assert {c.data_type for c in cells} <= {"s", "n", "b"}
+    # an id leads to its case on the page of the run, and nothing leads anywhere else
+    page = made / "reports" / file.parent.name / "metric_report.html"
+    assert page.is_file()
+    targets = {c.hyperlink.target.replace("\\", "/") for c in cells if c.hyperlink}
+    assert targets
+    for target in targets:
+        assert (file.parent / unquote(target)).resolve() == page
     values = {c.value for c in cells if c.data_type == "s"}
     for i, text in enumerate(TEXTS):
         if text.isprintable():
@@ -118,7 +126,7 @@ def test_the_workbook_holds_texts_only(made: Path) -> None:
 def test_csv_files_keep_every_value(made: Path) -> None:
     csv.field_size_limit(10**7)
     (file,) = made.glob("results/*/summary_scores.csv")
-    with file.open(encoding="utf-8", newline="") as f:
+    with file.open(encoding="utf-8-sig", newline="") as f:
         found = list(csv.DictReader(f))
     assert [r["case_id"] for r in found if r["metric"] == "summary_accuracy"] == [
         f"{text} {i}" for i, text in enumerate(TEXTS)

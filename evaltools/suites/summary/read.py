@@ -127,9 +127,8 @@ def _records(
     names = [field_of(head) for head in header]
     fields = [name for name in names if name in HEADS]
     if "id" not in fields or len(set(fields)) < len(fields):
-        message = (
-            f"expected one column id (or 사례번호) and no column twice, got {', '.join(header)}"
-        )
+        found = ", ".join(header) or "no header"
+        message = f"expected one column id (or 사례번호) and no column twice, got {found}"
         raise problems.fatal("bad-header", message[:300], file=path, line=1)
     records = []
     for line, cells in rows:
