@@ -109,6 +109,4 @@ def not_utf8(
         korean = re.search("[가-힣]{2}", raw.decode("cp949"))
     except UnicodeDecodeError:
         korean = None
-    if korean:
-        text += "; it reads as CP949: save it as UTF-8"
-    return text
+    return f"{text}; {'it reads as CP949: ' if korean else ''}save it as UTF-8"

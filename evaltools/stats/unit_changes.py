@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.metric import MetricTable, subset
-from .differences import NothingPaired, common_cells, paired, same_questions
+from .differences import common_cells, paired, same_questions
 from .influence import Array, Cells, Runs, label
 
 
@@ -89,8 +89,6 @@ def unit_changes(
         a.samples,
         by_seed,
     )
-    if not before.present.any():
-        raise NothingPaired(f"{names[0]} and {names[1]} share no {unit} with a value of {metric}")
     values_before, values_after = _values(before), _values(after)
     if by_seed:
         in_both = ~np.isnan(values_before) & ~np.isnan(values_after)

@@ -598,3 +598,13 @@ def test_a_key_that_stands_twice_in_a_line_is_an_error(tmp_path: Path) -> None:
     assert (problem.line, problem.field) == (2, "value") and "stands twice" in problem.message
     run = et.evaluate("table", path, on_error="skip")
     assert run["acc"]["n_units"] == 1
+
+
+def test_a_system_whose_calls_all_failed_has_a_page_and_no_verdict() -> None:
+    """A rate limit is no wrong answer: nothing pairs, and the page says why."""
+    a = [{"id": f"q{i}", "metric": "acc", "value": i % 2, "condition": "a"} for i in range(20)]
+    b = [{**row, "condition": "b", "value": None, "error": "429"} for row in a]
+    study = et.study([*a, *b], suite="table", resampling=FEW)
+    assert study["acc"]["verdict"] == "not measured"
+    page = study._repr_html_()
+    assert "429 (20)" in page and "share no" not in page
