@@ -11,7 +11,8 @@ from ...core.commands import RUN
 from ...core.names import find_runs
 from ...core.plugins import get_suite
 from ...report.run_groups import suite_of_run
-from ..batch import Batch
+from ..batch import end, make_batch, report_seeds
+from ..batch import report as report_runs
 from ..groups import LazyGroup, RunsCommand
 from ..options import (
     batch_options,
@@ -34,9 +35,9 @@ def report_suite(name: str) -> click.Command:
     @batch_options
     @paper_option
     def command(runs: tuple[str, ...], **options: Any) -> None:
-        batch = Batch(suite, **options)
-        batch.report(runs)
-        sys.exit(batch.end())
+        batch = make_batch(suite, **options)
+        report_runs(batch, runs)
+        sys.exit(end(batch))
 
     return command
 
@@ -76,6 +77,6 @@ def seeds(
     """
     if suite is None:
         suite = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
-    batch = Batch(suite, **options)
-    batch.report_seeds(runs, baseline=baseline, primary=primary, margin=margin)
-    sys.exit(batch.end())
+    batch = make_batch(suite, **options)
+    report_seeds(batch, runs, baseline=baseline, primary=primary, margin=margin)
+    sys.exit(end(batch))

@@ -9,7 +9,8 @@ import click
 
 from ...core.commands import RUN
 from ...core.plugins import get_suite
-from ..batch import Batch
+from ..batch import end, make_batch
+from ..batch import score as score_runs
 from ..groups import LazyGroup
 from ..options import batch_options, suite_file_option, suite_options
 
@@ -23,9 +24,9 @@ def score_suite(name: str) -> click.Command:
     @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True, type=RUN)
     @batch_options
     def command(runs: tuple[str, ...], **options: Any) -> None:
-        batch = Batch(suite, **options)
-        batch.score(runs)
-        sys.exit(batch.end())
+        batch = make_batch(suite, **options)
+        score_runs(batch, runs)
+        sys.exit(end(batch))
 
     return command
 
