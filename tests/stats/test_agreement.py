@@ -45,16 +45,6 @@ def test_kappas_by_hand() -> None:
     assert got.loc["majority_agreement", "value"] == 3 / 4
 
 
-def test_cohen_equals_scikit_learn() -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
-    rng = np.random.default_rng(1)
-    a, b = ("".join(rng.choice(list("KDM"), 60)) for _ in range(2))
-    got = reviewer_agreement(votes({"A": a, "B": b})).set_index("measure")
-    assert got.loc["cohen_kappa", "value"] == pytest.approx(
-        metrics.cohen_kappa_score(list(a), list(b))
-    )
-
-
 @pytest.mark.parametrize("raters", [2, 3, 5])
 def test_kappas_equal_statsmodels_to_the_last_bit(raters: int) -> None:
     theirs = pytest.importorskip("statsmodels.stats.inter_rater")

@@ -121,16 +121,6 @@ def test_raters_count_as_their_mean_and_their_kappa() -> None:
     )  # halves take no part
 
 
-def test_three_raters_have_fleiss_kappa() -> None:
-    scores, labels = two_raters(4)
-    third = labels[labels["rater"] == "a"].assign(rater="c")
-    row = c.calibrate(scores, pd.concat([labels, third])).frame.iloc[0]
-    p = (16 * 3 + 4 * 2) / 120
-    agree = (36 * 1 + 4 * (1 / 3)) / 40  # two of three agree: one pair of three
-    chance = p**2 + (1 - p) ** 2
-    assert row["rater_kappa"] == pytest.approx((agree - chance) / (1 - chance))
-
-
 def test_labels_that_are_no_verdicts_have_a_mean_and_no_rates() -> None:
     scores, labels = judged()
     labels = labels.assign(label=np.where(np.arange(len(labels)) == 0, 0.25, labels["label"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,17 +20,6 @@ from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compared, differi
 def test_contract_columns_and_what_has_no_direction() -> None:
     c = compared(*two(), names=("m0", "m1"))
     assert tuple(c.table.columns[: len(CONTRACT)]) == CONTRACT
-    assert CONTRACT[12:] == (
-        "verdict",
-        "primary",
-        "mde",
-        "margin",
-        "equivalence_low",
-        "equivalence_high",
-        "n_differ",
-        "missing_baseline",
-        "missing_candidate",
-    )
     assert set(c.table["metric"]) == {"mean", "errors", "micro", "d"}
     assert set(c.table["baseline"]) == {"m0"}
 
@@ -55,28 +43,6 @@ def test_equal_contents_are_identical_with_a_delta_of_exactly_zero(case: str) ->
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_swapping_negates_and_keeps_every_p(case: str) -> None:
-    a, b = CASES[case]
-    x, y = rows(compared(a, b)), rows(compared(b, a))
-    pd.testing.assert_series_equal(x["delta"], -y["delta"], check_exact=True)
-    for one, other in (("ci_low", "ci_high"), ("ci_high", "ci_low")):
-        pd.testing.assert_series_equal(x[one], -y[other], rtol=1e-12, check_names=False)
-    for same in (
-        "p_value",
-        "p_adjusted",
-        "mde",
-        "n_units",
-        "n_seeds",
-        "n_differ",
-        "ci_method",
-        "claim",
-    ):
-        pd.testing.assert_series_equal(x[same], y[same], check_exact=True)
-    turned = y["verdict"].replace({"better": "worse", "worse": "better"})
-    assert x["verdict"].tolist() == turned.tolist()
-
-
-@pytest.mark.parametrize("case", CASES)
 def test_order_of_rows_and_seeds_changes_no_bit(case: str) -> None:
     a, b = CASES[case]
 
@@ -85,26 +51,6 @@ def test_order_of_rows_and_seeds_changes_no_bit(case: str) -> None:
 
     x, y = compared(a, b), compared(shuffled(a), shuffled(b))
     pd.testing.assert_frame_equal(x.table, y.table, check_exact=True)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_delta_is_the_difference_of_the_values_shown(case: str) -> None:
-    t = compared(*CASES[case]).table
-    assert (t["delta"] == t["value_candidate"] - t["value_baseline"]).all()
-    known = t[t["ci_low"].notna()]
-    assert (known["ci_low"] < known["delta"]).all()
-    assert (known["delta"] < known["ci_high"]).all()
-    assert (known["mde"] > 0).all()
-
-
-@pytest.mark.parametrize("seeds", [(1,), (42, 123, 456)])
-def test_a_planted_improvement_is_found(seeds: tuple[object, ...]) -> None:
-    c = rows(compared(*two(shift=0.15, seeds=seeds)))
-    assert c.loc["mean", "verdict"] == "better"
-    assert c.loc["mean", "delta"] == pytest.approx(0.15, abs=0.05)
-    assert c.loc["errors", "verdict"] == "tied"
-    worse = rows(compared(*reversed(two(shift=0.15, seeds=seeds))))
-    assert worse.loc["mean", "verdict"] == "worse"
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
@@ -155,13 +101,9 @@ def test_what_does_not_pair_is_counted_and_unused() -> None:
     c = compared(a, b)
     kept = {42: b[42].iloc[:40], 123: b[123], 456: b[456]}
     alone = compared({42: a[42], 123: a[123], 456: a[456].iloc[:33]}, kept)
-    c_rows, alone_rows = (
-        rows(each).drop(index="errors") for each in (c, alone)
-    )  # by chance not random
-    lacking = ["n_cells", "missing_baseline", "missing_candidate", "delta_worst", "delta_best"]
-    pd.testing.assert_frame_equal(
-        c_rows.drop(columns=lacking), alone_rows.drop(columns=lacking), rtol=1e-9
-    )
+    same = ["delta", "ci_low", "ci_high", "p_value", "n_units", "n_seeds"]
+    mean, of_alone = (rows(each).loc["mean", same] for each in (c, alone))
+    assert mean.tolist() == pytest.approx(of_alone.tolist())
     assert c.table["missing_baseline"].eq(40).all() and c.table["missing_candidate"].eq(7).all()
     # 113 pair, and the 47 others
     assert alone.table["n_cells"].eq(113).all() and c.table["n_cells"].eq(160).all()
@@ -174,27 +116,16 @@ def test_all_seeds_count_where_a_side_has_more_of_them_or_others() -> None:
     of_each = [compared({42: a[42]}, {42: b[seed]}) for seed in b]
     values = [rows(one).loc["mean", "value_candidate"] for one in of_each]
     assert rows(c).loc["mean", "value_candidate"] == pytest.approx(sum(values) / 3)
-    others = compared(a, {42: b[42], 7: b[123], 9: b[456]})
-    assert others.paired_by == "sample"
-    for column in ("value_baseline", "value_candidate", "n_seeds"):
-        assert rows(others).loc["mean", column] == rows(compared(a, b)).loc["mean", column]
-    equal = compared({42: a[42], 123: a[123]}, {42: b[42], 123: b[123]})
-    assert equal.paired_by == "sample and seed"
-
-
-def test_seeds_without_a_common_label_pair_by_sample() -> None:
-    a, b = CASES["no seed in common"]
-    c = compared(a, b)
-    assert c.paired_by == "sample"
-    assert rows(c).loc["mean", "claim"] == NEW_SEEDS
-    assert rows(c).loc["mean", "n_seeds"] == 2
+    assert compared(a, {42: b[42], 7: b[123], 9: b[456]}).paired_by == "sample"
 
 
 def test_one_seed_on_a_side_speaks_for_samples_only() -> None:
     a, b = CASES["one against three"]
-    c = compared(a, b)
-    assert rows(c).loc["mean", "claim"] == THESE_RUNS
-    assert rows(c).loc["mean", "ci_method"] == "bca-t"
+    row = rows(compared(a, b)).loc["mean"]
+    assert (row["claim"], row["ci_method"]) == (THESE_RUNS, "bca-t")
+    c = compared(*CASES["no seed in common"])
+    assert c.paired_by == "sample"
+    assert rows(c).loc["mean", ["claim", "n_seeds"]].tolist() == [NEW_SEEDS, 2]
     anonymous = compared({None: a[1]}, {None: b[3]})
     assert anonymous.paired_by == "sample and seed"
     assert rows(anonymous).loc["mean", "claim"] == THESE_TWO_RUNS
@@ -256,41 +187,16 @@ def test_anything_incomplete_is_defined(k: int, j: int, n: int, key: int) -> Non
     except NothingPaired:
         return
     assert set(x.table["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
-    pd.testing.assert_series_equal(x.table["p_value"], y.table["p_value"], check_exact=True)
+    for same in ("p_value", "p_adjusted", "n_units", "n_seeds", "n_differ", "ci_method", "claim"):
+        pd.testing.assert_series_equal(x.table[same], y.table[same])
     # sums and quantiles are rounded differently from the other side
-    pd.testing.assert_series_equal(
-        x.table["ci_low"], -y.table["ci_high"], rtol=1e-12, atol=1e-12, check_names=False
-    )
+    lows, highs = x.table["ci_low"], -y.table["ci_high"]
+    pd.testing.assert_series_equal(lows, highs, rtol=1e-12, atol=1e-12, check_names=False)
+    t = x.table[x.table["ci_low"].notna()]
+    assert (t["ci_low"] <= t["delta"]).all() and (t["delta"] <= t["ci_high"]).all()
     turned = y.table["verdict"].replace({"better": "worse", "worse": "better"})
     assert x.table["verdict"].tolist() == turned.tolist()
     assert x.table["p_value"].dropna().between(0, 1).all()
-
-
-@pytest.mark.reference
-def test_reference_conditions_pair_by_sample_and_seed(reference: Path) -> None:
-    from evaltools import evaluate
-    from evaltools.core.plugins import get_suite
-
-    suite = get_suite("cr")
-    options = suite.options()
-    conditions: dict[str, Runs] = {}
-    for name in ("m0", "m1"):
-        conditions[name] = {}
-        for seed in (42, 123, 456):
-            path = reference / "cr" / f"cr_n50_{name}__seed{seed}_proposed"
-            conditions[name][seed] = evaluate("cr", path, n_resamples=500).units
-    m0, m1 = conditions["m0"], conditions["m1"]
-    c = compare(m0, m1, suite.metrics(options), suite.unit, R, n_permutations=999)
-    row = c.table.set_index("metric").loc["tuple_f1_s2_otepol"]
-    deltas = [
-        m1[s]
-        .set_index("text_id")["f1_s2_otepol"]
-        .sub(m0[s].set_index("text_id")["f1_s2_otepol"])
-        .mean()
-        for s in (42, 123, 456)
-    ]
-    assert row["delta"] == pytest.approx(np.mean(deltas), abs=1e-9)
-    assert row["n_units"] == 50
 
 
 def test_a_table_without_a_direction_has_no_rows() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy import stats
 from evaltools.core.metric import AnyMetric, Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Method, Resampling
 from evaltools.stats.breakdown import breakdown
-from evaltools.stats.formulas import mid_p, wilson
+from evaltools.stats.formulas import wilson
 from evaltools.stats.influence import unit_differences
 from evaltools.stats.intervals import MIN_UNITS, estimate, gains_and_losses
 
@@ -106,12 +105,6 @@ def test_proportions_get_mid_p(k: int, n: int) -> None:
         assert high == 1
 
 
-def test_mid_p_of_no_event_by_hand() -> None:
-    """0 of 9: half of (1 - p)^9 is 2.5% at 1 - .05^(1/9) = .2831; of 9 of 9 it is the mirror image."""
-    assert mid_p(0, 9, 0.05) == pytest.approx((0, 1 - 0.05 ** (1 / 9)))
-    assert mid_p(9, 9, 0.05) == pytest.approx((0.05 ** (1 / 9), 1))
-
-
 @given(st.integers(1, 400), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
 def test_wilson_equals_scipy(n: int, data: st.DataObject, confidence: float) -> None:
     k = data.draw(st.integers(0, n))
@@ -134,14 +127,7 @@ def test_one_unit_and_no_unit() -> None:
     assert one.loc["mean", "value"] == units(1)["f1"][0]
     assert one["ci_low"].isna().all()
     none = of(
-        units(0),
-        [
-            *TABLE,
-            *RATE[:0],
-            Metric(
-                name="count", numerator="tp", denominator="", group="g", better="none", title="c"
-            ),
-        ],
+        units(0), [*TABLE, Metric(name="count", numerator="tp", denominator="", better="none")]
     )
     assert none.loc[["ratio", "mean", "difference"], "value"].isna().all()
     assert none.loc["count", "value"] == 0
@@ -160,16 +146,6 @@ def test_rows_of_a_cluster_are_resampled_together() -> None:
     a, b = of(turns, RATE).loc["rate"], of(summed, RATE).loc["rate"]
     assert a["n_units"] == b["n_units"] == 30
     assert (a["ci_low"], a["ci_high"]) == (b["ci_low"], b["ci_high"])
-    alone = of(turns.assign(id=np.arange(len(turns))), RATE).loc["rate"]
-    assert alone["ci_high"] - alone["ci_low"] < a["ci_high"] - a["ci_low"]
-
-
-def test_null_cells_take_no_part() -> None:
-    frame = units(40)
-    frame.loc[:9, ["f1", "n"]] = np.nan
-    row = of(frame, [MEAN]).loc["mean"]
-    assert row["n_units"] == 30
-    assert row["value"] == pytest.approx(units(40)["f1"][10:].mean())
 
 
 def test_deterministic_and_seeded() -> None:
@@ -178,18 +154,6 @@ def test_deterministic_and_seeded() -> None:
     other = of(units(50), TABLE, Resampling(n_resamples=2000, seed=1))
     assert (a["ci_high"] != other["ci_high"]).any()
     assert (a["value"] == other["value"]).all()
-
-
-@settings(max_examples=40)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40))
-def test_every_interval_is_ordered_and_finite_or_null(rows: list[tuple[int, int]]) -> None:
-    frame = pd.DataFrame(rows, columns=["tp", "fp"]).assign(f1=0.5, n=1, id=range(len(rows)))
-    got = of(frame, TABLE, Resampling(n_resamples=100))
-    known = got[got["ci_low"].notna()]
-    assert (known["ci_low"] <= known["ci_high"]).all()
-    assert np.isfinite(known[["ci_low", "ci_high"]].to_numpy(float)).all()
-    assert got["ci_low"].isna().equals(got["ci_high"].isna())
-    assert ((got["ci_method"] == "none") == got["ci_low"].isna()).all()
 
 
 CLASSES = ("a", "b", "c")
@@ -278,12 +242,7 @@ def test_breakdown_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     pd.testing.assert_series_equal(
         got["value"][:2], of_a.loc[["macro_f1", "lead"], "value"].reset_index(drop=True)
     )
-    assert got["title"].tolist() == ["Macro F1", "lead"] * 2
-    with pytest.raises(KeyError, match="zzz"):
-        breakdown(frame, MACRO, "id", "part", ["zzz"], QUICK)
-    nothing = breakdown(frame.iloc[:0], MACRO, "id", "part", ["macro_f1"], QUICK)
-    assert nothing.empty
-    assert "title" in nothing
+    assert breakdown(frame.iloc[:0], MACRO, "id", "part", ["macro_f1"], QUICK).empty
 
 
 # --- score intervals: method "auto"
@@ -371,22 +330,6 @@ def test_gains_and_losses_by_hand() -> None:
     assert above == pytest.approx(centre + half - 0.1)
 
 
-def test_a_difference_within_a_run_has_gains_and_losses_by_themselves() -> None:
-    """Of 40 units 4 are right only after, 22 against 18 in all: the differences of the example by hand above."""
-    right = {"before": [0] * 4 + [1] * 18 + [0] * 18, "after": [1] * 22 + [0] * 18}
-    frame = pd.DataFrame({"id": range(40), **right, "n": 1})
-    before, after = (
-        Metric(name=name, numerator=name, denominator="n", better="higher", proportion=True)
-        for name in ("before", "after")
-    )
-    change = Difference(name="change", minuend="after", subtrahend="before", better="higher")
-    row = of(frame, [before, after, change]).loc["change"]
-    below, above = gains_and_losses(np.repeat([1 / 40, 0], [4, 36]), np.full(40, 1 / 40), 1, 0.05)
-    assert row["value"] == pytest.approx(0.1)
-    assert row["ci_low"] == pytest.approx(0.1 - below)
-    assert row["ci_high"] == pytest.approx(0.1 + above)
-
-
 def test_a_macro_mean_has_the_bounds_of_its_classes() -> None:
     """One class of 40 units, one absent: the absent one can be anything, half of which is in the mean."""
     first = replace(BOUNDED, name="a", numerator="y", denominator="n", empty=0.0)
@@ -441,32 +384,17 @@ def test_trials_are_averaged_within_their_sample() -> None:
 
 
 @given(
-    st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=1, max_size=70), st.lists(st.integers(0, 15), max_size=70),
-    st.randoms(use_true_random=False),
-)  # fmt: skip
+    st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=1, max_size=70),
+    st.lists(st.integers(0, 15), max_size=70),
+)
 @settings(max_examples=60, deadline=None)
 def test_every_bounded_metric_has_an_interval_within_its_limits(
-    y: list[float], at: list[int], order: random.Random
+    y: list[float], at: list[int]
 ) -> None:
     ids = (at + list(range(100, 170)))[: len(y)]
     row = one(BOUNDED, y=y, id=ids)
-    assert (
-        0 <= row["ci_low"] <= row["value"] + 1e-12 and row["value"] - 1e-12 <= row["ci_high"] <= 1
-    )
-    rows = list(zip(y, ids))
-    order.shuffle(rows)
-    again = one(BOUNDED, y=[r[0] for r in rows], id=[r[1] for r in rows])
-    if row["ci_method"] != "bca":
-        assert again[["ci_low", "ci_high"]].tolist() == pytest.approx(
-            row[["ci_low", "ci_high"]].tolist(), abs=1e-9
-        )
-
-
-@pytest.mark.parametrize("n", [1, 2, 9, 10, 11, 25, 60])
-def test_bounds_grow_with_the_number_of_events(n: int) -> None:
-    found = [one(SHARE, hit=[i < k for i in range(n)]) for k in range(n + 1)]
-    for bound in ("ci_low", "ci_high"):
-        assert (np.diff([row[bound] for row in found]) >= 0).all()
+    low, value, high = row[["ci_low", "value", "ci_high"]]
+    assert 0 <= low <= value + 1e-12 and value - 1e-12 <= high <= 1
 
 
 def test_a_null_numerator_that_is_counted_is_an_error_that_names_its_row() -> None:

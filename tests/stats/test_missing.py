@@ -105,8 +105,6 @@ def test_half_the_values_missing_where_they_are_low_buys_no_verdict() -> None:
     )
     assert found["delta"] > 0 and found["n_units"] == 60
     assert found["delta_worst"] < 0 < found["delta_best"]
-    other_way = row(compared({"": b}, {"": a}))
-    assert other_way["verdict"] == "not measured" and other_way["missing_baseline"] == 60
     # ranks do not tell such a pair apart either
     both = ranks({"a": {"": a}, "b": {"": b}}, [JUDGE], "id", "judge", R)
     assert both[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 2], [1, 2]]
@@ -127,8 +125,6 @@ def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
     assert whole["verdict"] == "better"
     one_less = row(compared({"": a}, {"": silent(b, [int(a["score"].argmax())])}))
     assert (one_less["verdict"], one_less["short"]) == ("tied", "missing")
-    large = a.assign(score=a["score"] / 3), a.assign(score=a["score"] / 3 + 0.6)
-    assert row(compared({"": large[0]}, {"": silent(large[1], [4])}))["verdict"] == "better"
 
 
 def test_p_random_is_the_larger_of_student_and_welch() -> None:
@@ -144,16 +140,6 @@ def test_p_random_is_the_larger_of_student_and_welch() -> None:
     assert p_random(np.ones(6), np.repeat([1.0, 0.0], [40, 14])) > 0.05
     assert p_random(np.zeros(3), np.ones(3)) == 0
     assert np.isnan(p_random(np.zeros(2), np.ones(3))), "two are too few to tell"
-
-
-@pytest.mark.parametrize(("seeds", "n_cells"), [(("1", "2", "3"), 120), (("",), 40)])
-def test_what_one_side_lacks_is_counted_among_the_cells_of_all_seeds(
-    seeds: tuple[str, ...], n_cells: int
-) -> None:
-    """40 units under each seed; the candidate lacks 6 of them under the last one."""
-    a: Runs = {seed: units(40, key) for key, seed in enumerate(seeds)}
-    b: Runs = {**a, seeds[-1]: silent(a[seeds[-1]], list(range(6)))}
-    assert row(compared(a, b))[["missing_candidate", "n_cells"]].tolist() == [6, n_cells]
 
 
 @given(st.lists(st.integers(0, 39), max_size=25), st.lists(st.integers(0, 39), max_size=25))
@@ -174,9 +160,6 @@ def test_a_metric_of_which_nothing_pairs_is_not_measured() -> None:
     c = compared({"": a}, {"": b})
     assert row(c)["verdict"] == "not measured" and np.isnan(row(c)["delta"])
     assert row(c)[["missing_baseline", "missing_candidate"]].tolist() == [20, 20]
-    all_silent = compared({"": units()}, {"": silent(units(), range(40))})
-    assert row(all_silent)["verdict"] == "not measured"
-    assert row(all_silent, "rate")["n_units"] == 40
 
 
 @pytest.mark.parametrize("label", ["item", "turn_pair_id"])
@@ -186,11 +169,6 @@ def test_rows_of_a_unit_that_one_side_lacks_take_no_part(label: str) -> None:
     found = row(compared({"": a}, {"": b.iloc[1:]}), "judge")
     expected = row(compared({"": a.iloc[1:]}, {"": b.iloc[1:]}), "judge")
     assert found["delta"] == expected["delta"] and found["missing_candidate"] == 1
-
-
-def test_a_null_numerator_that_counts_is_an_error() -> None:
-    with pytest.raises(ValueError, match="score is null where scored counts the row"):
-        compared({"": units()}, {"": units().assign(score=np.nan)})
 
 
 def test_rows_that_pair_but_have_other_texts_are_other_questions() -> None:
@@ -203,8 +181,6 @@ def test_rows_that_pair_but_have_other_texts_are_other_questions() -> None:
     shifted = b.assign(text=np.roll(a["text"], 1))
     with pytest.raises(UsageError, match="40 of 40 pairs have other texts"):
         compared({"": a}, {"": shifted})
-    spaced = b.assign(text=a["text"].str.replace(" ", "  "))
-    assert compared({"": a}, {"": spaced}).n_other_texts == 0
 
 
 def test_eleven_metrics_missing_at_random_are_not_blocked_at_random() -> None:

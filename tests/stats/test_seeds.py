@@ -154,7 +154,5 @@ def test_errors_and_labels() -> None:
     assert in_order({10, 9, None, "b"}) == [None, 9, 10, "b"]
     with pytest.raises(ValueError, match="at least one run"):
         aggregate({}, TABLE, "id", R)
-    with pytest.raises(KeyError, match="lacks"):
-        aggregate({1: pd.DataFrame({"id": [1]})}, TABLE, "id", R)
     with pytest.raises(ValueError, match="null in the unit column"):
         of({1: condition()[42].assign(id=None)})

@@ -9,7 +9,6 @@ import pytest
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
-from evaltools.stats.differences import NothingPaired
 from evaltools.stats.unit_changes import differing, unit_changes
 from tests.stats.comparing import TABLE, two
 
@@ -57,9 +56,3 @@ def test_a_unit_with_a_value_on_one_side_only_stays() -> None:
         assert changes["candidate"].tolist() == (BEFORE["k"] / BEFORE["n"]).tolist()
     none = pd.DataFrame({"id": [0], "k": 0, "n": 0})
     assert unit_changes({"": none}, {"": none}, [RATE], "id", "rate").empty
-
-
-def test_sides_without_a_unit_in_common_have_no_changes() -> None:
-    others = BEFORE.assign(id=BEFORE["id"] + 100)
-    with pytest.raises(NothingPaired, match=r"a \(40 units\) and b \(40 units\) share no id"):
-        unit_changes({"": BEFORE}, {"": others}, [RATE], "id", "rate", ("a", "b"))
