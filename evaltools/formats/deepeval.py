@@ -45,7 +45,7 @@ def read(source: Source) -> Records:
             score, threshold, success = measured.score, measured.threshold, measured.success
             is_known = None not in (score, threshold, success) and score != threshold
             if is_known and not measured.error:
-                votes[measured.name].add((score > threshold) == success)  # type: ignore[operator]
+                votes[measured.name].add((score > threshold) == success)
 
     def scored(count: int, case: Case) -> Scored:
         scores = []
