@@ -155,7 +155,6 @@ def _show_figures(formatter: Any) -> None:
 def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
     from .figures import png
-    from .fonts import even_weight
 
     alt = say(figure_title(figure))
     translate(figure)
@@ -164,7 +163,6 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
         lay_out(figure)
     else:
         how["bbox_inches"] = "tight"  # a legend may stand outside of what its cell laid out
-    even_weight(figure)
     content, width = png(figure, **how)
     return base64.b64encode(content).decode("ascii"), {"width": width, "alt": alt}
 

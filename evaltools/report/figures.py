@@ -1,4 +1,4 @@
-"""Figures for papers: plain frames in, matplotlib figures out, one column (219 pt) wide and without a title.
+"""Figures for papers, one column (219 pt) wide and without a title: `run.plot`, `study.plot`, and what draws them.
 
 No function computes a statistic of its own: intervals are drawn from the columns given. `export(figure, "pdf")` (or
 "svg") gives bytes that depend on the content only. Data without rows give a figure without axes.
@@ -9,9 +9,10 @@ from __future__ import annotations
 import io
 import textwrap
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, wraps
-from typing import Any, Literal, ParamSpec
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -22,14 +23,20 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
+from ..core.errors import UsageError
 from ..core.files import asset_dir
 from ..core.language import say
+from ..core.metric import Difference, metric_title
+from . import study_tables
 from .fonts import ANSWERED, even_weight, families, webfont_css
-from .numbers import number
+from .numbers import number, titled
 from .sentences import UNDECIDED
+from .strip import axis_of
 from .text import visible, width_of
 
-P = ParamSpec("P")
+if TYPE_CHECKING:
+    from .run import Run
+    from .study import Study
 
 # pixels of a stored figure for one of the screen, and its colours: with all of them it is twice as large and no better
 SCALE, COLOURS = 2, 64
@@ -60,6 +67,21 @@ CHANGES = {
 # --- style and files
 
 
+@cache
+def figure_style() -> Any:
+    """The style of the figures, for any user's own; the fonts that it names are registered."""
+    families()
+    return mpl.rc_params_from_file(
+        asset_dir("templates") / "report" / "figures.mplstyle", use_default_template=False
+    )
+
+
+def paper_style() -> Any:
+    """The style of the figures with the smaller letters of a column of a paper, for a block."""
+    small = dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7)
+    return mpl.rc_context({**figure_style(), "font.size": 8, "axes.labelsize": 8, **small})
+
+
 def export(
     figure: Figure,
     form: Literal["svg", "pdf"],
@@ -72,6 +94,9 @@ def export(
     style["pdf.fonttype"] = 3 if ANSWERED.search(text) else 42
     out = io.BytesIO()
     with mpl.rc_context(style):
+        # laid out once: a second pass would move things
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         figure.savefig(out, format=form, metadata=dict.fromkeys(MADE_BY[form]))
     if form == "pdf":
         return out.getvalue()
@@ -87,6 +112,7 @@ def export(
 def png(figure: Figure, **how: Any) -> tuple[bytes, int]:
     """A figure as PNG with few colours at twice the screen's resolution, and its width on the screen."""
     drawn, small = io.BytesIO(), io.BytesIO()
+    even_weight(figure)
     figure.savefig(
         drawn,
         format="png",
@@ -98,40 +124,6 @@ def png(figure: Figure, **how: Any) -> tuple[bytes, int]:
     image.info.clear()
     image.save(small, "PNG", optimize=True)
     return small.getvalue(), round(image.width / SCALE)
-
-
-@cache
-def figure_style() -> Any:
-    """The style of the figures, for any user's own; the fonts that it names are registered."""
-    families()
-    return mpl.rc_params_from_file(
-        asset_dir("templates") / "report" / "figures.mplstyle", use_default_template=False
-    )
-
-
-def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """`draw` in the style of the reports: what nobody sees is spelt out, and the layout is made once."""
-
-    @wraps(draw)
-    def inner(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        small = {
-            "font.size": 8,
-            "axes.labelsize": 8,
-            "xtick.labelsize": 7,
-            "ytick.labelsize": 7,
-            "legend.fontsize": 7,
-        }
-        with mpl.rc_context(figure_style() | small):
-            figure = draw(*args, **kwargs)
-            for text in figure.findobj(Text):
-                text.set_text(visible(text.get_text()))
-            even_weight(figure)
-            # a second pass at another resolution would move things
-            figure.draw_without_rendering()
-            figure.set_layout_engine("none")
-            return figure
-
-    return inner
 
 
 def shown(
@@ -167,15 +159,13 @@ def add_legend(
 ) -> None:
     """The entries below the axes, one below the other; the chart grows by their lines."""
     handles, labels = ax.get_legend_handles_labels()
-    if handles:
-        chart.legend(handles, labels, loc="outside lower left")
-        chart.set_figheight(chart.get_figheight() + 0.18 * sum(1 + x.count("\n") for x in labels))
+    chart.legend(handles, labels, loc="outside lower left")
+    chart.set_figheight(chart.get_figheight() + 0.18 * sum(1 + x.count("\n") for x in labels))
 
 
-# --- figures
+# --- what draws
 
 
-@styled
 def forest(
     frame: pd.DataFrame,
     *,
@@ -191,18 +181,18 @@ def forest(
         return Figure()
     conditions = list(frame["condition"].unique())
     panels = dict(list(frame.groupby("axis", sort=False)))
-    heights = [
-        rows["label"].nunique() * max(1.6, 0.6 * len(conditions)) for rows in panels.values()
-    ]
-    chart = new_chart(sum(heights) + 2.2 * (len(panels) - 1))
-    axes = chart.subplots(len(panels), height_ratios=heights, squeeze=False)[:, 0]
-    for ax, (axis, rows) in zip(axes, panels.items()):
-        _draw_panel(ax, rows, conditions)
-        ax.set_xlabel(shown(axis, 40))
-        if zero:
-            ax.axvline(0, color=INK, linewidth=0.8, zorder=1)
-    if len(conditions) > 1:
-        add_legend(chart, axes[0])
+    step = max(1.6, 0.6 * len(conditions))
+    heights = [step * rows["label"].nunique() for rows in panels.values()]
+    with paper_style():
+        chart = new_chart(sum(heights) + 2.2 * (len(panels) - 1))
+        axes = chart.subplots(len(panels), height_ratios=heights, squeeze=False)[:, 0]
+        for ax, (axis, rows) in zip(axes, panels.items()):
+            _draw_panel(ax, rows, conditions)
+            ax.set_xlabel(shown(axis))
+            if zero:
+                ax.axvline(0, color=INK, linewidth=0.8, zorder=1)
+        if len(conditions) > 1:
+            add_legend(chart, axes[0])
     return chart
 
 
@@ -213,35 +203,24 @@ def _draw_panel(
 ) -> None:
     """Draw the marks of one axis."""
     labels = list(rows["label"].unique())
+    numbers = rows[["value", "ci_low", "ci_high"]].astype(float)
     for index, condition in enumerate(conditions):
-        of_condition = rows[rows["condition"] == condition]
+        is_here = rows["condition"] == condition
+        value, low, high = (numbers.loc[is_here, name] for name in numbers)
         colour, marker = look(index)
         step = (index - (len(conditions) - 1) / 2) * 0.72 / len(conditions)
-        places = of_condition["label"].map(labels.index) + step
-        is_undecided = of_condition["verdict"].isin(UNDECIDED)
+        places = rows.loc[is_here, "label"].map(labels.index) + step
+        is_undecided = rows.loc[is_here, "verdict"].isin(UNDECIDED)
         colours = np.where(is_undecided, MUTED, colour).tolist()
-        ax.hlines(
-            places,
-            of_condition["ci_low"].astype(float),
-            of_condition["ci_high"].astype(float),
-            colors=colours,
-            linewidth=1.5,
-        )
-        ax.scatter(
-            of_condition["value"].astype(float),
-            places,
-            c=colours,
-            marker=marker,
-            s=16,
-            zorder=3,
-        )
-        ax.scatter([], [], c=colour, marker=marker, s=16, label=shown(condition))
+        ax.hlines(places, low, high, colors=colours, linewidth=1.5)
+        marks = {"marker": marker, "s": 16, "zorder": 3}
+        ax.scatter(value, places, c=colours, **marks)
+        ax.scatter([], [], c=colour, label=shown(condition), **marks)
     ax.set_yticks(range(len(labels)), [shown(label) for label in labels])
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
 
 
-@styled
 def spread(
     values: Mapping[str, pd.Series],
     xlabel: str,
@@ -252,25 +231,22 @@ def spread(
         return Figure()
     least = min(0.0, *(column.min() for column in drawn.values()))
     most = max(1.0, *(column.max() for column in drawn.values()))
-    chart = new_chart(6)
-    ax = chart.subplots()
-    for index, (label, column) in enumerate(drawn.items()):
-        colour, _ = look(index)
-        ax.hist(column, np.linspace(least, most, 21).tolist(), color=colour, alpha=0.4)
-        mean = say("mean {mean}, n={n:,}", mean=number(column.mean()), n=len(column))
-        ax.axvline(
-            column.mean(),
-            color=colour,
-            linestyle=(0, (5, 1.5 + 2 * index)),
-            label=f"{shown(label, 40, 1)}: {mean}",
-        )
-    ax.set(xlabel=xlabel, ylabel=say("samples"))
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    add_legend(chart, ax)
+    with paper_style():
+        chart = new_chart(6)
+        ax = chart.subplots()
+        for index, (label, column) in enumerate(drawn.items()):
+            colour, _ = look(index)
+            ax.hist(column, np.linspace(least, most, 21).tolist(), color=colour, alpha=0.4)
+            mean = say("mean {mean}, n={n:,}", mean=number(column.mean()), n=len(column))
+            label = f"{shown(label, 40, 1)}:\n{mean}"
+            dashes = (0, (5, 1.5 + 2 * index))
+            ax.axvline(column.mean(), color=colour, linestyle=dashes, label=label)
+        ax.set(xlabel=xlabel, ylabel=say("samples"))
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        add_legend(chart, ax)
     return chart
 
 
-@styled
 def paired(
     before: pd.Series,
     after: pd.Series,
@@ -286,29 +262,146 @@ def paired(
     pairs = pd.DataFrame({"before": before, "after": after}).astype(float).dropna()
     if pairs.empty:
         return Figure()
-    chart = new_chart(9)
-    ax = chart.subplots()
-    low, high = pairs.min(axis=None), pairs.max(axis=None)
-    if high - low < 1e-9:
-        low, high = min(0.0, low), max(1.0, high)
-    margin = 0.06 * (high - low)
-    ends = (low - margin, high + margin)
-    ax.plot(ends, ends, color=MUTED, linewidth=0.8, zorder=1)
     gain = (pairs["after"] - pairs["before"]) * (-1 if better == "lower" else 1)
     kinds = np.select([gain > 1e-12, gain < -1e-12], ["improved", "worsened"], "same")
-    for name, (colour, marker) in CHANGES.items():
-        is_kind = kinds == name
-        spots = pairs[is_kind].round(6).value_counts(sort=False).reset_index(name="n")
-        ax.scatter(
-            spots["before"],
-            spots["after"],
-            s=16 * np.sqrt(spots["n"].to_numpy(dtype=float)),
-            c=colour,
-            marker=marker,
-            alpha=0.75,
-            linewidth=0,
-            label=f"{say(name)}: {is_kind.sum():,} ({100 * is_kind.mean():.0f}%)",
-        )
-    ax.set(xlim=ends, ylim=ends, xlabel=shown(labels[0], 40), ylabel=shown(labels[1]))
-    add_legend(chart, ax)
+    with paper_style():
+        chart = new_chart(9)
+        ax = chart.subplots()
+        ax.axline((pairs["before"].iloc[0],) * 2, slope=1, color=MUTED, linewidth=0.8, zorder=1)
+        for name, (colour, marker) in CHANGES.items():
+            is_kind = kinds == name
+            spots = pairs[is_kind].round(6).value_counts(sort=False).reset_index(name="n")
+            ax.scatter(
+                spots["before"],
+                spots["after"],
+                s=16 * np.sqrt(spots["n"].to_numpy(dtype=float)),
+                c=colour,
+                marker=marker,
+                alpha=0.75,
+                linewidth=0,
+                label=f"{say(name)}: {is_kind.sum():,} ({100 * is_kind.mean():.0f}%)",
+            )
+        ax.set(xlabel=shown(labels[0], 40), ylabel=shown(labels[1]))
+        add_legend(chart, ax)
     return chart
+
+
+# --- the figures of a run and of a study
+
+
+def _title(shown: Run | Study, name: str) -> str:
+    """The title of a metric with the arrow of its better direction."""
+    metric = shown.metric(name)
+    return titled(metric.shown_title, metric.better)
+
+
+def _forest_rows(
+    rows: pd.DataFrame,
+    shown: Run | Study,
+    xlabel: str,
+) -> pd.DataFrame:
+    """The rows for `forest`: a metric without limits has an axis of its own."""
+    by_name = {metric.name: metric for metric in shown.metrics}
+    rows = rows[~rows["metric"].isin(shown.blocked)]
+    is_single = rows["metric"].nunique() == 1
+    labels = []
+    axes = []
+    for name, title, better in zip(rows["metric"], rows["title"], rows["better"]):
+        labels.append(titled(metric_title(name, title), better))
+        has_own = not is_single and axis_of(name, by_name) == name
+        axes.append(labels[-1] if has_own else xlabel)
+    return rows.assign(label=labels, axis=axes, verdict=rows.get("verdict", ""))
+
+
+@dataclass(frozen=True)
+class RunPlots:
+    """The figures of a run."""
+
+    run: Run
+
+    def forest(self, *metrics: str) -> Figure:
+        """Values with their intervals, a line a metric (default: the headline); groups of metrics can be named too.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> ax = run.plot.forest("fix_rate_refpol").axes[0]
+        """
+        run = self.run
+        estimates = run.estimates_of(*(metrics or run.headline))
+        xlabel = say("value with {level} interval", level=run.resampling.percent)
+        return forest(_forest_rows(estimates, run, xlabel))
+
+    def paired(self, metric: str | None = None) -> Figure:
+        """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
+
+        UsageError for a metric that is no difference.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> ax = run.plot.paired("delta_f1_refpol").axes[0]
+        """
+        run = self.run
+        differences = [name for name in run.headline if isinstance(run.metric(name), Difference)]
+        difference = run.metric(metric or next(iter(differences), run.primary))
+        if not isinstance(difference, Difference):
+            raise UsageError(
+                f"{difference.name} is no difference of two metrics, with a before and an after"
+            )
+        before, after = difference.subtrahend, difference.minuend
+        return paired(
+            run.unit_values(before),
+            run.unit_values(after),
+            labels=(_title(run, before), _title(run, after)),
+            better=difference.better,
+        )
+
+    def spread(self, *metrics: str) -> Figure:
+        """How the values of single units are spread, a histogram a metric (default: the primary one).
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> ax = run.plot.spread("tuple_f1_s1_refpol", "tuple_f1_s2_refpol").axes[0]
+        """
+        names = metrics or (self.run.primary,)
+        values = {_title(self.run, name): self.run.unit_values(name) for name in names}
+        return spread(values, say("value of a unit"))
+
+
+@dataclass(frozen=True)
+class StudyPlots:
+    """The figures of a study."""
+
+    study: Study
+
+    def forest(self) -> Figure:
+        """The differences of the headline metrics to the baseline, with their intervals; of one condition its values."""
+        study = self.study
+        what = say("mean over seeds") if study.seeded else say("value")
+        rows = study_tables.estimates(study)
+        if study.candidates:
+            rows = study_tables.comparison(study)
+            rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
+            what = say("candidate − baseline")
+        xlabel = say("{what}, {level} interval", what=what, level=study.resampling.percent)
+        return forest(_forest_rows(rows, study, xlabel), zero=bool(study.candidates))
+
+    def paired(
+        self,
+        metric: str | None = None,
+        candidate: str | None = None,
+    ) -> Figure:
+        """Each unit's value under the baseline against that under a candidate, by default the first.
+
+        `metric`: by default the primary one.
+        """
+        study = self.study
+        metric = metric or study.primary
+        name = study.candidate(candidate)
+        changes = study.changes(metric, name)
+        title = _title(study, metric)
+        return paired(
+            changes["baseline"],
+            changes["candidate"],
+            labels=(f"{title}, {study.baseline}", f"{title}, {name}"),
+            better=study.metric(metric).better,
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -25,11 +25,13 @@ from ..stats.unit_changes import differing, unit_changes, unit_values
 from . import paper
 from .browse import sample_view, samples_of_run
 from .first_screen import estimates_table, run_screen
-from .plots import RunPlots
 from .provenance import provenance, signature
 from .result import Result, require_comparable
 from .tables import HtmlTable, in_cell, plain_estimates
 from .trust import all_checks, run_checks
+
+if TYPE_CHECKING:
+    from .figures import RunPlots
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -291,6 +293,8 @@ class Run(Result):
     @property
     def plot(self) -> RunPlots:
         """The figures: forest(*metrics), paired(), spread(*metrics)."""
+        from .figures import RunPlots  # loads matplotlib
+
         return RunPlots(self)
 
     def table(self, *names: str) -> HtmlTable:

@@ -27,13 +27,13 @@ from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .browse import samples_that_differ
 from .first_screen import comparison_table, estimates_table, study_screen
-from .plots import StudyPlots
 from .provenance import provenance, signature
 from .result import Result
 from .tables import HtmlTable, fold, in_cell, no_rows, stack
 from .trust import all_checks, study_checks
 
 if TYPE_CHECKING:
+    from .figures import StudyPlots
     from .run import Run
     from .run_groups import Conditions
 
@@ -392,6 +392,8 @@ class Study(Result):
     @property
     def plot(self) -> StudyPlots:
         """The figures: forest (differences), paired (a metric unit by unit)."""
+        from .figures import StudyPlots  # loads matplotlib
+
         return StudyPlots(self)
 
     def table(self, *names: str) -> HtmlTable:
