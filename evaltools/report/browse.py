@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -128,19 +128,22 @@ def samples_that_differ(
     Each unit has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
     the seeds say so.
     """
-    about = study.metric(metric)
-    title = titled(about.shown_title, about.better)
+    title = titled(study.metric(metric).shown_title, study.metric(metric).better)
     caption = f"{title}, {study.baseline} → {candidate}"
     units = differing(study.changes(metric, candidate))
     if units.empty:
         return HtmlTable(no_rows(say("{metric}: samples that differ", metric=caption)).html, units)
     changed = _changed_cards(study, units, candidate)
-    carried = changed.head(MOST)
-    cards = _compared_cards(study, carried, candidate)
-    cards["tags"] = _change_tags(carried, about.better)
+    view = sample_view(study)
+    columns = {name: view.layout.columns[name] for name in view.given}
+    columns |= {name: name for name in (study.baseline, candidate)}
+    texts = {
+        column: head for column, head in view.layout.texts.items() if column not in view.compared
+    }
+    page = min(PAGE, view.layout.page)
     return samples(
-        cards,
-        _compared_layout(study, candidate),
+        _compared_cards(study, changed.head(MOST), candidate, study.metric(metric).better),
+        replace(view.layout, texts=texts, columns=columns, fields={}, page=page),
         _by_change(changed, candidate),
         caption,
         units,
@@ -162,31 +165,24 @@ def _by_change(
     changed: pd.DataFrame,
     candidate: str,
 ) -> dict[str, pd.Index]:
-    direction = _direction(changed)
     groups = {}
     for change, sign in CHANGES.items():
         label = say("{group} under {candidate}", group=say(change), candidate=candidate)
-        groups[label] = changed.index[np.sign(direction) == sign]
+        groups[label] = changed.index[np.sign(changed["direction"]) == sign]
     return groups
-
-
-def _direction(changed: pd.DataFrame) -> pd.Series:
-    """How each unit changes; one with a value on one side only changes as it moves the whole."""
-    return changed["change"].fillna(changed["influence"])
 
 
 def _card_ids(
     study: Study,
-    changed: pd.DataFrame,
+    units: pd.Series,
     candidate: str,
 ) -> Iterator[tuple[str, Run, pd.Series]]:
-    """Condition, run and the ids of its cards of the units that differ."""
+    """Condition, run and the ids of its cards of some units."""
     view = sample_view(study)
-    unit = study.suite.unit
     for name in (study.baseline, candidate):
         for run in study.conditions[name].values():
-            units = run.units
-            yield name, run, view.ids(run, units[units[unit].isin(changed[unit])])
+            of_run = run.units
+            yield name, run, view.ids(run, of_run[of_run[study.suite.unit].isin(units)])
 
 
 def _changed_cards(
@@ -194,12 +190,16 @@ def _changed_cards(
     changed: pd.DataFrame,
     candidate: str,
 ) -> pd.DataFrame:
-    """What differs (`stats.unit_changes`), a row a card, by the id of the card."""
+    """What differs (`stats.unit_changes`), a row a card, by the id of the card, with the `direction` of the change.
+
+    A unit with a value on one side only changes as it moves the whole.
+    """
     unit = study.suite.unit
     cards = []
-    for _, run, ids in _card_ids(study, changed, candidate):
+    for _, run, ids in _card_ids(study, changed[unit], candidate):
         cards.append(run.units.loc[ids.index, [unit]].assign(card=ids))
     each_once = pd.concat(cards).drop_duplicates("card")
+    changed = changed.assign(direction=changed["change"].fillna(changed["influence"]))
     return changed.merge(each_once, on=unit).set_index("card")
 
 
@@ -207,11 +207,15 @@ def _compared_cards(
     study: Study,
     changed: pd.DataFrame,
     candidate: str,
+    better: str,
 ) -> pd.DataFrame:
-    """The cards of units that differ, with a column for each condition in their rows."""
+    """The cards of units that differ, with a column for each condition in their rows.
+
+    Their tags are the values of the unit; right or wrong where the metric has a better direction.
+    """
     view = sample_view(study)
     parts = []
-    for condition, run, ids in _card_ids(study, changed, candidate):
+    for condition, run, ids in _card_ids(study, changed[study.suite.unit], candidate):
         cards = view.cards(run, run.units.loc[ids.index])
         parts.append(cards.assign(card=ids, condition=condition))
     of_all_runs = pd.concat(parts)
@@ -224,23 +228,13 @@ def _compared_cards(
             [(*place[:3], "", 0, "") for place in places if not place[4]]
             for places in compared["places"]
         ]
-    return compared
-
-
-def _compared_layout(study: Study, candidate: str) -> Layout:
-    """As the suite lays its cards out, with a column for each condition."""
-    view = sample_view(study)
-    layout = view.layout
-    columns = {name: layout.columns[name] for name in view.given}
-    columns |= {name: name for name in (study.baseline, candidate)}
-    texts = {name: text for name, text in layout.texts.items() if name not in view.compared}
-    return replace(
-        layout,
-        texts=texts,
-        columns=columns,
-        fields={},
-        page=min(PAGE, layout.page),
-    )
+    marks = {"higher": ("", "good", "bad"), "lower": ("", "bad", "good")}.get(better, ("", "", ""))
+    tags = []
+    for before, after, sign in zip(
+        changed["baseline"], changed["candidate"], np.sign(changed["direction"]).fillna(0).astype(int)
+    ):
+        tags.append([Line(f"{number(before, 2)} → {number(after, 2)}", marks[sign])])
+    return compared.assign(tags=tags)
 
 
 def _joined_rows(
@@ -249,54 +243,26 @@ def _joined_rows(
 ) -> list[Row]:
     """The rows of a card in all runs, joined by what they are about: a cell for each condition beside what is given.
 
-    What several seeds of a condition say stands there once, with how many of them say so.
+    A text that the runs wrote is a row too. What several seeds of a condition say stands there once, with how many of
+    them say so.
     """
     joined: dict[tuple[str, str], Row] = {}
     for condition, of_runs in cards.groupby("condition", sort=False):
         counts: defaultdict[tuple[str, str], Counter[Line]] = defaultdict(Counter)
         for card in of_runs.to_dict("records"):
-            for row in _rows_of_card(card, view):
-                about = (row.label, row.part)
+            written = [
+                Row(say(view.layout.texts[column]), {view.cell: [Line(text_of(card[column]))]})
+                for column in view.compared
+            ]
+            for row in [*written, *card["rows"]]:
                 given = {name: row.cells.get(name, []) for name in view.given}
-                joined.setdefault(about, Row(row.label, given, row.part))
-                each_once = dict.fromkeys(row.cells.get(view.cell, ()))
-                counts[about].update(list(each_once))
-        for about, lines in counts.items():
+                lines = dict.fromkeys(row.cells.get(view.cell, ()))
+                if lines or any(given.values()):
+                    joined.setdefault((row.label, row.part), Row(row.label, given, row.part))
+                    counts[row.label, row.part].update(list(lines))
+        for about, counted in counts.items():
             cell = joined[about].cells[str(condition)] = []
-            for line, n in lines.items():
+            for line, n in counted.items():
                 share = f"{n}/{len(of_runs)}" if len(of_runs) > 1 else ""
                 cell.append(replace(line, note=f"{line.note} {share}".strip()))
     return list(joined.values())
-
-
-def _rows_of_card(
-    card: Mapping[Any, Any],
-    view: SampleView,
-) -> list[Row]:
-    """The rows of a card that say something of what is compared, below a row for each text that the run wrote."""
-    rows = []
-    for column in view.compared:
-        written = Line(text_of(card[column]))
-        rows.append(Row(say(view.layout.texts[column]), {view.cell: [written]}))
-    for row in card["rows"]:
-        if any(row.cells.get(name) for name in (view.cell, *view.given)):
-            rows.append(row)
-    return rows
-
-
-def _change_tags(
-    changed: pd.DataFrame,
-    better: str,
-) -> list[list[Line]]:
-    """The value of each unit under both conditions; right or wrong where the metric has a better direction."""
-    kinds = {"higher": ("good", "bad"), "lower": ("bad", "good")}
-    rising, falling = kinds.get(better, ("", ""))
-    tags = []
-    for before, after, direction in zip(
-        changed["baseline"], changed["candidate"], _direction(changed)
-    ):
-        kind = ""
-        if direction:
-            kind = rising if direction > 0 else falling
-        tags.append([Line(f"{number(before, 2)} → {number(after, 2)}", kind)])
-    return tags
