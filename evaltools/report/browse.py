@@ -231,7 +231,9 @@ def _compared_cards(
     marks = {"higher": ("", "good", "bad"), "lower": ("", "bad", "good")}.get(better, ("", "", ""))
     tags = []
     for before, after, sign in zip(
-        changed["baseline"], changed["candidate"], np.sign(changed["direction"]).fillna(0).astype(int)
+        changed["baseline"],
+        changed["candidate"],
+        np.sign(changed["direction"]).fillna(0).astype(int),
     ):
         tags.append([Line(f"{number(before, 2)} → {number(after, 2)}", marks[sign])])
     return compared.assign(tags=tags)

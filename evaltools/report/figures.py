@@ -27,7 +27,6 @@ from ..core.errors import UsageError
 from ..core.files import asset_dir
 from ..core.language import say
 from ..core.metric import Difference, metric_title
-from . import study_tables
 from .fonts import ANSWERED, even_weight, families, webfont_css
 from .numbers import number, titled
 from .sentences import UNDECIDED
@@ -78,7 +77,7 @@ def figure_style() -> Any:
 
 def paper_style() -> Any:
     """The style of the figures with the smaller letters of a column of a paper, for a block."""
-    small = dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7)
+    small: Any = dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7)
     return mpl.rc_context({**figure_style(), "font.size": 8, "axes.labelsize": 8, **small})
 
 
@@ -213,7 +212,7 @@ def _draw_panel(
         is_undecided = rows.loc[is_here, "verdict"].isin(UNDECIDED)
         colours = np.where(is_undecided, MUTED, colour).tolist()
         ax.hlines(places, low, high, colors=colours, linewidth=1.5)
-        marks = {"marker": marker, "s": 16, "zorder": 3}
+        marks: Any = {"marker": marker, "s": 16, "zorder": 3}
         ax.scatter(value, places, c=colours, **marks)
         ax.scatter([], [], c=colour, label=shown(condition), **marks)
     ax.set_yticks(range(len(labels)), [shown(label) for label in labels])
@@ -377,9 +376,9 @@ class StudyPlots:
         """The differences of the headline metrics to the baseline, with their intervals; of one condition its values."""
         study = self.study
         what = say("mean over seeds") if study.seeded else say("value")
-        rows = study_tables.estimates(study)
+        rows = study.estimates_of(*study.headline)
         if study.candidates:
-            rows = study_tables.comparison(study)
+            rows = study.differences_of(*study.headline)
             rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
             what = say("candidate − baseline")
         xlabel = say("{what}, {level} interval", what=what, level=study.resampling.percent)

@@ -14,7 +14,7 @@ from ..core.check import LEVEL_WORDS, Check
 from ..core.estimates import Row, is_null
 from ..core.language import listed, say
 from ..core.metric import metric_title
-from . import study_sentences, study_tables
+from . import study_sentences
 from .browse import groups_of_change, groups_of_run
 from .numbers import interval, number, p_text, titled
 from .provenance import short_signature
@@ -120,7 +120,7 @@ def comparison_table(
 
     A metric that a check blocks stands in one line below. `is_whole`: folded.
     """
-    rows = study_tables.comparison(study, names)
+    rows = study.differences_of(*names)
     if rows.empty:
         return no_rows(say("Differences"))
     is_blocked = rows["metric"].isin(study.blocked)

@@ -25,7 +25,8 @@ from ..stats.compare import require_declared
 from .evaluate import evaluate
 from .result import require_comparable
 from .run import Run
-from .run_groups import Conditions, as_inputs, group, read_inputs
+from .run_groups import as_inputs, group, read_inputs
+from .run_set import Conditions
 from .study import Study
 from .study_files import save_study
 

@@ -14,7 +14,6 @@ from ..core.metric import metric_title
 from ..core.names import natural
 from . import markdown as plain
 from . import study_sentences
-from . import study_tables as tables
 from .fonts import ANSWERED
 from .markdown import Strong, latex_table, markdown_table
 from .numbers import interval, number, p_text, titled
@@ -61,7 +60,7 @@ def table(shown: Run | Study) -> pd.DataFrame:
     rows = []
     if _is_study(shown) and shown.candidates:
         several = len(shown.candidates) > 1
-        compared = tables.comparison(shown, names)
+        compared = shown.differences_of(*names)
         for row in compared[compared["delta"].notna()].to_dict("records"):
             candidate = number(row["value_candidate"])
             names_of_row = {"Condition": row["candidate"]} if several else {}
@@ -82,9 +81,7 @@ def table(shown: Run | Study) -> pd.DataFrame:
         counts = [name for name in names if name not in set(compared["metric"])]
         rows += _counts(shown, counts) if counts else []
     else:
-        estimates = (
-            tables.estimates(shown, names) if _is_study(shown) else shown.estimates_of(*names)
-        )
+        estimates = shown.estimates_of(*names)
         for estimate in estimates[estimates["value"].notna()].to_dict("records"):
             texts = shown_estimate(estimate, shown.resampling)
             rows.append(
@@ -102,7 +99,7 @@ def _counts(study: Study, names: list[str]) -> list[dict[str, str]]:
     """The rows of metrics that can be neither better nor worse: their values, and no difference."""
     several = len(study.candidates) > 1
     rows = []
-    for _, of_metric in tables.estimates(study, names).groupby("metric", sort=False):
+    for _, of_metric in study.estimates_of(*names).groupby("metric", sort=False):
         texts = {}
         for row in of_metric.to_dict("records"):
             texts[row["condition"]] = shown_estimate(row, study.resampling)

@@ -14,6 +14,7 @@ from ..core.language import say
 from ..core.metric import AnyMetric, MetricTable
 from ..core.names import nearest
 from ..core.suite import Suite
+from .browse import sample_view
 from .trust import all_checks
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ class Result:
 
         @property
         def results(self) -> Sequence[Run]: ...
+
+        @property
+        def units(self) -> pd.DataFrame: ...
 
         @property
         def frame(self) -> pd.DataFrame: ...
@@ -73,6 +77,19 @@ class Result:
     def doubts(self) -> list[Check]:
         """The checks that failed and are more than notes, and what was wrong with the input of the runs."""
         return [check for check in all_checks(self) if check.level != "info"]
+
+    def queried(self, query: str) -> pd.DataFrame:
+        """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""
+        if not query:
+            return self.units
+        try:
+            return self.units.query(query)
+        except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
+            columns = ", ".join(map(str, self.units.columns))
+            raise UsageError(
+                f"{query!r} is no query on the units ({type(e).__name__}: {e}); groups: "
+                f"{', '.join(sample_view(self.results[0]).groups(self.results[0]))}; columns: {columns}"
+            ) from e
 
     def to_frame(self) -> pd.DataFrame:
         """As `frame`."""

@@ -23,7 +23,7 @@ from ..stats.breakdown import breakdown, by_parts
 from ..stats.intervals import estimate, estimate_run
 from ..stats.unit_changes import differing, unit_changes, unit_values
 from . import paper
-from .browse import sample_view, samples_of_run
+from .browse import samples_of_run
 from .first_screen import estimates_table, run_screen
 from .provenance import provenance, signature
 from .result import Result, require_comparable
@@ -182,19 +182,6 @@ class Run(Result):
             self.metric(metric).name,
         )
 
-    def queried(self, query: str) -> pd.DataFrame:
-        """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""
-        if not query:
-            return self.units
-        try:
-            return self.units.query(query)
-        except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
-            columns = ", ".join(map(str, self.units.columns))
-            raise UsageError(
-                f"{query!r} is no query on the units ({type(e).__name__}: {e}); groups: "
-                f"{', '.join(sample_view(self).groups(self))}; columns: {columns}"
-            ) from e
-
     def where(self, part: str | pd.DataFrame) -> Run:
         """A run over some of the units, with its own intervals.
 
@@ -209,8 +196,14 @@ class Run(Result):
         >>> run.where(units).n_units == len(units)
         True
         """
-        data = self.stored(self.queried(part) if isinstance(part, str) else part)
-        query = part if isinstance(part, str) else f"{len(part)} of {len(self.data)} units"
+        if isinstance(part, str):
+            return self.over(self.queried(part), part)
+        return self.over(part)
+
+    def over(self, units: pd.DataFrame, query: str = "") -> Run:
+        """As `where`, over rows of `units` that a query found."""
+        data = self.stored(units)
+        query = query or f"{len(data)} of {len(self.data)} units"
         if data.empty:
             raise UsageError(f"{query!r}: no unit of {self.name} is so")
         if data.equals(self.data):

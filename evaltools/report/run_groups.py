@@ -19,9 +19,7 @@ from ..core.suite import Suite
 from .evaluate import evaluate, load, save
 from .result import Result
 from .run import Run
-
-Conditions = dict[str, dict[str, Run]]
-"""Condition -> seed -> run; the seed of a system of one run is ""."""
+from .run_set import Conditions
 
 
 def as_inputs(runs: Any) -> list[Any]:

@@ -14,35 +14,36 @@ from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import marked_blocked, public_frame
 from ..core.language import speaking
-from ..core.metric import AnyMetric, Metric, MetricTable
+from ..core.metric import AnyMetric
 from ..core.names import nearest
-from ..core.resampling import Resampling
-from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
 from ..stats.compare import Comparison, compare_all
-from ..stats.influence import Runs, Seed
+from ..stats.influence import Seed
 from ..stats.plan import plan
+from ..stats.ranks import ranks
 from ..stats.seeds import aggregate
 from ..stats.unit_changes import unit_changes
-from . import paper, study_sentences, study_tables
+from . import paper, study_sentences
 from .browse import samples_that_differ
 from .first_screen import comparison_table, estimates_table, study_screen
 from .provenance import provenance, signature
-from .result import Result
+from .run_set import RunSet
 from .tables import HtmlTable, fold, in_cell, no_rows, stack
 from .trust import all_checks, study_checks
 
 if TYPE_CHECKING:
     from .figures import StudyPlots
     from .run import Run
-    from .run_groups import Conditions
+
+# columns of ranks.csv, in order
+RANKS = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
 
 # the columns of `Study.scores`
 SCORES = ["condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study(Result):
+class Study(RunSet):
     """Conditions by seeds, or systems of one run each, and what follows from them.
 
     `study.table()` is the comparison with the baseline as the report has it and `study.frame` its frame (of one
@@ -59,55 +60,8 @@ class Study(Result):
     ('Tuple F1 after review (ref-pol)', 3)
     """
 
-    name: str
-    conditions: Conditions
-    baseline: str
     declared: str | None = None
     margin: Mapping[str, float] = field(default_factory=dict)
-
-    # --- what it is made of
-
-    @cached_property
-    def results(self) -> list[Run]:
-        """All runs."""
-        return [run for of_seed in self.conditions.values() for run in of_seed.values()]
-
-    @cached_property
-    def suite(self) -> Suite:
-        """The suite of all runs."""
-        return self.results[0].suite
-
-    @cached_property
-    def options(self) -> Any:
-        """The options of the suite."""
-        return self.results[0].options
-
-    @cached_property
-    def metrics(self) -> MetricTable:
-        """The metric table; a proportion is what is one in every run."""
-        metrics: list[AnyMetric] = []
-        for metric, *others in zip(*(run.metrics for run in self.results)):
-            if isinstance(metric, Metric) and not all(other.proportion for other in others):
-                metric = replace(metric, proportion=False)
-            metrics.append(metric)
-        return metrics
-
-    @property
-    def resampling(self) -> Resampling:
-        """How intervals are made."""
-        return self.results[0].resampling
-
-    @cached_property
-    def seeded(self) -> bool:
-        """Whether the runs are told apart by seeds, and not systems of one run each."""
-        return any(seed for of_seed in self.conditions.values() for seed in of_seed)
-
-    @property
-    def candidates(self) -> list[str]:
-        """The conditions that are compared with the baseline."""
-        return [condition for condition in self.conditions if condition != self.baseline]
-
-    units = cached_property(study_tables.units_of)
 
     def where(self, part: str | pd.DataFrame) -> Study:
         """The study over some of the units of every run, with its own intervals.
@@ -125,24 +79,12 @@ class Study(Result):
         """
         if part is self.units:
             return self
-        return replace(self, conditions=study_tables.conditions_over(self, part))
-
-    def candidate(self, name: str | None = None) -> str:
-        """The candidate of that name, by default the first; UsageError for another name, and where there is none."""
-        if not self.candidates:
-            raise UsageError("one condition only: nothing to compare")
-        if name is not None and name not in self.candidates:
-            raise UsageError(f"no candidate {name!r}; there is {', '.join(self.candidates)}")
-        return name or self.candidates[0]
-
-    def frames(self, condition: str) -> Runs:
-        """Seed -> units of one condition, as stored."""
-        return {seed: run.data for seed, run in self.conditions[condition].items()}
-
-    @cached_property
-    def blocked(self) -> frozenset[str]:
-        """The metrics that mean nothing in some run, as a check says."""
-        return frozenset().union(*(run.blocked for run in self.results))
+        query = part if isinstance(part, str) else ""
+        conditions: dict[str, dict[str, Run]] = {name: {} for name in self.conditions}
+        for condition, seed, rows in self._of_runs(self.queried(query) if query else part):
+            run = self.conditions[condition][seed]
+            conditions[condition][seed] = run.over(rows, query)
+        return replace(self, conditions=conditions)
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -217,16 +159,6 @@ class Study(Result):
             return study_checks(self)
 
     @cached_property
-    def unit_names(self) -> frozenset[Any]:
-        """The names of the units of all runs."""
-        return frozenset().union(*(run.data[self.suite.unit] for run in self.results))
-
-    @property
-    def n_units(self) -> int:
-        """Number of units of all runs, each counted once."""
-        return len(self.unit_names)
-
-    @cached_property
     def signature(self) -> str:
         """The signature of the first run, with the samples and seeds of all of them."""
         return signature(self, {seed for runs in self.conditions.values() for seed in runs})
@@ -239,16 +171,34 @@ class Study(Result):
         if self.candidates:
             tables = [compared.table for compared in self.comparisons.values()]
             return pd.concat(tables, ignore_index=True)
-        names = [metric.name for metric in self.metrics]
-        rows = study_tables.estimates(self, names)
+        rows = self.estimates_of(*[metric.name for metric in self.metrics])
         of_seeds = rows[["condition", "std", "n_seeds"]]
         return public_frame(rows).join(of_seeds)
 
     @property
     def scores(self) -> pd.DataFrame:
         """The headline of every condition; values are means over seeds, or those of a system's one run."""
-        rows = study_tables.estimates(self).rename(columns={"metric": "name"})
-        return rows[SCORES]
+        return self.estimates_of(*self.headline).rename(columns={"metric": "name"})[SCORES]
+
+    def estimates_of(self, *names: str) -> pd.DataFrame:
+        """The conditions' estimates of these metrics, in the form of `core.estimates`.
+
+        A value is the mean over seeds; of systems without seeds it is that of their one run.
+        """
+        parts = []
+        for condition, of_seed in self.conditions.items():
+            frame = self.aggregates[condition] if self.seeded else of_seed[""].estimates
+            rows = frame.set_index("metric", drop=False).loc[list(names)]
+            parts.append(rows.assign(condition=condition))
+        return pd.concat(parts, ignore_index=True)
+
+    def differences_of(self, *names: str) -> pd.DataFrame:
+        """Every candidate against the baseline on these metrics, without those of no direction."""
+        tables = [pd.DataFrame()]
+        for compared in self.comparisons.values():
+            by_name = compared.table.set_index("metric", drop=False)
+            tables.append(by_name.loc[[name for name in names if name in by_name.index]])
+        return pd.concat(tables[1:] or tables, ignore_index=True)
 
     def __getitem__(self, metric: str) -> pd.Series:
         """One difference as a Series: delta, ci_low, ci_high, p_value, verdict, ...; of one condition, one score.
@@ -269,7 +219,26 @@ class Study(Result):
             len(self.conditions) >= (2 if self.declared else 3) and self._tested_alone is not None
         )
 
-    rank = study_tables.rank
+    def rank(self, metric: str | None = None) -> pd.DataFrame:
+        """The conditions from the best on, with rank intervals that hold together (`stats.ranks`).
+
+        `metric`: by default the primary one. Columns: condition, value, ci_low, ci_high, rank_low, rank_high.
+        UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
+
+        >>> import evaltools as et
+        >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
+        >>> list(cmp.rank("fix_rate_refpol")["condition"])
+        ['with_memory', 'no_memory']
+        """
+        if len(self.conditions) == 1:
+            raise UsageError(f"one condition only ({self.baseline}): nothing to rank")
+        ranked = self.directed(self.primary if metric is None else metric)
+        frames = {name: self.frames(name) for name in self.conditions}
+        found = ranks(frames, self.metrics, self.suite.unit, ranked.name, self.resampling)
+        rows = self.estimates_of(ranked.name).merge(found, on="condition")
+        is_ascending = ranked.better == "lower"
+        rows = rows.sort_values("value", ascending=is_ascending, kind="stable", ignore_index=True)
+        return rows[RANKS]
 
     def plan(
         self,
@@ -327,8 +296,6 @@ class Study(Result):
                     raise UsageError(f"{directed.name} means nothing here: {check.message}")
         return directed
 
-    agreement = cached_property(study_tables.agreement)
-
     def changes(
         self,
         metric: str,
@@ -363,20 +330,14 @@ class Study(Result):
         >>> sorted(cmp.by("split")["part"])
         ['dev', 'valid']
         """
-
-        rows = study_tables.rows_of_runs(self, self.units)
-
-        def in_parts(condition: str) -> Runs:
-            frames: dict[Seed, pd.DataFrame] = {}
-            for seed, run in self.conditions[condition].items():
-                units = study_tables.with_columns(run, rows[condition][seed]).units
-                frames[seed] = run.data.assign(**{PART: by_parts(units, column)})
-            return frames
-
+        in_parts: dict[str, dict[Seed, pd.DataFrame]] = {name: {} for name in self.conditions}
+        for condition, seed, rows in self._of_runs(self.units):
+            data = self.conditions[condition][seed].data
+            in_parts[condition][seed] = data.assign(**{PART: by_parts(rows, column)})
         name = self.candidate(candidate)
         frame = compare_parts(
-            in_parts(self.baseline),
-            in_parts(name),
+            in_parts[self.baseline],
+            in_parts[name],
             self.metrics,
             self.suite.unit,
             self.resampling,
@@ -413,7 +374,7 @@ class Study(Result):
                 for name in self.suite.headline(self.options, frozenset())
                 if name in self.blocked
             )
-        return estimates_table(self, study_tables.estimates(self, names), is_whole)
+        return estimates_table(self, self.estimates_of(*names), is_whole)
 
     def samples(
         self,
@@ -464,8 +425,3 @@ class Study(Result):
         lines += study_sentences.outcomes(self)
         lines += check_lines(all_checks(self))
         return "\n".join([*lines, self.signature])
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but what holds the suite, whose functions cannot be pickled; the runs bring it back."""
-        of_suite = ("suite", "options", "metrics")
-        return {name: value for name, value in vars(self).items() if name not in of_suite}

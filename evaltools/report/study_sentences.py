@@ -18,7 +18,6 @@ from ..stats.intervals import MIN_UNITS
 from ..stats.verdicts import equivalence_confidence
 from .numbers import mde_text, number, p_equation
 from .sentences import verdict_parts, verdict_word, whole_sentence
-from .study_tables import comparison
 from .tables import shown_estimate
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ def turning(parts: pd.DataFrame) -> list[str]:
 
 def primary_rows(study: Study) -> dict[str, Row]:
     """Candidate -> the row of the primary metric in its comparison; without those that have none."""
-    rows = comparison(study, [study.primary]).to_dict("records")
+    rows = study.differences_of(study.primary).to_dict("records")
     return {row["candidate"]: row for row in rows}
 
 
@@ -213,7 +212,9 @@ def how(study: Study) -> str:
     compared = list(study.comparisons.values())
     if compared and all(each.identical for each in compared):
         return ""
-    rows = comparison(study) if compared else pd.concat(study.aggregates.values())
+    rows = (
+        study.differences_of(*study.headline) if compared else pd.concat(study.aggregates.values())
+    )
     sentences = cover(rows, study.resampling)
     if compared:
         by = say(compared[0].paired_by) if study.seeded else study.suite.unit
@@ -226,7 +227,7 @@ def family(study: Study) -> list[str]:
     """How the p of the headline stand to each other, and what a verdict needs; nothing where none is tested."""
     if not study.candidates:
         return []
-    rows = comparison(study)
+    rows = study.differences_of(*study.headline)
     tested = rows[rows["p_adjusted"].notna() & (rows["n_units"] >= MIN_UNITS)]
     tested = tested[tested["alias_of"] == ""]
     if tested.empty:

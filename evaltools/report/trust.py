@@ -20,7 +20,6 @@ from ..core.common_checks import (
 )
 from ..core.files import EXAMPLES
 from ..core.language import language, listed, say
-from . import study_tables
 
 if TYPE_CHECKING:
     from .result import Result
@@ -62,8 +61,7 @@ def study_checks(study: Study) -> list[Check]:
     sizes = {run.name: run.data[study.suite.unit].nunique() for run in study.results}
     checks += missing_units(sizes, len(study.unit_names))
     if study.candidates:
-        names = dict.fromkeys([study.primary, *study.headline])
-        leading = study_tables.comparison(study, list(names))
+        leading = study.differences_of(*dict.fromkeys([study.primary, *study.headline]))
         checks += one_sided_missing(leading)
         checks += not_random(leading)
         for candidate, compared in study.comparisons.items():
