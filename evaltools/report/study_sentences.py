@@ -234,21 +234,17 @@ def family(study: Study) -> list[str]:
         return []
     text = "“{title}” is tested alone"
     if len(study.candidates) > 1:
-        text = "The {k} comparisons on “{title}” are tested together"
+        text = "The {k} comparisons on “{title}” are tested together, with simultaneous intervals"
     values = {"title": study.title(study.primary), "k": len(study.candidates)}
+    families = [say(text, **values)]
     others = tested[~tested["primary"]]["candidate"].value_counts()
-    of_others = (
-        "{primary}; p of the other headline metrics ({n}) are adjusted together (step-down max-T); all else is "
-        "exploratory. Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."
-    )
-    sentence = say(
-        of_others,
-        primary=say(text, **values),
-        n=int(others.max()) if len(others) else 0,
-        level=f"{study.resampling.level:g}",
-        least=MIN_UNITS,
-    )
-    sentences = [sentence]
+    if others.max() > 1:
+        text = "p and intervals of the other headline metrics ({n}) are adjusted together (step-down max-T)"
+        families.append(say(text, n=int(others.max())))
+    families.append(say("all else is exploratory"))
+    sentences = ["; ".join(families) + "."]
+    text = "Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."
+    sentences.append(say(text, level=f"{study.resampling.level:g}", least=MIN_UNITS))
     if study.margin:
         text = "Equivalent: the {level} interval lies within the declared margin (two one-sided tests)."
         level = f"{equivalence_confidence(study.resampling.confidence):.0%}"

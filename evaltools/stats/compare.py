@@ -22,7 +22,7 @@ from ..core.metric import AnyMetric, MetricTable
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.names import nearest
 from ..core.resampling import Resampling
-from .differences import Differences, draws_of, paired, same_questions
+from .differences import ROUGH, Differences, draws_of, paired, same_questions
 from .influence import Condition, Runs, effective_units, label
 from .intervals import MIN_UNITS, Interval
 from .missing import NOT_RANDOM, lacking
@@ -43,8 +43,6 @@ DETAILS = (
 )  # fmt: skip
 # Probability with which the smallest detectable difference is found.
 POWER = 0.8
-# A pilot of fewer units knows its standard error, and what rests on it, to one digit.
-ROUGH = 20
 
 
 @dataclass(frozen=True)

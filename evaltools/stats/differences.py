@@ -33,6 +33,9 @@ from .influence import (
 from .intervals import BCA_UNITS, MIN_UNITS, Interval, difference_interval
 from .seeds import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS, SeedPart, Spread, seed_part, two_way
 
+# So few units know a standard error, and what rests on it, to one digit.
+ROUGH = 20
+
 
 class NothingPaired(UsageError):
     """Two sides that share no unit."""

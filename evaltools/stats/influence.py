@@ -30,23 +30,6 @@ TRIAL = "trial"
 LARGE = 5_000
 
 
-def in_order(labels: Iterable[Seed]) -> list[Seed]:
-    """Labels sorted: None first, then numbers by size, then all others by their text.
-
-    >>> in_order({10, 9, None, "b", "a"})
-    [None, 9, 10, 'a', 'b']
-    """
-
-    def key(label: Seed) -> tuple[int, float, str]:
-        if label is None:
-            return 0, 0.0, ""
-        if isinstance(label, int | float | np.number):
-            return 1, float(label), ""
-        return 2, 0.0, str(label)
-
-    return sorted(labels, key=key)
-
-
 @dataclass(frozen=True)
 class Samples:
     """The samples of all conditions by the order of their units: `unit_of` (samples,) is the index of each one's unit."""
@@ -148,7 +131,7 @@ def label(
     compiled = compile_table(table)
     if not conditions or not all(conditions):
         raise ValueError("a condition needs at least one run")
-    seeds = [in_order(runs) for runs in conditions]
+    seeds = [sorted(runs, key=str) for runs in conditions]
     frames = [runs[seed] for runs, names in zip(conditions, seeds) for seed in names]
     values = [unit_columns(frame, compiled, unit) for frame in frames]
     names = [name for name in (ITEM, TURN) if all(name in frame for frame in frames)]

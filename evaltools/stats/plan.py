@@ -16,8 +16,8 @@ from scipy.special import chdtri, ndtri
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.resampling import Resampling
-from .differences import Differences, paired
-from .influence import Runs, effective_units, in_order, label, sample_variance
+from .differences import ROUGH, Differences, paired
+from .influence import Runs, effective_units, label, sample_variance
 
 # The columns of a plan.
 COLUMNS = ("seeds", "samples", "samples_low", "samples_high", "power", "calls")
@@ -40,7 +40,8 @@ def plan(
     `conditions`: the pilot, the runs (seed -> units frame) of two conditions, or of one, two seeds of
     which then stand for two conditions. `samples`: units; null where no number is enough, or where a
     pilot of one seed does not say how far seeds differ. `samples_low`, `samples_high`: what the pilot
-    leaves open (95%). `calls`: seeds x samples, for one condition. One seed speaks of two runs.
+    leaves open (95%). In one digit for a pilot of fewer than ROUGH units. `calls`: seeds x samples, for
+    one condition. One seed speaks of two runs.
 
     UsageError for a pilot that is too small or does not vary, and for settings out of their range.
 
@@ -85,6 +86,8 @@ def plan(
         needed = np.full(3, np.nan)
         if room > 0:
             needed = np.ceil((of_samples + rest / k) * factor * shares / room)
+            if n < ROUGH:
+                needed = np.array([float(f"{each:.0e}") for each in needed])
         rows.append((k, *needed, power, needed[0] * k))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -94,7 +97,7 @@ def _two_sides(conditions: Sequence[Runs]) -> list[Runs]:
     if len(conditions) > 1:
         return list(conditions)
     (runs,) = conditions
-    names = in_order(runs)
+    names = sorted(runs, key=str)
     half = len(names) // 2
     if not half:
         raise UsageError(

@@ -9,7 +9,7 @@ from scipy import stats
 
 from evaltools.core.metric import Difference, Metric, MetricTable
 from evaltools.core.resampling import Resampling
-from evaltools.stats.influence import in_order, label
+from evaltools.stats.influence import label
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import NEW_SEEDS, THIS_RUN, aggregate, seed_part
 from tests.stats.comparing import MEAN, MICRO
@@ -151,7 +151,6 @@ def test_incomplete_seeds_keep_what_they_have_and_order_changes_nothing() -> Non
 
 
 def test_errors_and_labels() -> None:
-    assert in_order({10, 9, None, "b"}) == [None, 9, 10, "b"]
     with pytest.raises(ValueError, match="at least one run"):
         aggregate({}, TABLE, "id", R)
     with pytest.raises(ValueError, match="null in the unit column"):

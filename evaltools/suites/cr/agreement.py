@@ -14,7 +14,7 @@ from ...core.estimates import is_null
 from ...core.resampling import Resampling
 from ...stats import agreement
 from ...stats.agreement import Measure, all_equal
-from ...stats.influence import Runs, in_order
+from ...stats.influence import Runs
 
 TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {
     "": (0, 1, 2),
@@ -69,13 +69,13 @@ def sample_agreement(runs: Runs) -> pd.DataFrame:
     """
     finals: dict[Hashable, list[Any]] = {}
     labels: dict[Hashable, list[Any]] = {}
-    for seed in in_order(set(runs)):
+    for seed in sorted(runs, key=str):
         units = runs[seed]
         for name, final, label in zip(units[UNIT], units["final"], units["label_final"]):
             finals.setdefault(name, []).append(final)
             labels.setdefault(name, []).append(label)
     rows = []
-    for name in in_order(set(finals)):
+    for name in sorted(finals, key=str):
         rows.append(_agreement_of(name, finals[name], labels[name]))
     measures = [measure.column for measure in MEASURES]
     return pd.DataFrame(rows, columns=[UNIT, "n_seeds", *measures])
