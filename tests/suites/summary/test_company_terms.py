@@ -112,29 +112,6 @@ def test_heads_of_a_workbook_may_be_korean(tmp_path: Path) -> None:
     assert problems.warnings == []
 
 
-def test_an_unknown_tag_names_the_nearest_in_its_script(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("id,answer,contexts,태그\na,한도,한도,면책기갼\n", encoding="utf-8")
-    problem = et.evaluate("summary", path, n_resamples=100).manifest.problems[0]
-    assert "면책기간" in problem.examples[0]
-
-
-def test_an_error_of_the_whole_file_shows_what_is_wrong_and_not_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "acme.json"
-    rules = {
-        "schema_version": 1,
-        "name": "acme",
-        "version": "1",
-        "extends": "ko-insurance",
-        "aliases": {"면책조항": "exclusoin"},
-    }
-    path.write_text(json.dumps(rules, ensure_ascii=False), encoding="utf-8")
-    with pytest.raises(InputError) as error:
-        load_rules(path)
-    assert "no tag 'exclusoin'; did you mean exclusion?" in str(error.value)
-    assert "got" not in str(error.value)
-
-
 def test_a_product_is_known_whatever_its_blanks_and_another_is_a_warning(tmp_path: Path) -> None:
     content = {"extends": "ko-insurance", "required": {"암보험": ["면책기간"]}}
     rules = written(tmp_path / "own.json", content)

@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 
 from evaltools import evaluate
-from evaltools.core.errors import Problems, UsageError
+from evaltools.core.errors import Problems
 from evaltools.llm.accounting import Call
 from evaltools.llm.client import Answer
 from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import Decision, to_ask
 from evaltools.suites.summary.judge_questions import JudgeInput, Reply, request
 from evaltools.suites.summary.options import SummaryOptions
-from evaltools.suites.summary.reasons import in_short, why
-from evaltools.suites.summary.states import JUDGED
+from evaltools.suites.summary.reasons import why
 
 
 @pytest.fixture
@@ -86,11 +85,6 @@ def test_the_policy_holds_the_judge_only_where_one_is_asked(asked: list[JudgeInp
     assert off.policy == evaluate("summary", path).policy
 
 
-def test_a_judge_without_a_model_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="judge_model"):
-        evaluate("summary", "example:summary/cases.jsonl", judge="hybrid")
-
-
 SOURCE = "의원 공제는 1만원, 상급종합병원 공제는 2만원입니다. 예방접종은 보상하지 않습니다."
 
 
@@ -147,23 +141,6 @@ def test_a_clause_that_a_confident_judge_denies_fails_the_case(
     manifest = json.loads((tmp_path / "results/cases/manifest.json").read_text(encoding="utf-8"))
     assert manifest["answered_by"] == {"judge-2026": 2}
     assert manifest["policy"]["judge_prompt_versions"]["summary_accuracy"] == "2"
-
-
-def test_what_a_judged_case_says_in_short_is_the_judges_reason() -> None:
-    columns: dict[str, Any] = {"state": "fail"}
-    for metric in JUDGED:
-        ends = {"state": "ok", "measured": True, "evidence": {}, "decided_by": "rule", "rule": 1.0}
-        columns |= {f"{metric}_{end}": value for end, value in ends.items()}
-        columns[f"{metric}_llm"] = None
-    accuracy = {
-        "state": "fail",
-        "evidence": {"judge": {"reason": "왜", "points": []}},
-        "decided_by": "llm",
-    }
-    columns |= {f"summary_accuracy_{end}": value for end, value in accuracy.items()}
-    columns["summary_accuracy_llm"] = 0.2
-    said = "Summary accuracy: the judge says 0.20 (왜) and decides; the rules say 1.00"
-    assert in_short(columns) == [said]
 
 
 def judged_case(

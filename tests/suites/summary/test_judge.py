@@ -19,8 +19,6 @@ from evaltools.llm.requests import strict_schema
 from evaltools.suites.summary import judge, judge_questions
 from evaltools.suites.summary.judge import KEY_VARIABLES
 from evaltools.suites.summary.judge_questions import (
-    Reply,
-    RiskReply,
     prompts,
     reply_model,
 )
@@ -126,22 +124,16 @@ def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
     "changes",
     [
         {"model": " "},
-        {"mode": "both"},
-        {"confidence": 1.1},
         {"confidence": float("nan")},
-        {"max_calls": -1},
-        {"base_url": "localhost:8000"},
-        {"base_url": "ftp://host/v1"},
-        {"base_url": "http://[bad/v1"},
         {"base_url": "http://host:99999/v1"},
         {"base_url": "https://user:hunter2@host/v1"},
         {"base_url": "https://host/v1?key=hunter2"},
     ],
 )
-def test_options_that_make_no_sense(changes: dict[str, object]) -> None:
-    given = {f"judge_{name}": value for name, value in {"model": "m", **changes}.items()}
+def test_options_that_make_no_sense_show_no_secret(changes: dict[str, object]) -> None:
+    options = {f"judge_{name}": value for name, value in {"model": "m", **changes}.items()}
     with pytest.raises(UsageError) as e:
-        make_options(SUITE, {"judge": "hybrid", **given})
+        make_options(SUITE, {"judge": "hybrid", **options})
     assert "hunter2" not in str(e.value)
 
 
@@ -158,56 +150,3 @@ def test_key_comes_from_the_environment_only(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(UsageError) as e:
         read_key(KEY_VARIABLES, None)
     assert "비밀" not in str(e.value)
-
-
-GOOD = '{"reason": "r", "score": 0.5, "confidence": 1, "extra": [1]}'
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        ('{"score": 1.0001, "confidence": 1}', "score"),
-        ('{"score": -0.1, "confidence": 1}', "score"),
-        ('{"score": 1, "confidence": 2}', "confidence"),
-        ('{"score": NaN, "confidence": 1}', "score"),
-        ('{"score": Infinity, "confidence": 1}', "score"),
-        ('{"score": "1", "confidence": 1}', "score"),
-        ('{"score": true, "confidence": 1}', "score"),
-        ('{"score": null, "confidence": 1}', "score"),
-        ('{"confidence": 1}', "score"),
-        ('{"score": 1}', "confidence"),
-        ('{"score": 1, "confidence": 1', "not valid JSON"),
-        ("점수는 1점입니다", "not valid JSON"),
-        ("", "not valid JSON"),
-        (f"{GOOD} {GOOD}", "not valid JSON"),
-        ("[" * 100_000, "not valid JSON"),
-        ("[1, 1]", "reply"),
-        ("```", "not valid JSON"),
-    ],
-)
-def test_reply_refused(content: str, why: str) -> None:
-    with pytest.raises(ValueError, match=why) as found:
-        parse(content, Reply)
-    assert len(str(found.value)) < 300
-
-
-@pytest.mark.parametrize(
-    ("fields", "good"),
-    [
-        ({"score": 0.5, "tags": ["exclusion", "limit"]}, True),
-        ({"score": 1, "tags": []}, True),
-        (
-            {"score": 0, "tags": []},
-            False,
-        ),  # nothing expected, nothing missing: the seed's score is 1.0
-        ({"score": 1, "tags": ["면책"]}, False),
-        ({"score": 1}, False),
-    ],
-)
-def test_risk_items_must_be_known_and_fit_the_score(fields: dict[str, object], good: bool) -> None:
-    text = json.dumps({"confidence": 1, **fields})
-    if good:
-        assert parse(text, RiskReply).score == fields["score"]
-    else:
-        with pytest.raises(ValueError, match="does not fit"):
-            parse(text, RiskReply)

@@ -10,13 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from evaltools.app.cli import main
-from evaltools.core.errors import InputError, Problems, UsageError
-from evaltools.suites.summary.options import SummaryOptions
+from evaltools.core.errors import InputError, Problems
 from evaltools.suites.summary.phrases import compile_phrases, find_all
 from evaltools.suites.summary.rules import (
     bundled,
     load_rules,
-    normal_tag,
     read_rules,
     rules_snapshot,
 )
@@ -148,29 +146,6 @@ def test_a_wrong_file_is_refused_by_the_name_of_its_field(
 
 
 @pytest.mark.parametrize(
-    ("raw", "code"),
-    [
-        (b"{", "bad-json"),
-        (b"[]", "not-an-object"),
-        (b"\xff{}", "not-utf8"),
-        (b'{"a":1,"a":2}', "bad-json"),
-    ],
-)
-def test_a_file_that_is_no_json_object_is_refused(tmp_path: Path, raw: bytes, code: str) -> None:
-    path = tmp_path / "own.json"
-    path.write_bytes(raw)
-    problems = Problems()
-    with pytest.raises(InputError):
-        read_rules(path, problems)
-    assert [p.code for p in problems.errors] == [code]
-
-
-def test_an_unknown_name_is_a_usage_error_with_a_hint() -> None:
-    with pytest.raises(UsageError, match="did you mean ko-insurance"):
-        load_rules("ko-insurence")
-
-
-@pytest.mark.parametrize(
     ("pattern", "text", "found"),
     [
         (
@@ -221,14 +196,6 @@ def test_words_stand_for_their_alternatives_and_belong_to_the_hash(tmp_path: Pat
     assert "words" in rules_snapshot(rules)
 
 
-def test_normal_tag() -> None:
-    assert [normal_tag(t) for t in (" Waiting-Period ", "waiting period", "NEEDS__FOLLOWUP")] == [
-        "waiting_period",
-        "waiting_period",
-        "needs_followup",
-    ]
-
-
 def test_the_command_that_checks_rule_files_lists_every_problem(tmp_path: Path) -> None:
     bad = write(tmp_path, fold="yes", colour=1)
     absent = tmp_path / "absent.json"
@@ -239,9 +206,3 @@ def test_the_command_that_checks_rule_files_lists_every_problem(tmp_path: Path) 
     codes = [line.rpartition(" ")[2] for line in found.stderr.splitlines()]
     assert codes == ["[bad-field]", "[bad-field]", "[missing-file]"]
     assert CliRunner().invoke(main, ["check", "rules", str(good)]).exit_code == 0
-
-
-def test_every_option_that_is_given_says_what_it_is() -> None:
-    given = SummaryOptions.settable()
-    assert "rules" in given and not {"rules_identity", "rules_version"} & set(given)
-    assert all(SummaryOptions.model_fields[name].description for name in given)

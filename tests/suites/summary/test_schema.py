@@ -214,23 +214,6 @@ def test_a_file_without_a_case_is_refused_by_check_as_by_score(tmp_path: Path) -
         assert "[no-rows]" in call(command, "summary", path, status=3).output
 
 
-def test_another_intent_is_warned_of_with_its_line_and_scored_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "cases.jsonl"
-    case = {"answer": "보험금 50만원", "contexts": ["보험금은 50만원입니다."]}
-    rows = [
-        {"id": "a", **case, "metadata": {"summary_intent": "agent_notes"}},
-        {"id": "b", **case, "metadata": {"summary_intent": "customer_letter"}},
-        {"id": "c", **case},
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    problems = Problems()
-    cases = list(read_cases(path, problems))
-    assert [case.id for _, case in cases] == ["a", "b", "c"]
-    (warned,) = problems.warnings
-    assert (warned.code, warned.line, warned.id) == ("unknown-intent", 2, "b")
-    assert "'customer_letter' is not agent_notes" in str(warned)
-
-
 def test_a_workbook_that_swells_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
