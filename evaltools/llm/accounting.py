@@ -75,14 +75,14 @@ class Limits:
         """
         return self.cost is None or spent.cost + cost <= self.cost
 
-    def reached(self, spent: Spent) -> str:
-        """Which limit is reached, as a sentence; "" while more may be sent.
+    def reached(self, spent: Spent, cost: float = 0.0) -> str:
+        """Which limit one more call of this cost would pass, as a sentence; "" while more may be sent.
 
         >>> Limits(requests=2).reached(Spent(requests=2))
         'the limit of 2 requests is reached'
         """
         if self.requests is not None and spent.requests >= self.requests:
             return f"the limit of {self.requests} requests is reached"
-        if self.cost is not None and spent.cost >= self.cost:
+        if self.cost is not None and (spent.cost >= self.cost or not self.leaves(spent, cost)):
             return f"the limit of {self.cost:g} in cost is reached"
         return ""

@@ -38,25 +38,23 @@ from .requests import FORMS, Form
 if TYPE_CHECKING:
     from .transport import Connection
 
+# seconds for one attempt, from sending to the last byte of the reply
 TIMEOUT = 120.0
-"""Seconds for one attempt, from sending to the last byte of the reply."""
 
+# most attempts at one request, those included that find out which form the server takes
 ATTEMPTS = 15
-"""Most attempts at one request, those included that find out which form the server takes."""
 
+# attempts to reach a server that has never answered
 FIRST_ATTEMPTS = 3
-"""Attempts to reach a server that has never answered."""
 
+# seconds between attempts where the server does not say: from the first they double
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
-"""Seconds between attempts where the server does not say: from the first they double."""
 
+# replies of status 5xx to one structured request, after which a plainer form is tried
 SERVER_ERRORS = 3
-"""Replies of status 5xx to one structured request, after which a plainer form is tried."""
 
-UNAVAILABLE = 503
-
+# a shorter key is a placeholder ("x", "EMPTY"), and may well be a word of a reply
 SECRET_LENGTH = 16
-"""A shorter key is a placeholder ("x", "EMPTY"), and may well be a word of a reply."""
 
 NOT_SENT = "call budget used up"
 
@@ -95,27 +93,18 @@ class Exchange:
     form: Form = field(default_factory=Form)
     server_errors: int = 0
 
-    def adapt(self, failure: CallFailed, form_works: bool) -> None:
-        """Choose a plainer form where the failure calls for one, and allow another attempt.
-
-        Where no form is known to work, the waits are short, as all other requests wait for this
-        one, but not for a server that says itself that it is unavailable: it may be starting.
-        """
+    def adapt(self, failure: CallFailed) -> None:
+        """Choose a plainer form where the failure calls for one, and allow another attempt."""
+        form = None
         if failure.refused:
             form = self.form.next(failure.param)
-            if form is not None:
-                self.form = form
-                failure.retry, failure.wait = True, 0.0
         elif failure.status >= 500:
             self.server_errors += 1
-            in_this_form = self.server_errors % SERVER_ERRORS
-            if not self.form.structured:
-                return
-            if in_this_form == 0:
-                self.form = self.form.next() or self.form
-            is_of_form = failure.status != UNAVAILABLE and not form_works
-            if is_of_form and failure.wait is None:
-                failure.wait = FIRST_WAIT * in_this_form
+            if self.server_errors % SERVER_ERRORS == 0:
+                form = self.form.next()
+        if form is not None:
+            self.form = form
+            failure.retry, failure.wait = True, 0.0
 
 
 def read_key(names: Sequence[str], base_url: str | None) -> str:
@@ -269,14 +258,14 @@ class Client:
         try:
             text: str = await retrying(self._attempt, exchange)
         except CallFailed as failure:
-            failure.lasting |= not self._reached
+            failure.lasting |= self._is_new
             raise
         return text
 
     @property
-    def _reached(self) -> bool:
-        """Whether the server has ever answered, with whatever status."""
-        return self._connection is None or self._connection.reached
+    def _is_new(self) -> bool:
+        """Whether the server has never answered, with whatever status."""
+        return self._connection is not None and not self._connection.reached
 
     def _seconds_to_wait(self, state: RetryCallState) -> float:
         """Before the next attempt, by the failure of the last one."""
@@ -290,7 +279,7 @@ class Client:
         return seconds
 
     def _is_enough(self, state: RetryCallState) -> bool:
-        most = ATTEMPTS if self._reached else FIRST_ATTEMPTS
+        most = FIRST_ATTEMPTS if self._is_new else ATTEMPTS
         return state.attempt_number >= most or stop_before_delay(PATIENCE)(state)
 
     async def _attempt(self, exchange: Exchange) -> str:
@@ -313,15 +302,12 @@ class Client:
         reserve = self._largest_cost or self.limits.cost_of(0, most_tokens) or 0.0
 
         def has_room() -> bool:
-            return not self._in_flight or self.limits.leaves(
-                self.spent, reserve * (1 + self._in_flight)
-            )
+            in_flight = reserve * self._in_flight
+            return not in_flight or self.limits.leaves(self.spent, in_flight + reserve)
 
         async with self._returned:
             await self._returned.wait_for(has_room)
-            reason = self._stopped or self.limits.reached(self.spent)
-            if not reason and self._largest_cost and not self.limits.leaves(self.spent, reserve):
-                reason = f"the limit of {self.limits.cost:g} in cost is reached by another call"
+            reason = self._stopped or self.limits.reached(self.spent, self._largest_cost)
             if reason:
                 raise CallFailed(reason, lasting=True)
             self._in_flight += 1
@@ -339,7 +325,7 @@ class Client:
         except TimeoutError:
             raise CallFailed("the model did not answer in time", retry=True) from None
         except CallFailed as failure:
-            exchange.adapt(failure, self._form_works)
+            exchange.adapt(failure)
             raise
         finally:
             call.api_ms += int(1000 * (time.monotonic() - began))
@@ -357,9 +343,8 @@ class Client:
             try:
                 from .transport import Connection
             except ImportError as error:
-                raise UsageError(
-                    "asking a model needs more packages: pip install openai anyio tenacity"
-                ) from error
+                message = "asking a model needs more packages: pip install openai anyio tenacity"
+                raise UsageError(message) from error
             base_url = address_in_force(self.base_url)
             self._key = read_key(self.keys, base_url)
             self._connection = Connection(base_url, self._key, TIMEOUT)
@@ -369,9 +354,9 @@ class Client:
         """Add what a completion took to its call and to what is spent."""
         call.model = completion.model
         call.finish_reason = completion.finish_reason
-        call.tokens_in = _sum(call.tokens_in, completion.tokens_in)
-        call.tokens_out = _sum(call.tokens_out, completion.tokens_out)
-        call.tokens_cached = _sum(call.tokens_cached, completion.tokens_cached)
+        for name in ("tokens_in", "tokens_out", "tokens_cached"):
+            before, more = getattr(call, name), getattr(completion, name)
+            setattr(call, name, None if None in (before, more) else before + more)
         call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
         tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
         self.spent.tokens += tokens_in + tokens_out
@@ -394,10 +379,10 @@ class Client:
         if self._form != known:
             names = ", ".join(sorted(self._form.left_out)) or "none"
             form = FORMS[self._form.level]
-            self.problems.warn(
-                "model-options",
-                f"the server is asked in the form {form}, with these parameters left out: {names}",
+            message = (
+                f"the server is asked in the form {form}, with these parameters left out: {names}"
             )
+            self.problems.warn("model-options", message)
 
     def _without_key(self, answer: Answer) -> Answer:
         """The answer, or one that says nothing of what a server sent that repeats the key."""
@@ -411,10 +396,3 @@ class Client:
             return answer
         call.model = call.finish_reason = ""
         return Answer(None, call, KEY_REPEATED)
-
-
-def _sum(first: int | None, second: int | None) -> int | None:
-    """The sum of two numbers; None where one is unknown."""
-    if first is None or second is None:
-        return None
-    return first + second

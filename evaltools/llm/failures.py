@@ -11,28 +11,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
+# seconds after which no attempt at a request begins
 PATIENCE = 600.0
-"""Seconds after which no attempt at a request begins."""
 
+# a Retry-After of more seconds is taken for a mistake and ignored
 LONGEST_RETRY_AFTER = 24 * 3600.0
-"""A Retry-After of more seconds is taken for a mistake and ignored."""
 
+# statuses that every other request would get, too
 LASTING = {
     401: "the key is refused",
     402: "the quota is used up",
     403: "the key may not do this",
     404: "there is no such model or address",
 }
-"""Statuses that every other request would get, too."""
 
+# statuses with which a server refuses the form of a request
 REFUSED = (400, 422)
-"""Statuses with which a server refuses the form of a request."""
 
+# code of the error where prompt and max_tokens together are more than the model can hold
 TOO_LONG = "context_length_exceeded"
-"""Code of the error where prompt and max_tokens together are more than the model can hold."""
 
+# statuses below 500 that a later attempt may not get
 PASSING = (408, 409, 425, 429)
-"""Statuses below 500 that a later attempt may not get."""
 
 
 @dataclass(eq=False)

@@ -87,11 +87,6 @@ class Form:
     level: int = JSON_SCHEMA
     left_out: frozenset[str] = frozenset()
 
-    @property
-    def structured(self) -> bool:
-        """Whether a format of the reply is asked for."""
-        return self.level < TEXT
-
     def next(self, refused: str = "") -> Form | None:
         """The form without a parameter that was refused, else the next plainer one.
 
@@ -99,9 +94,7 @@ class Form:
         """
         if refused in OPTIONAL and refused not in self.left_out:
             return Form(self.level, self.left_out | {refused})
-        if not self.structured:
-            return None
-        return Form(self.level + 1, self.left_out)
+        return Form(self.level + 1, self.left_out) if self.level < TEXT else None
 
     def joined(self, other: Form) -> Form:
         """The form that a server takes which needs both of two."""
