@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import click
 import pandas as pd
 
-from ...core.commands import PATH
+from ...core.commands import PATH, Decorator
 from ...core.errors import GATE_NOT_MET, Problems, UsageError
 from ...core.files import refuse_input, write_text
 from ...core.json_files import read_model
@@ -24,7 +24,6 @@ from ...core.terminal import echo
 from ...report.evaluate import load
 from ...report.make_study import compare
 from ...report.sentences import verdict_text
-from ...report.study import Study
 from ...report.study_files import result_folders
 from ...report.text import visible
 from ...stats.intervals import MIN_UNITS
@@ -41,26 +40,18 @@ class Checked(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        word = "SKIP" if self.met is None else "PASS" if self.met else "FAIL"
+        word = {None: "SKIP", True: "PASS", False: "FAIL"}[self.met]
         return visible(f"{word} {self.name} {self.reason}")
+
+
+def _bounds_option(flag: str, name: str, text: str, **attributes: Any) -> Decorator:
+    return click.option(flag, name, multiple=True, type=NAMED_NUMBER, help=text, **attributes)
 
 
 @click.command()
 @click.argument("result", type=PATH)
-@click.option(
-    "--min",
-    "minima",
-    multiple=True,
-    type=NAMED_NUMBER,
-    help="The metric must be at least X.",
-)
-@click.option(
-    "--max",
-    "maxima",
-    multiple=True,
-    type=NAMED_NUMBER,
-    help="The metric must be at most X.",
-)
+@_bounds_option("--min", "minima", "The metric must be at least X.")
+@_bounds_option("--max", "maxima", "The metric must be at most X.")
 @click.option(
     "--use",
     type=click.Choice(["ci_low", "value", "ci_high", "worst"]),
@@ -74,13 +65,11 @@ class Checked(NamedTuple):
     metavar="RESULT",
     help="No metric of the headline may be worse than there.",
 )
-@click.option(
+@_bounds_option(
     "--margin",
     "margins",
-    multiple=True,
-    type=NAMED_NUMBER,
+    "With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval.",
     callback=as_margins,
-    help="With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval.",
 )
 @click.option(
     "--strict",
@@ -118,12 +107,10 @@ def gate(
         if read_manifest(junit_file.parent) is not None:
             raise UsageError(f"{junit_file} would change a result; write it to another place")
     content = read(result)
-    rows = [
-        *check_bounds(result, content, minima, use, at_least=True),
-        *check_bounds(result, content, maxima, use, at_least=False),
-    ]
+    rows = [check_bound(result, content, *bound, use, ">=") for bound in minima]
+    rows += [check_bound(result, content, *bound, use, "<=") for bound in maxima]
     if baseline is not None:
-        rows += check_baseline(_compared(result, baseline), margins)
+        rows += check_baseline(result, baseline, margins)
     if strict or not rows:
         rows += check_verdicts(result, content, strict)
     if junit_file is not None:
@@ -179,46 +166,33 @@ def _require_vouched(file: Path) -> None:
 # --- bounds and verdicts
 
 
-def check_bounds(
-    path: Path,
-    content: MetricsFile,
-    bounds: Sequence[tuple[str, float]],
-    use: str,
-    *,
-    at_least: bool,
-) -> list[Checked]:
-    """What each bound (`at_least`, or at most) on `use` (value, ci_low, ci_high, worst) says.
+def check_bound(
+    path: Path, content: MetricsFile, name: str, limit: float, use: str, sign: str
+) -> Checked:
+    """What a bound (`sign` ">=" or "<=") on `use` (value, ci_low, ci_high, worst) of a metric says.
 
     What a check says cannot be measured does not pass. UsageError for a metric that the file does not have.
     """
     metrics = {row.name: row for row in content.metrics}
-    why = {check.code: check.message for check in content.checks or ()}
-    why |= {name: check.message for check in content.checks or () for name in check.blocks}
-    harm = "ci_low" if at_least else "ci_high"
-    field = harm if use == "worst" else use
-    rows = []
-    for name, limit in bounds:
-        if name not in metrics:
-            raise UsageError(f"{path} has no metric {name!r}; {nearest(name, sorted(metrics))}")
-        if name in content.blocked:
-            reason = why.get(name) or why.get(metrics[name].blocked or "", "")
-            rows.append(Checked(name, False, f"{BLOCKED}: {reason}"))
-            continue
-        number = getattr(metrics[name], field)
-        text = f"{number:.6g}" if number is not None else "no interval"
-        if metrics[name].value is None:
-            text = "not measured"
-        met = number is not None and _keeps(number, limit, at_least)
-        rows.append(Checked(name, met, f"{field} {text} {_sign(at_least)} {limit:g}"))
-    return rows
+    if name not in metrics:
+        raise UsageError(f"{path} has no metric {name!r}; {nearest(name, sorted(metrics))}")
+    row = metrics[name]
+    if name in content.blocked:
+        checks = content.checks or ()
+        why = [c.message for c in checks if name in c.blocks or c.code == row.blocked]
+        return Checked(name, False, ": ".join([BLOCKED, *why[:1]]))
+    field = {">=": "ci_low", "<=": "ci_high"}[sign] if use == "worst" else use
+    number = getattr(row, field)
+    text = "no interval" if number is None else f"{number:.6g}"
+    if row.value is None:
+        text = "not measured"
+    return Checked(name, _keeps(number, sign, limit), f"{field} {text} {sign} {limit:g}")
 
 
-def _keeps(number: float, limit: float, at_least: bool) -> bool:
-    return number >= limit if at_least else number <= limit
-
-
-def _sign(at_least: bool) -> str:
-    return ">=" if at_least else "<="
+def _keeps(number: float | None, sign: str, limit: float) -> bool:
+    if number is None:
+        return False
+    return number >= limit if sign == ">=" else number <= limit
 
 
 def check_verdicts(path: Path, content: MetricsFile, strict: bool) -> list[Checked]:
@@ -229,14 +203,12 @@ def check_verdicts(path: Path, content: MetricsFile, strict: bool) -> list[Check
     """
     passing = ("pass",) if strict else ("pass", "look")
     folders = result_folders(path)
-    contents = [read(folder) for folder in folders] if len(folders) > 1 else [content]
     rows = []
-    for one in contents:
+    for one in map(read, folders) if len(folders) > 1 else [content]:
         for row in one.verdicts:
             if row.verdict != "no threshold":
-                said = f", {row.said}" if row.said else ""
-                title = metric_title(row.metric, row.title)
-                line = f"{row.verdict}: {title}{said} ({one.run})"
+                title = ", ".join(filter(None, [metric_title(row.metric, row.title), row.said]))
+                line = f"{row.verdict}: {title} ({one.run})"
                 rows.append(Checked(row.metric, row.verdict in passing, line))
     if not rows:
         raise UsageError(
@@ -248,28 +220,24 @@ def check_verdicts(path: Path, content: MetricsFile, strict: bool) -> list[Check
 # --- a baseline
 
 
-def _compared(path: Path, baseline: Path) -> Study:
-    """Two results as a study. UsageError for a result beside itself, and for what cannot be compared."""
-    sides = [result_folders(baseline), result_folders(path)]
-    if sides[0][0].resolve() == sides[1][0].resolve():
-        raise UsageError(f"{path} would be compared with itself; --baseline names another result")
-    return compare(*([load(folder) for folder in folders] for folders in sides))
-
-
-def check_baseline(study: Study, margins: Mapping[str, float]) -> list[Checked]:
+def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> list[Checked]:
     """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
 
     With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority);
     without one the metric must not be `worse`. A metric without a verdict is not judged, which with a margin does not
     pass; neither does one that the result cannot measure and the baseline can, nor one whose missing values have no
-    verdict. UsageError where nothing can be judged at all.
+    verdict. UsageError for a result beside itself, what cannot be compared, and where nothing can be judged at all.
     """
+    sides = [result_folders(baseline), result_folders(path)]
+    if sides[0][0].resolve() == sides[1][0].resolve():
+        raise UsageError(f"{path} would be compared with itself; --baseline names another result")
+    study = compare(*([load(folder) for folder in folders] for folders in sides))
     candidate = study.candidate()
     table = study.comparisons[candidate].table.set_index("metric", drop=False)
-    sides = [study.conditions[name].values() for name in (study.baseline, candidate)]
-    before, now = ({name for run in runs for name in run.blocked} for runs in sides)
+    runs = [study.conditions[name].values() for name in (study.baseline, candidate)]
+    before, now = ({name for run in side for name in run.blocked} for side in runs)
     rows = []
-    usual = study.results[0].suite.headline(study.results[0].options, frozenset())
+    usual = study.suite.headline(study.results[0].options, frozenset())
     for name in dict.fromkeys([*usual, *margins]):
         margin = margins.get(name)
         if name in now and (margin is not None or name not in before):
@@ -289,23 +257,24 @@ def check_baseline(study: Study, margins: Mapping[str, float]) -> list[Checked]:
 
 def _against(row: Any, margin: float | None) -> Checked:
     """What a comparison says of one metric."""
-    name, verdict, n_units = row["metric"], row["verdict"], row["n_units"]
-    title = metric_title(name, row["title"])
+    name, title = row["metric"], metric_title(row["metric"], row["title"])
     text = f"{verdict_text(row)} ({title})"
-    if verdict == "not measured" and row["missing_candidate"]:
+    if row["verdict"] == "not measured" and row["missing_candidate"]:
         n_missing = row["missing_candidate"]
         text = f"not measured: {n_missing:g} values of the baseline are missing ({title})"
         return Checked(name, False, text)
-    if verdict == "not measured" or n_units < MIN_UNITS:
+    if row["verdict"] == "not measured" or row["n_units"] < MIN_UNITS:
         return Checked(name, None if margin is None else False, text)
     change = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, difference {row['delta']:+.3f}"
     if margin is None:
-        return Checked(name, verdict != "worse", f"{change}: {text}")
-    higher = row["better"] == "higher"
-    end, limit = ("ci_low", 0 - margin) if higher else ("ci_high", margin)
-    number = "no interval" if pd.isna(row[end]) else f"{row[end]:+.4f}"
-    reason = f"{change}: {end} {number} {_sign(higher)} {limit:+g} ({title})"
-    return Checked(name, bool(_keeps(row[end], limit, higher)), reason)
+        return Checked(name, row["verdict"] != "worse", f"{change}: {text}")
+    end, sign, limit = "ci_low", ">=", 0 - margin
+    if row["better"] == "lower":
+        end, sign, limit = "ci_high", "<=", margin
+    number = None if pd.isna(row[end]) else row[end]
+    shown = "no interval" if number is None else f"{number:+.4f}"
+    reason = f"{change}: {end} {shown} {sign} {limit:+g} ({title})"
+    return Checked(name, bool(_keeps(number, sign, limit)), reason)
 
 
 # --- a file for a CI job

@@ -147,10 +147,7 @@ def _find(manifest: Path, member: Member, entry: Input) -> Path:
 
 
 def _refuse_untrusted(
-    suite: Any,
-    member: Member,
-    policy: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    suite: Any, member: Member, policy: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> None:
     """UsageError where a run had what a manifest, which may be another's, is not trusted with.
 
@@ -160,12 +157,9 @@ def _refuse_untrusted(
         raise UsageError(
             f"{member.run} has metrics of a file, which is code that a manifest is not trusted with: give --metrics"
         )
-    fields = suite.options.model_fields
+    usual = suite.options().model_dump(mode="json")
     for name in suite.options.costly:
-        if (
-            name in policy
-            and member.options.get(name, fields[name].default) != fields[name].default
-        ):
+        if name in policy and member.options.get(name, usual[name]) != usual[name]:
             raise UsageError(
                 f"{member.run} was scored with {name}, which may send or spend: score its input again"
             )
@@ -173,11 +167,8 @@ def _refuse_untrusted(
 
 def _numbers(folder: Path) -> dict[str, Any]:
     """Every number of a metrics.json by its name. InputError where they cannot be read."""
-    numbers: dict[str, Any] = {}
-    for metric in read_model(folder / METRICS, MetricsFile).metrics:
-        for field in NUMBERS:
-            numbers[f"{metric.name} {field}"] = getattr(metric, field)
-    return numbers
+    rows = read_model(folder / METRICS, MetricsFile).metrics
+    return {f"{row.name} {field}": getattr(row, field) for row in rows for field in NUMBERS}
 
 
 def _is_same(before: Any, after: Any) -> bool:
