@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
@@ -117,13 +116,14 @@ def load_file(path: Path) -> ModuleType:
     name = f"_evaltools_{path.stem}_{sha256(path)[:12]}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise UsageError(f"{path}: expected a Python file (.py)")
-    module = module_from_spec(spec)
+    module = ModuleType(name)
+    module.__file__ = str(path)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        # not by an importer: its cache takes a file that was edited within a second for the old one
+        exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102 - the user's own code
     except Exception as e:  # the user's own code may raise anything
         del sys.modules[name]
         line = e.lineno if isinstance(e, SyntaxError) else _line_in(path, e)

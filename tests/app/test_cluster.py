@@ -77,15 +77,6 @@ def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()  # dask does not survive that its lost client is collected while it makes the next
 
 
-def test_a_cluster_without_workers(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wait(*_: object, **how: object) -> None:
-        raise TimeoutError
-
-    monkeypatch.setattr(distributed.Client, "wait_for_workers", wait)
-    with pytest.raises(WorkFailed, match=r"the dask scheduler at 'tcp://.*' has no workers"):
-        Workers(2, cluster).map(double, [1, 2])
-
-
 def test_cluster_maps_in_order_in_the_folder_of_the_caller(
     cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,16 +12,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaltools.core.files import asset_dir
-from evaltools.report.text import visible
 
-from ..hostile import TEXTS
 from .calling import call
 
 
@@ -154,9 +151,6 @@ OPENED = """() => {
   return panel?.context?.path === "NAME" && panel.content.model.cells.length > 5
     && panel.sessionContext.session?.kernel?.status === "idle";
 }"""
-TRUSTED = """Array.from(window.jupyterapp.shell.currentWidget.content.model.cells)
-             .filter(c => c.type === "code").map(c => c.trusted)"""
-TRUST = """() => { for (const c of window.jupyterapp.shell.currentWidget.content.model.cells) c.trusted = true; }"""
 WHOLE = """() => {
   const notebook = window.jupyterapp.shell.currentWidget.content;
   notebook.notebookConfig = {...notebook.notebookConfig, windowingMode: "none"};
@@ -164,15 +158,6 @@ WHOLE = """() => {
 """Draws all cells, not only those in the window."""
 
 
-PLANTED = "[onerror], [onload], [onmouseover], img[src='x'], a[href^='javascript'], mjx-container"
-
-
-READ = """texts => {
-  document.querySelectorAll("details").forEach(d => { d.open = true; });
-  const shown = window.jupyterapp.shell.currentWidget.node.innerText.split(/\\s+/).join(" ");
-  return texts.every(forms => forms.some(form => shown.includes(form)));
-}"""
-FORMS = (visible, partial(visible, mark="{}".format))
 """An unseen character is spelled out, in brackets or in a frame."""
 
 
@@ -197,31 +182,3 @@ def test_a_notebook_runs_to_its_end_in_jupyterlab(lab: tuple[str, Path], browser
     page.evaluate(WHOLE)
     page.wait_for_function(SHOWN + " >= 1")
     page.close()
-
-
-@pytest.mark.browser
-def test_hostile_texts_stay_texts_in_jupyterlab_trusted_or_not(
-    lab: tuple[str, Path], hostile: Path, browser: Any
-) -> None:
-    """The notebook of a report as it opens, which is not trusted, and after "Trust Notebook"."""
-    made = next(hostile.glob("out/reports/@x*/metric_report.ipynb"))
-    (lab[1] / "hostile.ipynb").write_bytes(made.read_bytes())
-    page, trouble = opened(browser, lab[0], "hostile.ipynb"), list[str]()
-    page.on("dialog", lambda d: (trouble.append(f"dialog: {d.message}"), d.dismiss()))
-    page.on(
-        "request",
-        lambda r: None if r.url.startswith((lab[0], "data:", "blob:")) else trouble.append(r.url),
-    )
-    page.evaluate(WHOLE)
-    for trusted in (False, True):
-        if trusted:
-            page.evaluate(TRUST)
-            # a stylesheet is taken from what is not trusted
-            page.wait_for_selector(".jp-OutputArea-output style", state="attached")
-        assert set(page.evaluate(TRUSTED)) == {trusted}
-        forms = [[" ".join(form(text).split()) for form in FORMS] for text in TEXTS]
-        page.wait_for_function(READ, arg=forms, polling=500)
-        page.wait_for_function(SHOWN + " >= 1")
-        assert page.locator(".jp-OutputArea-output table").count() >= 5
-        assert page.locator(".jp-OutputArea-output").locator(PLANTED).count() == 0
-    assert trouble == [] and page.evaluate("typeof window.hacked") == "undefined"

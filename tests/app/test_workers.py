@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import time
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -42,21 +41,6 @@ def sleep(folder: Path, x: int) -> int:
     return x
 
 
-def first_or_sleep(folder: Path, x: int) -> int:
-    """Task 0 ends as soon as task 1 has begun; task 1 sleeps."""
-    if x:
-        return sleep(folder, x)
-    until((folder / "1.pid").is_file)
-    return x
-
-
-def told_to_end(x: int) -> int:
-    if x == 1:
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(60)
-    return x
-
-
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_map_keeps_the_order_of_the_tasks(jobs: int) -> None:
     assert Workers(jobs).map(double, [4, 0, 2, 1, 9]) == [8, 0, 4, 2, 18]
@@ -81,14 +65,6 @@ def test_only_the_task_whose_process_dies_is_lost(jobs: int) -> None:
             assert ended[index].result() == 2 * x
 
 
-def test_a_process_that_is_told_to_end_is_lost_and_no_exit_status() -> None:
-    ended = dict(Workers(2).ended(told_to_end, [(0,), (1,), (2,)]))
-    assert isinstance(ended[1].exception(), WorkFailed)
-    assert ended[0].result() == 0
-    with pytest.raises(WorkFailed):
-        Workers(2).map(told_to_end, [1, 1])
-
-
 def test_without_a_place_for_semaphores_there_is_one_process(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,13 +74,6 @@ def test_without_a_place_for_semaphores_there_is_one_process(
     monkeypatch.setattr(multiprocessing, "Lock", lock)
     assert Workers(2).map(double, [4, 1]) == [8, 2]
     assert "working in one process, as there can be no others: /dev/shm" in capsys.readouterr().err
-
-
-def test_closing_stops_what_runs(tmp_path: Path) -> None:
-    with closing(Workers(2).ended(first_or_sleep, [(tmp_path, 0), (tmp_path, 1)])) as ended:
-        index, future = next(ended)
-        assert (index, future.result()) == (0, 0)
-    assert not alive(int((tmp_path / "1.pid").read_text()))
 
 
 def test_a_process_does_not_outlive_its_parent(tmp_path: Path) -> None:

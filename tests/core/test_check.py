@@ -61,11 +61,6 @@ def test_texts_that_come_twice() -> None:
     assert codes(duplicate_texts(units, "none", "id")) == []
 
 
-def test_rows_of_one_unit_are_no_duplicates() -> None:
-    turns = pd.DataFrame({"id": ["a", "a", "b"], "text": ["x", "x", "y"]})
-    assert codes(duplicate_texts(turns, "text", "id")) == []
-
-
 def test_runs_that_lack_units() -> None:
     (check,) = missing_units({"r1": 50, "r2": 33}, 50)
     assert (
@@ -91,13 +86,6 @@ def test_checks_of_several_runs_are_one_a_code() -> None:
         ("n", 1, 2, ()),
     ]
     assert found[0].message == "nothing fits (in 2 of 3 runs)"
-
-
-def test_few_units_of_several_runs_are_those_of_the_smallest() -> None:
-    runs = [list(few_units(n, "id")) for n in (6, 5, 40)]
-    (check,) = checks_of_runs(runs)
-    assert check.message.startswith("Only 5 samples (id)")
-    assert check.message.endswith("(in 2 of 3 runs)")
 
 
 def test_the_worst_level_stands_for_several_runs() -> None:

@@ -72,18 +72,6 @@ def test_a_file_that_was_put_beside_ours_stays(here: Path, fresh: tuple[str, ...
     assert contents(here) == before
 
 
-def test_many_files_are_counted(here: Path) -> None:
-    for n in range(12):
-        (here / "out/results/run" / f"f{n:02}.csv").write_text("mine")
-    assert "f00.csv, f01.csv, f02.csv, f03.csv, f04.csv and 7 more;" in score(here, status=2)
-
-
-def test_what_file_managers_leave_is_no_hindrance(here: Path) -> None:
-    score(here)
-    (here / "out/results/run/.DS_Store").write_text("")
-    score(here, "--fresh")
-
-
 def test_an_aggregate_replaces_nothing_of_the_users(here: Path) -> None:
     target = here / "out/results/no_memory_aggregated"
     target.mkdir()
@@ -101,15 +89,6 @@ def test_a_file_that_comes_while_the_result_is_made_stays(tmp_path: Path) -> Non
         (new / "a").write_text("1")
         (target / "mine").write_text("1")
     assert contents(tmp_path / "results") == {"run/mine": b"1", ".lock": b""}
-
-
-@pytest.mark.parametrize("top", ["results", "reports"])
-def test_results_that_are_a_file(here: Path, top: str) -> None:
-    shutil.rmtree(here / "out")
-    (here / "out").mkdir()
-    (here / "out" / top).write_text("mine")
-    assert f"out/{top} is no folder" in score(here, status=2)
-    assert contents(here / "out") == {top: b"mine"}
 
 
 def test_a_result_that_is_a_file_or_a_link(here: Path) -> None:

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.report.gallery import collect
 from tests.app.calling import QUICK, call
 
 RUN = "example:cr/with_memory__seed1_proposed"
@@ -96,19 +95,6 @@ def test_a_result_is_read_back_without_the_file(scored: Path) -> None:
         assert list(found["value"]) == pytest.approx([run.value(n) for n in OWN])
 
 
-def test_results_are_compared_without_the_file(scored: Path) -> None:
-    a, b = (scored / "outputs/results" / name for name in NAMES)
-    row = et.compare(a, b).frame.set_index("metric").loc["both"]
-    assert row["value_baseline"] == pytest.approx(et.load(a).value("both"), abs=0.05)
-    assert row["delta"] == pytest.approx(row["value_candidate"] - row["value_baseline"])
-    assert "both" in call("compare", a, b, "--all", *QUICK).stdout
-
-
-def test_a_gallery_needs_no_file(scored: Path) -> None:
-    found = collect(scored / "outputs")
-    assert [card["name"] for card in found[0]] == NAMES and found[1] == []
-
-
 def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: Path) -> None:
     folder = scored / "outputs/results" / NAMES[0]
     done = call("rerun", folder, status=2)
@@ -175,22 +161,6 @@ def test_a_wrong_file_is_named_and_nothing_is_written(
         and done.stderr.count("\n") == 1
     )
     assert sorted(p.name for p in here.glob("[!_]*")) == ["own.py"]
-
-
-def test_a_file_that_is_not_there(here: Path) -> None:
-    assert (
-        "absent.py: no such file"
-        in call("score", "cr", RUN, "--metrics", "absent.py", status=2).stderr
-    )
-
-
-def test_a_text_column_is_no_number(here: Path) -> None:
-    text = "Metric(name='m', numerator='text', denominator='n', better='none')"
-    Path("own.py").write_text(ONE.format(text), encoding="utf-8")
-    assert (
-        "the metrics do not fit the units"
-        in call("score", "cr", RUN, "--metrics", "own.py", status=2).stderr
-    )
 
 
 def test_columns_cannot_change_the_units(here: Path) -> None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from evaltools.core import text_files as jsonl
 from evaltools.core.csv_files import csv_rows
 from evaltools.core.errors import InputError, Problems
-from evaltools.core.files import atomic, dumps, write_json, write_jsonl
+from evaltools.core.files import atomic, write_json, write_jsonl
 from evaltools.core.json_files import read_jsonl, shards
 from evaltools.core.manifest import found_problems
 
@@ -35,10 +35,6 @@ def test_no_nan_is_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
         write_json(tmp_path / "f.json", {"x": float("nan")})
     assert list(tmp_path.iterdir()) == []
-
-
-def test_text_is_kept_as_it_is() -> None:
-    assert dumps({"a": "향 风险"}) == '{"a": "향 风险"}'
 
 
 @given(
@@ -134,33 +130,3 @@ def test_a_line_without_end_is_not_read_to_its_end(
     path.write_text("[]\n" + "[" * 200)
     with pytest.raises(InputError, match=r"f.jsonl:2: a line of more than"):
         list(read_jsonl(path, Row, Problems("skip")))
-
-
-def test_a_first_line_of_any_length_is_not_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jsonl, "LINE_BYTES", 100)
-    path = tmp_path / "f.jsonl"
-    for text, expected in (
-        (b"\n \n" + b"x" * 99 + b"\nb\n", b"x" * 99 + b"\n"),
-        (b"x" * 101 + b"\nb\n", b""),
-        (b"x" * 100_000, b""),
-        (b"\n\n", b""),
-    ):
-        path.write_bytes(text)
-        assert jsonl.first_line(path) == expected
-
-
-def test_a_line_over_a_cut_is_passed_over_in_pieces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The long line belongs to one shard, whose reader refuses it."""
-    monkeypatch.setattr(jsonl, "READ_BYTES", 16)
-    path = tmp_path / "f.jsonl"
-    lines = [b'{"x": 1}\n', b'{"x": 2, "t": "' + b"x" * 1000 + b'"}\n', b'{"x": 3}\n']
-    path.write_bytes(b"".join(lines))
-    ranges = shards(path, 4)
-    assert ranges == [
-        (0, len(lines[0] + lines[1])),
-        (len(lines[0] + lines[1]), path.stat().st_size),
-    ]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -20,7 +18,6 @@ from pydantic import BaseModel
 
 import evaltools as et
 from evaltools.core.files import example
-from evaltools.core.folders import whole_folder
 from tests.app.calling import QUICK, call, written
 
 NAME = "no_memory__seed1_proposed"
@@ -84,25 +81,6 @@ def test_an_input_that_changes_while_it_is_read_is_noticed(on_error: Any, tmp_pa
     assert not (tmp_path / "out").exists()
     grows.clear()
     assert et.evaluate(growing, path, out=tmp_path / "out", on_error=on_error).value("count") == 3
-
-
-def test_a_clock_that_was_set_back_changes_nothing(here: Path) -> None:
-    """Files from the future: a result is current by its hashes, and is replaced where they differ."""
-    ahead = time.time() + 1e6
-    for path in [*Path(NAME).rglob("*"), *Path("out").rglob("*"), Path("out")]:
-        os.utime(path, (ahead, ahead))
-    before = {p: p.stat().st_ino for p in RESULT.rglob("*")}
-    et.evaluate("cr", NAME, out="out", resampling=FAST)
-    assert {p: p.stat().st_ino for p in RESULT.rglob("*")} == before
-    lines = (Path(NAME) / "outputs.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (Path(NAME) / "outputs.jsonl").write_text("".join(lines[1:]), encoding="utf-8")
-    assert et.evaluate("cr", NAME, out="out", resampling=FAST).n_units == 59
-    assert hashes_match(RESULT)
-
-
-def test_the_manifest_vouches_for_every_file(here: Path) -> None:
-    assert hashes_match(RESULT)
-    assert "units.parquet" in et.load(RESULT).manifest.files
 
 
 def test_a_result_that_is_current_is_read(here: Path) -> None:
@@ -174,38 +152,6 @@ def test_the_same_contents_elsewhere_are_the_same_input(here: Path) -> None:
     call("score", "cr", f"moved/{NAME}", "-o", "out", "-q", *QUICK)
 
 
-def test_what_another_suite_made_is_kept_unless_fresh_says_so(here: Path) -> None:
-    before = contents(RESULT)
-    command = (
-        "score",
-        "memfin",
-        "example:memfin/plain_llm",
-        "--name",
-        NAME,
-        "-o",
-        "out",
-        "-q",
-        *QUICK,
-    )
-    done = call(*command, status=2)
-    assert f"{RESULT} holds a result of cr; --fresh replaces it, --name or --out" in done.stderr
-    assert contents(RESULT) == before
-    call(*command, "--fresh")
-    assert et.load(RESULT).suite.name == "memfin"
-
-
-def test_an_aggregate_is_not_replaced_by_a_run(here: Path) -> None:
-    et.study(
-        [f"example:cr/no_memory__seed{s}_proposed" for s in (1, 2)], out="seeds", resampling=FAST
-    )
-    before = contents(Path("seeds/results/no_memory_aggregated"))
-    done = call(
-        "score", "cr", NAME, "--name", "no_memory_aggregated", "-o", "seeds", "-q", *QUICK, status=2
-    )
-    assert "holds an aggregate over seeds" in done.stderr
-    assert contents(Path("seeds/results/no_memory_aggregated")) == before
-
-
 @pytest.mark.parametrize("fresh", [(), ("--fresh",)])
 def test_an_input_is_never_inside_of_what_is_replaced(here: Path, fresh: tuple[str, ...]) -> None:
     """A run that lies where its own result would go, under its own name or through a link."""
@@ -222,34 +168,6 @@ def test_an_input_is_never_inside_of_what_is_replaced(here: Path, fresh: tuple[s
             in done.stderr
         )
     assert {p: p.read_bytes() for p in here.rglob("*") if p.is_file()} == before
-
-
-def test_an_input_beside_the_results_is_no_hindrance(here: Path) -> None:
-    shutil.copytree(example(f"cr/{NAME}"), here / "own/results/in")
-    call("score", "cr", "own/results/in", "--name", "run", "-o", "own", "-q", *QUICK)
-
-
-def test_a_folder_is_filled_aside(tmp_path: Path) -> None:
-    target = tmp_path / "results/run"
-    with whole_folder(target, ["a", "b"]) as aside:
-        (aside / "a").write_text("1")
-        assert not target.exists()
-    assert (target / "a").read_text() == "1"
-    with pytest.raises(RuntimeError), whole_folder(target, ["a", "b"]) as aside:
-        (aside / "b").write_text("2")
-        raise RuntimeError
-    assert [p.name for p in target.iterdir()] == ["a"]
-    with whole_folder(target, ["a", "b"]) as aside:
-        (aside / "b").write_text("2")
-    assert [p.name for p in target.iterdir()] == ["b"], "nothing of the old one stays"
-    assert {p.name for p in target.parent.iterdir()} == {"run", ".lock"}
-
-
-def test_wrong_usage_leaves_no_empty_folders(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    with pytest.raises(et.UsageError), whole_folder(tmp_path / "mine/a/b/run"):
-        raise et.UsageError
-    assert [p.name for p in tmp_path.rglob("*")] == ["mine"]
 
 
 SCORE = """
@@ -303,13 +221,6 @@ def test_four_processes_at_once_end_in_one_whole_result(here: Path) -> None:
     assert hashes_match(RESULT)
     assert untimed(RESULT) == expected[et.load(RESULT).policy["protocol"]]
     assert {p.name for p in RESULT.parent.iterdir()} == {NAME, ".lock"}
-
-
-def test_modes_of_files_follow_the_umask(here: Path) -> None:
-    mask = os.umask(0)
-    os.umask(mask)
-    assert RESULT.stat().st_mode & 0o777 == 0o777 & ~mask
-    assert (RESULT / "units.parquet").stat().st_mode & 0o777 == 0o666 & ~mask
 
 
 def test_what_is_no_result(here: Path) -> None:
