@@ -124,6 +124,8 @@ def verdict_parts(
     text = OTHER_DETAILS.get(verdict, DETAILS)
     if verdict != "not measured" and not bounds:
         text = "{x} against {y}, a difference of {delta}."
+        if verdict in ("better", "worse"):
+            text = "{x} against {y}, a difference of {delta}, {p}; all pairs differ alike: no interval."
     details = say(
         text,
         x=number(row["value_candidate"]),

@@ -15,6 +15,7 @@ from scipy import stats
 from evaltools.core.errors import UsageError
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Resampling
+from evaltools.report.sentences import verdict_parts
 from evaltools.stats.compare import Comparison, compare
 from evaltools.stats.intervals import estimate
 from evaltools.stats.missing import p_random
@@ -125,6 +126,9 @@ def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
     assert whole["verdict"] == "better"
     one_less = row(compared({"": a}, {"": silent(b, [int(a["score"].argmax())])}))
     assert (one_less["verdict"], one_less["short"]) == ("tied", "missing")
+    assert verdict_parts(one_less.to_dict() | {"metric": "judge"}, R)[1].endswith(
+        "No verdict: missing values could turn it."
+    )
 
 
 def test_p_random_is_the_larger_of_student_and_welch() -> None:
