@@ -71,14 +71,3 @@ def test_agreement_by_hand() -> None:
     assert summary["n_incomplete"].tolist() == [1, 0, 1, 1, 1]
     assert summary.loc["tuple_agreement_rate", "ci_method"] == "mid-p"
     assert summary.loc["pairwise_f1", "ci_method"] == "none"
-
-
-def test_one_seed_agrees_with_nobody() -> None:
-    summary = seed_agreement({None: RUNS[1]}, R)
-    assert summary["value"].isna().all()
-    assert (summary["n_samples"] == 0).all()
-
-
-def test_no_rows() -> None:
-    empty = {s: f.iloc[:0] for s, f in RUNS.items()}
-    assert seed_agreement(empty, R)["value"].isna().all()

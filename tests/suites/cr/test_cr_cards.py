@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import evaltools as et
 from evaltools.report.samples import Line
 from evaltools.suites.cr import cards as sample_cards
 from evaltools.suites.cr.card_rows import card_rows
-from evaltools.suites.cr.commands import COMMANDS
 from evaltools.suites.cr.tuples import KEYS, EvalTuple, Key, MatchPolicy
 from evaltools.suites.cr.units import Action
 from tests.suites.cr.cards import gold, output, run, tup
@@ -186,17 +183,6 @@ def test_terms_are_marked_where_they_stand_in_the_text(tmp_path: Path) -> None:
     )
     (places,) = sample_cards.cards(r, r.units, key="refpol")["places"]
     assert places == [("text", 0, 1, "good", 0, "")]
-
-
-def test_the_command_writes_scorecards(tmp_path: Path) -> None:
-    folder = run(tmp_path / "r", [output("a", final=[A])], [gold("a", A), gold("b", A)])
-    command = [str(folder), "--gold", str(folder / "gold.jsonl"), "-o", str(tmp_path / "s.jsonl")]
-    done = CliRunner().invoke(COMMANDS["scorecards"], command)
-    assert done.exit_code == 0, done.output
-    assert "1 scorecards" in done.output
-    assert "unknown-gold" in done.output
-    assert json.loads((tmp_path / "s.jsonl").read_text(encoding="utf-8"))["meta"]["text_id"] == "a"
-    assert CliRunner().invoke(COMMANDS["scorecards"], [*command, "-q"]).output == ""
 
 
 @pytest.mark.parametrize("foreign", [True, False])

@@ -151,9 +151,3 @@ def test_a_key_of_which_no_gold_tuple_has_a_pair_is_not_measured(
     kept = et.evaluate("cr", tmp_path / "r", resampling=QUICK, match="reference")
     assert kept.value("tuple_f1_s2_attrpol") == 0
     assert "gold-without-pairs" not in {c.code for c in kept.checks}
-
-
-@pytest.mark.parametrize("text", ["", "x", "spacing=x", "spacing=remove,spacing=remove", "a=b"])
-def test_another_match_policy_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(et.UsageError, match=r"options of cr: match: .*no match policy"):
-        et.evaluate("cr", run(tmp_path / "r", [output("a", final=[A])]), match=text)

@@ -12,11 +12,9 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.core.metric import Difference
-from evaltools.suites.cr.matching import rank
 from evaltools.suites.cr.options import CrOptions
-from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.suite import metrics
-from tests.suites.cr.cards import gold, output, run, scorecard, tup, write
+from tests.suites.cr.cards import gold, output, run, tup, write
 
 A, B, C = tup("본품#품질", "향"), tup("본품#일반", "색"), tup("브랜드#품질", "이름", "negative")
 WRONG = tup("본품#품질", "향", "negative")
@@ -217,16 +215,6 @@ def test_unsupported_polarity_counts_only_where_it_was_judged(tmp_path: Path) ->
     assert r.value("outcome_residual_risk_rate") == 1 / 2
 
 
-def test_label_change_counts_as_a_change(tmp_path: Path) -> None:
-    rows = [
-        output("a", stage1=[A], final=[A], stage1_ate={"label": "negative"}),
-        output("b", stage1=[A], final=[A], stage1_ate={"label": "positive"}),
-    ]
-    r = evaluate("cr", run(tmp_path / "r", rows))
-    assert r.units["changed"].tolist() == [True, False]
-    assert r.units["change_type"].tolist() == ["unguided", "none"]
-
-
 def test_stored_stage_delta_that_disagrees_is_counted(tmp_path: Path) -> None:
     def card(i: str, changed: bool) -> dict[str, Any]:
         parsed = {"final_result": {"stage1_tuples": [A], "final_tuples": [WRONG]}}
@@ -331,13 +319,3 @@ def test_counts_are_whole_in_the_csv_and_what_is_not_measured_is_empty(
     assert (row["n"], row["N_gold_total_pairs"], row["tuple_f1_s2_refpol_tp"]) == ("4", "5", "3")
     assert row["fix_rate"] == "0.5"
     assert row["latency_ms_mean"] == row["tuple_f1_s2_implicit_only"] == ""
-
-
-def test_a_missing_confidence_ranks_below_every_other() -> None:
-    with_one, without = TupleRow(confidence=0.0), TupleRow()
-    assert rank(without, "향") < rank(with_one, "향")
-
-
-def test_a_scorecard_keeps_the_sentiments_that_stand_for_the_final_tuples() -> None:
-    card = scorecard(output("a", inputs={"aspect_sentiments": [A]}), A)
-    assert card["inputs"]["aspect_sentiments"] == [A]

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from evaltools import InputError, evaluate
-from tests.app.calling import call
 from tests.suites.cr.cards import tup
 
 A, B = tup("a#x", "cream"), tup("b#y", "scent")
@@ -57,13 +56,6 @@ def test_only_rows_of_the_profiles_count(tmp_path: Path) -> None:
     kept = (tmp_path / "out/results/r/scorecards.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["meta"]["text_id"] for line in kept] == ["s1", "s2"]
     assert evaluate("cr", run, profile=["old", "new"])["n"]["value"] == 3
-
-
-def test_the_option_repeats_on_the_command_line(tmp_path: Path) -> None:
-    run = folder(tmp_path / "r", ROWS)
-    call("score", "cr", run, "--profile", "old", "--profile", "new", "-o", tmp_path / "out")
-    metrics = json.loads((tmp_path / "out/results/r/metrics.json").read_text(encoding="utf-8"))
-    assert metrics["policy"]["profile"] == ["old", "new"]
 
 
 def test_gold_of_rows_that_are_left_out_is_no_problem(tmp_path: Path) -> None:
@@ -132,12 +124,6 @@ def test_scorecards_name_the_terms_that_were_kept_and_dropped(tmp_path: Path) ->
     line = (tmp_path / "out/results/r/scorecards.jsonl").read_text(encoding="utf-8")
     debug = json.loads(line)["inputs"]["ate_debug"]
     assert debug["kept_terms"] == ["cream"] and debug["dropped_terms"] == ["shampoo"]
-
-
-def test_explicit_f1_stands_in_the_headline_behind_f1_after_review(tmp_path: Path) -> None:
-    headline = evaluate("cr", folder(tmp_path / "r", ROWS)).headline
-    place = headline.index("tuple_f1_s2_refpol")
-    assert headline[place + 1] == "tuple_f1_s2_explicit_only_refpol"
 
 
 def test_the_csv_lists_what_is_blocked_and_a_run_without_gold_has_no_pairs_to_count(

@@ -132,15 +132,6 @@ def test_very_many_tuples_in_a_row(tmp_path: Path, distinct: int) -> None:
     assert units.loc["a", "conflict"] == (distinct == 1)
 
 
-def test_very_many_bad_tuples_in_a_row_are_one_line(tmp_path: Path) -> None:
-    bad = [{"polarity": 3}] * 20_000
-    path = write(tmp_path / "r" / "scorecards.jsonl", [card("a", gold_tuples=bad), card("b")])
-    result = evaluate("cr", path, resampling=QUICK, on_error="skip")
-    assert result.units["text_id"].tolist() == ["b"]
-    assert result.manifest.problems[0].count == 1
-    assert problem(path).field == "gold_tuples.0.polarity"
-
-
 @pytest.mark.parametrize(
     ("change", "code", "field"),
     [
@@ -164,13 +155,6 @@ def test_values_that_do_not_fit_name_line_and_field(
     path.write_text(line % '"split": "x"' + line.replace('"a"', '"b"') % change, encoding="utf-8")
     p = problem(path)
     assert (p.code, p.line, p.field) == (code, 2, field)
-
-
-def test_the_last_of_doubled_keys_counts(tmp_path: Path) -> None:
-    path = tmp_path / "r" / "scorecards.jsonl"
-    path.parent.mkdir()
-    path.write_text('{"meta": {"text_id": "a", "text_id": "b"}}\n')
-    assert evaluate("cr", path, resampling=QUICK).units["text_id"].tolist() == ["b"]
 
 
 def plain(value: Any) -> Any:
