@@ -315,25 +315,26 @@ def estimate_run(
     for start in range(0, len(table), max(at_once, 1)):
         metrics = range(start, start + at_once)
         runs = [condition.units(metric) for metric in metrics]
-        rows += [
-            _row(run, interval) for run, interval in zip(runs, run_intervals(runs, resampling))
-        ]
+        for run, interval in zip(runs, run_intervals(runs, resampling)):
+            is_ratio = isinstance(run.metric.metrics[0], Metric)
+            row = interval_row(run, interval) | {
+                "value": run.values[0],
+                "numerator": run.num.sum() if is_ratio else np.nan,
+                "denominator": run.den.sum() if is_ratio and not run.is_count else np.nan,
+            }
+            rows.append(row)
     return complete(pd.DataFrame(rows))
 
 
-def _row(run: Cells, interval: Interval) -> dict[str, Any]:
-    """The row of `estimate_run` for a metric."""
-    (metric,) = run.metric.metrics
-    is_ratio = isinstance(metric, Metric)
+def interval_row(cells: Cells, interval: Interval) -> dict[str, Any]:
+    """What the rows of `estimate_run` and `seeds.aggregate` have in common."""
+    (metric,) = cells.metric.metrics
     return {
         "metric": metric.name,
-        "value": run.values[0],
         "ci_low": interval.low,
         "ci_high": interval.high,
         "ci_method": interval.method,
-        "numerator": run.num.sum() if is_ratio else np.nan,
-        "denominator": run.den.sum() if is_ratio and not run.is_count else np.nan,
-        "n_units": int(np.count_nonzero(run.takes_part)),
+        "n_units": int(np.count_nonzero(cells.takes_part)),
         "title": metric.title,
         "group": metric.group,
         "better": metric.better,

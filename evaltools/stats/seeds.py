@@ -17,11 +17,11 @@ import pandas as pd
 from scipy.special import stdtr
 
 from ..core.estimates import complete
-from ..core.metric import AnyMetric, MetricTable
+from ..core.metric import MetricTable
 from ..core.resampling import Resampling
 from .formulas import score_t, t_quantile
 from .influence import Array, Cells, Runs, effective_units, label, sample_variance
-from .intervals import MIN_UNITS, Interval, run_intervals
+from .intervals import MIN_UNITS, Interval, interval_row, run_intervals
 
 # What intervals speak for.
 THIS_RUN = "new samples, this run"
@@ -211,36 +211,24 @@ def aggregate(
     alone = [index for index, cells in enumerate(measured) if len(cells.sums) == 1]
     intervals = dict(zip(alone, run_intervals([measured[i] for i in alone], resampling)))
     rows = []
-    for index, (metric, cells) in enumerate(zip(table, measured)):
+    for index, cells in enumerate(measured):
         if len(cells.sums) > 1:
             intervals[index] = seed_interval(cells, resampling)
-        rows.append(_row(metric, cells, intervals.get(index, Interval())))
+        rows.append(_row(cells, intervals.get(index, Interval())))
     return complete(pd.DataFrame(rows), condition=condition)
 
 
-def _row(
-    metric: AnyMetric,
-    cells: Cells,
-    interval: Interval,
-) -> dict[str, Any]:
+def _row(cells: Cells, interval: Interval) -> dict[str, Any]:
     """The row of `aggregate` for a metric, from the seeds in which it is measured."""
     n_seeds = len(cells.sums)
     values = cells.values if n_seeds else np.array([np.nan])
     claim = THIS_RUN if n_seeds == 1 else NEW_SEEDS
-    return {
-        "metric": metric.name,
+    return interval_row(cells, interval) | {
         # of equal values that value, without the rounding of a sum
         "value": values[0] if np.ptp(values) == 0 else values.mean(),
         "std": values.std(ddof=1) if n_seeds > 1 else np.nan,
         "n_seeds": n_seeds,
-        "ci_low": interval.low,
-        "ci_high": interval.high,
         "min": values.min(),
         "max": values.max(),
-        "ci_method": interval.method,
-        "n_units": int(np.count_nonzero(cells.takes_part)) if n_seeds else 0,
         "claim": claim if interval.method != "none" else "",
-        "title": metric.title,
-        "group": metric.group,
-        "better": metric.better,
     }
