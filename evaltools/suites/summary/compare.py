@@ -28,13 +28,13 @@ from .facts import (
     LOSS,
     LOW,
     NEGATIVE,
-    OPPOSITE,
     PAID,
     PRESENT,
     UP,
     Fact,
     clause_facts,
     has_figure,
+    opposite,
     value_facts,
 )
 from .numerals import TEN_THOUSAND, written
@@ -69,7 +69,7 @@ Of two values that a summary states both, and may have swapped: of both together
 MOST_COUNTED = 10
 """Up to so many things of a text a summary may count itself."""
 
-FIGURES = ("amount", "percent", "duration", "age", "count")
+FIGURES = ("amount", "percent", "duration", "age", "count", "date")
 """Kinds of values that texts say of several items."""
 
 NAMES = ("grade", "generation")
@@ -84,6 +84,7 @@ OPPOSITE_PAYMENT = "the source says the opposite of payment"
 OPPOSITE_BOUND = "the source puts the opposite bound on it"
 CHANGE = "the source says the opposite change"
 EXISTENCE = "one says that there is none, the other that there is"
+DENIAL = "one denies what the other says"
 ITEM = "the source says it of another item"
 
 WHY = {
@@ -275,7 +276,7 @@ class Sources:
         same = self.same.get(fact.entity.key, [])[:MOST_SOURCES]
         if fact.entity.kind == CLAIM:
             # "10만원 한도" says of a thing that it has a figure, and not whether it is paid
-            says = {*fact.says, *(OPPOSITE[side] for side in fact.says)}
+            says = {*fact.says, *map(opposite, fact.says)}
             same = [source for source in same if source.says & says]
         if fact.says & BOUNDS:
             if fact.entity.kind == "duration":
@@ -303,7 +304,7 @@ class Sources:
         opposites = _opposites(fact, nearest)
         if not opposites:
             return "", False
-        why = WHY[opposites[0]]
+        why = WHY.get(opposites[0], DENIAL)
         alike = self.alike(fact, nearest, unknown=int(kind == CLAIM))
         of_period = kind not in (*SUMS, CLAIM) and not fact.says & nearest.says & BOUNDS
         turned_twice = (DENIED in fact.says) != (DENIED in nearest.says)
@@ -342,7 +343,8 @@ class Sources:
         own: the facts of the summary by key. Where it states the other value too, it may have swapped
         the two: each must fit better in the place of the other.
         """
-        if fact.entity.kind not in FIGURES or fact.entity.base in NAMES or fact.is_reckoned:
+        kind = fact.entity.kind
+        if kind not in FIGURES or fact.entity.base in NAMES or fact.is_reckoned:
             return None
         if self.same[fact.entity.key][0].entity.support_only:
             return None
@@ -355,7 +357,8 @@ class Sources:
             excess = of_other - of_own
             if excess <= best_excess:
                 continue
-            is_misplaced = of_own == 0 and of_other >= MISPLACED
+            # what is said of a day stands on either side of it
+            is_misplaced = kind != "date" and of_own == 0 and of_other >= MISPLACED
             if candidate.entity.key in own:
                 others = own[candidate.entity.key][:MOST_PLACES]
                 back = min(self._excess(other, fact.entity.key) for other in others)
@@ -421,7 +424,7 @@ def _total(weights: Mapping[str, float], words: Iterable[str], unknown: float = 
 def _opposites(one: Fact, other: Fact) -> list[str]:
     """What the one says of which the other says the opposite."""
     of_one, of_other = one.says - other.says, other.says - one.says
-    return sorted(side for side in of_one if OPPOSITE.get(side) in of_other)
+    return sorted(side for side in of_one if opposite(side) in of_other)
 
 
 def _is_alternative(fact: Fact, candidate: Fact) -> bool:

@@ -77,8 +77,9 @@ def _beginning(words: UnitWords) -> re.Pattern[str]:
         r"(?P<share2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))",
         f"(?P<clock>{CLOCK})",
         f"(?P<date>{DATE})",
-        # 7:3, 8대 2
-        r"(?P<ratio>(?<![0-9.,:])(?P<one>[0-9]{1,2})\s?(?::|대)\s?(?P<other>[0-9]{1,2})(?![0-9:%]))",
+        # 7:3, 8대 2; 상대 80, 고객 20
+        r"(?P<ratio>(?<![0-9.,:])(?P<one>[0-9]{1,2})"
+        r"(?:\s?(?::|대)\s?|(?<=[0-9]{2}),?\s[가-힣]{1,6}\s(?=[0-9]{2}))(?P<other>[0-9]{1,2})(?![0-9:%]))",
         # a figure, behind the sign that may stand before it ($)
         rf"(?P<figure>(?:(?<![a-z])(?:{words.prefix})\s?)?)(?=[0-9])",
         # 두 달, 두달

@@ -34,6 +34,22 @@ NEGATIVE, LOSS = "negative", "loss"
 OPPOSITE = {LOW: HIGH, UP: DOWN, PAID: DENIED, PRESENT: ABSENT}
 OPPOSITE |= {other: one for one, other in OPPOSITE.items()}
 
+SAYS, DENIES = "says ", "denies "
+"""Before the stem of a verb behind a value."""
+
+
+def opposite(side: str) -> str | None:
+    """What contradicts something that is said of a value.
+
+    >>> opposite("low"), opposite("denies 더"), opposite("loss")
+    ('high', 'says 더', None)
+    """
+    for one, other in ((SAYS, DENIES), (DENIES, SAYS)):
+        if side.startswith(one):
+            return other + side.removeprefix(one)
+    return OPPOSITE.get(side)
+
+
 _JOINT = r"\s?(?:이|가|을|를|은|는|의|보다|만큼)?\s?"
 _BEHIND = {
     LOW: re.compile(
@@ -45,10 +61,12 @@ _BEHIND = {
         "|안(?=에|의|으로|쪽)|(?:초과|넘)(?:하지|할 수 없|을 수 없|지 ))"
     ),
     UP: re.compile(
-        _JOINT + "(?:p|포인트)?(?: ?더)? ?(?:인상|증가|상승|오르|올라|올랐|할증|증액|가산)"
+        _JOINT
+        + "(?:p|포인트)?(?: ?더)? ?(?:인상|증가|상승|오르|올라|올랐|오른|올린|할증|증액|가산|늘)"
     ),
     DOWN: re.compile(
-        _JOINT + "(?:p|포인트)?(?: ?더)? ?(?:인하|감소|하락|내리|내려|할인|감액|삭감|차감)"
+        _JOINT
+        + "(?:p|포인트)?(?: ?더)? ?(?:인하|감소|하락|내[리려렸린림릴]|낮|줄|할인|감액|삭감|차감)"
     ),
 }
 """What stands right behind a value -> what it says of it."""
@@ -99,6 +117,13 @@ _NONE_OF_IT = re.compile(
     rf"\s?(?:기간|금액?)?(?:[은는이가도을를의]|도 없이)?\s?(?:따로|별도로?|전혀|아예)?\s?(?:{_ABSENT.pattern})"
 )
 """Right behind the name of an item: there is none."""
+
+_VERB = re.compile(
+    rf"(?<![가-힣])(?!{_PAY})(?P<stem>[가-힣]{{1,4}})"
+    r"(?:(?P<denied>[하되]지 ?(?:는|도)? ?(?:않|못|아니)|[할될] 수 없)"
+    r"|[합됩]니|[한된]다|[함됨할될](?![가-힣])|[해돼]야|[하되][고며면]|[했됐])"
+)
+"""A verb of 하다 or 되다 with its denial, if it has one: 더하지 않음, 더합니다."""
 
 _CONDITION = re.compile(
     r"공제(?:금|액)?[^.;\n]{0,14}(?:제외|빼|뺀)"
@@ -350,6 +375,8 @@ def _sides(before: str, after: str) -> frozenset[str]:
     if _LOSS.search(before[-LOSS_BEFORE:]) or _LOSS.search(after[:LOSS_BEHIND]):
         says.add(LOSS)
     says.add(DENIED if _LAPSES.match(after) else _payment_behind(after))
+    for verb in _VERB.finditer(CLAUSE_END.split(after, maxsplit=1)[0]):
+        says.add((DENIES if verb["denied"] else SAYS) + verb["stem"])
     return frozenset(says - {""})
 
 

@@ -49,7 +49,7 @@ _AGES = {
 
 _AGE = re.compile(
     rf"(?<![가-힣])({any_of(_AGES)})"
-    r"(?:이?에요|예요|이세요|이고요?|입니다|인데요?|이요|요|이라)(?![가-힣])"
+    r"(?:예요|요|입니다|인데|이(?=[가-힣]))"
 )
 """A numeral in words that ends a sentence without a unit, as an age does: 스물여섯이에요."""
 
