@@ -39,9 +39,12 @@ def condition_of(name: str) -> tuple[str, str, str]:
 
 def safe_name(name: str) -> str:
     """A run's name as a folder name: it cannot leave the folder it is put in. UsageError where it would."""
-    is_text = isinstance(name, str)
-    bad = is_text and re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
-    if not is_text or not name or name.startswith(".") or bad or len(name.encode()) > LONGEST_NAME:
+    if not isinstance(name, str):
+        raise UsageError(
+            f"name: expected a text, got {name!r} (papermill -p reads 007 as a number, -r name 007 keeps it)"
+        )
+    bad = re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
+    if not name or name.startswith(".") or bad or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
             f"{name!r} cannot be the name of a run: it must be usable as a folder name, not hidden"
         )

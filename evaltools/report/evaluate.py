@@ -13,7 +13,7 @@ from ..core.errors import OnError, Problems, UsageError
 from ..core.estimates import metrics_rows
 from ..core.files import file_hashes, write_json
 from ..core.folders import require_out, whole_folder
-from ..core.memory import as_files
+from ..core.memory import as_files, is_path
 from ..core.plugins import get_suite, with_metrics
 from ..core.resampling import Method, Resampling, make_resampling
 from ..core.results import (
@@ -84,6 +84,8 @@ def evaluate(
     """
     suite = get_suite(suite) if isinstance(suite, str) else suite
     if metrics is not None:
+        if not is_path(metrics):
+            raise UsageError(f"metrics: expected a Python file, got {metrics!r}")
         suite = with_metrics(suite, Path(metrics))
     settings = {"n_resamples": n_resamples, "confidence": confidence, "method": ci, "seed": seed}
     resampling = make_resampling(resampling or Resampling(), settings)

@@ -336,5 +336,7 @@ def test_what_no_run_has_is_named(run: et.Run) -> None:
             run.by(column)  # type: ignore[arg-type]
     with pytest.raises(KeyError, match="no metric 1 in cr"):
         run[1]  # type: ignore[index]
-    with pytest.raises(et.UsageError, match="5 cannot be the name of a run"):
+    with pytest.raises(et.UsageError, match="name: expected a text, got 5"):
         et.evaluate("cr", "example:cr/with_memory__seed1_proposed", name=5)  # type: ignore[arg-type]
+    with pytest.raises(et.UsageError, match="metrics: expected a Python file, got 5"):
+        et.evaluate("cr", "example:cr/with_memory__seed1_proposed", metrics=5)  # type: ignore[arg-type]
