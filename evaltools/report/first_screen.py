@@ -5,12 +5,13 @@ Its tables hold headline metrics, or differences, with an interval strip in each
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..core.check import LEVEL_WORDS, Check
+from ..core.check import LEVEL_WORDS
 from ..core.estimates import Row, is_null
 from ..core.language import listed, say
 from ..core.metric import metric_title
@@ -56,17 +57,7 @@ def estimates_table(
         # metrics that share an axis stand together
         order = list(dict.fromkeys(axes.values()))
         records.sort(key=lambda row: order.index(axes[row["metric"]]))
-    rows = []
-    for estimate in records:
-        name = estimate["metric"]
-        rows.append(
-            {
-                **_estimate_row(shown, estimate, axes[name]),
-                "group": say(estimate["group"]) if is_whole else "",
-                "primary": not is_whole and name == shown.primary,
-                "dim": False,
-            }
-        )
+    rows = [_estimate_row(shown, row, axes[row["metric"]], is_whole) for row in records]
     level = say("{level} interval", level=shown.resampling.percent)
     heads = {
         "title": say("Metric"),
@@ -75,20 +66,23 @@ def estimates_table(
         "interval": level,
         "ratio": say("of"),
     }
-    pieces = []
-    if rows:
-        caption = say("All metrics") if is_whole else ""
-        pieces = [strip_table(rows, heads, usable, caption, is_whole)]
-    if is_blocked.any():
-        names = dict.fromkeys(shown.title(name) for name in estimates.loc[is_blocked, "metric"])
-        pieces.append(words(say("Cannot be measured here: {names}", names=listed(names))))
-    return HtmlTable(stack(pieces).html, usable) if pieces else no_rows(say("Metrics"))
+    caption = say("All metrics") if is_whole else ""
+    pieces = [strip_table(rows, heads, usable, caption, is_whole)] if rows else []
+    pieces.append(_blocked_line(shown, estimates.loc[is_blocked, "metric"]))
+    return HtmlTable(stack(pieces).html, usable) if len(estimates) else no_rows(say("Metrics"))
+
+
+def _blocked_line(shown: Run | Study, names: Iterable[str]) -> HtmlTable:
+    """The metrics that a check blocks, in a line; empty without any."""
+    titles = listed(dict.fromkeys(map(shown.title, names)))
+    return words(say("Cannot be measured here: {names}", names=titles) if titles else "")
 
 
 def _estimate_row(
     shown: Run | Study,
     estimate: Row,
     scale: Any,
+    is_whole: bool,
 ) -> dict[str, Any]:
     texts = shown_estimate(estimate, shown.resampling)
     text = f"{texts['value']} {texts['interval']}".strip()
@@ -98,13 +92,11 @@ def _estimate_row(
         "id": anchor("metric", metric.name),
         "about": f"{say(metric.description)} ({metric.name})".strip(),
         "scale": scale,
-        "strip": strip(
-            estimate,
-            scale,
-            text,
-            n_units=estimate["n_units"],
-        ),
+        "strip": strip(estimate, scale, text, n_units=estimate["n_units"]),
         "ratio": texts["ratio"] or f"n = {texts['n']}",
+        "group": say(estimate["group"]) if is_whole else "",
+        "primary": not is_whole and metric.name == shown.primary,
+        "dim": False,
     }
 
 
@@ -146,10 +138,10 @@ def comparison_table(
         "verdict": say("verdict"),
     }
     caption = say("Difference from {baseline} (shared samples)", baseline=study.baseline)
-    pieces = [strip_table(shown, heads, rows, caption, is_whole)]
-    if is_blocked.any():
-        blocked = dict.fromkeys(study.title(name) for name in rows.loc[is_blocked, "metric"])
-        pieces.append(words(say("Cannot be measured here: {names}", names=listed(blocked))))
+    pieces = [
+        strip_table(shown, heads, rows, caption, is_whole),
+        _blocked_line(study, rows.loc[is_blocked, "metric"]),
+    ]
     return HtmlTable(stack(pieces).html, rows)
 
 
@@ -225,45 +217,30 @@ def verdict_strip(
 def trust_line(shown: Run | Study) -> HtmlTable:
     """Whether the numbers of a page can be believed, in a line that opens: how many checks failed, and their gist."""
     checks = all_checks(shown)
-    by_level: dict[str, list[Check]] = {level: [] for level in LEVEL_WORDS}
-    for check in checks:
-        by_level[check.level].append(check)
+    levels = Counter(str(check.level) for check in checks)
     counts = []
-    kind = "good"
-    if by_level["warning"]:
-        kind = "warning"
-        counts.append(_counted(by_level["warning"], "1 caution", "{n} cautions"))
+    kind = "warning" if levels["warning"] else "good"
+    if any(run.manifest.incomplete for run in shown.results):
+        counts.append(say("incomplete"))
+        kind = "error"
     if shown.blocked:
         usual = shown.suite.headline(shown.options, frozenset())
-        blocked = [name for name in usual if name in shown.blocked]
-        names = {"n": len(blocked), "total": len(usual)}
-        counts.insert(0, say("{n} of {total} headline metrics cannot be measured", **names))
+        n_blocked = len(shown.blocked.intersection(usual))
+        text = "{n} of {total} headline metrics cannot be measured"
+        counts.append(say(text, n=n_blocked, total=len(usual)))
         kind = "error"
-    if any(run.manifest.incomplete for run in shown.results):
-        counts.insert(0, say("incomplete"))
-        kind = "error"
-    if not counts:
-        counts.append(say("No caution"))
-    if by_level["info"]:
-        counts.append(_counted(by_level["info"], "1 note", "{n} notes"))
+    for level, one, many in (
+        ("warning", "1 caution", "{n} cautions"),
+        ("info", "1 note", "{n} notes"),
+    ):
+        if levels[level]:
+            counts.append(say(one) if levels[level] == 1 else say(many, n=levels[level]))
+        elif level == "warning" and not counts:
+            counts.append(say("No caution"))
     gists = [_gist(check.message) for check in checks if check.level != "info"][:2]
     gist = f": {listed(gists, '; ')}" if gists else ""
-    html = macros().trust(
-        " · ".join(counts),
-        gist,
-        kind,
-        LEVEL_WORDS,
-        checks,
-    )
+    html = macros().trust(" · ".join(counts), gist, kind, LEVEL_WORDS, checks)
     return HtmlTable(html)
-
-
-def _counted(
-    checks: Sequence[Check],
-    one: str,
-    many: str,
-) -> str:
-    return say(one) if len(checks) == 1 else say(many, n=len(checks))
 
 
 def _gist(message: str) -> str:

@@ -52,35 +52,11 @@ def table(shown: Run | Study) -> pd.DataFrame:
     Difference, its interval and p, a row a metric and candidate; the better side is `Strong`. Else: Metric, Value,
     interval and n. Metrics: the measured ones of those that the suite names for papers, else the headline.
     """
-    names = list(
-        dict.fromkeys(filter(None, [shown.primary, *(shown.suite.paper or shown.headline)]))
-    )
-    names = [name for name in names if name not in shown.blocked]
+    leading = dict.fromkeys([shown.primary, *(shown.suite.paper or shown.headline)])
+    names = [name for name in leading if name and name not in shown.blocked]
     level = f"{shown.resampling.percent} interval"
     rows = []
-    if _is_study(shown) and shown.candidates:
-        several = len(shown.candidates) > 1
-        compared = shown.differences_of(*names)
-        for row in compared[compared["delta"].notna()].to_dict("records"):
-            candidate = number(row["value_candidate"])
-            names_of_row = {"Condition": row["candidate"]} if several else {}
-            rows.append(
-                {
-                    "Metric": titled(metric_title(row["metric"], row["title"]), row["better"]),
-                    **names_of_row,
-                    shown.baseline: number(row["value_baseline"]),
-                    "Candidate" if several else row["candidate"]: (
-                        Strong(candidate) if row["verdict"] == "better" else candidate
-                    ),
-                    "Difference": number(row["delta"], signed=True),
-                    level: interval(row, signed=True),
-                    "p": p_text(row["p_adjusted"])
-                    or (f"{p_text(row['p_value'])}†" if pd.notna(row["p_value"]) else ""),
-                }
-            )
-        counts = [name for name in names if name not in set(compared["metric"])]
-        rows += _counts(shown, counts) if counts else []
-    else:
+    if not (_is_study(shown) and shown.candidates):
         estimates = shown.estimates_of(*names)
         for estimate in estimates[estimates["value"].notna()].to_dict("records"):
             texts = shown_estimate(estimate, shown.resampling)
@@ -92,29 +68,28 @@ def table(shown: Run | Study) -> pd.DataFrame:
                     "n": texts["n"],
                 }
             )
-    return pd.DataFrame(rows, dtype=object).fillna("")
-
-
-def _counts(study: Study, names: list[str]) -> list[dict[str, str]]:
-    """The rows of metrics that can be neither better nor worse: their values, and no difference."""
-    several = len(study.candidates) > 1
-    rows = []
-    for _, of_metric in study.estimates_of(*names).groupby("metric", sort=False):
-        texts = {}
-        for row in of_metric.to_dict("records"):
-            texts[row["condition"]] = shown_estimate(row, study.resampling)
-        if any(text["value"] == "N/A" for text in texts.values()):
-            continue
-        for candidate in study.candidates:
-            rows.append(
-                {
-                    "Metric": texts[candidate]["title"],
-                    **({"Condition": candidate} if several else {}),
-                    study.baseline: texts[study.baseline]["value"],
-                    "Candidate" if several else candidate: texts[candidate]["value"],
-                }
-            )
-    return rows
+        return pd.DataFrame(rows, dtype=object)
+    several = len(shown.candidates) > 1
+    compared = shown.differences_of(*names)
+    for row in compared[compared["delta"].notna()].to_dict("records"):
+        candidate = number(row["value_candidate"])
+        if row["verdict"] == "better":
+            candidate = Strong(candidate)
+        p = p_text(row["p_adjusted"])
+        if not p and pd.notna(row["p_value"]):
+            p = f"{p_text(row['p_value'])}†"
+        rows.append(
+            {
+                "Metric": titled(metric_title(row["metric"], row["title"]), row["better"]),
+                **({"Condition": row["candidate"]} if several else {}),
+                shown.baseline: number(row["value_baseline"]),
+                "Candidate" if several else row["candidate"]: candidate,
+                "Difference": number(row["delta"], signed=True),
+                level: interval(row, signed=True),
+                "p": p,
+            }
+        )
+    return pd.DataFrame(rows, dtype=object)
 
 
 def note(shown: Run | Study) -> str:
@@ -149,14 +124,10 @@ def methods(study: Study) -> str:
         sentences.append(f"Bootstraps draw {study.resampling.n_resamples:,} resamples.")
     sentences.append(study_sentences.how(study))
     if study_sentences.family(study):
-        sentences.append(
-            "p values are of two-sided paired sign-flip permutation tests over samples (mid-p for proportions)"
-            + (
-                "; with several seeds the larger of that and a t test over their variance components."
-                if study.seeded
-                else "."
-            )
-        )
+        text = "p values are of two-sided paired sign-flip permutation tests over samples (mid-p for proportions)"
+        if study.seeded:
+            text += "; with several seeds the larger of that and a t test over their variance components"
+        sentences.append(f"{text}.")
     return " ".join(filter(None, sentences))
 
 
