@@ -167,15 +167,6 @@ def test_a_prompt_is_named_by_its_label(tmp_path: Path) -> None:
     assert {row["condition"] for row in converted} == {"a"}
 
 
-def test_two_prompts_of_one_label_stay_apart(tmp_path: Path) -> None:
-    results = []
-    for index in range(3):
-        results.append({**prompted("same", "Say", index), "promptId": f"p{index}"})
-    content = {"results": {"version": 3, "results": results}}
-    converted = written(tmp_path, "promptfoo", put(tmp_path, "promptfoo", content))
-    assert {row["condition"] for row in converted} == {"a same", "a same (2)", "a same (3)"}
-
-
 def test_errors_of_promptfoo_are_not_measured(tmp_path: Path) -> None:
     """A rate limit is no wrong answer: null with its text, in every metric."""
     failed = {**PROMPTFOO["results"]["results"][3], "error": "429 rate limit"}
@@ -214,13 +205,6 @@ def test_directions_and_order_of_inspect(tmp_path: Path) -> None:
     ]
     run = et.evaluate("table", tmp_path / "scores.jsonl")
     assert run.primary == "solved" and run["steps"]["better"] == "none"
-
-
-def test_a_list_of_scores_is_left_out_and_named(tmp_path: Path) -> None:
-    log = {**INSPECT, "samples": [sample(1, 1, "C", per_step=[1, 0])]}
-    done = call("convert", "inspect", put(tmp_path, "inspect", log), "-o", tmp_path / "x.jsonl")
-    assert "per_step is no number and left out" in done.output
-    assert directions(rows(tmp_path / "x.jsonl")) == {"match": True}
 
 
 def test_what_describes_a_sample_becomes_columns_of_the_units(tmp_path: Path) -> None:
@@ -342,14 +326,6 @@ def test_empty_cells_of_ragas_are_not_measured(tmp_path: Path) -> None:
 
 
 # --- the table that is written
-
-
-def only(path: Path, seed: str) -> Path:
-    """The rows of one seed, as a file of its own."""
-    target = path.with_name(f"seed{seed}.jsonl")
-    kept = [row for row in rows(path) if row["seed"] == seed]
-    target.write_text("".join(json.dumps(row) + "\n" for row in kept))
-    return target
 
 
 def test_further_columns_stand_in_a_csv_too(tmp_path: Path) -> None:

@@ -279,17 +279,6 @@ def test_lm_eval_takes_direction_and_model_from_the_results_beside(tmp_path: Pat
     assert {row["condition"] for row in found} == {"org/model"}
 
 
-def test_lm_eval_refuses_results_of_another_form(tmp_path: Path) -> None:
-    date = "2026-01-02T03-04-05.6"
-    (tmp_path / f"results_{date}.json").write_text('{"higher_is_better": {"gsm8k": {"nll": "no"}}}')
-    path = put(tmp_path, "lm-eval", name=f"samples_gsm8k_{date}.jsonl")
-    done = call("convert", "lm-eval", path, "-o", tmp_path / "scores.jsonl", status=3)
-    assert (
-        f"results_{date}.json: higher_is_better.gsm8k.nll: Input should be a valid boolean"
-        in done.output
-    )
-
-
 def test_several_tasks_of_lm_eval_are_refused_not_pooled(tmp_path: Path) -> None:
     """Two tasks have an exact_match each: their mean would be that of neither."""
     date = "2026-01-02T03-04-05.6"
@@ -319,16 +308,6 @@ def test_several_tasks_of_inspect_are_refused_but_not_one_of_two_models(tmp_path
         f"{c}: match is of the task mmlu here, and of the task gsm8k: convert one task at a time"
         in done.output
     )
-
-
-def test_renamed_files_of_lm_eval_are_no_single_run(tmp_path: Path) -> None:
-    pair = [put(tmp_path, "lm-eval", name=f"{name}.jsonl") for name in ("arc", "hellaswag")]
-    other = [{**line, "doc_hash": f"other {i}"} for i, line in enumerate(LM_EVAL)]
-    pair[1] = put(tmp_path, "lm-eval", other, name="hellaswag.jsonl")
-    target = ("-o", tmp_path / "x.jsonl")
-    done = call("convert", "lm-eval", *pair, *target, status=3)
-    assert f"exact_match,strict is of {pair[1]} here, and of {pair[0]}" in done.output
-    call("convert", "lm-eval", *pair, "--condition", "a", "--condition", "b", *target)
 
 
 def test_tests_of_promptfoo_are_known_by_what_they_ask_and_assert(tmp_path: Path) -> None:
@@ -375,15 +354,6 @@ def test_samples_of_inspect_without_a_score_or_a_number_are_counted(tmp_path: Pa
     }
 
 
-def test_a_value_of_lm_eval_that_is_no_number_is_not_measured(tmp_path: Path) -> None:
-    rows = [{**LM_EVAL[-1], "doc_id": i, "nll": value} for i, value in enumerate([2.5, "?", 1.5])]
-    path = put(tmp_path, "lm-eval", rows)
-    done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl")
-    assert "nll,strict: 1 values are no numbers: not measured" in done.output
-    found = converted(tmp_path, "lm-eval", path)
-    assert found[None, None, "nll,strict"] == {"0": 2.5, "1": None, "2": 1.5}
-
-
 def test_a_second_metric_of_a_name_is_numbered(tmp_path: Path) -> None:
     measured = {"name": "GEval", "score": 0.5, "success": True, "threshold": 0.4}
     cases = [{"name": "a", "metricsData": [measured, {**measured, "score": 0.75}]}]
@@ -398,19 +368,6 @@ def test_answers_that_look_like_numbers_stay_as_they_are(tmp_path: Path) -> None
     call("convert", "ragas", path, "-o", tmp_path / "x.jsonl")
     row = json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8"))
     assert (row["output"], row["target"], row["value"]) == ("007", "2020", 0.5)
-
-
-def test_a_sample_that_failed_before_it_was_scored_is_not_measured(tmp_path: Path) -> None:
-    lost = {**sample("lost", 1, None, error="out of memory"), "scores": None}
-    path = put(tmp_path, "inspect", {**INSPECT, "samples": [lost, *SAMPLES[:2]]})
-    call("convert", "inspect", path, "-o", tmp_path / "x.jsonl")
-    rows = [
-        json.loads(line) for line in (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    assert [(r["metric"], r["value"], r["text"]) for r in rows if r["id"] == "lost"] == [
-        ("match", None, "question lost"),
-        ("judge", None, "question lost"),
-    ]
 
 
 def test_names_of_several_files(tmp_path: Path) -> None:
@@ -504,21 +461,6 @@ def test_a_bad_record_can_be_skipped(tmp_path: Path) -> None:
     )
     found = converted(tmp_path, "deepeval", path, "--on-error", "skip")
     assert found[None, None, "Faithfulness"] == {"case_1": 0.2, "2": None}
-
-
-@pytest.mark.parametrize(
-    ("header", "cells", "said"),
-    [
-        ("query,faithfulness", "q,1", "in.csv:1: expected a column user_input"),
-        ("user_input,faithfulness", "q,1,2", "in.csv:2: expected 2 cells, as the header has"),
-        ("user_input,faithfulness", 'q,"1', "in.csv:2: not CSV"),
-    ],
-)
-def test_damaged_csv(header: str, cells: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "in.csv"
-    path.write_text(f"{header}\n{cells}\n")
-    done = call("convert", "ragas", path, "-o", tmp_path / "x.jsonl", status=3)
-    assert said.replace("in.csv", str(path)) in done.output
 
 
 def eval_zip(

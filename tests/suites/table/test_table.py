@@ -206,16 +206,6 @@ def test_clusters_are_resampled(tmp_path: Path) -> None:
     assert run.value("acc") == 41 / 81
 
 
-def test_results_are_read_without_the_file(tmp_path: Path) -> None:
-    path = put(tmp_path, ROWS)
-    made = et.evaluate("table", path, out=tmp_path / "out", lower=("loss",))
-    path.unlink()
-    read_back = et.load(tmp_path / "out" / "results" / "scores")
-    pd.testing.assert_frame_equal(made.frame, read_back.frame)
-    assert [m.name for m in read_back.metrics] == [m.name for m in made.metrics]
-    assert read_back.headline == made.headline and read_back.signature == made.signature
-
-
 def test_a_file_of_several_runs(tmp_path: Path) -> None:
     path = put(tmp_path, grid())
     out = tmp_path / "out"
@@ -237,13 +227,6 @@ def test_a_file_of_several_runs(tmp_path: Path) -> None:
     for c, runs in study.conditions.items():
         for s, run in runs.items():
             assert run.value("acc") == by_hand[c, int(s)]
-
-
-def test_rerun_finds_the_run_in_its_file(tmp_path: Path) -> None:
-    path = put(tmp_path, grid(seeds=1))
-    call("score", "table", path, "-o", tmp_path / "out", "-q", *QUICK)
-    done = call("rerun", tmp_path / "out" / "results" / "B__seed1_scores")
-    assert "none differ" in done.output
 
 
 @pytest.mark.parametrize(
@@ -314,17 +297,6 @@ def test_one_of_several_runs_must_be_named(tmp_path: Path) -> None:
     }
 
 
-def test_seeds_missing_for_a_condition_are_a_check(tmp_path: Path) -> None:
-    how = {"suite": "table", "resampling": et.Resampling(n_resamples=100)}
-    rows = [row for row in grid() if (row["condition"], row["seed"]) != ("B", 3)]
-    (check,) = [
-        c for c in et.study([put(tmp_path, rows)], **how).checks if c.code == "missing-seeds"
-    ]
-    assert check.message == "not all conditions have all of the 3 seeds: B lacks 3"
-    assert (check.n, check.of) == (1, 6)
-    assert "missing-seeds" not in [c.code for c in et.study([put(tmp_path, grid())], **how).checks]
-
-
 def test_files_with_other_metrics_are_not_compared(tmp_path: Path) -> None:
     a = put(tmp_path, ROWS, name="a")
     b = put(tmp_path, ROWS[:4], name="b")
@@ -373,29 +345,6 @@ def test_bad_rows_are_named_with_their_line(
     skip = ("--bounds", "acc=0,1", "--on-error", "skip")
     done = call("score", "table", path, "-o", tmp_path / "out", *skip)
     assert "n = 2" in done.output and "(1 in all)" in " ".join(done.output.split())
-    other = put(tmp_path, [ROW, {**ROW, "id": "c"}], kind, name="other")
-    for command in ("compare",), ("rank", "--metric", "acc", "-o", tmp_path / "out"):
-        done = call(*command, path, other, "--suite", "table", *skip, *QUICK)
-        assert "input: scores: this run is not complete: 1 x" in " ".join(done.output.split())
-
-
-def test_files_of_two_kinds_compare_within_declared_bounds(tmp_path: Path) -> None:
-    whole = [{"id": str(i), "metric": "acc", "value": i % 2} for i in range(20)]
-    parts = [{"id": str(i), "metric": "acc", "value": 0.5} for i in range(20)]
-    pair = [put(tmp_path, rows, name=name) for name, rows in (("a", whole), ("b", parts))]
-    undeclared = et.compare(*pair, suite="table", n_resamples=100)
-    declared = et.compare(*pair, suite="table", bounds=["acc=0,1"], n_resamples=100)
-    # only limits that are declared are those of a metric whose values are not all 0 or 1
-    methods = [cmp["acc"]["ci_method"] == "bca-t" for cmp in (undeclared, declared)]
-    assert methods == [True, False]
-    for text in ("acc=zz", "nope=0,1"):
-        call("compare", *pair, "--suite", "table", "--bounds", text, status=2)
-
-
-def test_a_metric_has_one_direction(tmp_path: Path) -> None:
-    path = put(tmp_path, ROWS)
-    both = ("--lower", "acc", "--higher", "acc")
-    assert "a metric has one" in call("score", "table", path, *both, status=2).output
 
 
 @pytest.mark.parametrize(
@@ -434,10 +383,8 @@ def test_bad_files(text: str, said: str, tmp_path: Path) -> None:
     assert not written(tmp_path / "out")
 
 
-@pytest.mark.parametrize("names", [("a b", "a-b", "a_b_2_"), ("a_b_2_", "a b", "a-b")])
-def test_names_that_differ_in_signs_alone_are_metrics_of_their_own(
-    names: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_names_that_differ_in_signs_alone_are_metrics_of_their_own(tmp_path: Path) -> None:
+    names = ("a_b_2_", "a b", "a-b")
     rows = [
         {"id": str(i), "metric": name, "value": value}
         for value, name in enumerate(names)
@@ -488,6 +435,7 @@ def test_damaged_parquet(tmp_path: Path) -> None:
         (("--bounds", "acc=nan,1"), "expected NAME=LOW,HIGH"),
         (("--bounds", "acc=0,inf"), "expected NAME=LOW,HIGH with LOW below HIGH, both finite"),
         (("--lower", "los"), "has no metric 'los'; did you mean loss?"),
+        (("--lower", "acc", "--higher", "acc"), "a metric has one"),
     ],
 )
 def test_wrong_options(option: tuple[str, ...], said: str, tmp_path: Path) -> None:
