@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,6 @@ import pandas as pd
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
-from evaltools.stats.influence import Runs
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import aggregate
 
@@ -52,50 +52,39 @@ def frame(y: np.ndarray) -> pd.DataFrame:
 
 def runs(rng: Rng) -> Iterator[Cell]:
     """Cells of one run."""
-
-    def cell(
-        name: str, table: Metric, n: int, draw: Callable[[], np.ndarray], truth: float
-    ) -> Cell:
-        def measured() -> pd.Series:
-            return estimate(frame(draw()), [table], "id", R).iloc[0]
-
-        return name, n, measured, truth
-
     for n in SIZES:
         for name, p in (("F1", F1), ("F1, 90% ones", NEAR_1)):
-            truth = float(LEVELS @ p)
-            yield cell(name, SCORE, n, lambda n=n, p=p: rng.choice(LEVELS, n, p=p), truth)  # type: ignore[misc]
+            draw = partial(rng.choice, LEVELS, n, p=p)
+            yield name, n, partial(estimated, draw, SCORE), float(LEVELS @ p)
         for rate in (0.05, 0.5):
-            name = f"rate {rate:g}"
-            yield cell(name, RATE, n, lambda n=n, rate=rate: rng.random(n) < rate, rate)  # type: ignore[misc]
-        name, truth = "lognormal(1), no limits", float(np.exp(0.5))
-        yield cell(name, FREE, n, lambda n=n: rng.lognormal(0, 1, n), truth)  # type: ignore[misc]
+            draw = partial(rng.binomial, 1, rate, n)
+            yield f"rate {rate:g}", n, partial(estimated, draw, RATE), rate
+        draw = partial(rng.lognormal, 0, 1, n)
+        yield "lognormal(1), no limits", n, partial(estimated, draw, FREE), float(np.exp(0.5))
+
+
+def estimated(draw: Callable[[], np.ndarray], table: Metric) -> pd.Series:
+    return estimate(frame(draw()), [table], "id", R).iloc[0]
 
 
 def seeds(rng: Rng) -> Iterator[Cell]:
     """Cells of a rate of .5 over seeds."""
-    n = 60
     for k, spread in ((2, 0.1), (3, 0.1), (3, 0.3), (5, 0.3)):
+        name = f"rate .5, {k} seeds, sd {spread:g}"
+        yield name, 60, partial(of_seeds, rng, 60, k, spread), 0.5
 
-        def measured(
-            k: int = k,
-            spread: float = spread,
-        ) -> pd.Series:
-            of_sample = rng.normal(
-                0,
-                0.7,
-                n,
-            )
-            of_seed = rng.normal(
-                0,
-                spread,
-                (k, 1),
-            )
-            latent = of_sample + of_seed + rng.normal(0, 0.7, (k, n))
-            condition = {seed: frame(latent[seed] > 0) for seed in range(k)}
-            return aggregate(condition, [RATE], "id", R).iloc[0]
 
-        yield f"rate .5, {k} seeds, sd {spread:g}", n, measured, 0.5
+def of_seeds(
+    rng: Rng,
+    n: int,
+    k: int,
+    spread: float,
+) -> pd.Series:
+    of_sample = rng.normal(0, 0.7, n)
+    of_seed = rng.normal(0, spread, (k, 1))
+    latent = of_sample + of_seed + rng.normal(0, 0.7, (k, n))
+    condition = {seed: frame(latent[seed] > 0) for seed in range(k)}
+    return aggregate(condition, [RATE], "id", R).iloc[0]
 
 
 def shifted(
@@ -139,33 +128,16 @@ def differences(rng: Rng) -> Iterator[Cell]:
     """Cells of the difference of one run a side."""
     for n in SIZES:
         for shift in (0.0, 0.03):
-
-            def of_scores(
-                n: int = n,
-                shift: float = shift,
-            ) -> pd.Series:
-                return compared(shifted(rng, n, shift), SCORE)
-
-            yield f"difference, mean {shift:g}, sd .06", n, of_scores, shift
+            draw = partial(shifted, rng, n, shift)
+            yield f"difference, mean {shift:g}, sd .06", n, partial(compared, draw, SCORE), shift
         for wins, losses in ((0.1, 0.1), (0.15, 0.03), (0.02, 0.02)):
-
-            def of_flips(
-                n: int = n,
-                wins: float = wins,
-                losses: float = losses,
-            ) -> pd.Series:
-                return compared(flips(rng, n, wins, losses), RATE)
-
+            draw = partial(flips, rng, n, wins, losses)
             name = f"difference, wins {wins:.0%}, losses {losses:.0%}"
-            yield name, n, of_flips, wins - losses
+            yield name, n, partial(compared, draw, RATE), wins - losses
 
 
-def compared(
-    sides: tuple[np.ndarray, np.ndarray],
-    table: Metric,
-) -> pd.Series:
-    a: Runs = {"": frame(sides[0])}
-    b: Runs = {"": frame(sides[1])}
+def compared(draw: Callable[[], tuple[np.ndarray, np.ndarray]], table: Metric) -> pd.Series:
+    a, b = ({"": frame(y)} for y in draw())
     return compare(a, b, [table], "id", R, ["m"], n_permutations=1_000).table.iloc[0]
 
 

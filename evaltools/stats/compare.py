@@ -283,7 +283,7 @@ class _Pair:
     def tested(self, resampling: Resampling, n_permutations: int) -> pd.DataFrame:
         """The rows, with the p of each metric alone."""
         rows = pd.DataFrame(self.rows)
-        by_unit = np.full((len(self.a.samples.units), len(rows)), np.nan)
+        by_unit = np.zeros((len(self.a.samples.units), len(rows)))
         for column, found in enumerate(self.differences):
             if found is not None:
                 by_unit[:, column] = found.by_unit

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from ..core.metric_matrix import Compiled, compile_table, unit_columns
 
 Array = np.ndarray
 Seed = Hashable
-Runs = Mapping[Seed, pd.DataFrame]
+Runs = Mapping[Any, pd.DataFrame]
 
 # Columns that tell the samples of a unit apart: those of a cluster, the turns of a dialogue.
 ITEM, TURN = "item", "turn_pair_id"

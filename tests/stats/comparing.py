@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -49,7 +51,7 @@ TABLE: MetricTable = [
 
 R = Resampling(n_resamples=500)
 
-Runs = dict[object, pd.DataFrame]
+Runs = dict[Any, pd.DataFrame]
 
 
 def run(rng: np.random.Generator, sample: np.ndarray, shift: float = 0.0) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,7 @@ TABLE: MetricTable = [
     Mean(name="both", of=("judge", "rate"), better="higher"),
 ]
 R = Resampling(n_resamples=200)
-Runs = dict[object, pd.DataFrame]
+Runs = dict[Any, pd.DataFrame]
 
 
 def units(n: int = 40, key: int = 0) -> pd.DataFrame:
@@ -201,7 +202,7 @@ def test_eleven_metrics_missing_at_random_are_not_blocked_at_random() -> None:
     assert np.mean(blocked) <= 0.2  # two families of 5%; without adjustment 40%
 
 
-BAD = {
+BAD: dict[str, tuple[dict[str, Any], str]] = {
     "outside": ({"score": 1.5}, r"row 3 \(id u002\): judge is 1.5, which is not within 0 and 1"),
     "infinite": ({"score": np.inf}, r"row 3 \(id u002\): score is inf; expected a finite number"),
     "doubled": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,7 +30,7 @@ R = Resampling(n_resamples=500)
 
 def condition(
     n: int = 40, seeds: tuple[object, ...] = (42, 123, 456), spread: float = 0.05
-) -> dict[object, pd.DataFrame]:
+) -> dict[Any, pd.DataFrame]:
     rng = np.random.default_rng(3)
     sample = rng.normal(0.5, 0.2, n)
     runs = {}
@@ -40,7 +42,7 @@ def condition(
     return runs
 
 
-def of(runs: dict[object, pd.DataFrame], table: MetricTable = TABLE) -> pd.DataFrame:
+def of(runs: dict[Any, pd.DataFrame], table: MetricTable = TABLE) -> pd.DataFrame:
     return aggregate(runs, table, "id", R).set_index("metric")
 
 

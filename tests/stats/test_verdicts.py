@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,7 +70,7 @@ def test_a_third_condition_destroys_no_pair() -> None:
     rng = np.random.default_rng(2)
     sample = rng.uniform(0.3, 0.7, 60)
 
-    def condition(shift: float, noise: float) -> dict[object, pd.DataFrame]:
+    def condition(shift: float, noise: float) -> dict[Any, pd.DataFrame]:
         runs = {}
         for seed in (1, 2, 3):
             own = shift + rng.normal(0, noise)
@@ -101,7 +102,7 @@ def test_more_trials_where_samples_are_hard_make_no_difference() -> None:
             number = np.concatenate([np.arange(n) for n in trials])
             right = (rng.random(len(ids)) < chance[ids]).astype(int)
             sides.append({"": frame(right, id=ids, trial=number)})
-        row = compare(*sides, [RIGHT], "id", R, ["right"]).table.iloc[0]
+        row = compare(sides[0], sides[1], [RIGHT], "id", R, ["right"]).table.iloc[0]
         means = [side[""].groupby("id")["y"].mean() for side in sides]
         assert row["delta"] == pytest.approx((means[1] - means[0]).mean())
         verdicts.append(row["verdict"])
@@ -148,25 +149,23 @@ def test_no_verdict_contradicts_the_interval_beside_it() -> None:
     assert {"better", "tied"} <= seen
 
 
-def test_the_standard_error_of_clusters_is_that_of_statsmodels() -> None:
+def test_clusters_have_the_standard_error_of_statsmodels() -> None:
+    """The union with BCa is at least as wide as t."""
     api = pytest.importorskip("statsmodels.api")
     rng = np.random.default_rng(4)
     ids = rng.integers(0, 25, 120)
     a, b = rng.normal(size=120), rng.normal(0.2, 1, 120)
-    free = Metric(name="score", numerator="y", denominator="n", better="higher")
-    sides = {"": frame(a, id=ids, item=range(120))}, {"": frame(b, id=ids, item=range(120))}
-    many = Resampling(n_resamples=100)
-    row = compare(*sides, [free], "id", many).table.iloc[0]
-    fit = api.OLS(b - a, np.ones(120)).fit(
-        cov_type="cluster", cov_kwds={"groups": ids, "use_correction": False}
-    )
-    # mde = t reach + t(.8) error; the union with BCa is at least as wide as t
+    old, new = ({"": frame(y, id=ids, item=range(120))} for y in (a, b))
+    free = replace(SCORE, bounds=None)
+    row = compare(old, new, [free], "id", Resampling(n_resamples=100)).table.iloc[0]
+    clusters = {"groups": ids, "use_correction": False}
+    fit = api.OLS(b - a, np.ones(120)).fit(cov_type="cluster", cov_kwds=clusters)
     weights = np.bincount(ids)
     n = weights.sum() ** 2 / (weights**2).sum()
-    units = (weights > 0).sum()
-    assert row["delta"] == pytest.approx(fit.params[0])
     half = stats.t.ppf(0.975, n - 1) * fit.bse[0] * np.sqrt(n / (n - 1))
-    assert row["ci_high"] - row["delta"] >= half - 1e-9 and row["n_units"] == units
+    assert row["delta"] == pytest.approx(fit.params[0])
+    assert row["ci_high"] - row["delta"] >= half - 1e-9
+    assert row["n_units"] == np.count_nonzero(weights)
 
 
 def test_families() -> None:
