@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from evaltools.core.errors import InputError, Problem, Problems
 from evaltools.core.json_files import read_json
 from evaltools.core.plugins import get_suite
 from evaltools.core.resampling import Resampling
+from evaltools.core.scoring import score_units
 from evaltools.core.workers import Workers
 from evaltools.stats.intervals import estimate
 
@@ -39,7 +41,7 @@ def score_or_reject(suite_name: str, path: Path) -> None:
     options, problems = suite.options(), Problems("skip")
     try:
         source = suite.locate(path, "run", options, problems)
-        units = suite.score(source, options, problems, Workers(), None)
+        units = score_units(suite, replace(source, options=options), problems, Workers()).units
     except InputError as error:
         assert error.problems and all(problem.file for problem in error.problems)
         return

@@ -16,7 +16,7 @@ from .errors import Problems, UsageError
 from .json_files import read_jsonl
 from .metric import AnyMetric
 from .records import unique_records
-from .suite import Source, Suite, SuiteOptions
+from .suite import Scored, Source, Suite, SuiteOptions
 from .text_files import require_file
 
 
@@ -135,7 +135,7 @@ class _RecordsFile:
         options: SuiteOptions,
         problems: Problems,
         *_: Any,
-    ) -> pd.DataFrame:
+    ) -> Scored:
         """The units of a file of records: its numbers, booleans and texts, and the columns that metrics sum."""
         path = source.files["records"]
         arguments = (options,) if self.with_options else ()
@@ -160,6 +160,4 @@ class _RecordsFile:
         problems.raise_if_failed()
         if not rows:
             raise problems.fatal("no-rows", "no line of the file can be used", file=path)
-        units = pd.DataFrame(rows)
-        units.attrs["rows"] = {"records": n_records}
-        return units
+        return Scored(pd.DataFrame(rows), {"records": n_records})

@@ -24,7 +24,7 @@ from .files import sha256
 from .language import use_language_files
 from .manifest import NAME
 from .metric import AnyMetric
-from .suite import Source, Suite, SuiteOptions, decoded
+from .suite import Scored, Source, Suite, SuiteOptions, decoded
 
 ENTRY_POINTS = "evaltools.suites"
 """The group of entry points under which installed packages name their suites."""
@@ -153,11 +153,12 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
         raise UsageError(f"{path}: expected METRICS = [et.Metric(...), ...]")
     make_columns = getattr(module, "columns", None)
 
-    def score(source: Source, *arguments: Any) -> pd.DataFrame:
-        units = suite.score(source, *arguments)
+    def score(source: Source, *arguments: Any) -> Any:
+        found = suite.score(source, *arguments)
         if make_columns is None:
-            return units
-        return _with_columns(units, make_columns, suite, path)
+            return found
+        scored = found if isinstance(found, Scored) else Scored(found)
+        return scored._replace(units=_with_columns(scored.units, make_columns, suite, path))
 
     return replace(
         suite,
@@ -185,9 +186,7 @@ def _with_columns(
             f"{path}: columns(units) must return a DataFrame of new columns with "
             "the index of the units"
         )
-    combined = pd.concat([units, columns], axis=1)
-    combined.attrs = units.attrs
-    return combined
+    return pd.concat([units, columns], axis=1)
 
 
 def suite_of_path(path: Path) -> str:

@@ -37,7 +37,7 @@ from .plugins import require_input
 from .records import all_wrong
 from .resampling import Resampling
 from .results import further_metrics, read_manifest
-from .suite import Source, Suite
+from .suite import Scored, Source, Suite
 from .workers import Workers
 
 
@@ -133,16 +133,17 @@ def planned_manifest(
     )
 
 
-def refuse_empty(
-    units: pd.DataFrame,
-    suite: Suite,
-    source: Source,
-    problems: Problems,
-) -> None:
-    """InputError where nothing of a source can be used."""
-    if units.empty:
+def score_units(
+    suite: Suite, source: Source, problems: Problems, workers: Workers, aside: Path | None = None
+) -> Scored:
+    """What a suite finds in a source. InputError where records cannot be used, or none is left."""
+    found = suite.score(source, source.options, problems, workers, aside)
+    scored = found if isinstance(found, Scored) else Scored(found)
+    problems.raise_if_failed()
+    if scored.units.empty:
         path = next(iter(source.files.values()))
         raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=path)
+    return scored
 
 
 def score_source(
@@ -162,15 +163,12 @@ def score_source(
     states = {path: state(path) for path in source.files.values()}
     with ThreadPoolExecutor(1) as beside:
         beside.submit(list, map(content_hash, states))  # large files take long to hash
-        units = suite.score(source, source.options, problems, workers, aside)
-    problems.raise_if_failed()
-    refuse_empty(units, suite, source, problems)
+        units, n_rows, recorded = score_units(suite, source, problems, workers, aside)
     for path, before in states.items():
         if state(path) != before:
             raise problems.fatal(
                 "changed-file", "changed while it was read: is it still being written?", file=path
             )
-    n_rows = units.attrs.get("rows", {})
     inputs = []
     for role, path in source.files.items():
         entry = Input(
@@ -185,7 +183,7 @@ def score_source(
         "inputs": inputs,
         "n_units": int(units[suite.unit].nunique(dropna=False)),
         "problems": found_problems(problems),
-        "answered_by": units.attrs.get("answered_by", {}),
+        **recorded,
         "seconds": round(time.perf_counter() - clock, 3),
     }
     return units, manifest.model_copy(update=found)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
@@ -79,6 +79,14 @@ class Source:
     options: SuiteOptions | None = None
 
 
+class Scored(NamedTuple):
+    """What scoring a run gives: its units; how many records each input had, by role; further fields of the manifest."""
+
+    units: pd.DataFrame
+    rows: Mapping[str, int] = {}
+    recorded: Mapping[str, Any] = {}
+
+
 @dataclass(frozen=True)
 class Breakdown:
     """Units split by `column`: the generic notebook shows the named metrics in each part.
@@ -110,8 +118,8 @@ class Suite:
     - `recognised`: patterns of the names of files by which an input is known without `--suite`.
     - `locate(path, name, options, problems)`: the `Source` of a run. `name` replaces the name that the path gives.
     - `runs(path, problems)`: where one input may hold several runs, their names; `locate` then gets each of them.
-    - `score(source, options, problems, workers, aside)`: the units, a frame with one row a unit. It reports bad
-      records to `problems`. Into the folder `aside` (None: nowhere) it may write files that belong to the result.
+    - `score(source, options, problems, workers, aside)`: the units, a frame with one row a unit, or `Scored`. It reports
+      bad records to `problems`. Into the folder `aside` (None: nowhere) it may write files that belong to the result.
 
     Numbers
 
@@ -156,7 +164,7 @@ class Suite:
     ]
     score: Callable[
         [Source, Any, Problems, Workers, Path | None],
-        pd.DataFrame,
+        pd.DataFrame | Scored,
     ]
     metrics: Callable[[Any], MetricTable]
     headline: Callable[[Any, frozenset[str]], tuple[str, ...]]

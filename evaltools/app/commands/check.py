@@ -13,7 +13,7 @@ import click
 from ...core.commands import PATH
 from ...core.errors import BAD_INPUT, InputError, Problems
 from ...core.plugins import get_suite
-from ...core.scoring import locate, make_options, refuse_empty, run_names
+from ...core.scoring import locate, make_options, run_names, score_units
 from ...core.terminal import echo
 from ...core.workers import Workers
 from ..groups import LazyGroup, added
@@ -28,8 +28,7 @@ def check_suite(name: str) -> click.Command:
         options = make_options(suite, values)
         for name in run_names(suite, path, problems):
             source = locate(suite, path, name, options, problems)
-            units = suite.score(source, source.options, problems, Workers(), None)
-            refuse_empty(units, suite, source, problems)
+            score_units(suite, source, problems, Workers())
 
     options = suite_options(suite.options, suite.options.free())
     text = f"Inputs of {suite.title}: list every problem."

@@ -33,7 +33,7 @@ def structural_metrics(run: Run) -> dict[str, Any]:
         row[name] = value
         if name in counts and value is not None:
             row[name] = int(value)
-    row |= run.data.attrs.get("override", {})
+    row |= run.manifest.numbers
     row["blocked"] = ";".join(name for name in row if name in run.blocked) or None
     row["eval_semver"] = run.policy["eval_semver"]
     row["eval_policy_hash"] = run.policy["eval_policy_hash"]

@@ -23,7 +23,7 @@ from ...core.fast_json import decoder
 from ...core.files import beside, content_hash, refuse_input, state
 from ...core.json_files import Progress, read_jsonl, shards
 from ...core.records import FirstLines
-from ...core.suite import Source
+from ...core.suite import Scored, Source
 from ...core.text_files import require_file
 from ...core.workers import Workers
 from .options import CrOptions
@@ -177,7 +177,7 @@ def score(
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-) -> pd.DataFrame:
+) -> Scored:
     """The units frame of a run, in file order; the same for any workers.
 
     Where it is scored from outputs, their scorecards.jsonl goes into `aside`. Reports broken lines, doubled ids (the
@@ -226,11 +226,10 @@ def score(
         _join_parts(parts, set(rows.index), run.folder / FILES["scorecards"])
     units = units_frame(rows.reset_index(drop=True), options.match_policy, override)
     _warn_of_gaps(run, units, gold, problems)
-    units.attrs["rows"] = {role: lines}
-    units.attrs["override"] = override
+    n_rows = {role: lines}
     if run.gold is not None:
-        units.attrs["rows"]["gold"] = len(gold)
-    return units
+        n_rows["gold"] = len(gold)
+    return Scored(units, n_rows, {"numbers": override})
 
 
 def _warn_of_gaps(
@@ -320,6 +319,6 @@ def write_scorecards(
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(**beside(target)) as folder:
         source = Source(target.name, files)
-        units = score(source, CrOptions(), problems, Workers(), Path(folder))
+        units = score(source, CrOptions(), problems, Workers(), Path(folder)).units
         (Path(folder) / FILES["scorecards"]).replace(target)
     return len(units)

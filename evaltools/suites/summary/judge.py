@@ -284,11 +284,10 @@ def judge_units(
     options: SummaryOptions,
     problems: Problems,
     quiet: bool = True,
-) -> pd.DataFrame:
-    """The frame with the final scores of the cases in a trigger zone; the others keep the rule's.
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """(the frame with the final scores of the cases in a trigger zone, model -> number of its replies).
 
-    A score that the judge decided, alone or in the blend, counts as measured. `attrs["answered_by"]`:
-    the models that answered, with the number of their replies.
+    The other cases keep the rule's. A score that the judge decided, alone or in the blend, counts as measured.
     """
     judged = units.set_index("case_id", drop=False)
     models: Counter[str] = Counter()
@@ -311,5 +310,4 @@ def judge_units(
         for ending, value in columns.items():
             judged.at[case_id, metric + ending] = value
     judged = judged.reset_index(drop=True)
-    judged.attrs["answered_by"] = dict(models)
-    return judged
+    return judged, dict(models)

@@ -9,11 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from ...core.errors import Problems
 from ...core.metric import MetricTable
-from ...core.suite import Source, Suite
+from ...core.suite import Scored, Source, Suite
 from ...core.text_files import require_file
 from ...core.workers import Workers
 from .artifacts import write_artifacts
@@ -75,7 +73,7 @@ def score(
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-) -> pd.DataFrame:
+) -> Scored:
     """The units frame of a file of cases: a row a case, in their order, for any `workers`.
 
     InputError for a file that cannot be used, or rules that changed since the options were made.
@@ -92,12 +90,8 @@ def score(
         if options.judge_cache is None and aside is not None:
             cache = aside.parents[1] / "judge-cache"  # beside the results, which they outlive
             options = options.model_copy(update={"judge_cache": str(cache)})
-        units = judge_units(units, options, problems, quiet=not workers.label)
-        answered_by = units.attrs["answered_by"]
-    units = finish(units, rules)
-    units.attrs["rows"] = {"cases": len(cases)}
-    units.attrs["answered_by"] = answered_by
-    return units
+        units, answered_by = judge_units(units, options, problems, not workers.label)
+    return Scored(finish(units, rules), {"cases": len(cases)}, {"answered_by": answered_by})
 
 
 def _sample_view(shown: Any) -> Any:

@@ -12,7 +12,7 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from ...core.errors import Problems
 from ...core.metric import Metric
 from ...core.score_rows import COLUMNS
-from ...core.suite import Source
+from ...core.suite import Scored, Source
 from ...core.workers import Workers
 from .survey import survey
 
@@ -29,7 +29,7 @@ def score(
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-) -> pd.DataFrame:
+) -> Scored:
     """The units of a run: one row an id, or an id and trial.
 
     Columns: id; item, the sample, where `id` is its cluster; trial, line and text where the file
@@ -58,8 +58,7 @@ def score(
         sums[entry.numerator] = num[:, index]
         sums[entry.denominator] = den[:, index]
     units = pd.concat([units, pd.DataFrame(sums)], axis=1)
-    units.attrs["rows"] = {"scores": int(is_used.sum())}
-    return units
+    return Scored(units, {"scores": int(is_used.sum())})
 
 
 def _check_values(
