@@ -41,15 +41,14 @@ def convert(
         raise UsageError(f"no format {name!r}; {nearest(name, list(FORMATS))}")
     form = FORMATS[name]
     settings = {key: value for key, value in options.items() if value not in (None, ())}
-    paths = [file for path in files for file in _files_at(path, form, problems)]
-    _check_options(name, form, settings, len(paths))
+    _check_options(name, form, settings, len(files))
     if as_ == "predictions" and form.kind != "sentiment":
         raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
-    refuse_input(target, paths)
-    samples = _samples(form, paths, settings, problems)
+    refuse_input(target, files)
+    samples = _samples(form, files, settings, problems)
     if form.kind == "sentiment":
         is_gold = as_ == "gold"
-        rows = _gold_rows(samples, paths, problems) if is_gold else map(_prediction_row, samples)
+        rows = _gold_rows(samples, files, problems) if is_gold else map(_prediction_row, samples)
         return write_jsonl(target, rows)
     rows = _score_rows(samples, problems)
     if target.suffix.lower() != ".csv":
@@ -57,18 +56,6 @@ def convert(
     frame = pd.DataFrame(list(rows), dtype=object)
     write_text(target, frame.to_csv(index=False))
     return len(frame)
-
-
-def _files_at(path: Path, form: Format, problems: Problems) -> list[Path]:
-    """The file itself, or those of the format in a folder. InputError for a folder without any."""
-    if not path.is_dir():
-        return [path]
-    for pattern in form.in_folder:
-        files = sorted(path.glob(pattern))
-        if files:
-            return files
-    message = f"is a folder without {', '.join(form.in_folder) or 'a meaning: expected a file'}"
-    raise problems.fatal("missing-file", message, file=path)
 
 
 def _check_options(

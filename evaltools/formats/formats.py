@@ -15,15 +15,13 @@ class Format:
     """`kind`: aspect-based sentiment (samples with tuples), or scores (one of a metric on a sample, a row).
 
     `read`: takes a `Source` and the options by name, and gives (place, row). `options`: what the
-    format does not say; it cannot do without `needs`. `in_folder`: patterns of the files in a
-    folder that is given instead; the first that fits counts.
+    format does not say; it cannot do without `needs`.
     """
 
     kind: Literal["sentiment", "scores"]
     read: Callable[..., Records]
     options: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    in_folder: tuple[str, ...] = ()
 
 
 FORMATS = {
@@ -35,13 +33,8 @@ FORMATS = {
     "asqp": Format("sentiment", lines.asqp),
     "tasd": Format("sentiment", lines.tasd),
     "acos": Format("sentiment", lines.acos),
-    "inspect": Format("scores", inspect_logs.read, ("condition",), in_folder=("*.eval", "*.json")),
-    "lm-eval": Format(
-        "scores",
-        lm_eval.read,
-        ("condition", "seed"),
-        in_folder=("samples_*.jsonl", "*/samples_*.jsonl"),
-    ),
+    "inspect": Format("scores", inspect_logs.read, ("condition",)),
+    "lm-eval": Format("scores", lm_eval.read, ("condition", "seed")),
     "promptfoo": Format("scores", promptfoo.read),
     "deepeval": Format("scores", deepeval.read, ("condition", "seed")),
     "ragas": Format("scores", ragas.read, ("condition", "seed", "sep", "decimal")),

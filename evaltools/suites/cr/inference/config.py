@@ -124,16 +124,12 @@ class Taxonomy(Section):
 
 
 class Config(Section):
-    """A whole config.
-
-    `prompts`: a folder whose files replace the package's own of the same names.
-    """
+    """A whole config."""
 
     run_id: Annotated[str, Field(pattern=r"^[\w.-]*[^\W_][\w.-]*$", max_length=100)]
     conditions: Annotated[tuple[Condition, ...], Field(min_length=1)] = ("m0",)
     seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (1,)
     recheck: bool = False
-    prompts: ConfigPath | None = None
     data: Data
     model: Model
     memory: Memory = Memory()

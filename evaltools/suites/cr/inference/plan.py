@@ -90,7 +90,7 @@ def plan(
         problems.warn(
             "repeated-seeds", "at temperature 0 several seeds are repeats of one", file=path
         )
-    prompts = read_prompts(config.prompts, config.model, refs)
+    prompts = read_prompts(config.model, refs)
     content: dict[str, Any] = {
         "data": content_hash(config.data.file),
         "prompts": policy_hash(prompts.texts),

@@ -7,15 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from ....core.errors import Problems, UsageError
 from ....core.files import asset_dir, dumps
 from ....core.manifest import policy_hash
-from ....core.text_files import read_utf8
 from ....llm.requests import chat, strict_schema
 from .config import Model
 from .protocol import Actions, Candidate, Conflict, Triplets
@@ -26,8 +23,8 @@ REVIEWERS = ("review_a", "review_b", "review_c")
 RECHECK = ("recheck",)
 EXTRACTING = (*LENSES, *SINGLE)
 
+# stages that are asked at the same time
 ROUNDS = (EXTRACTING, REVIEWERS, RECHECK)
-"""Stages that are asked at the same time."""
 
 AGENTS = {
     "p_neg": "P-NEG",
@@ -107,25 +104,14 @@ def _shown(candidate: Candidate) -> dict[str, Any]:
     return shown
 
 
-def read_prompts(
-    folder: Path | None,
-    model: Model,
-    refs: tuple[str, ...],
-) -> Prompts:
-    """The instructions of every stage: those of its kind, then its own; from files of the folder, else the package's.
-
-    UsageError for a file of another name in the folder.
-    """
-    files = {path.stem: path for path in (asset_dir("templates") / "cr").glob("*.md")}
-    for path in sorted(folder.glob("*.md")) if folder is not None else ():
-        if path.stem not in files:
-            raise UsageError(f"prompts: {path} replaces none of {', '.join(files)}")
-        files[path.stem] = path
+def read_prompts(model: Model, refs: tuple[str, ...]) -> Prompts:
+    """The instructions of every stage: those of its kind, then its own."""
+    folder = asset_dir("templates") / "cr"
     listed = "\n".join(f"- {ref}" for ref in refs)
     texts = {}
     for stage in AGENTS:
         kind = "extract" if stage in EXTRACTING else "review"
-        parts = [read_utf8(files[name], Problems()).strip() for name in (kind, stage)]
+        parts = [(folder / f"{name}.md").read_text("utf-8").strip() for name in (kind, stage)]
         texts[stage] = "\n\n".join(parts).replace("{refs}", listed)
     return Prompts(model, refs, texts)
 
