@@ -133,14 +133,13 @@ def reviewer_agreement(
     votes: pd.DataFrame,
     subject: Sequence[str] = ("sample", "tuple"),
 ) -> pd.DataFrame:
-    """Agreement of raters: measure, raters, value, n_subjects, reason.
+    """Agreement of raters: measure, raters, value, n_subjects.
 
     `votes` as for `ballot`. Fleiss' kappa, perfect_agreement (all the same) and majority_agreement
     (more than half the same) rest on the subjects that every rater voted on; Cohen's kappa of each
-    pair on those that both did. Kappas are at most 1, 0 being chance. A null value says why in
-    `reason`: "one rater", "no subject in common", or "no variance" (one category only: chance
-    agreement is certain and kappa is 0/0). No intervals: subjects of one sample are not
-    independent.
+    pair on those that both did. Kappas are at most 1, 0 being chance. Null for one rater, without a
+    subject in common, and a kappa of one category only (chance agreement is certain). No intervals:
+    subjects of one sample are not independent.
 
     >>> votes = pd.DataFrame({"sample": [1, 1, 2, 2], "rater": ["A", "B"] * 2, "category": ["x", "x", "y", "x"]})
     >>> reviewer_agreement(votes, ["sample"])[["measure", "value"]].round(2)
@@ -167,11 +166,7 @@ def reviewer_agreement(
     for a, b in combinations(raters, 2):
         both = sheet[[a, b]].dropna()
         rows.append(("cohen_kappa", f"{a}, {b}", kappa_of(both), len(both)))
-    agreement = pd.DataFrame(rows, columns=["measure", "raters", "value", "n_subjects"])
-    no_subject = "one rater" if len(raters) < 2 else "no subject in common"
-    compared = (agreement["n_subjects"] > 0) & (len(raters) >= 2)
-    reason = np.where(compared, "no variance", no_subject)
-    return agreement.assign(reason=np.where(agreement["value"].isna(), reason, ""))
+    return pd.DataFrame(rows, columns=["measure", "raters", "value", "n_subjects"])
 
 
 def kappa_of(sheet: pd.DataFrame) -> float:

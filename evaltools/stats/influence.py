@@ -27,6 +27,8 @@ Runs = Mapping[Any, pd.DataFrame]
 # Columns that tell the samples of a unit apart: those of a cluster, the turns of a dialogue.
 ITEM, TURN = "item", "turn_pair_id"
 TRIAL = "trial"
+# Columns of what is asked: rows that pair but differ there are other questions.
+TEXTS = ("text", "user_text")
 # More units than this have neither bootstrap nor drawn sign flips.
 LARGE = 5_000
 
@@ -170,10 +172,6 @@ def label(
         labelled.append(condition)
         values, sample = values[n:], sample[sum(sizes) :]
     return labelled
-
-
-# Columns of what is asked: rows that pair but differ there are other questions.
-TEXTS = ("text", "user_text")
 
 
 def _require_samples_apart(
