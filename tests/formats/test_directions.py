@@ -13,7 +13,7 @@ import pytest
 import evaltools as et
 
 from ..app.calling import call
-from .test_scores import (
+from .tools import (
     INSPECT,
     LM_EVAL,
     PROMPTFOO,

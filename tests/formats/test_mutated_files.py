@@ -14,8 +14,8 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.formats.convert import convert
 from evaltools.formats.formats import FORMATS
 
-from .test_scores import PROMPTFOO, changed
-from .test_sentiment import ACOS, ASQP, ASTE, NIKL, SEMEVAL14, SEMEVAL16
+from .datasets import ACOS, ASQP, ASTE, NIKL, SEMEVAL14, SEMEVAL16
+from .tools import PROMPTFOO, changed
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 import os
 import signal
@@ -15,73 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from evaltools.core.errors import Problems, UsageError, WorkFailed
 from evaltools.llm import client as llm
-from evaltools.llm import transport
 from evaltools.llm.accounting import Limits
-from evaltools.llm.address import is_plain_url
-from evaltools.llm.client import Answer, Client, in_background
-from evaltools.llm.failures import retry_after
-from evaltools.llm.replies import parse
-from evaltools.llm.requests import chat, strict_schema
+from evaltools.llm.client import Client, in_background
 from tests.model_server import Answer as Sent
 from tests.model_server import ModelServer, Seen, refuses, says
 
+from .calls import Reply, ask, asked, body, label
+
 pytest.importorskip("openai")
-KEY = "sk-planted-0123456789"
-
-
-class Reply(BaseModel):
-    label: str
-
-
-def body(text: str = "a", **more: Any) -> dict[str, Any]:
-    return chat(
-        "m",
-        "system",
-        text,
-        "label",
-        strict_schema(Reply),
-        **{"temperature": 0.5, "max_tokens": 9, **more},
-    )
-
-
-def label(text: str = "x", **fields: Any) -> Sent:
-    """A completion with usage; `fields` are those of its choice or of the completion."""
-    choice = {"message": {"content": json.dumps({"label": text})}, "finish_reason": "stop"}
-    usage = {
-        "prompt_tokens": 10,
-        "completion_tokens": 5,
-        "prompt_tokens_details": {"cached_tokens": 4},
-    }
-    of_completion = {name: fields.pop(name) for name in ("model", "usage") if name in fields}
-    whole = {"model": "m-1", "usage": usage, "choices": [{**choice, **fields}], **of_completion}
-    return Sent(body=json.dumps(whole).encode())
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(llm, "FIRST_WAIT", 0.01)
-
-
-def ask(
-    script: Callable[[Seen], Sent], *bodies: dict[str, Any], **settings: Any
-) -> tuple[list[Answer], list[Seen]]:
-    """The answers to these requests, sent at once, and what the server saw."""
-    with ModelServer(script) as server:
-        return asked(server.url, *bodies, **settings), server.seen
-
-
-def asked(url: str, *bodies: dict[str, Any], concurrency: int = 8, **settings: Any) -> list[Answer]:
-    async def work() -> list[Answer]:
-        async with Client(url, concurrency=concurrency, **settings) as client:
-            return list(await asyncio.gather(*(client.ask(b, Reply) for b in bodies)))
-
-    return in_background(work())
 
 
 def test_what_a_call_took_is_added_up_and_priced() -> None:
@@ -128,26 +71,6 @@ def test_what_may_pass_is_asked_again(status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ({"retry-after": "1.5"}, 1.5),
-        ({"retry-after-ms": "20"}, 0.02),
-        ({"retry-after": "no"}, None),
-        ({"retry-after": "-3"}, 0),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "1e99"}, None),
-        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, None),
-        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 -0000"}, None),
-        ({"retry-after": "Fri, 31 Dec 999999 23:59:59 GMT"}, None),
-        ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
-        ({}, None),
-    ],
-)
-def test_retry_after(header: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(header) == seconds
-
-
-@pytest.mark.parametrize(
     ("sent", "why"),
     [
         (Sent(401, b"{}"), "the key is refused"),
@@ -189,19 +112,6 @@ def test_one_repair_shows_the_error_and_what_it_took_is_counted() -> None:
     assert len(seen) == 2
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"<html>",
-        b'{"choices": []}',
-        b"[" * 100_000,
-    ],
-)
-def test_a_body_that_is_no_completion(raw: bytes) -> None:
-    (answer,), _ = ask(lambda s: Sent(body=raw), body())
-    assert answer.error == "the answer is not a chat completion with a text"
-
-
 def test_parameters_that_the_server_refuses_by_name_are_left_out_once() -> None:
     def reasoning(seen: Seen) -> Sent:
         for name in ("temperature", "max_tokens"):
@@ -223,26 +133,6 @@ def test_parameters_that_the_server_refuses_by_name_are_left_out_once() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        label(f"here: {KEY}."),
-        label(model=KEY),
-        label(finish_reason=f"stopped by {KEY}"),
-        says(json.dumps({"label": "x"}).replace("x", KEY.replace("s", "\\u0073"))),
-        says(f'{{"{KEY}": 1}}'),
-    ],
-)
-def test_nothing_of_a_reply_that_repeats_the_key_is_kept(sent: Sent, tmp_path: Path) -> None:
-    (answer,), _ = ask(lambda s: sent, body(), cache=tmp_path)
-    assert answer.reply is None and answer.error in (
-        llm.KEY_REPEATED,
-        "the reply does not fit: label: Field required",
-    )
-    assert KEY not in repr(answer)
-    assert not list(tmp_path.rglob("*.json"))
-
-
 def test_the_key_is_asked_for_only_where_something_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,7 +146,7 @@ def test_the_key_is_asked_for_only_where_something_is_sent(
 
 CHILD = """
 import sys
-from tests.llm.test_client import asked, body
+from tests.llm.calls import asked, body
 asked(sys.argv[1], body("a"), body("b"))
 """
 
@@ -274,45 +164,6 @@ def test_an_interrupt_ends_what_is_under_way() -> None:
         child.send_signal(signal.SIGINT)
         _, err = child.communicate(timeout=25)
     assert err.decode().strip().endswith("KeyboardInterrupt")
-
-
-def test_a_strict_schema_closes_every_object_and_requires_every_field() -> None:
-    class Outer(BaseModel):
-        inner: list[Reply]
-        note: str | None = None
-
-    schema = strict_schema(Outer)
-    assert schema["required"] == ["inner", "note"]
-    assert schema["additionalProperties"] is False
-    assert schema["$defs"]["Reply"] == {
-        "type": "object", "properties": {"label": {"type": "string"}}, "required": ["label"],
-        "additionalProperties": False,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("around", ["{}", "  {}\n", "```json\n{}\n```", "```\n{}\n```", "```{}```"])
-def test_a_reply_is_read_without_its_fences(around: str) -> None:
-    assert parse(around.format('{"label": "x\ny"}'), Reply) == Reply(
-        label="x\ny"
-    )  # line breaks as they are
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "the reply is not valid JSON"),
-        ('{"label": "\\ud800"}', "the reply is not valid JSON"),
-        ("[" * 100_000, "the reply is not valid JSON"),
-        ('{"label": ' + "9" * 5000 + "}", "the reply is not valid JSON"),
-        ("```json", "the reply is not valid JSON"),
-        ('```{"label": "x"}', "the reply is not valid JSON"),
-        ('{"label": 1}', "the reply does not fit: label: Input should be a valid string"),
-        ("[]", "the reply does not fit: reply: Input should be an object"),
-    ],
-)
-def test_what_is_wrong_with_a_reply_is_a_sentence(content: str, said: str) -> None:
-    with pytest.raises(ValueError, match=f"^{said}$"):
-        parse(content, Reply)
 
 
 # ---- what real servers did
@@ -436,30 +287,6 @@ def test_a_cache_entry_of_another_shape_is_asked_anew(entry: str, tmp_path: Path
     assert json.loads(file.read_bytes()).keys() == json.loads(whole).keys()
 
 
-@pytest.mark.parametrize(
-    ("url", "plain"),
-    [
-        ("http://localhost:8000/v1", True),
-        ("https://host", True),
-        ("http://[::1]:8000/v1", True),
-        ("ftp://host/v1", False),
-        ("localhost:8000", False),
-        ("http://", False),
-        ("http://host:0/v1", False),
-        ("http://host:99999/v1", False),
-        ("http://user:pw@host/v1", False),
-        ("http://user@host/v1", False),
-        ("http://host/v1?key=x", False),
-        ("http://host/v1#x", False),
-        ("http://host/v1\n", False),
-        (" http://host/v1", False),
-        ("http://[bad/v1", False),
-    ],
-)
-def test_a_base_url_is_plain(url: str, plain: bool) -> None:
-    assert is_plain_url(url) is plain
-
-
 def test_a_429_makes_the_others_wait_as_long_as_it_says() -> None:
     def script(seen: Seen) -> Sent:
         if seen.body["messages"][1]["content"] == "b" and seen.nth == 1:
@@ -548,21 +375,6 @@ def test_limits_end_the_run_and_count_what_is_in_flight() -> None:
     assert sent(Limits(requests=1), lambda s: says("no JSON"), n=1, repairs=1) == 1
 
 
-@pytest.mark.parametrize(
-    ("tokens", "known"),
-    [("0", 0), ("NaN", None), ("-1", None), ("1e400", None), ('"7"', None), ("true", None)],
-)
-def test_usage_that_is_no_sensible_number_is_null(
-    tokens: str, known: int | None, tmp_path: Path
-) -> None:
-    raw = label().body.replace(b'"prompt_tokens": 10', f'"prompt_tokens": {tokens}'.encode())
-    limits = Limits(price=(1.0, 1.0))
-    (answer,), _ = ask(lambda s: Sent(body=raw), body(), cache=tmp_path, limits=limits)
-    assert answer.reply == Reply(label="x")
-    assert (answer.call.tokens_in, answer.call.tokens_out) == (known, 5)
-    assert answer.call.cost == (None if known is None else pytest.approx(5 / 1e6))
-
-
 def test_a_reply_is_waited_for_no_longer_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llm, "TIMEOUT", 0.2)
     monkeypatch.setattr(llm, "ATTEMPTS", 2)
@@ -575,32 +387,3 @@ def test_a_reply_is_waited_for_no_longer_than_the_limit(monkeypatch: pytest.Monk
     (answer,), _ = ask(script, body())
     never.set()
     assert "in time" in answer.error
-
-
-@pytest.mark.parametrize("status", [200, 302, 500])
-@pytest.mark.parametrize("is_packed", [False, True])
-def test_every_body_is_bounded(
-    status: int, is_packed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(llm, "ATTEMPTS", 2)
-    read = []
-
-    class Watched(transport.BoundedClient):
-        async def send(self, request: Any, **options: Any) -> Any:
-            response = await super().send(request, **options)
-            read.append(len(response.content))
-            return response
-
-    monkeypatch.setattr(transport, "BoundedClient", Watched)
-    sent = Sent(status, bytes(1 << 16), endless=True)
-    if is_packed:
-        headers = {"content-encoding": "gzip", "retry-after-ms": "1"}
-        sent = Sent(status, gzip.compress(bytes(64 << 20)), headers)
-    (answer,), _ = ask(lambda s: sent, body())
-    assert answer.reply is None
-    if status == 200:
-        assert answer.error == "the reply is larger than 4 MB"
-        assert not read
-    else:
-        assert f"HTTP status {status}" in answer.error
-        assert max(read) <= transport.MAX_ERROR

@@ -6,74 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import evaltools as et
-from evaltools.core.errors import InputError
 from evaltools.core.language import translations
-from tests.app.calling import QUICK, call, without_pages, written
+from tests.app.calling import QUICK, call, without_pages
 
-KINDS = ("csv", "jsonl", "parquet")
-FEW = et.Resampling(n_resamples=100)
-
-
-def put(
-    folder: Path,
-    rows: list[dict[str, Any]] | pd.DataFrame,
-    kind: str = "jsonl",
-    name: str = "scores",
-) -> Path:
-    path = folder / f"{name}.{kind}"
-    frame = pd.DataFrame(rows)
-    if kind == "csv":
-        frame.to_csv(path, index=False)
-    elif kind == "parquet":
-        frame.to_parquet(path, index=False)
-    else:
-        text = "".join(
-            json.dumps({k: v for k, v in row.items() if v is not None}) + "\n" for row in rows
-        )
-        path.write_text(text, encoding="utf-8")
-    return path
-
-
-ROWS = [
-    {"id": "a", "metric": "acc", "value": 1, "text": "one"},
-    {"id": "b", "metric": "acc", "value": 0, "text": "two"},
-    {"id": "c", "metric": "acc", "value": 1, "text": "three"},
-    {"id": "d", "metric": "acc", "value": None, "text": "four"},
-    {"id": "a", "metric": "rouge l", "value": 0.25},
-    {"id": "b", "metric": "rouge l", "value": 0.75},
-    {"id": "a", "metric": "loss", "value": -2.0},
-    {"id": "b", "metric": "loss", "value": 5.0},
-    {"id": "a", "metric": "bits", "num": 3, "den": 2},
-    {"id": "b", "metric": "bits", "num": 1, "den": 6},
-]
-
-
-ROW = {"id": "a", "metric": "acc", "value": 1.0}
-
-
-def grid(
-    conditions: str = "AB", seeds: int = 3, ids: int = 30, seed: int = 0
-) -> list[dict[str, Any]]:
-    rng = np.random.default_rng(seed)
-    return [
-        {
-            "id": f"q{i}",
-            "metric": "acc",
-            "value": int(rng.random() < 0.5),
-            "condition": c,
-            "seed": s,
-        }
-        for c in conditions
-        for s in range(1, seeds + 1)
-        for i in range(ids)
-    ]
+from .tables import FEW, KINDS, ROW, ROWS, grid, put
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -306,83 +246,6 @@ def test_files_with_other_metrics_are_not_compared(tmp_path: Path) -> None:
         et.compare(a, b, suite="table")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("second", "said"),
-    [
-        (
-            {**ROW},
-            "a: a second row of acc: id is one sample, cluster what samples belong to [duplicate-id]",
-        ),
-        (
-            {**ROW, "id": "b", "value": float("inf")},
-            "b: value: expected a number below 1e+70 in size, got 'inf'",
-        ),
-        (
-            {**ROW, "id": "b", "value": -1e200},
-            "b: value: expected a number below 1e+70 in size, got '-1e+200'",
-        ),
-        ({**ROW, "id": "b", "value": 7}, "b: acc: 7 is not within 0 and 1 [out-of-bounds]"),
-        (
-            {**ROW, "id": "b", "value": -1},
-            "b: acc: -1 is not within 0 and 1; where -1 says that a judge gave no score, leave the cell empty",
-        ),
-    ],
-)
-def test_bad_rows_are_named_with_their_line(
-    kind: str, second: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    path = put(tmp_path, [ROW, second, {**ROW, "id": "c"}], kind)
-    line = 3 if kind == "csv" else 2
-    for command in (("score", "table", path, "-o", tmp_path / "out"), ("check", "table", path)):
-        done = call(*command, "--bounds", "acc=0,1", status=3)
-        assert f"{path}:{line}: {said}" in done.output, done.output
-    assert not (tmp_path / "out" / "results").exists() or not written(tmp_path / "out" / "results")
-    run = et.evaluate("table", path, bounds=("acc=0,1",), on_error="skip")
-    assert run["acc"]["n_units"] == 2  # the other row and c
-    assert [p.count for p in run.manifest.problems] == [1]
-    assert "Caution: input: scores: this run is not complete: 1 x" in repr(run)
-    skip = ("--bounds", "acc=0,1", "--on-error", "skip")
-    done = call("score", "table", path, "-o", tmp_path / "out", *skip)
-    assert "n = 2" in done.output and "(1 in all)" in " ".join(done.output.split())
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("id,metric,value\na,acc,high\n", "scores.csv:2: a: value: expected a number, got 'high'"),
-        ("id,metric,value\na,acc\n", "scores.csv:2: expected 3 cells, as the header has, got 2"),
-        ("id,metric,value\n,acc,1\n", "id: expected the id as text, got nothing"),
-        ('id,metric,value\na,acc,"1\n', "not CSV: unexpected end of data"),
-        ("id,metric,score\na,acc,1\n", "and value (or num and den), got id, metric, score"),
-        ("id,metric,value,value\na,acc,1,2\n", "two columns are named value"),
-        ("id,metric,value\na, ,1\n", "metric: expected the metric as text, got ' '"),
-        ('id,metric,value\na,"acc\nF1 0.99",1\n', "metric: expected a name without control characters"),
-        ("id,metric,value,condition\na,acc,1,x\x1b[2J\n", "condition: expected a name without control characters"),
-        ("id,metric,value\n", "no row of the file can be used"),
-        ("id,metric,num,den\na,acc,1,0\n", "den: expected a denominator above 0 beside num, got '0'"),
-        ("id,metric,num,den\na,acc,1,-2\n", "den: expected a denominator above 0 beside num, got '-2'"),
-        ("id,metric,value,higher_is_better\na,acc,1,maybe\n", "expected true or false, got 'maybe'"),
-        (
-            "id,metric,value,higher_is_better\na,acc,1,true\nb,acc,1,false\n",
-            "higher_is_better: both 0 and 1 for 'acc'",
-        ),
-        ("id,metric,value,low,high\na,acc,1,0,1\nb,acc,1,0,2\n", "high: both 1 and 2 for 'acc'"),
-        ("id,metric,value,low,high\na,acc,1,1,0\n", "low: expected low below high, both or neither"),
-        ("id,metric,value,low\na,acc,1,0\n", "low: expected low below high, both or neither, got '0'"),
-        (
-            "id,metric,value,condition\na,acc,1,x/y\na,acc,1,X-y\n",
-            "two runs (condition, seed) would both be named 'X-y_scores'",
-        ),
-    ],
-)  # fmt: skip
-def test_bad_files(text: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text(text, encoding="utf-8")
-    assert said in call("score", "table", path, "-o", tmp_path / "out", status=3).output
-    assert not written(tmp_path / "out")
-
-
 def test_names_that_differ_in_signs_alone_are_metrics_of_their_own(tmp_path: Path) -> None:
     names = ("a_b_2_", "a b", "a-b")
     rows = [
@@ -394,76 +257,10 @@ def test_names_that_differ_in_signs_alone_are_metrics_of_their_own(tmp_path: Pat
     assert [run.value(name) for name in names] == [0, 1, 2]
 
 
-def test_too_many_metrics_are_a_column_taken_for_another(tmp_path: Path) -> None:
-    path = put(tmp_path, [{"id": "a", "metric": f"m{i}", "value": 1} for i in range(1001)], "csv")
-    assert (
-        "more than 1,000 metrics"
-        in call("score", "table", path, "-o", tmp_path / "out", status=3).output
-    )
-
-
-def test_damaged_parquet(tmp_path: Path) -> None:
-    path = put(tmp_path, grid(), "parquet")
-    data = path.read_bytes()
-    path.write_bytes(data[:-10])
-    assert (
-        "not parquet, or not whole"
-        in call("score", "table", path, "-o", tmp_path / "o", status=3).output
-    )
-    path.write_bytes(data[:4] + b"\xff" * 200 + data[204:])
-    assert "parquet" in call("score", "table", path, "-o", tmp_path / "o", status=3).output
-    put(tmp_path, [{"case": 1, "score": 2}], "parquet")
-    assert (
-        "expected the columns id, metric"
-        in call("score", "table", path, "-o", tmp_path / "o", status=3).output
-    )
-    pd.DataFrame({"id": [b"a"], "metric": "m", "value": [0.0]}).to_parquet(path)
-    done = call("score", "table", path, "-o", tmp_path / "o", status=3)
-    assert "id: expected a text or a number a row, got binary" in done.output
-    pq.write_table(pa.table({"id": ["a"], "metric": ["m"], "value": [[1, 2]]}), path)
-    assert (
-        "value: expected a text or a number a row, got list"
-        in call("score", "table", path, "-o", tmp_path / "o", status=3).output
-    )
-
-
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [
-        (("--bounds", "acc"), "--bounds 'acc': expected NAME=LOW,HIGH"),
-        (("--bounds", "acc=1,0"), "--bounds 'acc=1,0': expected NAME=LOW,HIGH with LOW below HIGH"),
-        (("--bounds", "acc=nan,1"), "expected NAME=LOW,HIGH"),
-        (("--bounds", "acc=0,inf"), "expected NAME=LOW,HIGH with LOW below HIGH, both finite"),
-        (("--lower", "los"), "has no metric 'los'; did you mean loss?"),
-        (("--lower", "acc", "--higher", "acc"), "a metric has one"),
-    ],
-)
-def test_wrong_options(option: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    assert (
-        said
-        in call(
-            "score", "table", put(tmp_path, ROWS), "-o", tmp_path / "out", *option, status=2
-        ).output
-    )
-    assert not (tmp_path / "out" / "results").exists()
-
-
 def test_nan_is_not_measured(tmp_path: Path) -> None:
     for kind in KINDS:
         path = put(tmp_path, [ROW, {**ROW, "id": "b", "value": float("nan")}], kind)
         assert et.evaluate("table", path)["acc"]["n_units"] == 1, kind
-
-
-def test_a_time_is_no_score(tmp_path: Path) -> None:
-    """Times are whole numbers within parquet, of nanoseconds, which would be read as scores."""
-    made = pd.DataFrame(
-        {"id": ["a", "b"], "metric": "m", "value": pd.to_datetime(["2026-01-01", "2026-01-02"])}
-    )
-    made.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="value: expected a text or a number a row, got timestamp"):
-        et.evaluate("table", tmp_path / "t.parquet")
-    made.assign(id=made["value"], value=[0.0, 1.0]).to_parquet(tmp_path / "u.parquet")
-    assert et.evaluate("table", tmp_path / "u.parquet").value("m") == 0.5
 
 
 @pytest.mark.parametrize("lang", ["ko", "zh"])
@@ -500,16 +297,6 @@ def test_a_condition_without_graded_values_compares_with_one_that_has_them(value
             assert cmp["m"]["ci_method"] == "bca-t", "no limits, which a proportion would have"
 
 
-def test_a_seed_in_some_rows_of_a_condition_only_is_bad_input(tmp_path: Path) -> None:
-    """It would split one system into runs that are none."""
-    path = tmp_path / "scores.csv"
-    path.write_text("id,metric,value,condition,seed\nq0,acc,1,base,1\nq1,acc,0,base,\n")
-    with pytest.raises(et.InputError) as error:
-        et.evaluate("table", path)
-    (problem,) = error.value.problems
-    assert (problem.line, problem.field) == (3, "seed")
-
-
 def test_errors_are_counted_by_their_cause(tmp_path: Path) -> None:
     rows = [{"id": i, "metric": "acc", "value": 1} for i in range(10)]
     rows += [{"id": i, "metric": "acc", "value": None, "error": "429"} for i in range(10, 14)]
@@ -521,31 +308,11 @@ def test_errors_are_counted_by_their_cause(tmp_path: Path) -> None:
     assert run["acc"]["value"] == 1 and run["acc"]["denominator"] == 10
 
 
-def test_a_lock_file_of_excel_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "~$scores.csv"
-    path.write_bytes(b"\x05maria" + bytes(100))
-    with pytest.raises(InputError, match=r"a workbook that is open in Excel; give scores\.csv"):
-        et.evaluate("table", path)
-
-
 def test_a_list_in_a_cell_of_csv_is_left_out_as_in_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("id,metric,value,tags,note\nq0,acc,1,\"['a', 'b']\",[sic]\n")
     units = et.evaluate("table", path).units
     assert units["tags"].isna().all() and units["note"].tolist() == ["[sic]"]
-
-
-def test_a_key_that_stands_twice_in_a_line_is_an_error(tmp_path: Path) -> None:
-    """JSON readers take the last one: which was meant?"""
-    path = tmp_path / "scores.jsonl"
-    row = '{"id": "a", "metric": "acc", "value": 1}\n'
-    path.write_text(row + row.replace("a", "b", 1).replace("}", ', "value": 0}'))
-    with pytest.raises(et.InputError) as error:
-        et.evaluate("table", path)
-    (problem,) = error.value.problems
-    assert (problem.line, problem.field) == (2, "value") and "stands twice" in problem.message
-    run = et.evaluate("table", path, on_error="skip")
-    assert run["acc"]["n_units"] == 1
 
 
 def test_a_system_whose_calls_all_failed_has_a_page_and_no_verdict() -> None:
