@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -54,15 +55,29 @@ print(result.signature, result.value("tuple_f1_s2_refpol"))
 
 GATE = "EVALTOOLS_TEST_GATE"
 WAIT = f"""
-import os, time
+import os
 from pathlib import Path
 gate = os.environ.get({GATE!r})
 if gate:
     Path(gate, Path(scored).name + ".begun").touch()
-    while not Path(gate, Path(scored).name + ".open").exists():
-        time.sleep(0.05)
+    os.close(os.open(Path(gate, Path(scored).name), os.O_RDONLY))
 """
-"""A cell that waits for its file in the folder that the environment variable GATE names, if it does."""
+"""A cell that waits for its gate in the folder that the environment variable GATE names, if it does."""
+
+OPENED: list[int] = []
+
+
+def make_gates(folder: Path) -> Path:
+    """A gate for each run: a named pipe, which whoever wants to read waits to open until somebody writes."""
+    folder.mkdir()
+    for name in NAMES:
+        os.mkfifo(folder / name)
+    return folder
+
+
+def open_gates(folder: Path, *names: str) -> None:
+    """Open gates for all that wait and will come: this process keeps them open for writing."""
+    OPENED.extend(os.open(folder / name, os.O_RDWR) for name in names)
 
 
 def write_notebook(folder: Path, *cells: str) -> Path:

@@ -26,6 +26,8 @@ from .small_report import (
     TIMED,
     command,
     files,
+    make_gates,
+    open_gates,
     run,
     write_notebook,
 )
@@ -43,12 +45,11 @@ INTERRUPTED = "interrupted: what is finished is kept, the same command goes on f
 
 def test_a_killed_batch_goes_on_where_it_was(undisturbed: Path, tmp_path: Path) -> None:
     """One report ends; in the middle of the others the batch is killed, and started again, in all ways."""
-    gate, folder = tmp_path / "gate", tmp_path / "work"
-    gate.mkdir()
+    gate, folder = make_gates(tmp_path / "gate"), tmp_path / "work"
     folder.mkdir()
     out = folder / "outputs"
     batch = command(undisturbed / "notebooks", *REPORT)
-    (gate / f"{NAMES[0]}.open").touch()
+    open_gates(gate, NAMES[0])
     waiting = [gate / f"{name}.begun" for name in NAMES[1:]]
     finished: dict[Path, tuple[int, int]] = {}
     for how, kill in SIGNALS:
@@ -77,8 +78,6 @@ def test_a_killed_batch_goes_on_where_it_was(undisturbed: Path, tmp_path: Path) 
         for file in waiting:
             file.unlink()
 
-    for name in NAMES:
-        (gate / f"{name}.open").touch()
     again = run(batch, folder)
     assert (again.returncode, again.stderr) == (0, "")
     assert again.stdout.endswith("3 done; 1 reports already current\n")

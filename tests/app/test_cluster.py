@@ -23,7 +23,7 @@ from evaltools.core.errors import InputError, UsageError, WorkFailed
 from evaltools.core.workers import Workers
 
 from .processes import until
-from .small_report import GATE, NAMES, REPORT, TIMED, command, files
+from .small_report import GATE, NAMES, REPORT, TIMED, command, files, make_gates, open_gates
 from .test_workers import DIE, double, refuse
 
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
@@ -119,8 +119,7 @@ def test_a_batch_on_a_cluster_is_the_same_to_the_byte(
     cluster: str, undisturbed: Path, tmp_path: Path
 ) -> None:
     """A worker is killed while both of them make a report; another makes it again."""
-    gate = tmp_path / "gate"
-    gate.mkdir()
+    gate = make_gates(tmp_path / "gate")
     with distributed.Client(cluster, set_as_default=False) as client:
         client.register_plugin(SmallNotebook(undisturbed / "notebooks", gate))
         running = subprocess.Popen(
@@ -134,8 +133,7 @@ def test_a_batch_on_a_cluster_is_the_same_to_the_byte(
         until(lambda: running.poll() is not None or len(list(gate.glob("*.begun"))) == 2)
         assert running.poll() is None
         os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
-        for name in NAMES:
-            (gate / f"{name}.open").touch()
+        open_gates(gate, *NAMES)
         output, errors = running.communicate(timeout=120)
         client.unregister_worker_plugin(SmallNotebook.name)
     assert (running.returncode, errors) == (0, "")
