@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..core.check import LEVEL_WORDS
-from ..core.estimates import Row, is_null
+from ..core.estimates import Row
 from ..core.language import listed, say
-from ..core.metric import metric_title
 from . import study_sentences
 from .browse import groups_of_change, groups_of_run
-from .numbers import interval, number, p_text, titled
+from .numbers import number
 from .provenance import short_signature
 from .sentences import UNDECIDED, verdict_text
 from .strip import SMALL_N, scale_of, scales, strip, strip_table
-from .tables import VERDICTS, HtmlTable, no_rows, shown_estimate, stack, words
+from .tables import VERDICTS, HtmlTable, no_rows, shown_difference, shown_estimate, stack, words
 from .templates import macros
 from .text import anchor
 from .trust import all_checks, is_bundled
@@ -157,33 +156,29 @@ def _difference_row(
     several: bool,
 ) -> dict[str, Any]:
     """A row of the comparison as text; of several candidates it is named by its candidate, under its metric."""
-    title = titled(metric_title(row["metric"], row["title"]), row["better"])
-    difference = number(row["delta"], signed=True)
-    bounds = interval(row, signed=True)
-    p = p_text(row["p_adjusted"])
-    if not p and not is_null(row["p_value"]):
-        p = f"{p_text(row['p_value'])} {say('raw')}"
-    group = title if several else ""
+    texts = shown_difference(row, f" {say('raw')}")
+    group = texts["title"] if several else ""
     if not several and _is_dim(row):
         group = say("Too few samples differ for a verdict")
     return {
+        **texts,
         "id": "",
-        "title": row["candidate"] if several else title,
+        "title": row["candidate"] if several else texts["title"],
         "about": say(study.metric(row["metric"]).description),
         "group": group,
         "primary": not several and bool(row["primary"]),
         "dim": _is_dim(row),
         "scale": scale,
         "n": number(int(row["n_units"])),
-        "baseline": number(row["value_baseline"]),
-        "candidate": number(row["value_candidate"]),
-        "strip": strip(row, scale, f"{difference} {bounds}".strip()),
-        "difference": difference,
-        "interval": bounds,
-        "p": p,
+        "strip": strip(row, scale, _read_aloud(texts)),
         "verdict": verdict_text(row),
         "kind": VERDICTS.get(row["verdict"], "info"),
     }
+
+
+def _read_aloud(texts: Mapping[str, str]) -> str:
+    """A difference with its interval for those who do not see its strip."""
+    return f"{texts['difference']} {texts['interval']}".strip()
 
 
 def verdict_strip(
@@ -205,7 +200,7 @@ def verdict_strip(
     drawn = strip(
         {**row, "value": row["delta"]},
         scale,
-        f"{number(row['delta'], signed=True)} {interval(row, signed=True)}".strip(),
+        _read_aloud(shown_difference(row, "")),
         miss=reach,
     )
     return HtmlTable(macros().verdict_strip(drawn, ends))

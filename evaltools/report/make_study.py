@@ -305,12 +305,10 @@ def _values_as_runs(
         )
     if "name" in settings:
         raise UsageError("two lists of numbers have no name")
-    series = [pd.Series(side if by_index else list(side)) for side in (baseline, candidate)]
-    labels = [str(label) for label in series[0].index.append(series[1].index)]
     sides = {}
-    for name, values in zip(("baseline", "candidate"), series):
-        ids, labels = labels[: len(values)], labels[len(values) :]
-        sides[name] = pd.DataFrame({"id": ids, "value": values.tolist()})
+    for name, side in (("baseline", baseline), ("candidate", candidate)):
+        values = pd.Series(side if by_index else list(side))
+        sides[name] = pd.DataFrame({"id": map(str, values.index), "value": values.tolist()})
     numbers = pd.concat(sides.values())["value"].dropna()
     metric = Metric(
         name="value",
@@ -331,14 +329,6 @@ def _values_as_runs(
         metrics=[metric],
         headline=["value"],
     )
-    conditions = {}
-    for name, frame in sides.items():
-        conditions[name] = {
-            "": evaluate(
-                suite,
-                frame,
-                name=name,
-                **settings,
-            )
-        }
-    return conditions
+    return {
+        name: {"": evaluate(suite, frame, name=name, **settings)} for name, frame in sides.items()
+    }

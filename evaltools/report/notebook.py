@@ -170,13 +170,11 @@ def _result_links(job: ReportJob) -> dict[str, str]:
     """Files of the results from the folder of the report -> what they are; of several runs those of the study."""
     folders = [Path(folder) for folder in job.results]
     if isinstance(job.paper, Study):
-        names = {run.name for run in job.paper.results}
-        aggregates = [
-            folder.parent / f"{name}_aggregated"
-            for folder in folders
-            for name in job.paper.conditions
-        ]
-        folders = [*dict.fromkeys(aggregates), *(folders if len(names) <= RUNS_LINKED else [])]
+        if len(folders) > RUNS_LINKED:
+            folders = folders[:0]
+        places = dict.fromkeys(Path(folder).parent for folder in job.results)
+        names = [f"{name}_aggregated" for name in job.paper.conditions]
+        folders = [*(place / name for place in places for name in names), *folders]
     links = {}
     for folder in folders:
         for pattern in LINKED:

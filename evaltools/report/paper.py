@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..core.language import speaking
-from ..core.metric import metric_title
 from ..core.names import natural
 from . import markdown as plain
 from . import study_sentences
 from .fonts import ANSWERED
 from .markdown import Strong, latex_table, markdown_table
-from .numbers import interval, number, p_text, titled
 from .provenance import BOOTSTRAPS, count_methods
-from .tables import shown_estimate
+from .tables import shown_difference, shown_estimate
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -72,21 +70,19 @@ def table(shown: Run | Study) -> pd.DataFrame:
     several = len(shown.candidates) > 1
     compared = shown.differences_of(*names)
     for row in compared[compared["delta"].notna()].to_dict("records"):
-        candidate = number(row["value_candidate"])
-        if row["verdict"] == "better":
-            candidate = Strong(candidate)
-        p = p_text(row["p_adjusted"])
-        if not p and pd.notna(row["p_value"]):
-            p = f"{p_text(row['p_value'])}†"
+        texts = shown_difference(row, "†")
+        is_better = row["verdict"] == "better"
         rows.append(
             {
-                "Metric": titled(metric_title(row["metric"], row["title"]), row["better"]),
+                "Metric": texts["title"],
                 **({"Condition": row["candidate"]} if several else {}),
-                shown.baseline: number(row["value_baseline"]),
-                "Candidate" if several else row["candidate"]: candidate,
-                "Difference": number(row["delta"], signed=True),
-                level: interval(row, signed=True),
-                "p": p,
+                shown.baseline: texts["baseline"],
+                "Candidate" if several else row["candidate"]: (
+                    Strong(texts["candidate"]) if is_better else texts["candidate"]
+                ),
+                "Difference": texts["difference"],
+                level: texts["interval"],
+                "p": texts["p"],
             }
         )
     return pd.DataFrame(rows, dtype=object)

@@ -18,7 +18,7 @@ from ..core.language import say
 from ..core.metric import metric_title
 from ..core.resampling import Resampling
 from .markdown import text_columns, text_of
-from .numbers import estimate_text, interval, number, titled
+from .numbers import estimate_text, interval, number, p_text, titled
 from .templates import OWN_STYLES, macros, style
 
 # rows that a table shows
@@ -136,6 +136,24 @@ def shown_estimate(
         "n": number(estimate["n_units"], 0),
         "n_seeds": number(estimate.get("n_seeds"), 0),
         "method": text_of(estimate["ci_method"]),
+    }
+
+
+def shown_difference(
+    row: Row,
+    raw: str,
+) -> dict[str, str]:
+    """What a reader sees of a row of a comparison, as text. `raw` stands behind a p that is not adjusted."""
+    p = p_text(row["p_adjusted"])
+    if not p and not is_null(row["p_value"]):
+        p = f"{p_text(row['p_value'])}{raw}"
+    return {
+        "title": titled(metric_title(row["metric"], row["title"]), row["better"]),
+        "baseline": number(row["value_baseline"]),
+        "candidate": number(row["value_candidate"]),
+        "difference": number(row["delta"], signed=True),
+        "interval": interval(row, signed=True),
+        "p": p,
     }
 
 
