@@ -136,28 +136,16 @@ class Problems:
 
     def add(self, problem: Problem) -> None:
         """Count a problem; the first ones of its kind are kept."""
-        if self._is_kept(problem.kind):
+        self.counts[problem.kind] += 1
+        if self.counts[problem.kind] <= KEPT_PER_CODE:
             self.kept.append(problem)
 
-    def _is_kept(self, kind: Kind) -> bool:
-        """Count a problem of a kind; whether it is one of the first."""
-        self.counts[kind] += 1
-        return self.counts[kind] <= KEPT_PER_CODE
-
     def _note(
-        self,
-        severity: Severity,
-        code: str,
-        message: str,
-        file: str | Path = "",
-        line: int | None = None,
-        field: str = "",
-        id: str = "",
+        self, severity: Severity, code: str, message: str, file: str | Path = "", **place: Any
     ) -> None:
-        if self._is_kept((severity, code)):  # a million bad lines need no million sentences
-            if len(message) > MESSAGE_LETTERS:  # of a value of any length in a file
-                message = message[:MESSAGE_LETTERS] + "…"
-            self.kept.append(Problem(severity, code, message, str(file), line, field, id))
+        if len(message) > MESSAGE_LETTERS:  # of a value of any length in a file
+            message = message[:MESSAGE_LETTERS] + "…"
+        self.add(Problem(severity, code, message, str(file), **place))
 
     def error(
         self,
@@ -231,9 +219,6 @@ class Problems:
             severity, code = kind
             n_more = count - len(self.kept_of(kind))
             if n_more:
-                more = f"{severity}: {n_more} more"
-                yield f"{more} [{code}]", False
-        total = (
-            f"{self.count('error')} errors, {self.count('warning')} warnings in {inputs} input(s)"
-        )
-        yield total, False
+                yield f"{severity}: {n_more} more [{code}]", False
+        n_errors, n_warnings = self.count("error"), self.count("warning")
+        yield f"{n_errors} errors, {n_warnings} warnings in {inputs} input(s)", False

@@ -1,8 +1,8 @@
 """The words of pages, tables and workbooks in the reader's language.
 
 The English text is the key of its translation. Translations are data: `lang/ko.toml` and `lang/zh.toml` in any
-package of this one, and in the folder of a suite from elsewhere. What has none stays English. Files that programs
-read (CSV, JSON) and ids are English whatever the language.
+package of this one. What has none stays English. Files that programs read (CSV, JSON) and ids are English whatever
+the language.
 """
 
 from __future__ import annotations
@@ -12,27 +12,23 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
 
+# the folder of the package
 PACKAGE = Path(__file__).parents[1]
-"""The folder of the package."""
 
 LANGUAGES = ("en", "ko", "zh")
 
+# a place in a text that a value fills: {name}, or {name:spec} with a format spec
 PLACE = re.compile(r"{([\w.]+)(:[+]?,?(?:\.\d)?[a-z%]?)?}")
-"""A place in a text that a value fills: {name}, or {name:spec} with a format spec.
-
-A template may come from a file that somebody else wrote: a spec that asks for a width is none.
-"""
 
 FIGURE = re.compile(r"\d+(?:\.\d+)?")
 
 _language: ContextVar[str] = ContextVar("language", default="en")
-_folders: dict[Path, None] = dict.fromkeys(sorted(PACKAGE.rglob("lang")))
 
 
 def language() -> str:
@@ -59,17 +55,6 @@ def speaking(lang: str) -> Iterator[None]:
         yield
     finally:
         speak(before)
-
-
-def use_language_files(folder: Path) -> None:
-    """Use the language files in `lang` below a folder too, for texts that the package has no translation of.
-
-    UsageError for a file that is no table of texts.
-    """
-    for lang in LANGUAGES:
-        _texts(folder / "lang" / f"{lang}.toml")
-    if (folder / "lang").is_dir():
-        _folders[folder / "lang"] = None
 
 
 def say(
@@ -120,52 +105,24 @@ def filled(
     text: str,
     values: Mapping[str, Any],
 ) -> str:
-    """The text with its {places} filled; a place without a value stays."""
+    """The text with its {places} filled; a place without a value stays. A negative number has a true minus."""
 
     def fill(match: re.Match[str]) -> str:
         name, spec = match[1], match[2]
         if name not in values:
             return match[0]
-        value = values[name]
         if not spec:
-            return str(value)
-        try:
-            text = format(value, spec[1:])
-        except (ValueError, TypeError):  # a text from a file where a number was expected
-            return str(value)
-        # a negative number has a true minus, as everywhere on a page
-        return text.replace("-", "−", 1) if text.startswith("-") else text
+            return str(values[name])
+        number = format(values[name], spec[1:])
+        return number.replace("-", "−", 1) if number.startswith("-") else number
 
     return PLACE.sub(fill, text)
 
 
+@cache
 def translations(lang: str) -> Mapping[str, str]:
     """English text -> text in that language."""
-    return _read(lang, tuple(_folders))
-
-
-@lru_cache(maxsize=16)
-def _read(
-    lang: str,
-    folders: tuple[Path, ...],
-) -> dict[str, str]:
     known: dict[str, str] = {}
-    for folder in folders:
-        texts = _texts(folder / f"{lang}.toml")
-        if not folder.is_relative_to(PACKAGE):
-            texts = {text: words for text, words in texts.items() if text not in known}
-        known |= texts
+    for path in sorted(PACKAGE.rglob(f"lang/{lang}.toml")):
+        known |= tomllib.loads(path.read_text(encoding="utf-8"))
     return known
-
-
-def _texts(path: Path) -> dict[str, str]:
-    """A language file; nothing where there is none. UsageError for one that is no table of texts."""
-    if not path.is_file():
-        return {}
-    try:
-        texts = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as e:
-        raise UsageError(f"{path}: expected TOML: {e}") from None
-    if not all(isinstance(words, str) for words in texts.values()):
-        raise UsageError(f'{path}: expected lines of "English text" = "its translation"')
-    return texts

@@ -21,7 +21,6 @@ import pandas as pd
 from .. import BUILT_IN
 from .errors import UsageError
 from .files import sha256
-from .language import use_language_files
 from .manifest import NAME
 from .metric import AnyMetric
 from .suite import Scored, Source, Suite, SuiteOptions, decoded
@@ -77,7 +76,6 @@ def _installed_suite(entry: EntryPoint) -> Suite:
             raise TypeError(f"expected a suite (et.jsonl_suite), got {type(suite).__name__}")
         file = getattr(sys.modules[entry.module], "__file__", None)
         if file:
-            use_language_files(Path(file).parent)
             suite = replace(suite, file=Path(file))
     # whatever a stranger raises concerns its own commands only
     except (Exception, SystemExit) as e:
@@ -105,7 +103,6 @@ def load_suite_file(path: Path) -> Suite:
     if suite.name in BUILT_IN:
         raise UsageError(f"{path}: {suite.name!r} is the name of a built-in suite; give it another")
     FROM_FILES[suite.name] = replace(suite, file=path)
-    use_language_files(path.parent)
     return FROM_FILES[suite.name]
 
 
@@ -119,7 +116,7 @@ def load_file(path: Path) -> ModuleType:
     if path.suffix != ".py":
         raise UsageError(f"{path}: expected a Python file (.py)")
     module = ModuleType(name)
-    module.__file__ = str(path)
+    module.__file__ = str(path.absolute())
     sys.modules[name] = module
     try:
         # not by an importer: its cache takes a file that was edited within a second for the old one

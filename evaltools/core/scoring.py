@@ -15,7 +15,6 @@ from typing import Any
 
 import pandas as pd
 from pydantic import ValidationError
-from pydantic_core import to_jsonable_python
 
 from .. import BUILT_IN, __version__
 from .errors import Problems, UsageError
@@ -128,7 +127,6 @@ def planned_manifest(
         git_commit=git_commit(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         metrics=further_metrics(suite, opts),
-        breakdowns=to_jsonable_python(suite.breakdowns),
         lang=language(),
     )
 
