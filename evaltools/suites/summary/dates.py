@@ -34,8 +34,8 @@ H_YEAR = f"(?:(?:이천|천구백){H_TENS}|이천|이공[공영{H_ONES}]{{2}})"
 H_MONTH = f"(?:십[일이]?|[{H_ONES}유시])"
 H_DAY = f"(?:[이삼]?십[{H_ONES}]?|[{H_ONES}])"
 
-OLDEST = "30"
-"""The first year of two digits that is of the last century where somebody was born in it."""
+OLDEST = "50"
+"""The first year of two digits that is of the last century."""
 
 NO_UNIT = (
     "(?![0-9,]*[0-9])"
@@ -50,10 +50,8 @@ IN_ENGLISH_YEAR = rf"(?:,?\s?(?P<y>{YEAR})(?![0-9]))?"
 
 FORMS = (
     # in words, or partly so: 이천이십육년 삼월 삼일, 3월 십오일
-    rf"(?<![가-힣0-9])(?:(?P<y>{YEAR}|{TWO}|{H_YEAR}|{H_TENS})\s?년\s?)?"
-    rf"(?P<m>{H_MONTH})\s?월\s?(?P<d>{H_DAY}|{DAY})\s?일",
-    rf"(?<![0-9.,])(?:(?P<y>{YEAR}|{TWO})\s?년\s?)?(?P<m>{DAY})\s?월\s?(?P<d>{H_DAY})\s?일",
-    rf"(?<![가-힣0-9])(?P<y>{YEAR}|{H_YEAR})\s?년\s?(?P<m>{H_MONTH})\s?월(?!납)",
+    rf"(?<![가-힣0-9.,])(?:(?P<y>{YEAR}|{TWO}|{H_YEAR}|{H_TENS})\s?년\s?)?"
+    rf"(?P<m>{H_MONTH}|{DAY})\s?월\s?(?P<d>{H_DAY}|{DAY})\s?일",
     # 이월 alone is more often what is carried over
     r"(?<![가-힣0-9])(?!이월(?!부터|까지|\s?[말초]|\s?[중하]순))"
     rf"(?P<m>{H_MONTH})월(?:(?![가-힣])|(?=부터|까지|에|[말초중]|하순|생|분|자))",
@@ -67,43 +65,27 @@ FORMS = (
     # 20260101
     rf"(?<![0-9])(?P<y>{YEAR})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12][0-9]|3[01])(?![0-9])"
     r"(?!\s?[원만억천.,%])",
-    # 01/31/2026, 31.01.2026: which of the two is the month is to be found out
-    rf"(?<![0-9./-])(?P<one>{DAY})(?P<sign>[-./])(?P<two>{DAY})(?P=sign)(?P<y>{YEAR})(?![0-9])",
-    # 2026년 1월, 2026-01
-    rf"(?<![0-9.,])(?P<y>{YEAR}|{TWO})\s?년\s?(?P<m>{DAY})\s?월(?!\s?납)",
+    # 2026년 1월, 26.1월, 2026-01
+    rf"(?<![0-9.,])(?P<y>{YEAR}|{TWO})\s?[년.]\s?(?P<m>{DAY})\s?월(?!\s?납)",
     rf"(?<![0-9.,-])(?P<y>{YEAR})[-./](?P<m>0?[1-9]|1[0-2]){NO_UNIT}(?![-/])",
-    # the first of several days or months that are named together: 3월 3~17일, 1~6월
-    rf"(?<![0-9.,])(?P<m>{DAY})\s?월\s?(?P<d>{DAY})(?=\s?[~-]\s?{DAY}\s?일)",
-    rf"(?<![0-9.,])(?P<m>{DAY})(?=\s?[~-]\s?{DAY}\s?월(?!\s?납))",
-    # 3-17 May 2026, May 3-17, 2026
-    rf"(?<![0-9.,])(?P<d>{DAY})"
-    rf"(?=\s?(?:-|to)\s?{DAY}{ORDINAL}\s?(?:of\s)?(?P<name>{MONTH}){IN_ENGLISH_YEAR})",
-    rf"\b(?P<name>{MONTH})\s?(?P<d>{DAY})"
-    rf"(?=\s?(?:-|to)\s?{DAY}\b{NO_UNIT}{IN_ENGLISH_YEAR})",
-    # 1월 1일, 1월, 2026년
-    rf"(?<![0-9.,])(?P<m>{DAY})\s?월\s?(?P<d>{DAY})\s?일",
+    # 1월 1일, 1월, 2026년; the first of several days: 3월 3~17일
+    rf"(?<![0-9.,])(?P<m>{DAY})\s?월\s?(?P<d>{DAY})(?:\s?일|(?=\s?[~-]\s?{DAY}\s?일))",
     rf"(?<![0-9.,])(?P<m>{DAY})\s?월(?!\s?납)",
-    rf"(?<![0-9.,])(?P<y>{YEAR})\s?년{NO_SPAN}",
-    # '24.3월, 2024.3월
-    rf"(?<![0-9.,])'?(?P<y>{YEAR}|[1-4][0-9])\.\s?(?P<m>{DAY})\s?월",
+    rf"(?<![0-9.,])'?(?P<y>{YEAR})\s?년{NO_SPAN}",
+    # '24년, where the apostrophe opens no quotation; 68년생
+    rf"'(?P<y>{TWO})\s?년{NO_SPAN}(?![^'\n]{{0,20}}'(?![0-9]))",
+    rf"(?<![0-9.,])'?(?P<y>{TWO})\s?년(?=생)",
     # 10/3; one that may be a share (2/3) only before a day of the week or a particle of time
     rf"(?<![0-9./])(?P<m>{DAY})(?P<slash>/)(?P<d>{DAY})(?![0-9/%])"
     r"(?P<when>\s?\(?[월화수목금토일]\)|\s?(?:까지|부터|일자|자|경|에))?+",
     # 10.3.; no number of a heading (3.1. at the start of a line), unless it goes on to another day
     rf"(?<![0-9.,a-z-])(?:(?<=\S)|(?<=\S )|(?=[0-9.]{{4,6}}\s?~))(?<!버전 )"
     rf"(?P<m>{DAY})\.\s?(?P<d>{DAY})\.(?=\s?[~(가-힣)\]○,/])",
-    # '24년: the year of a date where the apostrophe opens no quotation
-    rf"'(?P<y>{TWO})\s?년{NO_SPAN}(?![^'\n]{{0,20}}'(?![0-9]))",
-    # 68년생
-    rf"(?<![0-9.,])'?(?P<y>{TWO})\s?년(?P<born>생)",
-    # 2026~2028년
-    rf"(?<![0-9.,-])(?P<y>{YEAR})(?=\s?[~-]\s?{YEAR}\s?년)",
-    # May 3rd, 2026; 3rd of May 2026; May 2026
+    # May 3rd, 2026; 3rd of May 2026
     rf"\b(?P<name>{MONTH})\s?(?P<d>{DAY}){ORDINAL}\b{NO_UNIT}{IN_ENGLISH_YEAR}",
     rf"(?<![0-9.,])(?P<d>{DAY}){ORDINAL}\s?(?:of\s)?(?P<name>{MONTH}){IN_ENGLISH_YEAR}",
-    rf"\b(?P<name>{MONTH}),?\s?(?:of\s)?(?P<y>{YEAR})(?![0-9])",
 )
-"""Groups: y(ear), m(onth) or its name, d(ay); `one` and `two` are month and day in some order."""
+"""Groups: y(ear), m(onth) or its name, d(ay)."""
 
 
 def numbered(forms: Iterable[str]) -> str:
@@ -174,8 +156,8 @@ def date_values(match: re.Match[str]) -> list[str]:
     """
     parts = parts_of(match)
     year = _in_figures(parts.get("y", "").lstrip("'"))
-    if len(year) == 2:  # '26 is 2026, of a birth 68 is 1968
-        year = ("19" if "born" in parts and year >= OLDEST else "20") + year
+    if len(year) == 2:
+        year = ("19" if year >= OLDEST else "20") + year
     month, day = _month_and_day(parts)
     if month is not None and not 1 <= month <= 12:
         return []
@@ -200,10 +182,6 @@ def _in_figures(part: str) -> str:
 
 
 def _month_and_day(parts: dict[str, str]) -> tuple[int | None, int | None]:
-    if "one" in parts:
-        one, two = int(parts["one"]), int(parts["two"])
-        # the month comes first, as in the United States, unless it cannot
-        return (two, one) if one > 12 else (one, two)
     day = int(_in_figures(parts["d"])) if "d" in parts else None
     if "name" in parts:
         return MONTHS.index(parts["name"][:3]) + 1, day

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from evaltools.suites.summary.compare import OPPOSITE_PAYMENT
-from evaltools.suites.summary.judge import trigger
 from evaltools.suites.summary.scoring import score
 from evaltools.suites.summary.states import metric_state
 
@@ -111,34 +110,6 @@ def test_the_literal_rules_compare_values_only() -> None:
     assert "contradicted" not in found.evidence and "look" not in found.evidence
 
 
-@pytest.mark.parametrize(
-    ("summary", "tag", "expected"),
-    [
-        ("한도 문의함", "limit", 0.0),
-        ("한도 500만원으로 안내함", "limit", 1.0),
-        ("서류 관련 문의", "documents_required", 0.0),
-        ("조사 결과를 제출해야 함", "documents_required", 1.0),
-        ("대기 기간 질문", "waiting_period", 0.0),
-        ("가입 91일째 되는 날부터 보장", "waiting_period", 1.0),
-        ("그 상태가 90일 넘게 지속돼야만 나옵니다", "condition", 1.0),
-    ],
-)
-def test_a_noun_that_is_only_asked_about_covers_no_tag(
-    summary: str, tag: str, expected: float
-) -> None:
-    assert score(summary, ["상담 기록"], [tag])["summary_risk_coverage"].score == expected
-
-
-def test_the_judge_is_asked_where_a_source_may_say_otherwise() -> None:
-    case = {"n_entities": 4, "tags": "[]", "ambiguous_followup": False}
-    for metric in ("summary_accuracy", "summary_non_definitive"):
-        case |= {metric: 1.0, f"{metric}_measured": True}
-    contested = {"contradicted": [{"text": "90일"}]}
-    assert trigger("summary_accuracy", case, {}) is None
-    assert trigger("summary_accuracy", case, contested) == "a source may say otherwise"
-    assert trigger("summary_non_definitive", case, contested) is None
-
-
 def test_a_reckoned_value_and_one_that_changes_are_of_no_single_item() -> None:
     source = "일당 3만원. 수술비 50만원. 입원 42일 x 3만원 = 126만원. 보험료 5만원 -> 4만원."
     assert state("일당 3만원 x 42일 = 126만원", source) == "ok"
@@ -162,13 +133,6 @@ def test_a_figure_without_its_unit_supports_the_same_figure_with_one(
 def test_what_is_free_up_to_a_figure_may_be_told_as_none() -> None:
     assert whys("수수료 없음(연 4회까지)", "수수료는 4회까지 없어요.") == []
     assert state("가입 시 수수료 없음(연 4회까지)", "수수료는 4회까지 500원") == "fail"
-
-
-def test_a_contact_that_was_agreed_is_owed_still() -> None:
-    tags = ["needs_followup"]
-    for told in ("모레까지 연락하기로 하였다.", "조사 담당자가 내일 연락하여 일정을 잡을 예정."):
-        assert score(told, ["연락드리겠습니다."], tags)["summary_needs_followup"].score == 1.0
-    assert score("모레 연락하였다.", ["연락."], tags)["summary_needs_followup"].score == 0.0
 
 
 def test_evidence_does_not_depend_on_the_order_of_sets() -> None:
@@ -213,12 +177,6 @@ def test_a_count_that_is_no_count_of_the_summary_itself_has_no_source(
     summary: str, source: str
 ) -> None:
     assert evidence(summary, source)["unsupported"]
-
-
-BENEFITS = (
-    "휴업급여: 4일 이상 입원 시 1일 6만원, 120일 한도. 간병급여: 1일 5만원 범위. "
-    "일반병원: 1일당 150,000원. 요양병원: 1일당 50,000원. 통합서비스 병동: 1일당 70,000원."
-)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ import datetime
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools.suites.summary.entities import Entity, extractor
-from evaltools.suites.summary.numerals import HANGUL
 from evaltools.suites.summary.rules import load_rules
 from evaltools.suites.summary.scoring import score_case
 from evaltools.suites.summary.text import normalise
@@ -119,26 +118,6 @@ def test_every_form_of_a_date_has_its_value(day: datetime.date, after: str) -> N
         assert keys(form + after) == {f"date::{day.isoformat()}"}, form + after
 
 
-@given(st.integers(1, 60))
-def test_every_form_of_a_duration_has_its_value(n: int) -> None:
-    months = {f"duration:month:{12 * n}"}
-    for form in (
-        f"{n}년",
-        f"{n} 년간",
-        f"{n * 12}개월",
-        f"{n} years",
-        f"{n}-year",
-        f"{hangul(n)} 년" if n > 10 else f"{n}년",
-    ):
-        assert keys(form) == months, form
-    for form in (f"{n}주", f"{n} weeks", f"{7 * n}일", f"{7 * n} days", f"{7 * n}-day", f"{n}주일"):
-        assert keys(form) == {f"duration:day:{7 * n}"}, form
-    if n % 12:
-        assert keys(f"{n // 12}년 {n % 12}개월" if n > 12 else f"{n}개월") == {
-            f"duration:month:{n}"
-        }
-
-
 PARTICLES = [
     "",
     "입니다",
@@ -179,11 +158,7 @@ def test_one_month_is_neither_january_nor_thirty_days() -> None:
     assert keys("30일") == {"duration:day:30"}
 
 
-def test_the_month_stands_first_in_figures_unless_it_cannot() -> None:
-    """As in the United States; a month and day that may as well be a share, 1/10 or 2/3, are no date."""
-    assert keys("12/05/2026") == {"date::2026-12-05"}
-    assert keys("13/05/2026") == {"date::2026-05-13"}
-    assert keys("13/13/2026") == set()
+def test_a_month_and_day_that_may_be_a_share_are_no_date() -> None:
     assert keys("12/25") == {"date::--12-25"}
     assert keys("1/10") == keys("2/5") == set()
     assert keys("2/6") == {"date::--02-06"}
@@ -250,13 +225,6 @@ def test_normal_form_is_that_of_unicode_and_keeps_places(text: str) -> None:
     )
     start, end = t.span(0, len(t.norm))
     assert (start, end) == (0, len(text)) or not t.norm or end == len(text)
-
-
-@settings(max_examples=200)
-@given(st.text(alphabet=HANGUL + "0123456789,.원%일월년 -~/()제약$", max_size=40))
-def test_any_mixture_of_signs_is_read_without_error(text: str) -> None:
-    for e in EXTRACTOR.entities(text):
-        assert 0 <= e.start <= e.end <= len(text)
 
 
 @pytest.mark.parametrize(

@@ -107,33 +107,6 @@ def test_what_a_cell_cannot_hold_is_changed_with_a_mark(tmp_path: Path) -> None:
     assert str(got[4]).endswith("[cut: 20000 characters]")
 
 
-def test_values_keep_their_type(tmp_path: Path) -> None:
-    path = tmp_path / "a.xlsx"
-    frame = pd.DataFrame({"a": [1, 2], "b": [0.25, np.nan], "c": [True, False], "d": ["x", None]})
-    write_workbook(path, [Sheet("S", frame, head=[("name", "=1")])])
-    rows = cells(path, "S")
-    assert rows[0][:2] == ["name", "=1"]
-    assert rows[3][:4] == [1, 0.25, True, "x"] and rows[4][:4] == [2, None, False, None]
-
-
-def test_whole_numbers_with_gaps_are_numbers_that_can_be_added_up(tmp_path: Path) -> None:
-    path = tmp_path / "a.xlsx"
-    frame = pd.DataFrame({"name": ["x", "y"], "n": pd.array([7, None], dtype="Int64")})
-    write_workbook(path, [Sheet("S", frame)])
-    assert [row[1] for row in cells(path, "S")[1:3]] == [7, None]
-
-
-def test_a_wide_sheet_is_printed_on_several_pages_across(tmp_path: Path) -> None:
-    path = tmp_path / "a.xlsx"
-    narrow = pd.DataFrame({"case": ["a"], "n": [1]})
-    wide = pd.DataFrame({f"column {i}": ["word " * 20] for i in range(9)})
-    write_workbook(path, [Sheet("N", narrow), Sheet("W", wide)])
-    book = openpyxl.load_workbook(path)
-    across = [book[name].page_setup.fitToWidth or 1 for name in ("N", "W")]
-    assert across == [1, 2]
-    assert book["W"].print_title_cols == "$A:$A"
-
-
 def test_scores_and_verdicts_have_colours_and_an_empty_score_has_none(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     frame = pd.DataFrame({"a": [0.5, 0.9, np.nan], "verdict": ["fail", "ok", "odd"]})

@@ -8,16 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaltools.core.errors import UsageError
 from evaltools.core.scoring import make_options
-from evaltools.llm.client import read_key
 from evaltools.llm.replies import parse
 from evaltools.llm.requests import strict_schema
 from evaltools.suites.summary import judge, judge_questions
-from evaltools.suites.summary.judge import KEY_VARIABLES
 from evaltools.suites.summary.judge_questions import (
     prompts,
     reply_model,
@@ -25,25 +21,18 @@ from evaltools.suites.summary.judge_questions import (
 from evaltools.suites.summary.states import JUDGED
 from evaltools.suites.summary.suite import SUITE
 
-UNIT = st.floats(0, 1)
-
 
 @pytest.mark.parametrize(
     ("metric", "rule", "measured", "n", "tags", "ambiguous", "fires"),
     [
         ("summary_accuracy", 0.3, True, 10, (), False, True),
-        ("summary_accuracy", 0.7, True, 10, (), False, True),
-        ("summary_accuracy", 0.29, True, 10, (), False, False),
         ("summary_accuracy", 0.71, True, 10, (), False, False),
         ("summary_accuracy", 1.0, True, 1, (), False, True),
         ("summary_accuracy", 1.0, True, 2, (), False, False),
         ("summary_accuracy", 0.0, False, 4, (), False, True),  # the contexts hold no entities
         ("summary_risk_coverage", 1.0, False, 0, (), False, True),
-        ("summary_risk_coverage", 0.0, True, 0, ("limit",), False, False),
         ("summary_non_definitive", 0.0, True, 0, (), False, True),
-        ("summary_non_definitive", 1.0, True, 0, (), True, False),
         ("summary_needs_followup", 1.0, True, 0, ("needs_followup",), False, True),
-        ("summary_needs_followup", 1.0, True, 0, ("limit",), False, False),
         ("summary_needs_followup", 0.0, True, 0, (), True, True),
         ("entity_recall", 0.5, False, 0, (), True, False),
     ],
@@ -75,16 +64,6 @@ def test_combine_by_hand() -> None:
     assert final == pytest.approx(
         0.79
     )  # 0.7*0.7 + 0.3: still below 0.90, whence override is the default
-
-
-@given(UNIT, UNIT, UNIT, st.sampled_from(["override", "blend"]), UNIT)
-def test_combined_score_lies_between_rule_and_judge(
-    rule: float, llm: float, confidence: float, mode: judge.Mode, threshold: float
-) -> None:
-    final, by = judge.combine(rule, llm, confidence, mode, threshold)
-    assert min(rule, llm) - 1e-12 <= final <= max(rule, llm) + 1e-12
-    assert 0 <= final <= 1
-    assert by == ("llm" if mode == "override" and confidence >= threshold else "blend")
 
 
 def test_every_metric_has_a_versioned_prompt_and_the_hash_follows_the_text(
@@ -135,18 +114,3 @@ def test_options_that_make_no_sense_show_no_secret(changes: dict[str, object]) -
     with pytest.raises(UsageError) as e:
         make_options(SUITE, {"judge": "hybrid", **options})
     assert "hunter2" not in str(e.value)
-
-
-def test_key_comes_from_the_environment_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "EVALTOOLS_JUDGE_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    assert read_key(KEY_VARIABLES, "http://localhost/v1") == ""
-    with pytest.raises(UsageError, match="EVALTOOLS_JUDGE_API_KEY, OPENAI_API_KEY"):
-        read_key(KEY_VARIABLES, None)
-    monkeypatch.setenv("OPENAI_API_KEY", "one")
-    monkeypatch.setenv("EVALTOOLS_JUDGE_API_KEY", " two\n")
-    assert read_key(KEY_VARIABLES, None) == "two"
-    monkeypatch.setenv("EVALTOOLS_JUDGE_API_KEY", "비밀-열쇠")
-    with pytest.raises(UsageError) as e:
-        read_key(KEY_VARIABLES, None)
-    assert "비밀" not in str(e.value)

@@ -80,18 +80,6 @@ def test_seed_finds_plain_text(metric: str, answer: str, tags: list[str], expect
     assert score_case(answer, [], tags, load_rules("seed")).scores[metric].score == expected
 
 
-def test_a_file_inherits_the_sections_that_it_leaves_out(tmp_path: Path) -> None:
-    changed = load_rules(
-        write(tmp_path, thresholds={**load_rules("seed").thresholds, "summary_accuracy": 0.5})
-    )
-    assert changed.thresholds["summary_accuracy"] == 0.5
-    assert changed.tags == load_rules("ko-insurance").tags
-    assert (
-        changed.identity.startswith("own@")
-        and changed.identity != load_rules("ko-insurance").identity
-    )
-
-
 def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
     first = load_rules(write(tmp_path))
     path = write(tmp_path, description="words for a reader")

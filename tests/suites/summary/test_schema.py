@@ -71,8 +71,9 @@ def write(path: Path, tags: str = "json") -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["cases.json", "cases.csv", "cases.xlsx"])
-@pytest.mark.parametrize("tags", ["json", "comma", "pipe"])
+@pytest.mark.parametrize(
+    ("name", "tags"), [("cases.json", "json"), ("cases.csv", "comma"), ("cases.xlsx", "pipe")]
+)
 def test_every_format_gives_the_same_scores(tmp_path: Path, name: str, tags: str) -> None:
     expected = evaluate("summary", example("summary/cases.jsonl")).units.drop(columns=["cases"])
     units = evaluate("summary", write(tmp_path / name, tags)).units.drop(columns=["cases"])

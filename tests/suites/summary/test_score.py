@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from evaltools import evaluate
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.workers import Workers
-from evaltools.suites.summary import cards
 from evaltools.suites.summary import units as units_frame
-from evaltools.suites.summary.metric_table import TERMS, metric_table
-from evaltools.suites.summary.rules import METRICS, load_rules
+from evaltools.suites.summary.rules import load_rules
 from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import Score, score_case
 from evaltools.suites.summary.units import finish, score_cases
@@ -206,38 +204,6 @@ def test_rules_that_changed_since_are_not_used_silently(tmp_path: Path) -> None:
         verdicts(r)
 
 
-def test_the_example_shows_every_situation() -> None:
-    r = evaluate("summary", "example:summary/cases.jsonl")
-    assert len(r.units) == 24
-    overview = verdicts(r).set_index("metric")
-    assert (overview.loc[list(METRICS[:4]), "failing"] > 0).all()
-    assert (overview.loc[list(METRICS[:4]), "not_measured"] > 0).all()
-    assert [p.code for p in r.manifest.problems] == ["unknown-tag"]
-
-
-def test_cards_of_the_example() -> None:
-    r = evaluate("summary", "example:summary/cases.jsonl")
-    groups = cards.groups(r)
-    found = {}
-    for name, (query, _) in groups.items():
-        ids = cards.card_ids(r, r.units.query(query))
-        found[name] = [tags[0].text for tags in cards.cards(r, r.units.loc[ids.index])["tags"]]
-    assert list(groups) == [
-        "failing",
-        "look",
-        "passing",
-        *METRICS[:4],
-    ]  # entity_recall is not judged
-    assert all(text.startswith("Do not ship: ") for text in found["failing"])
-    assert set(found["passing"]) == {"OK"}
-    assert all(text.startswith("Check") for text in found["look"])
-    assert len(found["failing"]) + len(found["look"]) + len(found["passing"]) == 24
-    n_failed = [text.count(", ") for text in found["failing"]]
-    assert n_failed == sorted(n_failed, reverse=True) and n_failed[0] > 0
-    for metric in METRICS[:4]:
-        assert all(TERMS[metric] in text for text in found[metric])
-
-
 @pytest.mark.parametrize(
     ("score", "passes"), [(0.9, True), (0.9 - 1e-13, True), (0.9 - 1e-9, False), (1.0, True)]
 )
@@ -247,21 +213,3 @@ def test_a_score_on_its_threshold_passes(score: float, passes: bool) -> None:
     done = finish(units.assign(summary_accuracy_measured=True), RULES)
     assert done["summary_accuracy_passed"].tolist() == [passes]
     assert "entity_recall_passed" not in done  # it has no threshold
-
-
-@pytest.mark.parametrize(("judged", "proportion"), [(False, True), (True, False)])
-def test_a_judges_score_makes_no_proportion(judged: bool, proportion: bool) -> None:
-    table = {
-        m.name: m
-        for m in metric_table((("summary_accuracy", 0.5), ("summary_non_definitive", 0.8)), judged)
-    }
-    for name in (
-        "summary_non_definitive",
-        "summary_non_definitive_measured",
-        "summary_needs_followup",
-    ):
-        assert getattr(table[name], "proportion") is proportion  # noqa: B009
-    assert table["summary_accuracy_pass_rate"].title == "Summary accuracy pass rate (≥ 0.5)"
-    assert all(
-        m.title and m.description and "{" not in m.title + m.description for m in table.values()
-    )

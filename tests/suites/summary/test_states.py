@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.suites.summary.reasons import why
 from evaltools.suites.summary.states import metric_state, with_states
 
 SOURCE = "암 진단비는 3,000만원입니다. 면책기간은 90일입니다."
@@ -98,19 +97,3 @@ def test_no_case_has_no_state() -> None:
     for metric in ("summary_needs_followup", "entity_recall"):
         columns |= {f"{metric}_{end}": [] for end in ("evidence", "measured", "decided_by")}
     assert with_states(pd.DataFrame(columns))["state"].tolist() == []
-
-
-def test_a_judged_score_says_who_decided_and_what_the_rules_saw() -> None:
-    evidence = {
-        "supported": [],
-        "unsupported": [{"kind": "amount", "text": "300만원", "at": [0, 5]}],
-        "judge": {"reason": "the source says so in words", "points": []},
-    }
-    units = pd.DataFrame({"summary_accuracy": [1.0], "answer": ["300만원"], "contexts": [["삼백"]]})
-    more = {"measured": True, "decided_by": "llm", "rule": 0.0, "llm": 1.0}
-    for end, value in more.items():
-        units[f"summary_accuracy_{end}"] = value
-    units["summary_accuracy_evidence"] = [evidence]
-    told = why(units.iloc[0], "summary_accuracy")
-    said = "the judge says 1.00 (the source says so in words) and decides; the rules say 0.00"
-    assert told == said  # the rules that the judge overrules are not told beside its score

@@ -11,7 +11,6 @@ import pytest
 
 import evaltools as et
 from evaltools.core.check import Check
-from evaltools.suites.summary.verdicts import verdict
 from tests.app.calling import call
 
 CONTEXT = "보험금은 500만원이며 면책 기간은 90일입니다."
@@ -107,13 +106,6 @@ def test_figures_that_no_rule_reads(tmp_path: Path, answer: str | None, unread: 
         assert all(f"“{u}”" in check.message for u in unread)
 
 
-def test_few_summaries_with_unread_figures_are_no_warning(tmp_path: Path) -> None:
-    run = scored(tmp_path / "a.jsonl", *[{}] * 19, {"answer": "번호 7:1, 6:1, 5:1, 4:1, 3:1, 2:1"})
-    check = found(run, "unread-figures")
-    assert check is not None and check.level == "info" and (check.n, check.of) == (1, 20)
-    assert check.message.endswith("“3:1”, ...")
-
-
 def test_duplicate_answers_and_contexts(tmp_path: Path) -> None:
     same, blank = {"answer": "요약 없음."}, {"answer": " "}
     check = found(
@@ -131,26 +123,6 @@ def test_duplicate_answers_and_contexts(tmp_path: Path) -> None:
         )
         is None
     )
-
-
-def units(measured: list[bool], states: list[str]) -> pd.DataFrame:
-    return pd.DataFrame({"summary_accuracy_measured": measured, "summary_accuracy_state": states})
-
-
-@pytest.mark.parametrize(
-    ("measured", "states", "expected"),
-    [
-        ([True, True], ["ok", "ok"], "pass"),
-        ([True, True], ["ok", "fail"], "fail"),
-        ([True, False], ["ok", "look"], "look"),
-        ([True, True], ["look", "fail"], "fail"),
-        ([False, False], ["look", "look"], "not measured"),
-    ],
-)
-def test_one_function_gives_the_verdict(
-    measured: list[bool], states: list[str], expected: str
-) -> None:
-    assert verdict(units(measured, states), "summary_accuracy") == expected
 
 
 def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest_on(
@@ -200,28 +172,3 @@ def test_any_unsupported_is_the_share_of_summaries_with_a_wrong_figure(
     )
     value = et.evaluate("summary", cases).value("any_unsupported")
     assert value == expected if expected is not None else pd.isna(value)
-
-
-def test_any_unsupported_counts_summaries_not_figures() -> None:
-    run = et.evaluate("summary", "example:summary/cases.jsonl")
-    row = run["any_unsupported"]
-    assert (row["numerator"], row["denominator"], row["value"]) == (5, 20, 0.25)
-    assert row["ci_low"] < 0.25 < row["ci_high"]
-    assert (
-        run.headline.index("any_unsupported") == run.headline.index("summary_accuracy_measured") + 1
-    )
-
-
-def test_no_imputed_number_leads(tmp_path: Path) -> None:
-    run = et.evaluate("summary", "example:summary/cases.jsonl")
-    denominators = {m.name: m.denominator for m in run.metrics}
-    assert run.headline[0] == "summary_accuracy_measured"
-    assert all(denominators[name].endswith("_measured") for name in run.headline)
-
-
-def test_the_reference_cases(reference: Path) -> None:
-    run = et.evaluate("summary", reference / "summary" / "fresh.jsonl", on_error="skip")
-    unread = found(run, "unread-figures")
-    assert unread is not None and (unread.n, unread.of, unread.level) == (1, 143, "info")
-    imputed = found(run, "imputed-share")
-    assert imputed is not None and "“Risk coverage” 115 (80%)" in imputed.message
