@@ -18,9 +18,11 @@ from evaltools.suites.cr.matching import (
     f1_score,
     make_side,
     match_pairs,
+    rank,
     representatives,
     tuple_f1,
 )
+from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.scorecard import stage_delta
 from evaltools.suites.cr.tuples import (
     KEYS,
@@ -252,3 +254,8 @@ def test_the_metric_function_takes_any_spelling_of_a_tuple() -> None:
 def test_the_metric_function_refuses_what_it_does_not_know(wrong: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         et.cr.tuple_f1(**{"gold": [], "pred": [], **wrong})
+
+
+def test_a_missing_confidence_ranks_below_every_other() -> None:
+    with_one, without = TupleRow(confidence=0.0), TupleRow()
+    assert rank(without, "향") < rank(with_one, "향")
