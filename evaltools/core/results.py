@@ -93,12 +93,13 @@ def read_result(folder: Path) -> dict[str, Any]:
     try:
         options = suite.options(**known_options(suite, manifest.options))
         fields = _read_files(folder, manifest, suite, options)
-        summed = compile_table(suite.metrics(options)).columns
+        formulas = compile_table(suite.metrics(options))
     except InputError as e:  # rules that are no longer those of the result
         raise _outdated(manifest) from e
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise _incomplete(folder, str(e)) from e
-    if not set(summed) <= set(fields["data"].columns):
+    summed = {column for formula in formulas for column in formula.columns}
+    if not summed <= set(fields["data"].columns):
         raise _outdated(manifest)
     return fields
 

@@ -19,7 +19,7 @@ from scipy.special import stdtr, stdtrit
 
 from ..core.errors import UsageError
 from ..core.metric import AnyMetric, MetricTable
-from ..core.metric_matrix import Compiled, compile_table
+from ..core.metric_matrix import compile_table
 from ..core.names import nearest
 from ..core.resampling import Resampling
 from .differences import ROUGH, Differences, draws_of, paired, same_questions
@@ -139,7 +139,7 @@ def compare_all(
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
     margin = margin or {}
     require_declared(table, primary, margin, resampling.confidence)
-    is_directed = _directed(compile_table(table))
+    is_directed = _directed(table)
     target = {metric.name: metric.alias_of or metric.name for metric in table}
     leading = [primary, *headline] if primary else list(headline)
     tested = dict.fromkeys(target[name] for name in leading)
@@ -177,7 +177,7 @@ def _pairs(
     unit: str,
 ) -> list[_Pair]:
     """Every condition but the first beside it, with the rows of all metrics that have a direction."""
-    is_directed = _directed(compile_table(table))
+    is_directed = _directed(table)
     (name_a, runs_a), *candidates = conditions
     first, *labelled = label([runs for _, runs in conditions], table, unit)
     pairs = []
@@ -192,11 +192,11 @@ def _pairs(
     return pairs
 
 
-def _directed(compiled: Compiled) -> dict[str, bool]:
+def _directed(table: MetricTable) -> dict[str, bool]:
     """Metric -> whether it can be better or worse."""
     return {
-        metric.name: metric.better != "none" and not count
-        for metric, count in zip(compiled.metrics, compiled.counts)
+        formula.metric.name: formula.metric.better != "none" and not formula.is_count.any()
+        for formula in compile_table(table)
     }
 
 
@@ -212,12 +212,13 @@ def require_declared(
     >>> table = [Metric(name="f1", numerator="tp", denominator="n", better="higher")]
     >>> require_declared(table, "f1", {"f1": 0.02})
     """
-    compiled = compile_table(table)
-    has_direction = _directed(compiled)
+    has_direction = _directed(table)
     named = [("primary", primary)] if primary else []
     for what, name in [*named, *(("margin", name) for name in margin)]:
         if name not in has_direction:
-            raise UsageError(f"{what}: no metric {name!r}; {nearest(str(name), compiled.names)}")
+            raise UsageError(
+                f"{what}: no metric {name!r}; {nearest(str(name), list(has_direction))}"
+            )
         if not has_direction[name]:
             raise UsageError(
                 f"{what}: {name} has no direction, so that it can be neither better nor worse"
@@ -225,7 +226,7 @@ def require_declared(
     for name, size in margin.items():
         if not 0 < size < np.inf:
             raise UsageError(f"margin of {name}: expected a finite number above 0, got {size:g}")
-    targets = {metric.name: metric.alias_of or metric.name for metric in compiled.metrics}
+    targets = {metric.name: metric.alias_of or metric.name for metric in table}
     if len({targets[name] for name in margin}) < len(margin):
         raise UsageError("margin: a metric and its aliases can have one margin only")
     if margin and confidence <= 0.5:

@@ -169,7 +169,7 @@ class Differences:
     @property
     def is_proportion(self) -> bool:
         """Whether p is mid-p, as that of proportions is."""
-        (metric,) = self.a.metric.metrics
+        metric = self.a.formula.metric
         return isinstance(metric, Metric) and metric.proportion
 
     @property
@@ -234,10 +234,10 @@ class Differences:
     def statistic(self) -> tuple[Array, Any]:
         """What `bootstrap` draws."""
         n_seeds, columns = len(self.a.sums), self.a.sums.shape[2]
-        metric = self.a.metric
+        formula = self.a.formula
 
         def delta(sums: Array) -> Array:
-            values = metric.values(sums.reshape(*sums.shape[:-1], -1, columns))[..., 0]
+            values = formula.values(sums.reshape(*sums.shape[:-1], -1, columns))
             return values[..., n_seeds:].mean(axis=-1) - values[..., :n_seeds].mean(axis=-1)
 
         return self._columns(), delta

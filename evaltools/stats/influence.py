@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.metric import MetricTable
-from ..core.metric_matrix import Compiled, compile_table, unit_columns
+from ..core.metric_matrix import Formula, compile_table, unit_columns
 
 Array = np.ndarray
 Seed = Hashable
@@ -56,14 +56,14 @@ class Samples:
 class Condition:
     """The rows of a condition, those of all seeds one below the other, and the cell of each.
 
-    `values` (rows, columns of `compiled`), nan for null. A cell is a sample under a seed: `cell` (rows,)
+    `columns`: name -> (rows,), nan for null. A cell is a sample under a seed: `cell` (rows,)
     is seed * number of samples + sample. `texts` (rows,): what is asked; null where that is not known.
     """
 
-    compiled: Compiled
+    formulas: Sequence[Formula]
     samples: Samples
     n_seeds: int
-    values: Array
+    columns: Mapping[str, Array]
     cell: Array
     has_trials: bool
     texts: pd.Series
@@ -80,7 +80,7 @@ class Condition:
         keep = ~np.isin(self.cell % len(self.samples.unit_of), list(samples))
         return replace(
             self,
-            values=self.values[keep],
+            columns={name: values[keep] for name, values in self.columns.items()},
             cell=self.cell[keep],
             texts=self.texts[keep],
         )
@@ -90,15 +90,13 @@ class Condition:
 
         The trials of a sample are averaged, so that samples weigh alike; other rows of one sample are summed.
         """
-        compiled = self.compiled.only(metric)
-        index = [self.compiled.columns.index(column) for column in compiled.columns]
-        values, cell = self.values[:, index], self.cell
+        formula, cell = self.formulas[metric], self.cell
+        values = np.array([self.columns[name] for name in formula.columns]).T
         is_null = np.isnan(values)
         if is_null.any():
-            summed = (compiled.numerator != 0) | (compiled.denominator != 0)
-            is_measured = ~is_null[:, summed.any(axis=1)].any(axis=1)
+            is_measured = ~is_null[:, formula.summed].any(axis=1)
             values, cell = np.where(is_null, 0.0, values)[is_measured], cell[is_measured]
-        shape = self.n_seeds, len(self.samples.unit_of), len(index)
+        shape = self.n_seeds, len(self.samples.unit_of), len(formula.columns)
         n_cells = shape[0] * shape[1]
         n_rows = np.bincount(cell, minlength=n_cells)
         sums = values.T
@@ -111,7 +109,7 @@ class Condition:
         if self.has_trials:
             sums = sums / np.maximum(n_rows, 1)
         return Cells(
-            compiled,
+            formula,
             sums.T.reshape(shape),
             (n_rows > 0).reshape(shape[:2]),
         )
@@ -131,12 +129,12 @@ def label(
     The order of seeds and rows changes nothing. ValueError for no run, a null in the unit column, a second
     row of one sample which no trial tells apart, and for what `unit_columns` refuses.
     """
-    compiled = compile_table(table)
+    formulas = compile_table(table)
     if not conditions or not all(conditions):
         raise ValueError("a condition needs at least one run")
     seeds = [sorted(runs, key=str) for runs in conditions]
     frames = [runs[seed] for runs, names in zip(conditions, seeds) for seed in names]
-    values = [unit_columns(frame, compiled, unit) for frame in frames]
+    values = [unit_columns(frame, formulas, unit) for frame in frames]
     names = [name for name in (ITEM, TURN) if all(name in frame for frame in frames)]
     for frame in frames:
         _require_samples_apart(frame, unit)
@@ -161,10 +159,10 @@ def label(
         of_seeds = [frame.get(text, pd.Series(index=frame.index, dtype=object)) for frame in own]
         has_trials = all(TRIAL in frame for frame in own)
         condition = Condition(
-            compiled,
+            formulas,
             samples,
             n,
-            np.concatenate(values[:n]),
+            {name: np.concatenate([v[name] for v in values[:n]]) for name in values[0]},
             cell,
             has_trials,
             pd.concat(of_seeds, ignore_index=True),
@@ -192,11 +190,11 @@ def _require_samples_apart(
 class Cells:
     """One metric of a condition: the column sums of every cell, and what the cells bring into the metric.
 
-    `metric`: a table of this one alone. `sums` (seeds, units, its columns) are 0 where a cell is not
+    `sums` (seeds, units, its columns) are 0 where a cell is not
     `present` (seeds, units).
     """
 
-    metric: Compiled
+    formula: Formula
     sums: Array
     present: Array
 
@@ -204,7 +202,7 @@ class Cells:
         """Cells of samples summed over those of each unit."""
         present = samples.per_unit(self.present[:, :, None].astype(int))[:, :, 0] > 0
         return Cells(
-            self.metric,
+            self.formula,
             samples.per_unit(self.sums),
             present,
         )
@@ -213,7 +211,7 @@ class Cells:
         """The cells of a mask, (units,) or (seeds, units); the others are not present."""
         present = self.present & mask
         return Cells(
-            self.metric,
+            self.formula,
             np.where(present[:, :, None], self.sums, 0.0),
             present,
         )
@@ -223,7 +221,7 @@ class Cells:
         if seeds.all():
             return self
         return Cells(
-            self.metric,
+            self.formula,
             self.sums[seeds],
             self.present[seeds],
         )
@@ -231,28 +229,27 @@ class Cells:
     @property
     def is_count(self) -> bool:
         """Whether the metric is made of plain counts."""
-        return bool(self.metric.counts[0])
+        return bool(self.formula.is_count.any())
 
     @property
     def limits(self) -> tuple[float, float]:
         """The least and the greatest value that the metric can take."""
-        low, high = self.metric.ends[:, 0].tolist()
-        return low, high
+        return self.formula.ends
 
     @cached_property
     def weights(self) -> Array:
         """(ratios,): how much of each ratio stands in the metric."""
-        return self.metric.weights[:, 0]
+        return self.formula.weights
 
     @cached_property
     def num(self) -> Array:
         """What each cell adds to the numerator of every ratio, (seeds, units, ratios)."""
-        return self.sums @ self.metric.numerator
+        return self.sums @ self.formula.numerator
 
     @cached_property
     def den(self) -> Array:
         """What each cell adds to the denominator of every ratio, (seeds, units, ratios)."""
-        return self.sums @ self.metric.denominator
+        return self.sums @ self.formula.denominator
 
     @cached_property
     def totals(self) -> Array:
@@ -262,7 +259,7 @@ class Cells:
     @cached_property
     def values(self) -> Array:
         """The metric of every seed, (seeds,); nan where it is not measured."""
-        values = self.metric.values(self.totals)[:, 0]
+        values = self.formula.values(self.totals)
         return np.where(
             self.is_count | self.present.any(axis=1),
             values,
@@ -275,13 +272,13 @@ class Cells:
         if self.is_count:
             return np.any(self.present, axis=0)
         # sizes, because terms of opposite sign can cancel
-        return np.any(np.abs(self.sums) @ np.abs(self.metric.denominator) != 0, axis=(0, 2))
+        return np.any(np.abs(self.sums) @ np.abs(self.formula.denominator) != 0, axis=(0, 2))
 
     @cached_property
     def ratio_errors(self) -> Array:
         """(num - ratio * den) / D of every cell, (seeds, units, ratios); 0 where D is 0."""
         total = self.den.sum(axis=1, keepdims=True)
-        ratios = np.nan_to_num(self.metric.ratios(self.totals))[:, None, :]
+        ratios = np.nan_to_num(self.formula.ratios(self.totals))[:, None, :]
         return (self.num - ratios * self.den) / np.where(total == 0, np.inf, total)
 
     @cached_property

@@ -6,7 +6,6 @@ Rows 1 to 5, 7 and 8 of docs/statistics.md. Claim of the intervals of one run: n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,7 +150,7 @@ def run_intervals(runs: Sequence[Cells], resampling: Resampling) -> list[Interva
 
 
 def _statistic(run: Cells) -> Any:
-    return lambda sums: run.metric.values(sums)[..., 0]
+    return lambda sums: run.formula.values(sums)
 
 
 def _wants_draws(run: Cells, resampling: Resampling) -> bool:
@@ -181,13 +180,13 @@ def _carries_bca(run: Cells) -> bool:
 
 def _within(run: Cells) -> tuple[Array, Array] | None:
     """(differences, shares) of the units, if the metric is the difference of two ratios of a run; else None."""
-    parts = sorted(run.metric.parts[0], key=itemgetter(1))
-    if len(parts) != 2 or sum(weight for _, weight in parts) != 0:
+    weights = run.weights
+    if len(weights) != 2 or weights.sum() != 0:
         return None
-    (one, _), (other, weight) = parts
+    one, other = np.argsort(weights)
     num, den = run.num[0], run.den[0]
     sides = num[:, [one]], den[:, [one]], num[:, [other]], den[:, [other]]
-    differences = unit_differences(*sides)[:, 0] * weight
+    differences = unit_differences(*sides)[:, 0] * weights[other]
     is_rounding = np.abs(differences) <= 1e-12 * np.abs(differences).sum()
     return np.where(is_rounding, 0.0, differences), unit_shares(sides[1], sides[3])[:, 0]
 
@@ -235,7 +234,7 @@ def _run_interval(
 
 def _is_proportion(run: Cells) -> bool:
     """Whether the metric is a proportion of single trials."""
-    metric = run.metric.metrics[0]
+    metric = run.formula.metric
     if not (isinstance(metric, Metric) and metric.proportion):
         return False
     return bool(np.isin(run.num[0], (0, 1)).all() and np.isin(run.den[0], (0, 1)).all())
@@ -246,8 +245,8 @@ def _score_interval(run: Cells, alpha: float) -> Interval:
 
     A ratio without units (an absent class) can be anything within its limits.
     """
-    compiled = run.metric
-    ratios = np.nan_to_num(compiled.ratios(run.totals)[0])
+    formula = run.formula
+    ratios = np.nan_to_num(formula.ratios(run.totals)[0])
     errors = run.ratio_errors[0]
     bounds = []
     for ratio, value in enumerate(ratios):
@@ -255,7 +254,7 @@ def _score_interval(run: Cells, alpha: float) -> Interval:
         variance = 0.0
         if n > 1 and varies(errors[:, ratio], value):
             variance = sample_variance(errors[:, ratio], n)
-        low, high = compiled.limits[:, ratio]
+        low, high = formula.limits[:, ratio]
         bounds.append(score_t(value, variance, n, t_quantile(n - 1, alpha), (low, high), alpha))
     low, high = np.array(bounds).T
     below, above = mover(
@@ -316,7 +315,7 @@ def estimate_run(
         metrics = range(start, start + at_once)
         runs = [condition.units(metric) for metric in metrics]
         for run, interval in zip(runs, run_intervals(runs, resampling)):
-            is_ratio = isinstance(run.metric.metrics[0], Metric)
+            is_ratio = isinstance(run.formula.metric, Metric)
             row = interval_row(run, interval) | {
                 "value": run.values[0],
                 "numerator": run.num.sum() if is_ratio else np.nan,
@@ -328,7 +327,7 @@ def estimate_run(
 
 def interval_row(cells: Cells, interval: Interval) -> dict[str, Any]:
     """What the rows of `estimate_run` and `seeds.aggregate` have in common."""
-    (metric,) = cells.metric.metrics
+    metric = cells.formula.metric
     return {
         "metric": metric.name,
         "ci_low": interval.low,

@@ -100,7 +100,7 @@ def lacking(
         limits,
     )
     worst, best = low_b - high_a, high_b - low_a
-    if a.metric.metrics[0].better == "lower":
+    if a.formula.metric.better == "lower":
         worst, best = best, worst
     return found | {
         "delta_worst": worst,
@@ -112,7 +112,7 @@ def lacking(
 
 def _unit_means(side: Cells) -> Array:
     """The metric of each unit by itself over all seeds, (units,); nan where it has none."""
-    values = side.metric.values(side.sums.sum(axis=0))[:, 0]
+    values = side.formula.values(side.sums.sum(axis=0))
     return np.where(
         side.takes_part & (not side.is_count),
         values,
@@ -144,7 +144,7 @@ def _limits(
         axis=0,
         initial=-np.inf,
     )
-    limits = a.metric.limits
+    limits = a.formula.limits
     return np.where(
         np.isfinite(limits),
         limits,
@@ -166,13 +166,13 @@ def _ends(
         weight = other.den.sum(axis=0) / n_seeds[:, None]
     added = (lacks[:, :, None] * weight).sum(axis=1)
     num, den = side.num.sum(axis=1), side.den.sum(axis=1)
-    ratios = side.metric.ratios(side.totals)
+    ratios = side.formula.ratios(side.totals)
     with np.errstate(divide="ignore", invalid="ignore"):
         least, greatest = [
             np.where(added > 0, (num + limit * added) / (den + added), ratios) for limit in limits
         ]
-    low = side.metric.combined(least, greatest)[:, 0]
-    high = side.metric.combined(greatest, least)[:, 0]
+    low = side.formula.combined(least, greatest)
+    high = side.formula.combined(greatest, least)
     known = ~np.isnan(low)
     if not known.any():
         return np.nan, np.nan

@@ -61,7 +61,7 @@ def ranks(
         if random and differences is not None and differences.n_units >= MIN_UNITS
     ]
     better, worse = np.zeros((2, len(names)), dtype=int)
-    is_lower = sides[0].metric.metrics[0].better == "lower"
+    is_lower = sides[0].formula.metric.better == "lower"
     p = _p_together([differences for _, differences in tested], n_permutations, resampling)
     for (pair, differences), p_of_pair in zip(tested, p):
         if p_of_pair <= resampling.level:

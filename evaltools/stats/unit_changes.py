@@ -123,7 +123,7 @@ def _values(cells: Cells) -> Array:
     """(seeds, units): the metric of each cell alone; nan where it has none."""
     return np.where(
         cells.present,
-        cells.metric.values(cells.sums)[:, :, 0],
+        cells.formula.values(cells.sums),
         np.nan,
     )
 

@@ -90,10 +90,10 @@ def test_values_by_hand() -> None:
         Difference(name="d", minuend="micro", subtrahend="rate", group="g", better="higher"),
     ]
     units = pd.DataFrame({"tp": [1, 2], "fp": [1, 0], "fn": [0, 3], "nothing": [0, 0], "n": [2, 2]})
-    compiled = compile_table(table)
-    values = dict(
-        zip(compiled.names, compiled.values(units[list(compiled.columns)].sum().to_numpy()))
-    )
+    values = {
+        formula.metric.name: formula.values(units[list(formula.columns)].sum().to_numpy())
+        for formula in compile_table(table)
+    }
     assert values["micro"] == 6 / 10  # tp 3, fp 1, fn 3: 2*3 / (2*3 + 1 + 3)
     assert values["count"] == 3
     assert np.isnan(values["void"])
@@ -105,7 +105,7 @@ def test_null_takes_no_part_and_infinity_is_an_error() -> None:
     units = pd.DataFrame({"a": [1.0, None, 3.0], "b": [True, None, None], "i": [1.0, np.inf, 0.0]})
     units["id"] = ["x", "y", "z"]
     of_b = compile_table([metric("m", "b", "")])
-    assert np.isnan(unit_columns(units, of_b, "id")).ravel().tolist() == [False, True, True]
+    assert np.isnan(unit_columns(units, of_b, "id")["b"]).tolist() == [False, True, True]
     with pytest.raises(ValueError, match=r"row 2 \(id y\): i is inf; expected a finite number"):
         unit_columns(units, compile_table([metric("m", "a", "i")]), "id")
     with pytest.raises(KeyError, match="lacks"):
@@ -119,12 +119,12 @@ def test_weighted_sums_of_metrics_by_hand() -> None:
         Mean(name="m", of=("a", "b"), better="higher"),
         Difference(name="d", minuend="m", subtrahend="b", better="higher"),
     ]
-    compiled = compile_table(table)
-    units = pd.DataFrame({"x": [1, 2], "y": [0, 1], "n": [2, 2]})
-    values = compiled.values(units[list(compiled.columns)].sum().to_numpy())
+    totals = pd.Series({"x": 3.0, "y": 1.0, "n": 4.0})
+    formulas = compile_table(table)
     # 3/4, 1/4, their mean 1/2, and 1/2 - 1/4
-    assert values.tolist() == [0.75, 0.25, 0.5, 0.25]
-    assert compiled.uses.tolist() == [[True, False], [False, True], [True, True], [True, True]]
+    values = [formula.values(totals[list(formula.columns)].to_numpy()) for formula in formulas]
+    assert values == [0.75, 0.25, 0.5, 0.25]
+    assert formulas[3].weights.tolist() == [0.5, -0.5]
     assert [m.name for m in subset(table, ["d"])] == ["d", "m", "b", "a"]
 
 
