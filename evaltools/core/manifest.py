@@ -79,8 +79,7 @@ class Manifest(Member):
     `conditions` and `baseline`, `primary` and `margin` as declared, `runs` those of this condition and `folders`
     where their results stand, from this folder; `members` those of all conditions. `metrics`: those that come from no
     suite of this package, as data, so that a result can be read without the file they came from.
-    `answered_by`: the models that answered a judge's questions, each with the number of its replies. `numbers`: what
-    an input says of the run as a whole.
+    `answered_by`: the models that answered a judge's questions, each with the number of its replies.
     `lang`: the language of the files for readers (Markdown, workbook), where it is not English.
     """
 
@@ -91,7 +90,6 @@ class Manifest(Member):
     leading: str = ""
     metrics: list[dict[str, Any]] = []
     answered_by: dict[str, int] = {}
-    numbers: dict[str, int | float] = {}
     lang: str = "en"
     policy: dict[str, Any]
     resampling: Resampling

@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
 
 def structural_metrics(run: Run) -> dict[str, Any]:
-    """One row: the run, every metric by name, override_*, blocked, eval_semver, eval_policy_hash; None is not measured.
+    """One row: the run, every metric by name, blocked, eval_semver, eval_policy_hash; None is not measured.
 
     `blocked` lists the metrics that mean nothing here, divided by semicolons (D47).
-    Counts are whole numbers. The debate override is switched off in Conflict Review (seed cr_metrics_spec 6):
-    its numbers are those of its file where there is one.
+    Counts are whole numbers.
     """
     counts = set()
     for metric in run.metrics:
@@ -33,7 +32,6 @@ def structural_metrics(run: Run) -> dict[str, Any]:
         row[name] = value
         if name in counts and value is not None:
             row[name] = int(value)
-    row |= run.manifest.numbers
     row["blocked"] = ";".join(name for name in row if name in run.blocked) or None
     row["eval_semver"] = run.policy["eval_semver"]
     row["eval_policy_hash"] = run.policy["eval_policy_hash"]

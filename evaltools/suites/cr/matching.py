@@ -76,6 +76,11 @@ class Match(NamedTuple):
         return f1_score(self.tp, self.fp, self.fn)
 
     @property
+    def is_right(self) -> bool:
+        """Whether nothing is missing, and nothing too much: precision and recall are both 1, or there are no pairs."""
+        return self.fp + self.fn == 0
+
+    @property
     def missing(self) -> set[Pair]:
         """The gold pairs that nothing matches."""
         return self.gold.keys() - self.matched_gold
@@ -148,19 +153,16 @@ def _free_by_polarity(
     return free
 
 
-def sample_f1(
-    gold: Side,
-    pred: Side,
-    key: Key,
-    policy: MatchPolicy,
-) -> float:
-    """F1 of one sample under a key; nan for an empty gold and, by the policy, for gold without a pair (D26)."""
-    wanted = gold.pairs[key]
-    if not gold.tuples:
+def takes_part_in(gold: Side, key: Key, policy: MatchPolicy) -> bool:
+    """Whether a sample with this gold has an F1 under a key: by the policy, only where the gold has a pair (D26)."""
+    return bool(gold.pairs[key] or (gold.tuples and policy.pairless == "zero"))
+
+
+def sample_f1(gold: Side, pred: Side, key: Key, policy: MatchPolicy) -> float:
+    """F1 of one sample under a key; nan where it takes no part."""
+    if not takes_part_in(gold, key, policy):
         return math.nan
-    if not wanted and policy.pairless == "out":
-        return math.nan
-    return match_pairs(wanted, pred.pairs[key]).f1
+    return match_pairs(gold.pairs[key], pred.pairs[key]).f1
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pydantic import AliasChoices, Field
 from pydantic_core import from_json
 
-from ...core.errors import Problems
+from ...core.errors import InputError, Problems
 from ...core.json_files import read_json, read_jsonl
-from ...core.records import FirstLines
+from ...core.records import FirstLines, fitted
 from ...core.suite import Source
 from ...core.text_files import first_line, require_file
 from .options import CrOptions
-from .schema import Gold, TupleRow, first_id
+from .schema import Gold, Row, TupleRow, first_id
 from .sources import gold_rows
 
 FILES = {
@@ -100,20 +100,30 @@ def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
     return gold
 
 
-def read_override(path: Path, problems: Problems) -> dict[str, float]:
-    """The numbers at the top level of an override summary, under override_* names; other values are passed over.
+class OverrideGate(Row):
+    """The numbers of the debate override, which Conflict Review switches off (seed cr_metrics_spec 6)."""
 
-    A number that is not finite is an error. InputError for a file that is no JSON object.
+    candidate_n: float | None = Field(
+        None, validation_alias=AliasChoices("override_candidate_n", "candidate_n")
+    )
+    applied_n: float | None = Field(
+        None, validation_alias=AliasChoices("override_applied_n", "applied_n")
+    )
+
+
+def read_override(path: Path | None, problems: Problems) -> dict[str, Any]:
+    """The columns of the override gate: override_candidate_n, override_applied_n, has_override.
+
+    A file that does not fit is an error, without which the run can be scored: under on_error="skip" it is left out.
     """
-    summary = read_json(path, problems)
-    if not isinstance(summary, dict):
-        raise problems.fatal("not-an-object", "expected one JSON object", file=path)
-    numbers = {}
-    for name, value in summary.items():
-        if type(value) not in (int, float):
-            continue
-        if not abs(value) < sys.float_info.max:  # NaN as well
-            problems.error("bad-field", "expected a finite number", file=path, field=name)
-            continue
-        numbers[f"override_{name.removeprefix('override_')}"] = value
-    return numbers
+    gate = None
+    if path is not None:
+        with suppress(InputError):
+            gate = fitted(OverrideGate, read_json(path, problems), problems, file=path)
+    gate = gate or OverrideGate()
+    has_both = None not in (gate.candidate_n, gate.applied_n)
+    return {
+        "has_override": has_both,
+        "override_candidate_n": gate.candidate_n if has_both else 0.0,
+        "override_applied_n": gate.applied_n if has_both else 0.0,
+    }

@@ -22,17 +22,19 @@ from .matching import (
     representatives,
     sample_f1,
     set_f1,
+    takes_part_in,
 )
 from .options import CrOptions
 from .schema import ReviewAction, Scorecard, TupleRow
 from .scorecard import DROP_REASONS, drop_reason, stage_delta
 from .sources import (
+    FINAL_SOURCES,
+    at,
     final_rows,
     labels,
     output_of,
     process_trace,
     profile_of,
-    result_of,
     stage1_rows,
     text_id,
 )
@@ -48,19 +50,19 @@ from .tuples import (
 
 NAN = float("nan")
 
+# the `protocol_mode` of tuples that no review has seen: of any system, not of a run of the protocol (D25)
 PREDICTIONS = "predictions"
-"""The `protocol_mode` of tuples that no review has seen: of any system, not of a run of the protocol (D25)."""
 
-COUNT_COLUMNS = [
-    f"{count}_{stage}_{key}"
-    for key in KEYS
-    for stage in ("before", "after")
-    for count in ("tp", "fp", "fn")
-]
-"""True positives, false positives and false negatives before and after review, under every key."""
+# right before review, right after it -> what review did
+OUTCOMES = {
+    (False, True): "fix",
+    (True, False): "break",
+    (True, True): "keep",
+    (False, False): "still",
+}
 
+# found by what its ends have in common: notes are long, and two searches of them would be most of scoring
 PARSE_FAILED = re.compile(rb"_parse(?<=atsa_parse|json_parse)")
-"""Found by what its ends have in common: notes are long, and two searches of them would be most of scoring."""
 
 _as_json = json.Encoder().encode
 
@@ -73,8 +75,7 @@ def unit_row(
 ) -> dict[str, Any]:
     """What is counted in one sample with these gold tuples, name by name; null means that it takes no part.
 
-    The tuples of a stage are in order of appearance, each normal form once. `tp_before_refpol` and the like count
-    pairs before and after review, under every key.
+    The tuples of a stage are in order of appearance, each normal form once.
     """
     policy, meta = options.match_policy, card.meta
     text = meta.input_text or ""
@@ -85,6 +86,7 @@ def unit_row(
     gold = make_side([read_tuple(row, gold=True) for row in gold_rows], policy)
     stage1 = make_side([read_tuple(row) for row in stage1_rows(card) or rows], policy)
     final = make_side(predicted, policy)
+    conflict_columns = _conflict_columns(ranked, policy)
     return {
         "line": line,
         "text_id": text_id(card),
@@ -97,33 +99,64 @@ def unit_row(
         "final": _as_json(final.tuples).decode(),
         "model": meta.model,
         "protocol": protocol,
+        "n": True,
         "n_gold_tuples": len(gold.tuples),
+        "has_gold": bool(gold.tuples),
+        "reviewable": protocol and bool(gold.tuples),
         "n_pred_used": len(final.tuples) if gold.tuples else 0,
         "n_invalid_ref": [ref for ref, _, _ in final.tuples].count("") if gold.tuples else 0,
-        "source": source,
-        **_counts(gold, stage1, final),
+        **{f"from_{name}": source == name for name in FINAL_SOURCES},
+        **_key_columns(gold, stage1, final, protocol, policy),
         **_explicit_columns(gold, final, policy),
         **_implicit_columns(card, gold_rows, rows),
         "f1_after_rep": _representative_f1(gold, final, ranked, options),
-        **_conflict_columns(ranked, policy),
-        **_review_columns(card, stage1, final),
-        **_risk_columns(card),
+        **conflict_columns,
+        **_review_columns(card, stage1, final, protocol),
+        **_risk_columns(card, conflict_columns["conflict"]),
         **_drop_columns(card, text, options),
         "final_out_of_text": _out_of_text(final, text, policy),
         "latency_ms": NAN if meta.latency_ms is None else meta.latency_ms,
+        "has_latency": meta.latency_ms is not None,
     }
+
+
+def _key_columns(
+    gold: Side,
+    stage1: Side,
+    final: Side,
+    protocol: bool,
+    policy: MatchPolicy,
+) -> dict[str, Any]:
+    """F1 before and after review under every key, pairs after it, and what review did to a sample that it has seen.
+
+    A sample without gold has no F1 and counts nothing; neither does, by the policy, one whose gold has no pair under
+    the key (D26). Seed cr_metrics_spec 3.1, 3.3, 4.1.
+    """
+    columns: dict[str, Any] = {}
+    for key in KEYS:
+        before = after = match_pairs(gold.pairs[key], final.pairs[key])
+        if stage1.pairs[key] != final.pairs[key]:  # review often changes nothing
+            before = match_pairs(gold.pairs[key], stage1.pairs[key])
+        takes_part = takes_part_in(gold, key, policy)
+        columns[f"f1_s1_{key}"] = before.f1 if takes_part and protocol else NAN
+        columns[f"f1_s2_{key}"] = after.f1 if takes_part else NAN
+        for count, n in zip(("tp", "fp", "fn"), after):
+            columns[f"{count}_{key}"] = n if takes_part else 0
+        outcome = OUTCOMES[before.is_right, after.is_right]
+        columns[f"outcome_{key}"] = outcome if gold.tuples and protocol else None
+    return columns
 
 
 def _review_columns(
     card: Scorecard,
     stage1: Side,
     final: Side,
+    protocol: bool,
 ) -> dict[str, Any]:
     """What reviewers and arbiter did, and what changed. Seed cr_metrics_spec 4.1, 4.2."""
     output = output_of(card)
-    flags = output.analysis_flags
-    reviews = (flags and flags.review_actions) or ()
-    arbiter = (flags and flags.arb_actions) or ()
+    reviews = at(output, "analysis_flags", "review_actions") or ()
+    arbiter = at(output, "analysis_flags", "arb_actions") or ()
     label_stage1, label_final = labels(output)
     delta = stage_delta(
         stage1.pairs["otepol"],
@@ -132,14 +165,16 @@ def _review_columns(
         label_final,
         reviewed=bool(reviews or arbiter),
     )
-    stored = card.stage_delta and card.stage_delta.changed
+    stored = at(card, "stage_delta", "changed")
     return {
         "label_stage1": label_stage1,
         "label_final": label_final,
         "reviews": _actions(reviews),
         "arbiter": _actions(arbiter),
-        **delta._asdict(),
-        "stage_delta_mismatch": stored not in (None, delta.changed),
+        **delta,
+        "change_type": delta["change_type"] if protocol else None,
+        "guided": delta["change_type"] == "guided_by_review",
+        "stage_delta_mismatch": stored not in (None, delta["changed"]),
         "reviewed": bool(reviews),
         "arbitrated": bool(arbiter),
     }
@@ -154,21 +189,6 @@ def _actions(actions: Iterable[ReviewAction]) -> str:
     return _as_json(cells).decode()
 
 
-def _counts(
-    gold: Side,
-    stage1: Side,
-    final: Side,
-) -> dict[str, int]:
-    """What is counted before and after review, under every key."""
-    counts: list[int] = []
-    for key in KEYS:
-        before = after = match_pairs(gold.pairs[key], final.pairs[key])
-        if stage1.pairs[key] != final.pairs[key]:  # review often changes nothing
-            before = match_pairs(gold.pairs[key], stage1.pairs[key])
-        counts += (*before[:3], *after[:3])
-    return dict(zip(COUNT_COLUMNS, counts))
-
-
 def _explicit_columns(
     gold: Side,
     final: Side,
@@ -177,6 +197,8 @@ def _explicit_columns(
     """F1 of the final tuples, or of those with a term, against explicit gold. Seed cr_f1_metrics_examples 1."""
     wanted = explicit(gold, policy)
     return {
+        "has_explicit_gold": takes_part_in(wanted, "otepol", policy),
+        "has_explicit_gold_refpol": takes_part_in(wanted, "refpol", policy),
         "f1_explicit_gold_refpol": sample_f1(wanted, final, "refpol", policy),
         "f1_explicit_gold_otepol": sample_f1(wanted, final, "otepol", policy),
         "f1_explicit_both_otepol": sample_f1(wanted, explicit(final, policy), "otepol", policy),
@@ -198,13 +220,14 @@ def _implicit_columns(
     invalid = False
     valid: set[str] = set()
     if implicit:
-        aspects = result_of(card).final_aspects or ()
+        aspects = at(output_of(card), "final_result", "final_aspects") or ()
         predicted = {polarity_of(row) for row in rows}
         valid = predicted & POLARITIES
         lacks_polarity = "" in predicted or not all(map(polarity_of, aspects))
         invalid = parse_failed or lacks_polarity or not valid
     return {
         "has_implicit_gold": bool(implicit),
+        "has_valid_implicit_gold": bool(implicit & POLARITIES),
         "f1_implicit": set_f1(implicit & POLARITIES, valid),
         "parse_failed": parse_failed,
         "implicit_invalid": invalid,
@@ -214,10 +237,10 @@ def _implicit_columns(
 def _parse_failed(card: Scorecard) -> bool:
     """Whether the runner could not read the model's reply, by any of the signs that it leaves. Section 3.5."""
     output = output_of(card)
-    for flags in (card.flags, output.flags):
+    for flags in (card.flags, at(output, "flags")):
         if flags and (flags.parse_failed or flags.generate_failed):
             return True
-    if output.error or (card.runtime and card.runtime.error):
+    if at(output, "error") or at(card, "runtime", "error"):
         return True
     return any(PARSE_FAILED.search(entry.notes or b"") for entry in process_trace(card))
 
@@ -249,8 +272,8 @@ def _conflict_columns(ranked: Ranked, policy: MatchPolicy) -> dict[str, bool]:
     return dict(zip(names, (*by_term, *by_ref)))
 
 
-def _risk_columns(card: Scorecard) -> dict[str, bool]:
-    """Risks that the validator found, and a final polarity that was judged unsupported. Seed cr_metrics_spec 4.3, D9."""
+def _risk_columns(card: Scorecard, in_conflict: bool) -> dict[str, bool]:
+    """Risks that the validator found or that are left in the final tuples. Seed cr_metrics_spec 4.3, D9."""
     in_stage1 = in_stage2 = negation_contrast = False
     for verdict in card.validator or ():
         if not verdict.structural_risks:
@@ -263,13 +286,14 @@ def _risk_columns(card: Scorecard) -> dict[str, bool]:
             risk_id = (risk.risk_id or "").upper()
             if "NEGATION" in risk_id or "CONTRAST" in risk_id:
                 negation_contrast = True
-    judgements = (card.atsa and card.atsa.sentiment_judgements) or ()
+    judgements = at(card, "atsa", "sentiment_judgements") or ()
     unsupported = any(judgement.opinion_grounded is False for judgement in judgements)
     return {
         "risk_s1": in_stage1,
         "risk_s2": in_stage2,
+        "risk_cleared": in_stage1 and not in_stage2,
         "negation_contrast": negation_contrast,
-        "unsupported": unsupported,
+        "residual_risk": in_stage2 or negation_contrast or in_conflict or unsupported,
     }
 
 
@@ -282,19 +306,18 @@ def _drop_columns(
 
     The stored reason counts where it is one of DROP_REASONS, else the one that the term and its span give.
     """
-    debug = card.inputs and card.inputs.ate_debug
     reasons = set()
-    for aspect in (debug and debug.filtered) or ():
+    for aspect in at(card, "inputs", "ate_debug", "filtered") or ():
         if aspect.action == "drop":
             reason = aspect.drop_reason
             if reason not in DROP_REASONS:
                 reason = drop_reason(text, aspect, options) or "invalid_target"
             reasons.add(reason)
     ate = card.ate or card.ate_score
-    columns = {"hallucinated": bool(reasons or (ate and ate.hallucination_flag))}
-    for reason in DROP_REASONS:
-        columns[f"drop_{reason}"] = reason in reasons
-    return columns
+    return {
+        "hallucinated": bool(reasons or at(ate, "hallucination_flag")),
+        **{f"drop_{reason}": reason in reasons for reason in DROP_REASONS},
+    }
 
 
 def _out_of_text(

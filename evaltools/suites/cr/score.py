@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import is_normalized
 
 import msgspec
@@ -18,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 from pydantic import ValidationError
 
-from ...core.errors import InputError, Problems
+from ...core.errors import Problems
 from ...core.fast_json import decoder
 from ...core.files import beside, content_hash, refuse_input, state
 from ...core.json_files import Progress, read_jsonl, shards
@@ -30,7 +29,7 @@ from .options import CrOptions
 from .read import FILES, read_gold, read_override
 from .sample import unit_row
 from .schema import Output, Scorecard, TupleRow
-from .scorecard import StageDelta, scorecard
+from .scorecard import STAGE_DELTA, scorecard
 from .sources import final_rows, gold_rows, profile_of, text_id
 from .tuples import KNOWN, polarity_of, ref_of, term_of
 from .units import units_frame
@@ -39,28 +38,21 @@ SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
 
 
-@dataclass(frozen=True)
-class _Run:
+class _Run(NamedTuple):
     """What all shards of a run share.
 
-    `folder`: where scorecards are made of outputs, None for nowhere. `provenance`: what these say of the files that
-    they come from.
+    `provenance`: what its scorecards say of the files that they come from; None where none are made.
     """
 
     path: Path
     is_outputs: bool
     gold: Path | None
     options: CrOptions
-    folder: Path | None
-    provenance: Mapping[str, str | None]
-
-    def part(self, start: int) -> Path | None:
-        """The file for the scorecards of a shard, a line for each row of the units."""
-        return self.folder and self.folder / f".{start:015}.part"
+    provenance: Mapping[str, str | None] | None
 
 
 def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Problems, int]:
-    """(rows, problems, number of lines) of one byte range of the main file; its part of the scorecards is written.
+    """(rows, problems, number of lines) of one byte range of the main file; `scorecard` holds those that are made.
 
     Scorecards are large and only read: a fast decoder makes objects that look like a Scorecard.
     """
@@ -80,11 +72,10 @@ def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Probl
     gold_by_id, _ = _gold_of(run.gold)
     wanted = run.options.profile
     rows: list[dict[str, Any]] = []
-    scorecards: list[bytes] = []
     for number, record in records:
         card, raw = record if run.is_outputs else (record, b"")
         uid = text_id(card)
-        where: dict[str, Any] = {"file": run.path, "line": number, "id": uid}
+        where = {"file": run.path, "line": number, "id": uid}
         if not uid:
             problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
             continue
@@ -94,22 +85,18 @@ def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Probl
         gold = gold_by_id[uid] if uid in gold_by_id else gold_rows(card)
         if run.is_outputs:
             is_injected = uid in gold_by_id
-            content = scorecard(
-                json.loads(raw), card, gold, is_injected, run.options, run.provenance
-            )
+            origin = run.provenance or {}
+            content = scorecard(json.loads(raw), card, gold, is_injected, run.options, origin)
             card = Scorecard.model_validate(content)
-        warn = partial(problems.warn, **where)
-        _warn_of_doubts(card.meta.input_text or "", gold, final_rows(card)[1], warn)
+        for code, message, field in _doubts(card.meta.input_text or "", gold, final_rows(card)[1]):
+            problems.warn(code, message, field=field, **where)
         unit = unit_row(card, gold, number, run.options)
         rows.append(unit)
-        if run.folder is not None:
+        if run.provenance is not None:
             if unit["protocol"]:
-                content["stage_delta"] = {name: unit[name] for name in StageDelta._fields}
+                content["stage_delta"] = {name: unit[name] for name in STAGE_DELTA}
             # a number that is none, which JSON cannot hold, becomes null
-            scorecards.append(msgspec.json.encode(content) + b"\n")
-    part = run.part(start)
-    if part is not None:
-        part.write_bytes(b"".join(scorecards))
+            unit["scorecard"] = msgspec.json.encode(content) + b"\n"
     return pa.Table.from_pylist(rows).to_pandas(), problems, progress.lines
 
 
@@ -120,20 +107,15 @@ def _output_and_line(line: bytes) -> tuple[Output, bytes] | None:
     return None
 
 
-def _warn_of_doubts(
+def _doubts(
     text: str,
-    gold: Iterable[TupleRow],
-    final: Iterable[TupleRow],
-    warn: Callable[..., None],
-) -> None:
-    """Warn of what a sample was not meant to hold; it counts nonetheless. `warn` knows the place of the sample."""
+    gold: list[TupleRow],
+    final: list[TupleRow],
+) -> Iterator[tuple[str, str, str]]:
+    """(code, message, field) of what a sample was not meant to hold; it counts nonetheless."""
     if not is_normalized("NFC", text):
-        warn(
-            "decomposed-text",
-            "the text is in decomposed Unicode; spans are taken in it as it came, and "
-            "texts are compared composed (NFC)",
-            field="meta.input_text",
-        )
+        message = "the text is in decomposed Unicode; spans are taken in it as it came, and texts are compared composed"
+        yield "decomposed-text", f"{message} (NFC)", "meta.input_text"
     has_refs = any(map(ref_of, gold))
     for field, rows in (("gold_tuples", gold), ("final_tuples", final)):
         for i, row in enumerate(rows):
@@ -143,20 +125,20 @@ def _warn_of_doubts(
                 message = (
                     f"polarity {polarity!r} of tuple {i} counts as neutral; expected one of {known}"
                 )
-                warn("unknown-polarity", message, field=field)
+                yield "unknown-polarity", message, field
             if has_refs and not ref_of(row):
                 message = f"tuple {i} has no aspect_ref; it takes no part in the metrics by ref"
-                warn("invalid-refs", message, field=field)
+                yield "invalid-refs", message, field
             if not is_normalized("NFC", term_of(row) or ""):
                 message = (
                     f"the term of tuple {i} is in decomposed Unicode; it is compared composed (NFC)"
                 )
-                warn("decomposed-text", message, field=field)
+                yield "decomposed-text", message, field
             span = row.span
             if span is not None and rows is gold and not 0 <= span.start <= span.end <= len(text):
                 place = f"span [{span.start}, {span.end}] of tuple {i}"
                 message = f"{place} is not within the text's {len(text)} characters"
-                warn("span-outside-text", message, field=field)
+                yield "span-outside-text", message, field
 
 
 def _gold_of(path: Path | None) -> tuple[dict[str, list[TupleRow]], Problems]:
@@ -184,28 +166,19 @@ def score(
     first counts) and gold for unknown samples to `problems`. Raises InputError where no row can be used.
     """
     files = source.files
-    override: dict[str, float] = {}
-    if "override_gate" in files:
-        # the scores do not need it: under on_error="skip" it is left out
-        with suppress(InputError):
-            override = read_override(files["override_gate"], problems)
-    role = "scorecards" if "scorecards" in files else "outputs"
-    is_outputs = role == "outputs"
-    provenance = {}
+    is_outputs = "outputs" in files
+    provenance = None
     if is_outputs and aside is not None:
+        provenance = {}
         for name in ("outputs", "gold"):
             provenance[f"{name}_sha256"] = content_hash(files[name]) if name in files else None
-    run = _Run(
-        files[role],
-        is_outputs,
-        files.get("gold"),
-        options,
-        aside if is_outputs else None,
-        provenance,
-    )
+    role = "outputs" if is_outputs else "scorecards"
+    path = files[role]
+    run = _Run(path, is_outputs, files.get("gold"), options, provenance)
     gold, gold_problems = _gold_of(run.gold)
     problems.merge(gold_problems)
-    tasks = shards(run.path, math.ceil(run.path.stat().st_size / SHARD_BYTES))
+    override = read_override(files.get("override_gate"), problems)
+    tasks = shards(path, math.ceil(path.stat().st_size / SHARD_BYTES))
     frames, lines = [], 0
     for frame, shard_problems, n_lines in workers.map(partial(_score_shard, run), tasks):
         problems.merge(shard_problems, lines)
@@ -214,22 +187,24 @@ def score(
             frames.append(frame)
         lines += n_lines
     problems.raise_if_failed()
-    if not frames and options.profile:
-        profiles = ", ".join(options.profile)
-        raise problems.fatal("no-rows", f"no row has the profile {profiles!r}", file=run.path)
     if not frames:
-        raise problems.fatal("no-rows", "no line of the file can be used", file=run.path)
-    rows = pd.concat(frames, ignore_index=True)
-    rows = _first_of_each_id(rows, run.path, problems)
-    if run.folder is not None:
-        parts = [part for start, _ in tasks if (part := run.part(start))]
-        _join_parts(parts, set(rows.index), run.folder / FILES["scorecards"])
-    units = units_frame(rows.reset_index(drop=True), options.match_policy, override)
+        what = "no line of the file can be used"
+        if options.profile:
+            what = f"no row has the profile {', '.join(options.profile)!r}"
+        raise problems.fatal("no-rows", what, file=path)
+    rows = _first_of_each_id(pd.concat(frames, ignore_index=True), path, problems)
+    if aside is not None and is_outputs:
+        with (aside / FILES["scorecards"]).open("wb") as file:
+            file.writelines(rows.pop("scorecard"))
+    units = units_frame(rows.reset_index(drop=True))
+    # the numbers of the override gate are of the run: they stand in its first row
+    for name, value in override.items():
+        units[name] = value * (units.index == 0)
     _warn_of_gaps(run, units, gold, problems)
     n_rows = {role: lines}
     if run.gold is not None:
         n_rows["gold"] = len(gold)
-    return Scored(units, n_rows, {"numbers": override})
+    return Scored(units, n_rows)
 
 
 def _warn_of_gaps(
@@ -270,11 +245,7 @@ def _warn_of_gaps(
         )
 
 
-def _first_of_each_id(
-    rows: pd.DataFrame,
-    path: Path,
-    problems: Problems,
-) -> pd.DataFrame:
+def _first_of_each_id(rows: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame:
     """The first row of each text_id; the others are errors."""
     first_lines = FirstLines(path, problems)
     repeated = rows[rows["text_id"].duplicated(keep=False)]
@@ -282,23 +253,6 @@ def _first_of_each_id(
         first_lines.is_first(uid, line, id=uid, what="row with this text_id")
     problems.raise_if_failed()
     return rows.drop_duplicates("text_id")
-
-
-def _join_parts(
-    parts: Iterable[Path],
-    rows: Container[int],
-    target: Path,
-) -> None:
-    """Write the scorecards of these rows of all parts to one file, and remove the parts."""
-    row = 0
-    with target.open("wb") as out:
-        for part in parts:
-            with part.open("rb") as lines:
-                for line in lines:
-                    if row in rows:
-                        out.write(line)
-                    row += 1
-            part.unlink()
 
 
 def write_scorecards(

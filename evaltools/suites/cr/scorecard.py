@@ -7,43 +7,44 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ... import __version__
 from .options import CrOptions
-from .schema import Aspect, Output, Span, TupleRow
+from .schema import Aspect, Output, TupleRow
+from .sources import at
 from .tuples import Pair
-
-FLAGS = ("parse_failed", "generate_failed", "fallback_used")
 
 DROP_REASONS = ("out_of_text", "span_mismatch", "invalid_target")
 
+STAGE_DELTA = (
+    "changed",
+    "pairs_changed",
+    "label_changed",
+    "n_s1_pairs",
+    "n_final_pairs",
+    "change_type",
+)
 
-def drop_reason(
-    text: str,
-    aspect: Aspect,
-    options: CrOptions,
-) -> str | None:
+
+def drop_reason(text: str, aspect: Aspect, options: CrOptions) -> str | None:
     """Why an aspect is dropped, or None where it is kept. Seed cr_hallucination_rate 3.1, D10.
 
     Kept iff the text under its span is the term, and the term is on the allowlist or is at least two characters long
     and no stop term. out_of_text: the term is nowhere in the text; span_mismatch: it is, but not under its span;
-    invalid_target: the span is right and the term is no target.
+    invalid_target: the span is right and the term is no target. A span is taken in the text as it came (D29).
     """
     term = unicodedata.normalize("NFC", aspect.term or "")
-    if _under_span(text, aspect.span) != term:
+    span = aspect.span
+    under_span = None
+    if span is not None and 0 <= span.start <= span.end:
+        under_span = unicodedata.normalize("NFC", text[span.start : span.end])
+    if under_span != term:
         in_text = term and term in unicodedata.normalize("NFC", text)
         return "span_mismatch" if in_text else "out_of_text"
     if term in options.allowlist or (len(term) >= 2 and term not in options.stop_terms):
         return None
     return "invalid_target"
-
-
-def _under_span(text: str, span: Span | None) -> str | None:
-    """What stands under a span of the text as it came, composed (D29); None without a span that can be taken."""
-    if span is None or not 0 <= span.start <= span.end:
-        return None
-    return unicodedata.normalize("NFC", text[span.start : span.end])
 
 
 def build_filtered_aspects(
@@ -60,17 +61,6 @@ def build_filtered_aspects(
     return filtered
 
 
-class StageDelta(NamedTuple):
-    """What changed between the stages of a sample."""
-
-    changed: bool
-    pairs_changed: bool
-    label_changed: bool
-    n_s1_pairs: int
-    n_final_pairs: int
-    change_type: str
-
-
 def stage_delta(
     stage1: Iterable[Pair],
     final: Iterable[Pair],
@@ -78,7 +68,7 @@ def stage_delta(
     final_label: str | None,
     *,
     reviewed: bool,
-) -> StageDelta:
+) -> dict[str, Any]:
     """Whether review changed a sample: its (term, polarity) pairs differ, or both labels exist and differ.
 
     `stage1` and `final` are the pairs of a sample by term; an implicit tuple is one whatever its ref.
@@ -93,14 +83,8 @@ def stage_delta(
     change_type = "none"
     if changed:
         change_type = "guided_by_review" if reviewed else "unguided"
-    return StageDelta(
-        changed=changed,
-        pairs_changed=pairs_changed,
-        label_changed=label_changed,
-        n_s1_pairs=len(before),
-        n_final_pairs=len(after),
-        change_type=change_type,
-    )
+    counts = (len(before), len(after))
+    return dict(zip(STAGE_DELTA, (changed, pairs_changed, label_changed, *counts, change_type)))
 
 
 def scorecard(
@@ -118,8 +102,14 @@ def scorecard(
     """
     inputs = raw.get("inputs") or {}
     flags = raw.get("flags") or {}
-    aspects = (output.stage1_ate and output.stage1_ate.aspects) or ()
+    aspects = at(output, "stage1_ate", "aspects") or ()
     filtered = build_filtered_aspects(output.meta.input_text or "", aspects, options)
+    dropped = [aspect.term for aspect in filtered if aspect.drop_reason]
+    validator = []
+    for stage in ("stage1", "stage2"):
+        verdict = raw.get(f"{stage}_validator")
+        if verdict is not None:
+            validator.append({**verdict, "stage": stage})
     return {
         "run_id": output.meta.run_id,
         "profile": output.meta.profile,
@@ -132,41 +122,27 @@ def scorecard(
         "inputs": {
             **inputs,
             "gold_tuples": [row.model_dump(exclude_unset=True) for row in gold],
-            "ate_debug": _ate_debug(filtered),
+            "ate_debug": {
+                "raw": [aspect.model_dump(include={"term", "span"}) for aspect in filtered],
+                "filtered": [aspect.model_dump() for aspect in filtered],
+                "kept_terms": [aspect.term for aspect in filtered if not aspect.drop_reason],
+                "dropped_terms": dropped,
+            },
             "aspect_sentiments": inputs.get("aspect_sentiments") or [],
         },
-        "ate": {
-            "hallucination_flag": any(aspect.action == "drop" for aspect in filtered),
-        },
+        "ate": {"hallucination_flag": bool(dropped)},
         "atsa": {"sentiment_judgements": []},
-        "validator": _validator_verdicts(raw),
+        "validator": validator,
         "moderator": raw.get("moderator") or {},
-        "stage_delta": dict.fromkeys(StageDelta._fields),
-        "flags": {name: bool(flags.get(name)) for name in FLAGS},
+        "stage_delta": dict.fromkeys(STAGE_DELTA),
+        "flags": {
+            name: bool(flags.get(name))
+            for name in ("parse_failed", "generate_failed", "fallback_used")
+        },
         "latency": {"total_ms": output.meta.latency_ms},
         "runtime": {
             "parsed_output": raw,
             "process_trace": raw.get("process_trace") or [],
             "error": raw.get("error"),
         },
-    }
-
-
-def _validator_verdicts(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What the validator said of each stage that it saw."""
-    verdicts = []
-    for stage in ("stage1", "stage2"):
-        verdict = raw.get(f"{stage}_validator")
-        if verdict is not None:
-            verdicts.append({**verdict, "stage": stage})
-    return verdicts
-
-
-def _ate_debug(filtered: Sequence[Aspect]) -> dict[str, Any]:
-    """The aspects before and after filtering, and the terms that were kept and dropped."""
-    return {
-        "raw": [aspect.model_dump(include={"term", "span"}) for aspect in filtered],
-        "filtered": [aspect.model_dump() for aspect in filtered],
-        "kept_terms": [aspect.term for aspect in filtered if aspect.action == "keep"],
-        "dropped_terms": [aspect.term for aspect in filtered if aspect.action == "drop"],
     }

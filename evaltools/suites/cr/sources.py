@@ -7,32 +7,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from .schema import (
-    FinalResult,
-    Gold,
-    Output,
-    ParsedOutput,
-    Scorecard,
-    TraceEntry,
-    TupleRow,
-    first_id,
-)
+from .schema import Output, Scorecard, TraceEntry, TupleRow, first_id
 from .tuples import term_of
 
 FINAL_SOURCES = ("final_tuples", "final_aspects", "inputs_aspect_sentiments")
 
-_NO_OUTPUT = ParsedOutput()
-_NO_RESULT = FinalResult()
+
+def at(record: Any, *names: str) -> Any:
+    """What stands in a record under these names, one within the other; None where one of them is absent.
+
+    >>> at(TupleRow(aspect_term="a"), "span", "start") is None
+    True
+    """
+    for name in names:
+        if record is None:
+            return None
+        record = getattr(record, name)
+    return record
 
 
-def output_of(card: Scorecard) -> ParsedOutput:
-    """The runner output that a scorecard wraps; an empty one where it has none."""
-    return (card.runtime and card.runtime.parsed_output) or _NO_OUTPUT
-
-
-def result_of(card: Scorecard) -> FinalResult:
-    """The final result of the runner output; an empty one where it has none."""
-    return output_of(card).final_result or _NO_RESULT
+def output_of(card: Scorecard) -> Any:
+    """The runner output that a scorecard wraps; None where it has none."""
+    return at(card, "runtime", "parsed_output")
 
 
 def profile_of(row: Any) -> str:
@@ -45,10 +41,10 @@ def text_id(row: Scorecard | Output) -> str:
     return first_id(row.meta.text_id, row.meta.uid)
 
 
-def gold_rows(row: Scorecard | ParsedOutput | Gold) -> list[TupleRow]:
+def gold_rows(row: Any) -> list[TupleRow]:
     """gold_tuples, else gold_triplets, at top level or under inputs; empty where there are none."""
     for holder in (row, getattr(row, "inputs", None)):
-        rows = holder and (holder.gold_tuples or holder.gold_triplets)
+        rows = at(holder, "gold_tuples") or at(holder, "gold_triplets")
         if rows:
             return rows
     return []
@@ -56,7 +52,7 @@ def gold_rows(row: Scorecard | ParsedOutput | Gold) -> list[TupleRow]:
 
 def process_trace(card: Scorecard) -> list[TraceEntry]:
     """What the agents did, in order: as the output has it, else as the scorecard has it."""
-    return output_of(card).process_trace or (card.runtime and card.runtime.process_trace) or []
+    return at(output_of(card), "process_trace") or at(card, "runtime", "process_trace") or []
 
 
 def final_rows(card: Scorecard) -> tuple[str, list[TupleRow]]:
@@ -64,22 +60,21 @@ def final_rows(card: Scorecard) -> tuple[str, list[TupleRow]]:
 
     final_tuples; else final_aspects; else inputs.aspect_sentiments with a term that is not empty.
     """
-    result = result_of(card)
-    if result.final_tuples:
-        return "final_tuples", result.final_tuples
-    if result.final_aspects:
-        return "final_aspects", result.final_aspects
-    for inputs in (card.inputs, output_of(card).inputs):
-        sentiments = (inputs and inputs.aspect_sentiments) or ()
-        rows = [row for row in sentiments if term_of(row)]
+    output = output_of(card)
+    for source in ("final_tuples", "final_aspects"):
+        rows = at(output, "final_result", source)
         if rows:
-            return "inputs_aspect_sentiments", rows
-    return "inputs_aspect_sentiments", []
+            return source, rows
+    for holder in (card, output):
+        rows = [row for row in at(holder, "inputs", "aspect_sentiments") or () if term_of(row)]
+        if rows:
+            break
+    return "inputs_aspect_sentiments", rows
 
 
 def stage1_rows(card: Scorecard) -> list[TupleRow]:
     """final_result.stage1_tuples; else those of the stage1/ATSA entry of the process trace; else empty."""
-    rows = result_of(card).stage1_tuples
+    rows = at(output_of(card), "final_result", "stage1_tuples")
     if rows:
         return rows
     for entry in process_trace(card):
@@ -90,11 +85,10 @@ def stage1_rows(card: Scorecard) -> list[TupleRow]:
     return []
 
 
-def labels(output: ParsedOutput) -> tuple[str | None, str | None]:
+def labels(output: Any) -> tuple[str | None, str | None]:
     """Sentence labels of stage 1 and of the final result; None where a stage gave none.
 
     stage1_ate.label against final_result.label, else stage2_ate.label.
     """
-    stage1, stage2, result = output.stage1_ate, output.stage2_ate, output.final_result
-    final_label = (result and result.label) or (stage2 and stage2.label)
-    return (stage1 and stage1.label) or None, final_label or None
+    final = at(output, "final_result", "label") or at(output, "stage2_ate", "label")
+    return at(output, "stage1_ate", "label") or None, final or None

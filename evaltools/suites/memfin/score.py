@@ -14,7 +14,7 @@ from ...core.errors import Problems, UsageError
 from ...core.files import dumps
 from ...core.json_files import read_json, read_jsonl
 from ...core.records import unique_records
-from ...core.suite import Source, SuiteOptions
+from ...core.suite import Scored, Source, SuiteOptions
 from ...core.text_files import require_file
 from ...core.workers import Workers
 from .measures import add_dialog_ratios
@@ -96,7 +96,7 @@ def score(
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-) -> pd.DataFrame:
+) -> Scored:
     """The units frame of a trace: one row a turn of a valid dialogue.
 
     The values of a dialogue stand in its first row; `skipped_dialogs` and `failed_dialogs`, the numbers of those that
@@ -126,7 +126,8 @@ def score(
         dtype = "str" if kind == "json" else kind
         columns[name] = pd.Series([row.get(name) for row in rows], dtype=dtype)
     units = add_dialog_ratios(pd.DataFrame(columns))
-    return units.assign(skipped_dialogs=states["skipped"], failed_dialogs=states["failed"])
+    units = units.assign(skipped_dialogs=states["skipped"], failed_dialogs=states["failed"])
+    return Scored(units, {"trace": states.total()})
 
 
 def _gaps(

@@ -125,18 +125,6 @@ def test_a_row_holds_the_gold_tuple_and_what_was_taken_for_it(
     assert cell(card, "final") == shown
 
 
-def test_groups_hold_the_samples_that_they_name() -> None:
-    r = et.evaluate("cr", EXAMPLE, resampling=QUICK)
-    groups = sample_cards.sample_groups(r, key="refpol")
-    n = {name: len(r.units.query(query)) for name, (query, _) in groups.items()}
-    units = r.units
-    assert n["still"] == (units["outcome_refpol"] == "still").sum() > 0
-    assert (
-        n["broken"] + n["fixed"] + n["still"] + (units["outcome_refpol"] == "keep").sum()
-        == units["has_gold"].sum()
-    )
-
-
 def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
     acted = {
         "review_actions": [

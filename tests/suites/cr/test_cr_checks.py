@@ -39,21 +39,6 @@ GOLD = [[("본품#품질", "향")]] * 12
 FOREIGN = [[("향#냄새", "향")]] * 12
 
 
-def test_another_primary_metric_is_announced_where_the_verdict_stands(tmp_path: Path) -> None:
-    base = scored(tmp_path / "base", GOLD, GOLD)
-    foreign = scored(tmp_path / "foreign", GOLD, FOREIGN)
-    study = et.compare(base, foreign)
-    sentence = (
-        "Headline is Tuple F1 after review (ote-pol), "
-        "because Tuple F1 after review (ref-pol) cannot be measured here."
-    )
-    assert sentence in study.paragraph()
-    assert sentence in repr(study)
-    declared = et.compare(base, foreign, primary="tuple_f1_s2_otepol")
-    assert sentence not in repr(declared)
-    assert sentence not in repr(et.compare(base, base))
-
-
 @pytest.mark.parametrize("protocol", ["cr_v2", "cr_v1"])
 def test_refs_that_the_gold_does_not_know_take_the_headline_away(
     tmp_path: Path, protocol: str
@@ -161,13 +146,6 @@ def test_the_reference_runs_name_refs_in_another_way(reference: Path, seed: str)
     assert run.value("tuple_f1_s2_refpol") == 0 < run.value(run.primary)
 
 
-def test_the_long_reference_run_does_not(reference: Path) -> None:
-    run = et.evaluate("cr", reference / "cr" / "final_260306_s0__seed42_proposed")
-    assert found(run, "ref-outside-gold") is None and run.headline[0] == "tuple_f1_s1_refpol"
-    empty = found(run, "empty-predictions")
-    assert empty is not None and (empty.n, empty.of) == (52, 280)
-
-
 def test_a_run_without_any_reply_means_nothing_and_a_comparison_says_so_first(
     tmp_path: Path,
 ) -> None:
@@ -182,10 +160,3 @@ def test_a_run_without_any_reply_means_nothing_and_a_comparison_says_so_first(
     assert len(rest) == 1
     both = et.compare(scored(tmp_path / "a", golds, golds), scored(tmp_path / "b", golds, golds))
     assert not any("empty answers" in text for text in outcomes(both))
-
-
-def test_a_single_gold_tuple_without_a_ref_is_gold_without_pairs(tmp_path: Path) -> None:
-    with_one = scored(tmp_path / "one", [[("", "향")], []], [[("본품#품질", "향")]] * 2)
-    check = found(with_one, "gold-without-pairs")
-    assert check is not None and check.of == 1
-    assert found(scored(tmp_path / "none", [[], []], [[]] * 2), "gold-without-pairs") is None

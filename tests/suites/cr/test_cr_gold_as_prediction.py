@@ -44,7 +44,7 @@ def units_of(samples: list[list[dict[str, Any]]], options: CrOptions) -> pd.Data
             scorecard(record, parsed, gold_rows(parsed), False, options, {})
         )
         made.append(unit_row(card, parsed.gold_tuples or [], i, options))
-    return units_frame(pd.DataFrame(made), options.match_policy, {})
+    return units_frame(pd.DataFrame(made))
 
 
 @given(golds, st.sampled_from(["spec", "spacing=collapse", "implicit=set"]))
@@ -58,13 +58,6 @@ def test_any_gold_as_prediction_scores_1(samples: list[list[dict[str, Any]]], ma
         assert units[f"fp_{key}"].sum() == units[f"fn_{key}"].sum() == 0
     # under otepol every gold tuple is a pair
     assert units["has_gold_otepol"].all()
-
-
-@given(st.lists(rows, min_size=1, max_size=6), st.sampled_from(KEYS))
-def test_the_metric_function_gives_1_for_the_gold(tuples: list[dict[str, Any]], key: str) -> None:
-    found = et.cr.tuple_f1(tuples, tuples, key=key)
-    assert (found.fp, found.fn) == (0, 0)
-    assert found.f1 == 1.0 if found.tp else math.isnan(found.f1)
 
 
 def test_the_gold_of_the_reference_runs_as_prediction(reference: Path, tmp_path: Path) -> None:

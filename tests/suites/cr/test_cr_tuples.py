@@ -16,8 +16,6 @@ from evaltools.suites.cr.tuples import (
     read_tuple,
 )
 
-from .cards import t
-
 
 def normal_form(row: TupleRow, *, gold: bool = False) -> EvalTuple:
     return read_tuple(row, gold=gold)
@@ -113,21 +111,6 @@ def test_missing_gold_term_falls_back_to_the_ref_and_an_empty_one_stays_implicit
     assert normal_form(missing, gold=True).term == "본품#품질"
     assert normal_form(empty, gold=True).term == ""
     assert normal_form(missing).term == ""
-
-
-words = st.sampled_from(["향", "레몬 향", "레몬향", "사이즈", "", "A"])
-tuples = st.builds(
-    t,
-    st.sampled_from(["a#b", "a#c", "d", "", "e·f#b"]),
-    words,
-    st.sampled_from(["positive", "negative", "neutral"]),
-)
-
-
-@given(st.lists(tuples, max_size=6, unique=True))
-def test_normal_forms_are_stable(rows) -> None:
-    again = [TupleRow(aspect_ref=r.ref, aspect_term=r.term, polarity=r.polarity) for r in rows]
-    assert [normal_form(row) for row in again] == rows
 
 
 @given(st.text(max_size=30))
