@@ -85,7 +85,23 @@ def table(shown: Run | Study) -> pd.DataFrame:
                 "p": texts["p"],
             }
         )
-    return pd.DataFrame(rows, dtype=object)
+    # counts have no direction and so no difference, but a paper names them (D31)
+    counts = shown.estimates_of(*(name for name in names if name not in set(compared["metric"])))
+    for _, of_metric in counts[counts["value"].notna()].groupby("metric", sort=False):
+        texts_of: dict[str, dict[str, str]] = {}
+        for row in of_metric.to_dict("records"):
+            texts_of[row["condition"]] = shown_estimate(row, shown.resampling)
+        for candidate in shown.candidates:
+            if {candidate, shown.baseline} <= texts_of.keys():
+                rows.append(
+                    {
+                        "Metric": texts_of[candidate]["title"],
+                        **({"Condition": candidate} if several else {}),
+                        shown.baseline: texts_of[shown.baseline]["value"],
+                        "Candidate" if several else candidate: texts_of[candidate]["value"],
+                    }
+                )
+    return pd.DataFrame(rows, dtype=object).fillna("")
 
 
 def note(shown: Run | Study) -> str:
