@@ -195,7 +195,8 @@ def _wrong_row(
         return None  # what it is made of stands in the table too
     own = np.array([columns[name] for name in formula.columns]).T
     is_null = np.isnan(own)
-    if is_null.any():
+    has_null = bool(is_null.any())
+    if has_null:
         own = np.where(is_null, 0.0, own)
     is_infinite = (own >= LARGEST) | (own <= -LARGEST)
     if is_infinite.any():
@@ -204,8 +205,7 @@ def _wrong_row(
         return row, f"{formula.columns[column]} is {own[row, column]:g}; {expected}"
     num, den = (own @ formula.numerator)[:, 0], (own @ formula.denominator)[:, 0]
     is_lacking = is_null & (formula.numerator[:, 0] != 0)
-    rows = np.flatnonzero(is_lacking.any(axis=1) & (den != 0))
-    if len(rows):
+    if has_null and len(rows := np.flatnonzero(is_lacking.any(axis=1) & (den != 0))):
         names = np.array(formula.columns)
         name = names[is_lacking[rows[0]]][0]
         counts = " and ".join(names[formula.denominator[:, 0] != 0])
@@ -216,8 +216,9 @@ def _wrong_row(
     lowest, highest = low - 1e-9 * max(1, abs(low)), high + 1e-9 * max(1, abs(high))
     ratios = num if formula.is_count[0] else num / np.where(den == 0, np.nan, den)
     is_outside = (ratios < lowest) | (ratios > highest)
-    rows = np.flatnonzero(is_outside & ~is_null[:, formula.summed].any(axis=1))
-    if len(rows):
+    if has_null:
+        is_outside &= ~is_null[:, formula.summed].any(axis=1)
+    if len(rows := np.flatnonzero(is_outside)):
         value = f"{formula.metric.name} is {ratios[rows[0]]:g}"
         return rows[0], f"{value}, which is not within {low:g} and {high:g}"
     return None

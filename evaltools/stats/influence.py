@@ -271,8 +271,9 @@ class Cells:
         """(units,): whether the unit is in a denominator in any seed; in a count all that are present are."""
         if self.is_count:
             return np.any(self.present, axis=0)
-        # sizes, because terms of opposite sign can cancel
-        return np.any(np.abs(self.sums) @ np.abs(self.formula.denominator) != 0, axis=(0, 2))
+        # column by column, because terms of opposite sign can cancel
+        counted = self.formula.denominator.any(axis=1)
+        return np.any(self.sums[:, :, counted] != 0, axis=(0, 2))
 
     @cached_property
     def ratio_errors(self) -> Array:
