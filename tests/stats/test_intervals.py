@@ -148,14 +148,6 @@ def test_rows_of_a_cluster_are_resampled_together() -> None:
     assert (a["ci_low"], a["ci_high"]) == (b["ci_low"], b["ci_high"])
 
 
-def test_deterministic_and_seeded() -> None:
-    a, b = of(units(50), TABLE), of(units(50), TABLE)
-    pd.testing.assert_frame_equal(a, b, check_exact=True)
-    other = of(units(50), TABLE, Resampling(n_resamples=2000, seed=1))
-    assert (a["ci_high"] != other["ci_high"]).any()
-    assert (a["value"] == other["value"]).all()
-
-
 CLASSES = ("a", "b", "c")
 MACRO: MetricTable = [
     *(

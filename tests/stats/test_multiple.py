@@ -68,14 +68,6 @@ def test_max_t_of_copies_is_one_test_and_of_others_no_more_than_holm() -> None:
     assert 2.0 < joint.critical < np.sqrt(12)
 
 
-def test_a_hopeless_test_costs_the_others_next_to_nothing() -> None:
-    rng = np.random.default_rng(2)
-    others = rng.normal([0.5, 0.3], 1, (40, 2))
-    hopeless = rng.normal(-5, 1, (40, 1))
-    with_it = max_t(np.hstack([others, hopeless]), 10_000, 0).p
-    assert with_it[:2] == pytest.approx(max_t(others, 10_000, 0).p, abs=0.01)
-
-
 def test_ranks_hold_what_is_shown() -> None:
     rng = np.random.default_rng(3)
     base = rng.uniform(0.2, 0.5, 60)
