@@ -42,7 +42,8 @@ def cover(
     resampling: Resampling,
 ) -> list[str]:
     """What the intervals of estimates or differences cover, a sentence a claim."""
-    claims = sorted(set(rows.loc[rows["ci_low"].notna(), "claim"])) if "claim" in rows else []
+    claims = rows.get("claim", pd.Series("new samples, this run", rows.index))
+    claims = sorted(set(claims[rows["ci_low"].notna()]))
     return [say(COVER.get(claim, claim), level=resampling.percent) for claim in claims]
 
 

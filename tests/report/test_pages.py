@@ -46,6 +46,7 @@ def study() -> et.Study:
 
 def test_the_title_of_a_run_is_what_review_did(run: et.Run) -> None:
     html = run_screen(run).html
+    assert "cover new samples from the same source" in words(html)
     title = words(re.findall(r"<h1.*?</h1>", html, re.DOTALL)[0])
     fixed, broken = run["fix_rate_refpol"], run["break_rate_refpol"]
     counts = [f"{row['numerator']:.0f} of {row['denominator']:.0f}" for row in (fixed, broken)]
