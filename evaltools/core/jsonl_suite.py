@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,15 +59,14 @@ def jsonl_suite(
     """
     table, names = tuple(metrics), tuple(headline)
     _require_sense(name, record, unit, table, names)
-    file = _RecordsFile(record, unit, columns, with_options=options is not SuiteOptions)
     fields = {"input": "FILE", **fields}
     return Suite(
         name=name,
         title=title,
         unit=unit,
         options=options,
-        locate=file.locate,
-        score=file.score,
+        locate=_locate,
+        score=partial(_score, record, unit, columns),
         metrics=lambda opts: table,
         headline=lambda opts, blocked: names,
         code=_source(columns),
@@ -106,58 +105,35 @@ def _source(function: Callable[..., Any]) -> str:
         return ""
 
 
-@dataclass(frozen=True)
-class _RecordsFile:
-    """How a suite reads its JSON Lines files.
+def _locate(path: Path, name: str | None, options: SuiteOptions, problems: Problems) -> Source:
+    require_file(path, problems)
+    return Source(name or path.stem, {"records": path})
 
-    `record` is the model of a line, `unit` its field that names it. `columns` gives what the metrics sum, of a record
-    or `with_options` of a record and the options.
-    """
 
-    record: type[BaseModel]
-    unit: str
-    columns: Callable[..., Mapping[str, Any]]
-    with_options: bool
-
-    def locate(
-        self,
-        path: Path,
-        name: str | None,
-        options: SuiteOptions,
-        problems: Problems,
-    ) -> Source:
-        require_file(path, problems)
-        return Source(name or path.stem, {"records": path})
-
-    def score(
-        self,
-        source: Source,
-        options: SuiteOptions,
-        problems: Problems,
-        *_: Any,
-    ) -> Scored:
-        """The units of a file of records: its numbers, booleans and texts, and the columns that metrics sum."""
-        path = source.files["records"]
-        arguments = (options,) if self.with_options else ()
-        records = read_jsonl(path, self.record, problems, id_field=self.unit)
-        rows = []
-        n_records = 0
-        for line, uid, record in unique_records(records, self.unit, problems, path):
-            n_records += 1
-            try:
-                sums = dict(self.columns(record, *arguments))
-            except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
-                error = f"{type(e).__name__}: {e}"
-                problems.error(
-                    "bad-columns", f"columns(record): {error}", file=path, line=line, id=uid
-                )
-                continue
-            fields = record.model_dump()
-            plain = {
-                k: value for k, value in fields.items() if isinstance(value, str | int | float)
-            }
-            rows.append({"line": line, **plain, self.unit: uid, **sums})
-        problems.raise_if_failed()
-        if not rows:
-            raise problems.fatal("no-rows", "no line of the file can be used", file=path)
-        return Scored(pd.DataFrame(rows), {"records": n_records})
+def _score(
+    record: type[BaseModel],
+    unit: str,
+    columns: Callable[..., Mapping[str, Any]],
+    source: Source,
+    options: SuiteOptions,
+    problems: Problems,
+    *_: Any,
+) -> Scored:
+    """The units of a file of records: its numbers, booleans and texts, and the columns that metrics sum."""
+    path = source.files["records"]
+    arguments = () if type(options) is SuiteOptions else (options,)
+    rows = []
+    n_records = 0
+    records = read_jsonl(path, record, problems, id_field=unit)
+    for line, uid, entry in unique_records(records, unit, problems, path):
+        n_records += 1
+        try:
+            sums = dict(columns(entry, *arguments))
+        except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
+            error = f"columns(record): {type(e).__name__}: {e}"
+            problems.error("bad-columns", error, file=path, line=line, id=uid)
+            continue
+        fields = entry.model_dump().items()
+        plain = {name: value for name, value in fields if isinstance(value, str | int | float)}
+        rows.append({"line": line, **plain, unit: uid, **sums})
+    return Scored(pd.DataFrame(rows), {"records": n_records})

@@ -48,11 +48,6 @@ def test_the_verdict_first_then_lines_that_fit(here: Path, monkeypatch: pytest.M
     assert everything.rstrip().endswith(study.signature)
 
 
-def test_identical_sides_are_called_so() -> None:
-    done = call("compare", "example:memfin/plain_llm", "example:memfin/plain_llm", *QUICK).stdout
-    assert done.startswith("plain_llm (B) and plain_llm (A) are identical")
-
-
 def test_what_is_declared_decides_everywhere(here: Path) -> None:
     declared = ("--primary", "fix_rate_refpol", "--margin", "break_rate_refpol=.1")
     done = call("compare", *PAIR, *declared, "--csv", "c.csv", *QUICK).stdout
@@ -91,15 +86,6 @@ def test_what_is_asked_wrongly_writes_nothing(
 ) -> None:
     assert message in said("compare", *TWO_RUNS, *declared, "--csv", "c.csv", *QUICK, status=2)
     assert not written(here)
-
-
-def test_runs_that_share_no_sample_are_wrong_usage(here: Path) -> None:
-    for name in ("one", "other"):
-        case = '{{"id": "{0}{1}", "answer": "보장됩니다", "contexts": ["90일"]}}\n'
-        Path(f"{name}.jsonl").write_text("".join(case.format(name, i) for i in range(12)))
-    asked = ("one.jsonl", "other.jsonl", "--suite", "summary", "--csv", "c.csv")
-    assert "share no" in said("compare", *asked, *QUICK, status=2)
-    assert not Path("c.csv").exists()
 
 
 def test_a_plan_is_a_sentence_and_a_table(here: Path) -> None:

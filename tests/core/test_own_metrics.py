@@ -163,14 +163,6 @@ def test_a_wrong_file_is_named_and_nothing_is_written(
     assert sorted(p.name for p in here.glob("[!_]*")) == ["own.py"]
 
 
-def test_columns_cannot_change_the_units(here: Path) -> None:
-    Path("own.py").write_text(
-        METRICS.replace("return pd", "units['n'] = 0\n    return pd"), encoding="utf-8"
-    )
-    found = et.evaluate("cr", RUN, metrics="own.py", resampling=FAST)
-    assert found.value("n") == et.evaluate("cr", RUN, resampling=FAST).value("n")
-
-
 def test_over_a_suite_of_one_s_own(tmp_path: Path) -> None:
     data = Path(__file__).parents[1] / "data"
     rows = [{"id": f"s{i}", "gold": "pos", "pred": "pos" if i % 3 else "neg"} for i in range(30)]
