@@ -122,7 +122,7 @@ def _other(tuples: Sequence[EvalTuple], first: EvalTuple) -> str:
     differences = []
     for named in tuples:
         if named.ref != first.ref:
-            differences.append(say("ref {ref}", ref=named.ref or say("(no ref)")))
+            differences.append(say("ref {ref}", ref=named.ref) if named.ref else say("no ref"))
         if named.term != first.term:
             differences.append(say("term {term}", term=named.term or say("implicit")))
     return f"({', '.join(differences)})" if differences else ""

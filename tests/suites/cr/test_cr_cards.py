@@ -90,6 +90,12 @@ REF, OTHER = "본품#품질", "본품#일반"
             "otepol",
             [f"{REF} 향: good positive (ref {OTHER})"],
         ),
+        (
+            [(REF, "향", POSITIVE)],
+            [("", "향", POSITIVE)],
+            "otepol",
+            [f"{REF} 향: good positive (no ref)"],
+        ),
         # nothing alike: a row of its own
         (
             [(REF, "향", POSITIVE)],
