@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_jsonl, write_text
 from ..core.names import nearest
-from .formats import FORMATS, Format
-from .source import Sample, Scored, Source, further_columns, where
+from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
+from .source import Records, Sample, Scored, Source, further_columns, where
+
+
+@dataclass(frozen=True)
+class Format:
+    """`kind`: aspect-based sentiment (samples with tuples), or scores (one of a metric on a sample, a row).
+
+    `read`: takes a `Source` and the options by name, and gives (place, row). `options`: what the
+    format does not say; it cannot do without `needs`.
+    """
+
+    kind: Literal["sentiment", "scores"]
+    read: Callable[..., Records]
+    options: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+FORMATS = {
+    "nikl": Format("sentiment", lines.nikl),
+    "semeval14": Format("sentiment", semeval.read14, ("level",), ("level",)),
+    "semeval15": Format("sentiment", semeval.read16),
+    "semeval16": Format("sentiment", semeval.read16),
+    "aste": Format("sentiment", lines.aste),
+    "asqp": Format("sentiment", lines.asqp),
+    "tasd": Format("sentiment", lines.tasd),
+    "acos": Format("sentiment", lines.acos),
+    "inspect": Format("scores", inspect_logs.read, ("condition",)),
+    "lm-eval": Format("scores", lm_eval.read, ("condition", "seed")),
+    "promptfoo": Format("scores", promptfoo.read),
+    "deepeval": Format("scores", deepeval.read, ("condition", "seed")),
+    "ragas": Format("scores", ragas.read, ("condition", "seed", "sep", "decimal")),
+}
+
 
 # options that are given once for all files, or once for each
 PER_FILE = ("condition", "seed")

@@ -16,8 +16,7 @@ from pydantic_core import from_json
 
 from ..core import text_files
 from ..core.records import fitted, short
-from .directions import higher_is_better
-from .source import Records, Row, Score, Scored, Source, Unfit, mapping, number
+from .source import Records, Row, Score, Scored, Source, Unfit, higher_is_better, mapping, number
 
 if sys.version_info >= (3, 14):
     import zipfile

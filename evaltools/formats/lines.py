@@ -14,7 +14,11 @@ from .source import Records, Sample, Source, Unfit, opinion
 
 Polarity = Literal["positive", "negative", "neutral"]
 
-ASTE_POLARITIES = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
+ASTE_POLARITIES = {
+    "POS": "positive",
+    "NEG": "negative",
+    "NEU": "neutral",
+}
 
 Tokens = Annotated[list[int], Field(min_length=1)]
 
@@ -62,9 +66,13 @@ class Nikl(BaseModel):
 def nikl(source: Source) -> Records:
     """JSON Lines of the National Institute of Korean Language: gold, and predictions of the baseline."""
 
-    def sample(number: int, line: Nikl) -> Sample:
+    def sample(
+        number: int,
+        line: Nikl,
+    ) -> Sample:
         tuples = []
-        for ref, (term, start, end), polarity in line.annotation:
+        for ref, target, polarity in line.annotation:
+            term, start, end = target
             span = (start, end) if term else None
             tuples.append(opinion(ref, term or "", polarity, span))
         id_ = number if line.id is None else line.id
@@ -91,12 +99,20 @@ def asqp(source: Source) -> Records:
 
     Tuples of category, aspect and polarity; NULL is implicit.
     """
-    return _literals(source, lambda _, items: _named(Asqp(quadruples=items).quadruples))
+
+    def tuples(_: str, items: Any) -> list[dict[str, Any]]:
+        return _named(Asqp(quadruples=items).quadruples)
+
+    return _literals(source, tuples)
 
 
 def tasd(source: Source) -> Records:
     """sentence####[['aspect', 'category', 'polarity'], ...]: ASQP without the opinion."""
-    return _literals(source, lambda _, items: _named(Tasd(triplets=items).triplets))
+
+    def tuples(_: str, items: Any) -> list[dict[str, Any]]:
+        return _named(Tasd(triplets=items).triplets)
+
+    return _literals(source, tuples)
 
 
 def _named(items: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
@@ -106,10 +122,16 @@ def _named(items: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
     return found
 
 
-def _literals(source: Source, tuples: Callable[[str, Any], list[dict[str, Any]]]) -> Records:
+def _literals(
+    source: Source,
+    tuples: Callable[[str, Any], list[dict[str, Any]]],
+) -> Records:
     """Samples of lines sentence####[...]; the list is read as a Python literal, nothing is run."""
 
-    def sample(number: int, line: str) -> Sample:
+    def sample(
+        number: int,
+        line: str,
+    ) -> Sample:
         text, mark, literal = line.partition("####")
         if not mark:
             raise Unfit("", "expected sentence####[...]", got=line)
@@ -129,16 +151,26 @@ def acos(source: Source) -> Records:
     Token spans are half open, -1,-1 is implicit.
     """
 
-    def sample(number: int, line: str) -> Sample:
+    def sample(
+        number: int,
+        line: str,
+    ) -> Sample:
         text, *quads = line.split("\t")
         if not quads:
             raise Unfit("", "expected text, then a tab and quadruples", got=line)
-        return Sample(str(number), text, [_acos_opinion(text, q) for q in quads if q.strip()])
+        tuples = []
+        for quad in quads:
+            if quad.strip():
+                tuples.append(_acos_opinion(text, quad))
+        return Sample(str(number), text, tuples)
 
     return source.rows(source.lines(), sample)
 
 
-def _acos_opinion(text: str, quad: str) -> dict[str, Any]:
+def _acos_opinion(
+    text: str,
+    quad: str,
+) -> dict[str, Any]:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
         raise Unfit("quadruples", "expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", got=quad)

@@ -13,8 +13,7 @@ from pydantic import ConfigDict, Field
 
 from ..core.json_files import read_json
 from ..core.records import fitted
-from .directions import higher_is_better
-from .source import Records, Row, Score, Scored, Source, Unfit, mapping, number
+from .source import Records, Row, Score, Scored, Source, Unfit, higher_is_better, mapping, number
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
 

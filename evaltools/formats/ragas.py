@@ -7,8 +7,7 @@ from typing import Any
 from pydantic import ConfigDict, model_validator
 
 from ..core.csv_files import csv_rows, written_list
-from .directions import higher_is_better
-from .source import Records, Row, Score, Scored, Source, number
+from .source import Records, Row, Score, Scored, Source, higher_is_better, number
 
 # columns of ragas before 0.2 -> their names since
 OLD_NAMES = {

@@ -44,17 +44,25 @@ def read16(source: Source) -> Records:
     return _read(source, "Reviews", "Opinion")
 
 
-def _read(source: Source, root: str, tag: str) -> Records:
+def _read(
+    source: Source,
+    root: str,
+    tag: str,
+) -> Records:
     """The samples of a file with this root, whose tuples are the elements with this tag."""
 
-    def sample(number: int, record: Element) -> Sample | None:
+    def sample(
+        number: int,
+        record: Element,
+    ) -> Sample | None:
         if record.get("OutOfScope", "").upper() == "TRUE":
             return None
         texts = [element.text or "" for element in record.iter("text")]
         if not texts:
             raise Unfit("text", "expected an element with the text of the sentence")
         id_ = record.get("id") or record.get("rid") or str(number)
-        return Sample(id_, " ".join(texts), [_tuple(element) for element in record.iter(tag)])
+        tuples = [_tuple(element) for element in record.iter(tag)]
+        return Sample(id_, " ".join(texts), tuples)
 
     return source.rows(_records(source, root), sample)
 
@@ -80,7 +88,10 @@ def _samples_of(element: Element) -> list[Element]:
     return sentences
 
 
-def _records(source: Source, root: str) -> Records:
+def _records(
+    source: Source,
+    root: str,
+) -> Records:
     """Every sentence, or every review that has opinions of its own instead of its sentences'.
 
     InputError for what is no XML, has another root or defines entities.

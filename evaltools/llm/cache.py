@@ -17,8 +17,8 @@ from pydantic_core import from_json
 from ..core.errors import Problems, WorkFailed
 from ..core.files import bytes_hash, dumps, write_json
 from .accounting import Call
-from .address import address_in_force
 from .replies import Reply
+from .requests import address_in_force
 
 
 def request_hash(base_url: str | None, body: Mapping[str, Any]) -> str:

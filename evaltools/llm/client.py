@@ -29,11 +29,9 @@ from tenacity import (
 
 from ..core.errors import Problems, UsageError
 from .accounting import Call, Limits, Spent
-from .address import address_in_force
 from .cache import load_reply, request_hash, store_reply
-from .failures import PATIENCE, CallFailed
-from .replies import Completion, parse, read_completion
-from .requests import FORMS, Form
+from .replies import PATIENCE, CallFailed, Completion, parse, read_completion
+from .requests import FORMS, Form, address_in_force
 
 if TYPE_CHECKING:
     from .transport import Connection

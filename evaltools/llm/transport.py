@@ -11,7 +11,7 @@ from typing import Any
 
 import openai
 
-from .failures import CallFailed, failure_of_status
+from .replies import CallFailed, failure_of_status
 
 MAX_REPLY = 4 << 20
 """Bytes of a reply, after decompression; a longer one is refused."""

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from evaltools.core.errors import InputError, Problems
-from evaltools.formats.convert import convert
-from evaltools.formats.formats import FORMATS
+from evaltools.formats.convert import FORMATS, convert
 
 from .datasets import ACOS, ASQP, ASTE, NIKL, SEMEVAL14, SEMEVAL16
 from .tools import PROMPTFOO, changed

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from evaltools.core.errors import Problems
 from evaltools.formats import semeval
 from evaltools.formats import source as limits
-from evaltools.formats.convert import convert
-from evaltools.formats.formats import FORMATS
+from evaltools.formats.convert import FORMATS, convert
 from evaltools.formats.lines import tokens
 
 from ..app.calling import call

@@ -13,10 +13,8 @@ from pydantic import BaseModel
 from evaltools.llm import client as llm
 from evaltools.llm import transport
 from evaltools.llm.accounting import Limits
-from evaltools.llm.address import is_plain_url
-from evaltools.llm.failures import retry_after
-from evaltools.llm.replies import parse
-from evaltools.llm.requests import strict_schema
+from evaltools.llm.replies import parse, retry_after
+from evaltools.llm.requests import is_plain_url, strict_schema
 from tests.model_server import Answer as Sent
 from tests.model_server import says
 

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from ...core.errors import InputError, Problem, UsageError
 from ...core.manifest import policy_hash
 from ...core.suite import SuiteOptions
-from ...llm.address import is_plain_url
+from ...llm.requests import is_plain_url
 from .rules import DEFAULT_RULES, Rules, load_rules
 
 Mode = Literal["override", "blend"]

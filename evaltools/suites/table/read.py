@@ -55,7 +55,10 @@ class Line(BaseModel):
     higher_is_better: bool | float | str | None = None
 
 
-def frames(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
+def frames(
+    path: Path,
+    problems: Problems,
+) -> Iterator[pd.DataFrame]:
     """The rows of a file in parts, with its columns but those of lists and objects.
 
     The index is the line (in parquet: the number of the row). InputError where the file is damaged
@@ -66,25 +69,35 @@ def frames(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
     yield from readers.get(path.suffix.lower(), _json_frames)(path, problems)
 
 
-def _csv_frames(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
+def _csv_frames(
+    path: Path,
+    problems: Problems,
+) -> Iterator[pd.DataFrame]:
     rows = csv_rows(path, problems)
     _, header = next(rows)
     _require_columns(header, path, problems)
 
     def cells(row: list[str]) -> dict[str, str | None]:
-        by_name = {name: text or None for name, text in zip(header, row) if name}
-        for name, text in by_name.items():
-            if text and name not in COLUMNS and written_list(text) is not None:
-                by_name[name] = None
+        by_name: dict[str, str | None] = {}
+        for name, text in zip(header, row):
+            is_list = name not in COLUMNS and written_list(text) is not None
+            if name:
+                by_name[name] = None if is_list else text or None
         return by_name
 
     yield from _in_blocks((line, cells(row)) for line, row in rows)
 
 
-def _json_frames(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
+def _json_frames(
+    path: Path,
+    problems: Problems,
+) -> Iterator[pd.DataFrame]:
     def cells(line: Line) -> dict[str, Any]:
-        fields = line.model_dump(exclude_unset=True).items()
-        return {name: value for name, value in fields if not isinstance(value, list | dict)}
+        by_name = {}
+        for name, value in line.model_dump(exclude_unset=True).items():
+            if not isinstance(value, list | dict):
+                by_name[name] = value
+        return by_name
 
     lines = read_jsonl(path, Line, problems, id_field="id")
     yield from _in_blocks((number, cells(line)) for number, line in lines)
@@ -96,7 +109,10 @@ def _in_blocks(rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[pd.DataFr
         yield pd.DataFrame(list(block.values()), index=list(block))
 
 
-def _parquet_frames(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
+def _parquet_frames(
+    path: Path,
+    problems: Problems,
+) -> Iterator[pd.DataFrame]:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -117,26 +133,35 @@ def _parquet_frames(path: Path, problems: Problems) -> Iterator[pd.DataFrame]:
     except (pa.ArrowException, OSError) as error:
         message = f"not parquet, or not whole: {error}"
         raise problems.fatal("bad-parquet", message, file=path) from None
-    categories = frame.select_dtypes("category").columns
-    frame = frame.astype(dict.fromkeys(categories, object))
+    for name in frame.select_dtypes("category"):
+        frame[name] = frame[name].astype(object)
     frame.index += 1
     yield frame
 
 
-def _require_columns(header: Sequence[str], path: Path, problems: Problems) -> None:
+def _require_columns(
+    header: Sequence[str],
+    path: Path,
+    problems: Problems,
+) -> None:
     """InputError for a header that is not of the long form."""
     message = ""
     for column in COLUMNS:
         if header.count(column) > 1:
             message = f"two columns are named {column}"
-    if not {"id", "metric"} <= set(header) or not ({"value"} & set(header) or "num" in header):
+    has_score = "value" in header or {"num", "den"} <= set(header)
+    if not has_score or not {"id", "metric"} <= set(header):
         names = ", ".join([*header[:20], "..."] if len(header) > 20 else header)
         message = f"expected the columns id, metric and value (or num and den), got {names}"
     if message:
         raise problems.fatal("wrong-columns", message, file=path)
 
 
-def usable_rows(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame:
+def usable_rows(
+    frame: pd.DataFrame,
+    path: Path,
+    problems: Problems,
+) -> pd.DataFrame:
     """The rows that can be used; what is wrong with the others is reported, one problem a row.
 
     Columns: NAMES as text, num and den (null: not measured), low, high, higher_is_better
@@ -144,43 +169,56 @@ def usable_rows(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataF
     """
     missing = [column for column in COLUMNS if column not in frame]
     cells = frame.reindex(columns=[*frame.columns, *missing])
-    rows = pd.DataFrame({name: _as_text(cells[name]) for name in NAMES}, index=frame.index)
-    # (which rows are wrong, their column, what was expected there)
-    rules: list[tuple[Any, str, str]] = []
+    is_bad = np.zeros(len(cells), dtype=bool)
+
+    def refuse(is_wrong: Any, column: str, expected: str) -> None:
+        is_new = np.asarray(is_wrong, dtype=bool) & ~is_bad
+        for row in np.flatnonzero(is_new):
+            cell = cells[column].iloc[row]
+            id_ = cells["id"].iloc[row]
+            got = "nothing" if pd.isna(cell) else repr(str(cell)[:80])
+            problems.error(
+                "bad-field",
+                f"expected {expected}, got {got}",
+                file=path,
+                line=int(cells.index[row]),
+                id="" if pd.isna(id_) else str(id_)[:200],
+                field=column,
+            )
+            is_bad[row] = True
+
+    rows = pd.DataFrame(index=frame.index)
+    for column in NAMES:
+        rows[column] = _as_text(cells[column])
     for column in ("id", "metric"):
         is_empty = rows[column].isna() | (rows[column].str.strip() == "")
-        rules.append((is_empty, column, f"the {column} as text"))
+        refuse(is_empty, column, f"the {column} as text")
     for column in ("metric", "condition"):
-        broken = [name for name in rows[column].dropna().unique() if CONTROL.search(name)]
-        rules.append((rows[column].isin(broken), column, "a name without control characters"))
+        names = rows[column].dropna().unique()
+        broken = [name for name in names if CONTROL.search(name)]
+        refuse(rows[column].isin(broken), column, "a name without control characters")
     numbers = {}
     for column in (*NUMBERS, "higher_is_better"):
         numbers[column], is_text = _numbers(cells[column])
-        rules.append((is_text, column, "a number" if column in NUMBERS else TRUE_OR_FALSE))
+        refuse(is_text, column, "a number" if column in NUMBERS else TRUE_OR_FALSE)
         is_large = np.abs(numbers[column]) >= LARGEST
-        rules.append((is_large, column, f"a number below {LARGEST:g} in size"))
+        refuse(is_large, column, f"a number below {LARGEST:g} in size")
     value, num, den, low, high, direction = numbers.values()
-    is_ratio = (den > 0) | ((den == 0) & (num == 0))
-    rules.append((~np.isnan(num) & ~is_ratio, "den", "a denominator above 0 beside num"))
+    has_num = ~np.isnan(num)
+    is_nothing = (den == 0) & (num == 0)
+    refuse(has_num & ~(den > 0) & ~is_nothing, "den", "a denominator above 0 beside num")
     has_limits = ~np.isnan(low) | ~np.isnan(high)
-    rules.append((has_limits & ~(low < high), "low", "low below high, both or neither"))
-    is_unclear = ~np.isnan(direction) & ~np.isin(direction, (0, 1))
-    rules.append((is_unclear, "higher_is_better", TRUE_OR_FALSE))
+    refuse(has_limits & ~(low < high), "low", "low below high, both or neither")
+    is_known = ~np.isnan(direction)
+    refuse(is_known & ~np.isin(direction, (0, 1)), "higher_is_better", TRUE_OR_FALSE)
 
-    is_bad = np.zeros(len(cells), dtype=bool)
-    for is_wrong, column, expected in rules:
-        for row in np.flatnonzero(np.asarray(is_wrong, dtype=bool) & ~is_bad):
-            cell, id_ = cells[column].iloc[row], cells["id"].iloc[row]
-            got = "nothing" if pd.isna(cell) else repr(str(cell)[:80])
-            message = f"expected {expected}, got {got}"
-            where = {"file": path, "line": int(cells.index[row]), "field": column}
-            problems.error("bad-field", message, id="" if pd.isna(id_) else str(id_)[:200], **where)
-            is_bad[row] = True
     # a value counts before num and den; it is a ratio with the denominator 1
     has_value = ~np.isnan(value)
     rows["num"] = np.where(has_value, value, num)
-    rows["den"] = np.where(has_value, 1.0, np.where(np.isnan(num), np.nan, den))
-    rows = rows.assign(low=low, high=high, higher_is_better=direction)
+    rows["den"] = np.where(has_value, 1.0, np.where(has_num, den, np.nan))
+    rows["low"] = low
+    rows["high"] = high
+    rows["higher_is_better"] = direction
     further = cells[cells.columns.difference(COLUMNS, sort=False)]
     return rows.join(further)[~is_bad]
 

@@ -21,8 +21,8 @@ from ....core.errors import InputError, Problems
 from ....core.files import resolve
 from ....core.records import fitted
 from ....core.text_files import read_utf8, require_file
-from ....formats.formats import FORMATS
-from ....llm.address import EXPECTED, is_plain_url
+from ....formats.convert import FORMATS
+from ....llm.requests import EXPECTED, is_plain_url
 
 Condition = Literal["s0", "m0", "m1", "m2"]
 """Which stages a sample goes through.

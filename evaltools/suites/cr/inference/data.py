@@ -13,7 +13,7 @@ from ....core.errors import Problems
 from ....core.files import asset_dir
 from ....core.json_files import read_jsonl
 from ....core.text_files import read_utf8, require_file
-from ....formats.formats import FORMATS
+from ....formats.convert import FORMATS
 from ....formats.source import Source
 from ..read import read_gold
 from ..schema import Row, TupleRow

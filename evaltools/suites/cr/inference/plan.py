@@ -12,7 +12,7 @@ from ....core.json_files import read_jsonl
 from ....core.manifest import policy_hash
 from ....core.text_files import require_file
 from ....llm.accounting import Limits
-from ....llm.address import address_in_force
+from ....llm.requests import address_in_force
 from .config import Config, read_config
 from .data import Text, read_texts, taxonomy
 from .memory import Episode, sample_hash
