@@ -42,7 +42,10 @@ def sign_patterns(
     rng = np.random.default_rng(seed)
     n_bytes = -(-n_units // 8)
     for start in range(0, n_permutations, SIGN_CHUNK):
-        rows = min(SIGN_CHUNK, n_permutations - start)
+        rows = min(
+            SIGN_CHUNK,
+            n_permutations - start,
+        )
         drawn = rng.integers(
             0,
             256,
@@ -71,7 +74,10 @@ def sign_flip(
     d = rounded(differences)
     d = d[(d != 0).any(axis=1)]
     observed = np.abs(d.sum(axis=0))
-    mid = np.broadcast_to(mid, len(observed))
+    mid = np.broadcast_to(
+        mid,
+        len(observed),
+    )
     at_least, above = np.ones((2, len(observed)))
     to_draw = []
     for metric in np.flatnonzero(d.any(axis=0)).tolist():
@@ -83,10 +89,16 @@ def sign_flip(
                 n_permutations,
                 seed,
             )
-            at_least[[metric]], above[[metric]] = _as_large(own[:, None], patterns)
+            at_least[[metric]], above[[metric]] = _as_large(
+                own[:, None],
+                patterns,
+            )
         elif sizes.min() >= (1 - 1e-6) * sizes.max():
             more = np.round((n + observed[metric] / sizes.mean()) / 2)
-            at_least[metric] = min(2 * bdtr(n - more, n, 0.5), 1.0)
+            at_least[metric] = min(
+                2 * bdtr(n - more, n, 0.5),
+                1.0,
+            )
             above[metric] = 2 * bdtr(n - more - 1, n, 0.5) if more < n else 0.0
         elif len(d) > LARGE:
             z = observed[metric] / np.sqrt(np.sum(sizes**2))
@@ -99,7 +111,10 @@ def sign_flip(
             n_permutations,
             seed,
         )
-        at_least[to_draw], above[to_draw] = _as_large(d[:, to_draw], patterns)
+        at_least[to_draw], above[to_draw] = _as_large(
+            d[:, to_draw],
+            patterns,
+        )
     return np.where(
         mid,
         (at_least + above) / 2,
@@ -151,12 +166,18 @@ def max_t(
     size = np.sqrt((d**2).sum(axis=0))
     scaled = d / np.where(size > 0, size, 1.0)
     observed = np.abs(scaled.sum(axis=0))
-    order = np.argsort(observed, kind="stable")
+    order = np.argsort(
+        observed,
+        kind="stable",
+    )
     scaled, ordered = scaled[:, order], observed[order] * (1 - 1e-9)
     differs = (scaled != 0).any(axis=1)
     at_least, n_patterns, largest = np.zeros(len(order)), 0, []
     for sums in _null_sums(scaled[differs], n_permutations, seed):
-        highest = np.maximum.accumulate(np.abs(sums), axis=1)
+        highest = np.maximum.accumulate(
+            np.abs(sums),
+            axis=1,
+        )
         at_least += (highest >= ordered).sum(axis=0)
         n_patterns += len(sums)
         largest.append(highest[:, -1])
@@ -164,7 +185,10 @@ def max_t(
     adjusted = np.empty(len(order))
     # from the largest T on no adjusted p is below one before it
     adjusted[order] = np.maximum.accumulate(share[::-1])[::-1]
-    return Joint(adjusted, float(np.quantile(np.concatenate(largest), 1 - level)))
+    return Joint(
+        adjusted,
+        float(np.quantile(np.concatenate(largest), 1 - level)),
+    )
 
 
 def _null_sums(

@@ -46,7 +46,11 @@ def ranks(
     1         y         1          1
     """
     names = list(conditions)
-    labelled = label(list(conditions.values()), subset(table, [metric]), unit)
+    labelled = label(
+        list(conditions.values()),
+        subset(table, [metric]),
+        unit,
+    )
     sides = [condition.cells(0) for condition in labelled]
     pairs = list(combinations(range(len(names)), 2))
     found, p_random = [], []
@@ -60,9 +64,16 @@ def ranks(
         for pair, differences, random in zip(pairs, found, is_random)
         if random and differences is not None and differences.n_units >= MIN_UNITS
     ]
-    better, worse = np.zeros((2, len(names)), dtype=int)
+    better, worse = np.zeros(
+        (2, len(names)),
+        dtype=int,
+    )
     is_lower = sides[0].formula.metric.better == "lower"
-    p = _p_together([differences for _, differences in tested], n_permutations, resampling)
+    p = _p_together(
+        [differences for _, differences in tested],
+        n_permutations,
+        resampling,
+    )
     for (pair, differences), p_of_pair in zip(tested, p):
         if p_of_pair <= resampling.level:
             loser, winner = pair if (differences.delta > 0) != is_lower else reversed(pair)
@@ -83,15 +94,24 @@ def _p_together(
     """p of the differences of all pairs, adjusted together."""
     if not tested:
         return np.array([])
-    by_unit = np.stack([differences.by_unit for differences in tested], axis=1)
+    by_unit = np.stack(
+        [differences.by_unit for differences in tested],
+        axis=1,
+    )
     p_seeds = pd.Series([differences.p_seeds for differences in tested])
     if len(tested) == 1:
         mid = tested[0].is_proportion
-        return np.fmax(sign_flip(by_unit, n_permutations, resampling.seed, mid), p_seeds)
+        return np.fmax(
+            sign_flip(by_unit, n_permutations, resampling.seed, mid),
+            p_seeds,
+        )
     joint = max_t(
         by_unit,
         n_permutations,
         resampling.seed,
         resampling.level,
     )
-    return np.fmax(joint.p, holm(p_seeds))
+    return np.fmax(
+        joint.p,
+        holm(p_seeds),
+    )

@@ -9,7 +9,10 @@ from .influence import Array
 from .intervals import MIN_UNITS
 
 
-def verdicts(rows: pd.DataFrame, level: float) -> tuple[Array, Array]:
+def verdicts(
+    rows: pd.DataFrame,
+    level: float,
+) -> tuple[Array, Array]:
     """(verdict, what a "tied" row is short of) of every metric, a row each. `level` is as 0.05.
 
     The verdict is the first of these that holds:
@@ -17,7 +20,8 @@ def verdicts(rows: pd.DataFrame, level: float) -> tuple[Array, Array]:
     - too few: fewer than MIN_UNITS paired units;
     - better, worse: p (adjusted in the family) is within the level, and the interval leaves out 0; with
       values missing, too few to test, also where these were the worst or the best;
-    - equivalent: the interval at 1 - 2 * level lies within the declared margin;
+    - equivalent: the interval at 1 - 2 * level lies within the declared margin, with such values missing
+      wherever these were;
     - too few: so few units differ that no signs of theirs could bring p within the level;
     - tied: all else. No difference was shown, which is not to say that there is none.
 
@@ -30,18 +34,22 @@ def verdicts(rows: pd.DataFrame, level: float) -> tuple[Array, Array]:
     """
     p = rows["p_adjusted"].fillna(rows["p_value"])
     ends = rows[["delta_worst", "delta_best"]]
-    low = rows["ci_low"] + (ends.min(axis=1) - rows["delta"]).clip(upper=0)
-    high = rows["ci_high"] + (ends.max(axis=1) - rows["delta"]).clip(lower=0)
+    few_missing = rows["few_missing"].astype(bool)
+    # how far values missing, too few to test, could move the difference
+    down = (ends.min(axis=1) - rows["delta"]).clip(upper=0).where(few_missing, 0.0)
+    up = (ends.max(axis=1) - rows["delta"]).clip(lower=0).where(few_missing, 0.0)
     # units that all differ alike, without limits, have no interval that could disagree
     by_interval = (rows["ci_low"] > 0) | (rows["ci_high"] < 0) | rows["ci_low"].isna()
-    at_both_ends = (low > 0) | (high < 0) | low.isna() | ~rows["few_missing"].astype(bool)
+    at_both_ends = (rows["ci_low"] + down > 0) | (rows["ci_high"] + up < 0)
+    at_both_ends |= rows["ci_low"].isna()
     by_p = p <= level
     shown = by_p & by_interval & at_both_ends
     improves = (rows["delta"] > 0) == (rows["better"] != "lower")
     # m units have a p of 2^(1-m) at best, with mid-p 2^-m
     best_p = 2.0 ** (1 - rows["mid"].astype(float) - rows["n_differ"].astype(float))
-    is_within = rows["equivalence_low"] > -rows["margin"]
-    is_within &= rows["equivalence_high"] < rows["margin"]
+    low, high, margin = rows["equivalence_low"], rows["equivalence_high"], rows["margin"]
+    is_close = (low > -margin) & (high < margin)
+    is_within = (low + down > -margin) & (high + up < margin)
     cases = [
         (rows["delta"].isna() | rows["not_random"].astype(bool), "not measured"),
         (rows["n_units"] < MIN_UNITS, "too few"),
@@ -50,9 +58,17 @@ def verdicts(rows: pd.DataFrame, level: float) -> tuple[Array, Array]:
         (is_within, "equivalent"),
         (best_p > level, "too few"),
     ]
-    verdict = np.select([case for case, _ in cases], [word for _, word in cases], "tied")
+    verdict = np.select(
+        [case for case, _ in cases],
+        [word for _, word in cases],
+        "tied",
+    )
     short = np.select(
-        [by_p & by_interval & ~at_both_ends, by_p & ~by_interval, ~by_p & by_interval],
+        [
+            (by_p & by_interval & ~at_both_ends) | (is_close & ~is_within),
+            by_p & ~by_interval,
+            ~by_p & by_interval,
+        ],
         ["missing", "interval", "p"],
         "",
     )
@@ -65,4 +81,7 @@ def equivalence_confidence(confidence: float) -> float:
     >>> round(equivalence_confidence(0.95), 2)
     0.9
     """
-    return max(2 * confidence - 1, 0.01)
+    return max(
+        2 * confidence - 1,
+        0.01,
+    )

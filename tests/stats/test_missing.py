@@ -132,6 +132,17 @@ def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
     )
 
 
+def test_an_equivalence_too_must_hold_at_both_ends() -> None:
+    """Scores move by .001 up or down; two of 300 that are missing could move their mean by 2/300."""
+    a = units(300)
+    moved = a["score"] + np.where(np.arange(300) % 2, 0.001, -0.001)
+    b = a.assign(score=moved.clip(0, 1))
+    margin = {"judge": 0.004}
+    assert row(compared({"": a}, {"": b}, margin=margin))["verdict"] == "equivalent"
+    two_less = row(compared({"": a}, {"": silent(b, [0, 1])}, margin=margin))
+    assert (two_less["verdict"], two_less["short"]) == ("tied", "missing")
+
+
 def test_p_random_is_the_larger_of_student_and_welch() -> None:
     rng = np.random.default_rng(1)
     for shift in (0.0, 0.4, 1.0, 2.0):
