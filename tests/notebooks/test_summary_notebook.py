@@ -30,20 +30,18 @@ def cells_on(tmp_path: Path, cases: list[dict[str, Any]], **parameters: Any) -> 
 
 def test_tables_of_cells_are_the_estimates_and_the_files(tmp_path: Path) -> None:
     names = run_cells("summary.ipynb", out=str(tmp_path), **QUICK)
-    result, overview = names["result"], names["overview"]
+    counts = pd.crosstab(names["judged"]["metric"], names["judged"]["state"])
     written = pd.read_csv(tmp_path / "results/cases/summary_scores.csv")
     for metric in METRICS[:4]:
-        row = overview.loc[names["METRICS"][metric]]
+        row = counts.loc[names["METRICS"][metric]]
         of_metric = written[written["metric"] == metric]
-        assert row["mean"] == pytest.approx(result.value(f"{metric}_measured"), abs=1e-12)
-        assert row["measured"] == of_metric["measured"].sum()
         of_state = {state: of_metric["state"] == state for state in ("fail", "look", "ok")}
         assert row["fail"] == of_state["fail"].sum()
         assert row["look"] == of_state["look"].sum()
         assert row["ok"] == (of_state["ok"] & of_metric["measured"]).sum()
-    units, by_tag = names["units"], names["by_tag"]
-    assert by_tag["covered"].sum() == units["summary_risk_coverage_num"].sum()
-    assert by_tag[["covered", "left out"]].sum().sum() == units["summary_risk_coverage_den"].sum()
+    units, tags = names["units"], names["tags"]
+    assert tags["risk"].eq("covered").sum() == units["summary_risk_coverage_num"].sum()
+    assert len(tags) == units["summary_risk_coverage_den"].sum()
     found = names["figures"]["found"].value_counts()
     assert found["supported"] == units["summary_accuracy_num"].sum()
     assert names["counts"]["accuracy"].sum() == (~units["summary_accuracy_measured"]).sum()
@@ -60,7 +58,7 @@ def test_a_missing_risk_stands_beside_the_sentence_that_names_it(tmp_path: Path)
     sentence = "가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요"
     assert missing.loc[("b", "deductible"), "source"] == sentence
     assert missing.loc[("b", "reduction"), "source"] == ""  # no context names one
-    assert names["by_tag"].loc["deductible", ["covered", "left out"]].tolist() == [1, 2]
+    assert names["by_tag"]["deductible"] == pytest.approx(1 / 3)
 
 
 def test_promises_that_stand_and_that_are_taken_back(tmp_path: Path) -> None:
@@ -99,8 +97,8 @@ def test_cells_work_on_one_case(case: dict[str, Any], tmp_path: Path) -> None:
 def test_a_query_in_the_parameters_is_followed_by_all_cells() -> None:
     names = run_cells("summary.ipynb", query="state == 'fail'", **QUICK)
     assert len(names["units"]) == names["result"].n_units == 11
-    told = names["overview"][["fail", "look", "ok"]].sum(axis=1)
-    assert told.le(11).all() and told["accuracy"] == 11
+    n_judged = names["judged"]["metric"].value_counts()
+    assert n_judged.le(11).all() and n_judged["accuracy"] == 11
 
 
 def test_reasons_are_told_in_the_language_of_the_reader(tmp_path: Path) -> None:

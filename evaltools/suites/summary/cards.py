@@ -169,7 +169,7 @@ def first_screen(run: Run) -> HtmlTable:
     frame = pd.DataFrame(
         {
             "case": [_link(case_id) for case_id in shown["case_id"]],
-            "state": [say(WORD_OF[state]) for state in shown["state"]],
+            "verdict": [say(WORD_OF[state]) for state in shown["state"]],
             "reason": ["; ".join(in_short(case)) for case in shown.to_dict("records")],
             "summary": shown["answer"].fillna("").tolist(),
         },

@@ -136,9 +136,6 @@ CLAIM_WORDS = re.compile(
 )
 """Words that say of a thing that it is paid, or not."""
 
-_EXCEPTED = re.compile(r"^.*?(?:\s외|이외|그 ?밖)(?:의|에는|에)?\s")
-"""What a clause does not speak of: 교통상해 이외의 사고는 보장하지 않음."""
-
 _NOTHING_ELSE = re.compile(
     rf"(?P<but>제외하|빼|말)[고면](?=는?\s[^.!?;\n]{{0,20}}?{_PAY}[하되]지 ?(?:는|도)? ?(?:않|못|아니))"
 )
@@ -298,7 +295,7 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
         goes_on = sign in _OF_LISTS and len(clause) <= LONGEST_LIST
         if not says and goes_on and clause.strip():
             continue
-        words = syllable_pairs(CLAIM_WORDS.sub(" ", _EXCEPTED.sub(" ", clause)))
+        words = syllable_pairs(CLAIM_WORDS.sub(" ", clause))
         if says and words:
             blanks = len(clause) - len(clause.lstrip())
             start, end = text.span(clause_start + blanks, clause_end)

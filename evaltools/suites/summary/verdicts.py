@@ -25,21 +25,6 @@ def state_counts(states: pd.Series) -> dict[str, int]:
     return {state: int((states == state).sum()) for state in STATES}
 
 
-def verdict(units: pd.DataFrame, metric: str) -> str:
-    """The verdict of a metric: "fail" where any case fails, else "look" where any needs a look.
-
-    Else "pass"; "not measured" where no case was.
-    """
-    if not units[f"{metric}_measured"].any():
-        return "not measured"
-    return _word(units[f"{metric}_state"])
-
-
-def _word(states: pd.Series) -> str:
-    """The verdict on some cases: that of the worst."""
-    return WORDS[worst(states)]
-
-
 def fails(units: pd.DataFrame) -> pd.DataFrame:
     """Whether each case fails, by metric that is judged."""
     return pd.DataFrame({metric: units[f"{metric}_state"] == "fail" for metric in JUDGED})
@@ -52,7 +37,7 @@ def verdicts(run: Run) -> pd.DataFrame:
     of_cases = {
         "metric": "state",
         "title": "Summaries",
-        "verdict": _word(states),
+        "verdict": WORDS[worst(states)],
         "said": say(template, **state_counts(states), n=len(states)),
     }
     return pd.concat([pd.DataFrame([of_cases]), metric_verdicts(run)], ignore_index=True)
@@ -69,13 +54,14 @@ def metric_verdicts(run: Run) -> pd.DataFrame:
     template = "{fail} of {n} fail, {look} to look at, {unmeasured} not measured (≥ {threshold})"
     rows = []
     for metric in JUDGED:
-        counts = state_counts(units[f"{metric}_state"])
+        states = units[f"{metric}_state"]
+        counts = state_counts(states)
         n_measured = int(units[f"{metric}_measured"].sum())
         numbers = {**counts, "n": len(units), "unmeasured": len(units) - n_measured}
         row = {
             "metric": metric,
             "title": titles[metric],
-            "verdict": verdict(units, metric),
+            "verdict": WORDS[worst(states)] if n_measured else "not measured",
             "said": say(template, **numbers, threshold=f"{thresholds[metric]:g}"),
             "measured": n_measured,
             "failing": counts["fail"],

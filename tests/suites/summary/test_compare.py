@@ -45,6 +45,7 @@ def whys(summary: str, *contexts: str) -> list[str]:
         ("자기부담금은 최대 20만원", "자기부담금은 최소 20만원입니다."),
         ("보험료가 5% 인하됨", "보험료가 5% 인상됩니다."),
         ("진단비 3천만원 지급되지 않음", "진단비 3천만원을 지급합니다."),
+        ("연 4% 이자는 더하지 않음", "늦어지면 연 4% 이자를 더합니다."),
     ],
 )
 def test_the_opposite_of_a_source_is_no_support(summary: str, source: str) -> None:
@@ -86,6 +87,24 @@ def test_a_wrong_figure_stands_beside_that_of_the_source() -> None:
     assert figure["instead"] == RATES[start:end] == "1만원"
     (figure,) = evidence("가입 시기는 2만원", RATES)["unsupported"]
     assert "instead" not in figure
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "source"),
+    [
+        ("상대 80, 고객 20", "상대 20, 고객 80", "과실은 상대 80, 고객님 20으로 예상됩니다."),
+        (
+            "5월 8일 접수되었고 5월 1일부터 5월 9일까지 입원함",
+            "5월 9일 접수되었고 5월 1일부터 5월 8일까지 입원함",
+            "5월 8일 접수되었고 보류 중입니다. 고객님은 5월 1일부터 5월 9일까지 입원하셨습니다.",
+        ),
+    ],
+)
+def test_shares_and_days_that_changed_places_are_looked_at(
+    right: str, wrong: str, source: str
+) -> None:
+    assert state(right, source) == "ok"
+    assert state(wrong, source) == "look"
 
 
 def test_values_that_changed_places_are_to_be_looked_at_and_change_no_score() -> None:
