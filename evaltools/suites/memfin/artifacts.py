@@ -96,7 +96,8 @@ def report_md(result: Run) -> str:
     n = counters(result.data)
     table = plain_estimates(result.estimates, result.resampling, result.blocked)
     for column in ("numerator", "denominator"):
-        table[column] = result.estimates[column].to_list()
+        sums = result.estimates[column].map("{:.6g}".format, na_action="ignore")
+        table[column] = sums.to_list()
     parts = [
         f"# MemFin: {markdown(result.name)}\n",
         f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, "
