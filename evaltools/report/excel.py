@@ -68,7 +68,11 @@ def write_workbook(path: Path, sheets: Sequence[Sheet]) -> None:
                 f"{n_rows} rows are too many for a sheet of a workbook ({ROW_LIMIT}); score fewer cases at a time"
             )
     # no text is taken for a formula or a link
-    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    options = {
+        "in_memory": True,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+    }
     with atomic(path, "wb") as f:
         book = xlsxwriter.Workbook(f, options)
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
@@ -92,7 +96,17 @@ def _write_sheet(book: Any, sheet: Sheet, formats: dict[Any, Any]) -> None:
         page.write_row(row, 0, [cell(text) for text in texts], styled(bold=row == 0))
     header = len(sheet.head) + 1 if sheet.head else 0
     heads = [cell(str(name)) for name in sheet.frame]
-    page.write_row(header, 0, heads, styled(bold=True, bottom=1, text_wrap=True, valign="top"))
+    page.write_row(
+        header,
+        0,
+        heads,
+        styled(
+            bold=True,
+            bottom=1,
+            text_wrap=True,
+            valign="top",
+        ),
+    )
     total_width = 0
     lines = [1] * len(sheet.frame)
     for index, (name, column) in enumerate(sheet.frame.items()):
@@ -106,12 +120,27 @@ def _write_sheet(book: Any, sheet: Sheet, formats: dict[Any, Any]) -> None:
             page.write(row, index, value, styled(**_look(value, name, sheet)))
     # a link of a text is written behind it, so that the text stays as it is
     for row, (address, value) in enumerate(zip(sheet.links, sheet.frame.iloc[:, 0]), header + 1):
-        link = styled(valign="top", font_color="#1155CC", underline=1)
-        page.write_url(row, 0, f"external:{address}", link, str(cell(str(value))))
+        link = styled(
+            valign="top",
+            font_color="#1155CC",
+            underline=1,
+        )
+        page.write_url(
+            row,
+            0,
+            f"external:{address}",
+            link,
+            str(cell(str(value))),
+        )
     for row, n_lines in enumerate(lines, header + 1):
         page.set_row(row, LINE_HEIGHT * n_lines)
     page.freeze_panes(header + 1, sheet.frozen)
-    page.autofilter(header, 0, header + max(len(sheet.frame), 1), len(heads) - 1)
+    page.autofilter(
+        header,
+        0,
+        header + max(len(sheet.frame), 1),
+        len(heads) - 1,
+    )
     # landscape on A4, as many pages wide as it takes, head and frozen columns on each, numbered
     page.set_landscape()
     page.set_paper(A4)
