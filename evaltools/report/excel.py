@@ -141,12 +141,16 @@ def _write_sheet(book: Any, sheet: Sheet, formats: dict[Any, Any]) -> None:
         header + max(len(sheet.frame), 1),
         len(heads) - 1,
     )
-    # landscape on A4, as many pages wide as it takes, head and frozen columns on each, numbered
+    _lay_out_print(page, header, sheet.frozen, total_width)
+
+
+def _lay_out_print(page: Any, header: int, frozen: int, total_width: int) -> None:
+    """Landscape on A4, as many pages wide as it takes, head and frozen columns on each, numbered."""
     page.set_landscape()
     page.set_paper(A4)
     page.fit_to_pages(1 + total_width // PAGE_WIDTH, 0)
     page.repeat_rows(header)
-    page.repeat_columns(0, max(sheet.frozen - 1, 0))
+    page.repeat_columns(0, max(frozen - 1, 0))
     page.set_footer("&L&A&R&P / &N")
 
 
