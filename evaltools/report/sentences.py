@@ -71,6 +71,7 @@ def shortfall(row: Row) -> str:
 # what the row of a primary metric says, by its verdict; "few differ" is "too few" of units enough
 FINDINGS = {
     "not measured": "{b} cannot be compared with {a} on “{title}”",
+    "unfair": "{b} cannot be compared with {a} on “{title}”",
     "better": "{b} is better than {a} on “{title}”",
     "worse": "{b} is worse than {a} on “{title}”",
     "equivalent": "{b} is equivalent to {a} on “{title}” within {margin}",
@@ -82,7 +83,8 @@ FINDINGS = {
 # the numbers behind a verdict, and those behind one that is none
 DETAILS = "{x} against {y}, a difference of {delta}, {level} interval {bounds}, {p}."
 OTHER_DETAILS = {
-    "not measured": "it is not measured on both sides, or what one side lacks is not like the rest.",
+    "not measured": "it is not measured on both sides.",
+    "unfair": "what one side lacks is not like the rest.",
     "too few": "{x} against {y}, a difference of {delta}, {level} interval {bounds}.",
     "few differ": "{x} against {y}, a difference of {delta}, {level} interval {bounds}; {differ} of {n} pairs differ.",
 }
@@ -112,6 +114,8 @@ def verdict_parts(
         bounds = interval(ends, signed=True)
     if verdict == "too few" and row["n_units"] >= MIN_UNITS:
         verdict = "few differ"
+    if verdict == "not measured" and row["not_random"]:
+        verdict = "unfair"
     is_adjusted = not pd.isna(row["p_adjusted"]) and row["p_adjusted"] != row["p_value"]
     p = row["p_adjusted"] if is_adjusted else row["p_value"]
     values = {
@@ -122,7 +126,7 @@ def verdict_parts(
         "n": int(row["n_units"]),
     }
     text = OTHER_DETAILS.get(verdict, DETAILS)
-    if verdict != "not measured" and not bounds:
+    if verdict not in ("not measured", "unfair") and not bounds:
         text = "{x} against {y}, a difference of {delta}."
         if verdict in ("better", "worse"):
             text = "{x} against {y}, a difference of {delta}, {p}; all pairs differ alike: no interval."

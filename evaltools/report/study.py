@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 # columns of ranks.csv, in order
 RANKS = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
 
+# what a comparison of a metric that a check blocks does not have
+TESTED = ("p_value", "p_adjusted", "mde", "equivalence_low", "equivalence_high")
+
 # the columns of `Study.scores`
 SCORES = ["condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds"]
 
@@ -129,7 +132,7 @@ class Study(RunSet):
 
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
-        """Candidate -> its comparison with the baseline; a metric that a check blocks is not better or worse."""
+        """Candidate -> its comparison with the baseline; what a check blocks has no p and no verdict."""
         if not self.candidates:
             return {}
         compared_with_baseline = compare_all(
@@ -144,10 +147,13 @@ class Study(RunSet):
         comparisons = {}
         for candidate, compared in zip(self.candidates, compared_with_baseline):
             table = marked_blocked(compared.table, self._run_checks)
-            claims = table["verdict"].isin(["better", "worse", "equivalent"])
-            void = claims & table["metric"].isin(self.blocked)
+            void = table["metric"].isin(self.blocked)
+            tested = {name: table[name].mask(void) for name in TESTED}
             verdicts = table["verdict"].mask(void, "not measured")
-            comparisons[candidate] = replace(compared, table=table.assign(verdict=verdicts))
+            unfair = table["not_random"].astype(bool) & table["blocked"].isna()
+            blocked = table["blocked"].mask(unfair, "missing-not-random")
+            table = table.assign(**tested, verdict=verdicts, blocked=blocked)
+            comparisons[candidate] = replace(compared, table=table)
         return comparisons
 
     # --- checks and signature

@@ -173,6 +173,23 @@ def test_compare_finds_runs_by_prefix_list_and_example(tmp_path: Path) -> None:
 
 
 @pytest.mark.reference
+def test_a_blocked_metric_is_not_tested(reference: Path) -> None:
+    sides = [str(reference / "cr" / f"cr_n50_{m}__seed42_proposed") for m in ("m0", "m1")]
+    row = et.compare(*sides, resampling=FAST)["tuple_f1_s2_refpol"]
+    assert (row["verdict"], row["blocked"]) == ("not measured", "ref-outside-gold")
+    assert row[["p_value", "p_adjusted", "ci_low", "ci_high", "mde"]].isna().all()
+
+
+def test_what_is_missing_where_it_was_wrong_is_named_as_the_reason() -> None:
+    rows = [{"id": i, "metric": "m", "value": float(i % 2), "condition": "a"} for i in range(60)]
+    rows += [{**row, "condition": "b"} for row in rows if row["value"] or row["id"] % 10 == 0]
+    study = et.study(rows, suite="table", baseline="a", resampling=FAST)
+    assert (study["m"]["verdict"], study["m"]["blocked"]) == ("not measured", "missing-not-random")
+    (sentence,) = study_sentences.outcomes(study)
+    assert sentence.endswith(": what one side lacks is not like the rest.")
+
+
+@pytest.mark.reference
 def test_reference_means_and_deltas(reference: Path) -> None:
     folders = sorted((reference / "cr").glob("cr_n50_*"))
     expected = {
