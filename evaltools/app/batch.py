@@ -133,7 +133,11 @@ def report(batch: Batch, paths: Sequence[str]) -> None:
         )
 
 
-def report_seeds(batch: Batch, runs: Sequence[str], **declared: Any) -> None:
+def report_seeds(
+    batch: Batch,
+    runs: Sequence[str],
+    **declared: Any,
+) -> None:
     """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
 
     `declared`: baseline, primary and margin as `study` takes them.
@@ -256,7 +260,11 @@ def _stored_at(batch: Batch, path: str) -> list[Input]:
     return [Input(safe_name(result.run), path, folder, is_scored=True)]
 
 
-def _runs_at(batch: Batch, path: str, name: str | None) -> list[Input]:
+def _runs_at(
+    batch: Batch,
+    path: str,
+    name: str | None,
+) -> list[Input]:
     """The runs of the input at a path, each with the folder that it may write to."""
     runs = []
     problems = Problems(batch.on_error)  # noted again when a run is scored
@@ -322,21 +330,21 @@ def _report_study(
 ) -> None:
     """Write the files of the study of runs that are scored, and plan its report."""
     folders = [str(one.folder) for one in runs]
-    made = study(folders, name=batch.name, out=batch.out, **declared)
-    batch.done.append(made.name)
+    result = study(folders, name=batch.name, out=batch.out, **declared)
+    batch.done.append(result.name)
     if not batch.quiet:
-        echo(f"\n{made.name}")
+        echo(f"\n{result.name}")
         with speaking("en"):
-            for sentence in outcomes(made):
+            for sentence in outcomes(result):
                 paragraph(sentence)
     inputs = {
         "runs": list(dict.fromkeys(one.path for one in runs)),
         "scored": folders,
-        "baseline": made.baseline,
-        "primary": made.declared,
-        "margin": dict(made.margin),
+        "baseline": result.baseline,
+        "primary": result.declared,
+        "margin": dict(result.margin),
     }
-    _plan_report(batch, notebook, made.name, runs, inputs, made)
+    _plan_report(batch, notebook, result.name, runs, inputs, result)
 
 
 def _plan_report(

@@ -71,7 +71,11 @@ def load_command(name: str) -> click.Command | None:
 class MainGroup(LazyGroup):
     """All commands; ends as `_messages` says, whatever signal asks for it."""
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(
+        self,
+        *args: Any,
+        **options: Any,
+    ) -> Any:
         for descriptor in (
             0,
             1,

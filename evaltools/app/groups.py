@@ -98,7 +98,11 @@ class RunsCommand(click.Command):
             ctx.params["suite"] = suite
         return rest
 
-    def _suite_of(self, ctx: click.Context, args: list[str]) -> Any:
+    def _suite_of(
+        self,
+        ctx: click.Context,
+        args: list[str],
+    ) -> Any:
         """The suite that --suite names, that of --suite-file, or that of the first argument which is a run."""
         from ..core.names import find_runs
         from ..core.plugins import get_suite

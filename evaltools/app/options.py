@@ -62,7 +62,11 @@ resampling_options = together(
 )
 
 
-def jobs_option(name: str = "jobs", default: int = 1, **attributes: Any) -> Decorator:
+def jobs_option(
+    name: str = "jobs",
+    default: int = 1,
+    **attributes: Any,
+) -> Decorator:
     """-j, --jobs."""
     return click.option(
         "-j",
@@ -76,7 +80,11 @@ def jobs_option(name: str = "jobs", default: int = 1, **attributes: Any) -> Deco
     )
 
 
-def make_workers(context: click.Context, option: click.Parameter, jobs: int) -> Workers:
+def make_workers(
+    context: click.Context,
+    option: click.Parameter,
+    jobs: int,
+) -> Workers:
     """The workers that --jobs stands for."""
     from ..core.workers import Workers
 
@@ -250,7 +258,11 @@ def _value_type(annotation: Any) -> tuple[Any, bool]:
     return annotation, False
 
 
-def whole_numbers(context: click.Context, option: click.Parameter, text: str) -> list[int]:
+def whole_numbers(
+    context: click.Context,
+    option: click.Parameter,
+    text: str,
+) -> list[int]:
     """The whole numbers of an option's "1,3,5"."""
     try:
         numbers = [int(part) for part in text.split(",")]

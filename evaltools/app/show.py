@@ -46,7 +46,11 @@ def show_run(run: Run, verbose: bool) -> None:
         echo(run.signature)
 
 
-def show_rows(heads: list[str], rows: list[list[str]], verbose: bool) -> None:
+def show_rows(
+    heads: list[str],
+    rows: list[list[str]],
+    verbose: bool,
+) -> None:
     """Print a table without its empty columns: all of it, or its first rows without the last column."""
     columns = range(len(heads) if verbose else len(heads) - 1)
     filled = [i for i in columns if any(row[i] for row in rows)]

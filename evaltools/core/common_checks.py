@@ -193,7 +193,11 @@ def not_random(differences: pd.DataFrame) -> Iterator[Check]:
         yield Check("missing-not-random", "blocking", message, n, int(first["n_cells"]))
 
 
-def other_texts(n: int, baseline: str, candidate: str) -> Iterator[Check]:
+def other_texts(
+    n: int,
+    baseline: str,
+    candidate: str,
+) -> Iterator[Check]:
     """Samples that pair by their id but have other texts: they are other questions."""
     if n:
         text = "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out."

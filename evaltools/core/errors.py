@@ -141,7 +141,12 @@ class Problems:
             self.kept.append(problem)
 
     def _note(
-        self, severity: Severity, code: str, message: str, file: str | Path = "", **place: Any
+        self,
+        severity: Severity,
+        code: str,
+        message: str,
+        file: str | Path = "",
+        **place: Any,
     ) -> None:
         if len(message) > MESSAGE_LETTERS:  # of a value of any length in a file
             message = message[:MESSAGE_LETTERS] + "…"

@@ -126,7 +126,11 @@ def locked(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _set_aside(old: Path, new: Path, carried: Sequence[str]) -> None:
+def _set_aside(
+    old: Path,
+    new: Path,
+    carried: Sequence[str],
+) -> None:
     """Copy what a person changed in the files of an old result into the new one, as NAME.yours."""
     manifest = read_manifest(old)
     if manifest is None:

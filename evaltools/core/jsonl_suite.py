@@ -105,7 +105,12 @@ def _source(function: Callable[..., Any]) -> str:
         return ""
 
 
-def _locate(path: Path, name: str | None, options: SuiteOptions, problems: Problems) -> Source:
+def _locate(
+    path: Path,
+    name: str | None,
+    options: SuiteOptions,
+    problems: Problems,
+) -> Source:
     require_file(path, problems)
     return Source(name or path.stem, {"records": path})
 

@@ -50,8 +50,8 @@ class Formula:
     @property
     def ends(self) -> tuple[float, float]:
         """The least and the greatest value that the metric can take."""
-        least, greatest = self.limits
-        return float(self.combined(least, greatest)), float(self.combined(greatest, least))
+        lowest, greatest = self.limits
+        return float(self.combined(lowest, greatest)), float(self.combined(greatest, lowest))
 
     def combined(
         self,

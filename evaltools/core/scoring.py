@@ -132,7 +132,11 @@ def planned_manifest(
 
 
 def score_units(
-    suite: Suite, source: Source, problems: Problems, workers: Workers, aside: Path | None = None
+    suite: Suite,
+    source: Source,
+    problems: Problems,
+    workers: Workers,
+    aside: Path | None = None,
 ) -> Scored:
     """What a suite finds in a source. InputError where records cannot be used, or none is left."""
     found = suite.score(source, source.options, problems, workers, aside)
@@ -224,14 +228,14 @@ def require_target(
     is_other = (
         before is not None and Path(before.path).resolve() != Path(shown_path(main)).resolve()
     )
-    held = None
+    existing = None
     if stored.kind != "run":
-        held = "an aggregate over seeds"
+        existing = "an aggregate over seeds"
     elif stored.suite != suite.name:
-        held = f"a result of {stored.suite}"
+        existing = f"a result of {stored.suite}"
     elif before and is_other and before.sha256 != content_hash(main):
-        held = f"the result of another input, {before.path}"
-    if held is not None:
+        existing = f"the result of another input, {before.path}"
+    if existing is not None:
         raise UsageError(
-            f"{folder} holds {held}; --fresh replaces it, --name or --out put the new one elsewhere"
+            f"{folder} holds {existing}; --fresh replaces it, --name or --out put the new one elsewhere"
         )

@@ -38,7 +38,11 @@ def paragraph(text: str) -> None:
         echo(wrapper.fill(line))
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], most: int = 10**9) -> int:
+def table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    most: int = 10**9,
+) -> int:
     """Print a table that fits the terminal, as many of its rows as fit into so many lines; returns how many.
 
     The first column stands at its left and is folded, the others at their right.

@@ -51,7 +51,11 @@ class Workers:
     scheduler: str | None = None
     label: str = ""
 
-    def map(self, call: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+    def map(
+        self,
+        call: Callable[[Any], Any],
+        tasks: Sequence[Any],
+    ) -> list[Any]:
         """call(task) for every task, in the order of the tasks; `call` and the tasks must be picklable.
 
         Raises what a call raises, and WorkFailed where the process of a task was killed twice.

@@ -145,7 +145,11 @@ def _samples(
         raise problems.fatal("no-rows", "nothing in it can be used", file=files[0])
 
 
-def _require_one_task(source: Source, sample: Scored, origins: dict[Any, str]) -> None:
+def _require_one_task(
+    source: Source,
+    sample: Scored,
+    origins: dict[Any, str],
+) -> None:
     """InputError where a metric is of another task than in a file before.
 
     Where no task is known each file of a run counts as one. `origins`: metric (and run) -> its task.

@@ -173,7 +173,11 @@ def _header(content: Any, source: Source) -> Header:
     return header
 
 
-def _scored(header: Header, samples: Records, source: Source) -> Records:
+def _scored(
+    header: Header,
+    samples: Records,
+    source: Source,
+) -> Records:
     """The samples with a score for each metric that they have; one without any has all of the log, not measured."""
     # metric -> whether more is better
     directions: dict[str, bool | None] = {}
@@ -212,7 +216,11 @@ def _scored(header: Header, samples: Records, source: Source) -> Records:
     return source.rows(records, scored)
 
 
-def _warn(header: Header, records: Sequence[tuple[Any, str | None, Any]], source: Source) -> None:
+def _warn(
+    header: Header,
+    records: Sequence[tuple[Any, str | None, Any]],
+    source: Source,
+) -> None:
     """Say how many samples failed and were scored, and how many have no score."""
     n_errors = sum(bool(error and values) for _, error, values in records)
     if n_errors and header.eval.config.score_on_error:
@@ -227,7 +235,11 @@ def _warn(header: Header, records: Sequence[tuple[Any, str | None, Any]], source
         source.warn("no-score", message, field="samples")
 
 
-def _reduced(rows: Records, reducers: Sequence[str], source: Source) -> Records:
+def _reduced(
+    rows: Records,
+    reducers: Sequence[str],
+    source: Source,
+) -> Records:
     """One row a sample, its epochs reduced to one value a metric and reducer."""
     # sample -> metric -> its scores in all epochs
     epochs: dict[str, dict[str, list[Score]]] = defaultdict(lambda: defaultdict(list))
@@ -247,7 +259,11 @@ def _reduced(rows: Records, reducers: Sequence[str], source: Source) -> Records:
         yield "samples", replace(row, trial=None, scores=scores)
 
 
-def _reduce(reducer: str, values: Sequence[float], source: Source) -> float:
+def _reduce(
+    reducer: str,
+    values: Sequence[float],
+    source: Source,
+) -> float:
     """The value of a sample from those of its epochs, as Inspect's reducer gives it.
 
     pass_at_k is the chance that one of k of its epochs, drawn without order, is right.

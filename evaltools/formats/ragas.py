@@ -39,7 +39,12 @@ class Line(Row):
         return {OLD_NAMES.get(name, name): value for name, value in fields.items()}
 
 
-def read(source: Source, *, sep: str = ",", decimal: str = ".") -> Records:
+def read(
+    source: Source,
+    *,
+    sep: str = ",",
+    decimal: str = ".",
+) -> Records:
     """The other columns are metrics where any of their values is a number; empty is not measured.
 
     `sep` and `decimal`: the separator (a key of SEPARATORS) and the decimal mark of a CSV file.
@@ -71,7 +76,11 @@ def read(source: Source, *, sep: str = ",", decimal: str = ".") -> Records:
     return source.rows(lines, scored)
 
 
-def _csv_lines(source: Source, sep: str, decimal: str) -> Records:
+def _csv_lines(
+    source: Source,
+    sep: str,
+    decimal: str,
+) -> Records:
     rows = csv_rows(source.path, source.problems, SEPARATORS[sep])
     _, header = next(rows)
     if not {"user_input", "question"} & set(header):

@@ -121,7 +121,12 @@ class Unfit(ValueError):
     tuples.0: expected a pair, got [1]
     """
 
-    def __init__(self, field: str, message: str, got: Any = None):
+    def __init__(
+        self,
+        field: str,
+        message: str,
+        got: Any = None,
+    ):
         self.field = field
         self.message = message if got is None else f"{message}, got {short(got)}"
         super().__init__(f"{field}: {self.message}")
@@ -196,25 +201,48 @@ class Source:
     InputError where there is none to read.
     """
 
-    def __init__(self, path: Path, problems: Problems) -> None:
+    def __init__(
+        self,
+        path: Path,
+        problems: Problems,
+    ) -> None:
         require_file(path, problems)
         self.path = path
         self.problems = problems
         self.task = ""
 
-    def error(self, code: str, message: str, **place: Any) -> None:
+    def error(
+        self,
+        code: str,
+        message: str,
+        **place: Any,
+    ) -> None:
         """Report a record that cannot be used; see `Problems.error`."""
         self.problems.error(code, message, file=self.path, **place)
 
-    def warn(self, code: str, message: str, **place: Any) -> None:
+    def warn(
+        self,
+        code: str,
+        message: str,
+        **place: Any,
+    ) -> None:
         """Report what can be used all the same."""
         self.problems.warn(code, message, file=self.path, **place)
 
-    def fatal(self, code: str, message: str, **place: Any) -> InputError:
+    def fatal(
+        self,
+        code: str,
+        message: str,
+        **place: Any,
+    ) -> InputError:
         """The exception to raise where nothing of the file can be used."""
         return self.problems.fatal(code, message, file=self.path, **place)
 
-    def warn_of_no_numbers(self, counts: Mapping[str, int], measured: Mapping[str, Any]) -> None:
+    def warn_of_no_numbers(
+        self,
+        counts: Mapping[str, int],
+        measured: Mapping[str, Any],
+    ) -> None:
         """Warn of metrics with values that are no numbers.
 
         `counts`: how many a metric has; `measured`: metrics that have numbers as well.
@@ -264,7 +292,11 @@ class Source:
                 if text.strip():
                     yield line, text
 
-    def json_lines(self, model: type[Any], id_field: str | None = None) -> Records:
+    def json_lines(
+        self,
+        model: type[Any],
+        id_field: str | None = None,
+    ) -> Records:
         """(line number, record) of a JSON Lines file."""
         return read_jsonl(self.path, model, self.problems, id_field=id_field)
 
@@ -280,7 +312,11 @@ class Source:
             part = mapping(part).get(name)
         return part
 
-    def records(self, model: type[Any], key: str) -> Records:
+    def records(
+        self,
+        model: type[Any],
+        key: str,
+    ) -> Records:
         """(place, record) of the list under a dotted key. InputError where there is none."""
         items = self.value(key)
         if not isinstance(items, list):
@@ -289,7 +325,12 @@ class Source:
             raise self.fatal("wrong-format", message, field=key)
         return self.fitting(items, model, key)
 
-    def fitting(self, items: Iterable[Any], model: type[Any], key: str) -> Records:
+    def fitting(
+        self,
+        items: Iterable[Any],
+        model: type[Any],
+        key: str,
+    ) -> Records:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}"

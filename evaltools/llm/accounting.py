@@ -56,7 +56,11 @@ class Limits:
     cost: float | None = None
     price: tuple[float, float] | None = None
 
-    def cost_of(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
+    def cost_of(
+        self,
+        tokens_in: int | None,
+        tokens_out: int | None,
+    ) -> float | None:
         """The cost of so many tokens; None without a price or where a number is unknown.
 
         >>> Limits(price=(2.0, 10.0)).cost_of(1_000_000, 100_000)
@@ -67,7 +71,11 @@ class Limits:
         input_price, output_price = self.price
         return (tokens_in * input_price + tokens_out * output_price) / 1e6
 
-    def leaves(self, spent: Spent, cost: float) -> bool:
+    def leaves(
+        self,
+        spent: Spent,
+        cost: float,
+    ) -> bool:
         """Whether so much may be spent besides.
 
         >>> Limits(cost=1.0).leaves(Spent(cost=0.75), 0.5)
@@ -75,7 +83,11 @@ class Limits:
         """
         return self.cost is None or spent.cost + cost <= self.cost
 
-    def reached(self, spent: Spent, cost: float = 0.0) -> str:
+    def reached(
+        self,
+        spent: Spent,
+        cost: float = 0.0,
+    ) -> str:
         """Which limit one more call of this cost would pass, as a sentence; "" while more may be sent.
 
         >>> Limits(requests=2).reached(Spent(requests=2))

@@ -191,7 +191,11 @@ class Client:
         self._asked[key] = asyncio.ensure_future(self._answer(exchange, send))
         return await self._asked[key]
 
-    async def _answer(self, exchange: Exchange, send: bool) -> Answer:
+    async def _answer(
+        self,
+        exchange: Exchange,
+        send: bool,
+    ) -> Answer:
         call = exchange.call
         if self.cache is not None and not self.fresh:
             stored = load_reply(self.cache, call.request, exchange.model, self.problems)
@@ -348,7 +352,11 @@ class Client:
             self._connection = Connection(base_url, self._key, TIMEOUT)
         return await self._connection.post(body)
 
-    def _count(self, completion: Completion, call: Call) -> None:
+    def _count(
+        self,
+        completion: Completion,
+        call: Call,
+    ) -> None:
         """Add what a completion took to its call and to what is spent."""
         call.model = completion.model
         call.finish_reason = completion.finish_reason

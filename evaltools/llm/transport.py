@@ -37,7 +37,11 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
 
     reached = False
 
-    async def send(self, request: Any, **options: Any) -> Any:
+    async def send(
+        self,
+        request: Any,
+        **options: Any,
+    ) -> Any:
         options["stream"] = True
         response = await super().send(request, **options)
         self.reached = True

@@ -257,10 +257,10 @@ def _joined_rows(
                 for column in view.compared
             ]
             for row in [*written, *card["rows"]]:
-                given = {name: row.cells.get(name, []) for name in view.given}
+                values = {name: row.cells.get(name, []) for name in view.given}
                 lines = dict.fromkeys(row.cells.get(view.cell, ()))
-                if lines or any(given.values()):
-                    joined.setdefault((row.label, row.part), Row(row.label, given, row.part))
+                if lines or any(values.values()):
+                    joined.setdefault((row.label, row.part), Row(row.label, values, row.part))
                     counts[row.label, row.part].update(list(lines))
         for about, counted in counts.items():
             cell = joined[about].cells[str(condition)] = []

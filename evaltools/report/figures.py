@@ -228,14 +228,14 @@ def spread(
     drawn = {label: column.dropna() for label, column in values.items() if column.notna().any()}
     if not drawn:
         return Figure()
-    least = min(0.0, *(column.min() for column in drawn.values()))
+    lowest = min(0.0, *(column.min() for column in drawn.values()))
     most = max(1.0, *(column.max() for column in drawn.values()))
     with paper_style():
         chart = new_chart(6)
         ax = chart.subplots()
         for index, (label, column) in enumerate(drawn.items()):
             colour, _ = look(index)
-            ax.hist(column, np.linspace(least, most, 21).tolist(), color=colour, alpha=0.4)
+            ax.hist(column, np.linspace(lowest, most, 21).tolist(), color=colour, alpha=0.4)
             mean = say("mean {mean}, n={n:,}", mean=number(column.mean()), n=len(column))
             label = f"{shown(label, 40, 1)}:\n{mean}"
             dashes = (0, (5, 1.5 + 2 * index))

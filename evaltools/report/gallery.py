@@ -153,7 +153,12 @@ def _headline(manifest: Manifest, stored: MetricsFile) -> dict[str, Card]:
     return metrics
 
 
-def _verdict(folder: Path, manifest: Manifest, stored: MetricsFile, leading: str) -> str:
+def _verdict(
+    folder: Path,
+    manifest: Manifest,
+    stored: MetricsFile,
+    leading: str,
+) -> str:
     """The verdict of a result's comparison on its leading metric, else the worst of its suite."""
     path = folder / "comparison.csv"
     if manifest.kind == "aggregate" and path.is_file():
@@ -169,7 +174,11 @@ def _verdict(folder: Path, manifest: Manifest, stored: MetricsFile, leading: str
     return "baseline" if is_baseline else ""
 
 
-def _notes(folder: Path, manifest: Manifest, stored: MetricsFile) -> list[tuple[str, str]]:
+def _notes(
+    folder: Path,
+    manifest: Manifest,
+    stored: MetricsFile,
+) -> list[tuple[str, str]]:
     """(colour, sentence) of each thing to know before a result is believed; the worst first."""
     notes = []
     for name in spoilt_files(folder, manifest):

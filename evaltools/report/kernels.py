@@ -188,7 +188,11 @@ def kernel_manager() -> Any:
             """This Python, whatever kernels the user has installed."""
             return KernelSpec(argv=COMMAND, display_name="Python 3", language="python")
 
-        async def _async_launch_kernel(self, kernel_cmd: list[str], **how: Any) -> None:
+        async def _async_launch_kernel(
+            self,
+            kernel_cmd: list[str],
+            **how: Any,
+        ) -> None:
             folder = Path(self.connection_file).parent
             environment = {
                 **(how.pop("env", None) or os.environ),

@@ -145,10 +145,10 @@ def study(
     conditions, seeded = group(results)
     if name is None and len(results) == 1 and not seeded:
         name = results[0].name
-    made = make_study(conditions, name=name, baseline=baseline, primary=primary, margin=margin)
+    result = make_study(conditions, name=name, baseline=baseline, primary=primary, margin=margin)
     if out is not None and (seeded or len(results) > 1):
-        save_study(made, Path(out), started, folders, list(conditions))
-    return made
+        save_study(result, Path(out), started, folders, list(conditions))
+    return result
 
 
 def ranked_study(
@@ -171,20 +171,20 @@ def ranked_study(
         **settings,
     )
     conditions, _ = group([_only(run, metric) for run in results])
-    made = make_study(conditions, primary=metric)
-    ranks = made.rank()  # says what is wrong before anything is written
+    result = make_study(conditions, primary=metric)
+    ranks = result.rank()  # says what is wrong before anything is written
     if ranks["rank_low"].count() < 2:
         raise UsageError(
-            f"{made.primary} is measured in fewer than two conditions: nothing to rank"
+            f"{result.primary} is measured in fewer than two conditions: nothing to rank"
         )
     save_study(
-        made,
+        result,
         out,
         started,
         folders,
-        [made.baseline],
+        [result.baseline],
     )
-    return made
+    return result
 
 
 def _only(run: Run, metric: str) -> Run:

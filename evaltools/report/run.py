@@ -200,7 +200,11 @@ class Run(Result):
             return self.over(self.queried(part), part)
         return self.over(part)
 
-    def over(self, units: pd.DataFrame, query: str = "") -> Run:
+    def over(
+        self,
+        units: pd.DataFrame,
+        query: str = "",
+    ) -> Run:
         """As `where`, over rows of `units` that a query found."""
         data = self.stored(units)
         query = query or f"{len(data)} of {len(self.data)} units"

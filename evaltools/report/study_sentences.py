@@ -201,8 +201,8 @@ def settling(study: Study) -> list[str]:
     if not tied:
         return []
     text = "These data can confirm differences of {now} or more ({power:.0%} power)."
-    least = max(tied, key=lambda row: row["mde"])
-    return [say(text, now=mde_text(least), power=POWER)]
+    lowest = max(tied, key=lambda row: row["mde"])
+    return [say(text, now=mde_text(lowest), power=POWER)]
 
 
 def how(study: Study) -> str:

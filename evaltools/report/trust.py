@@ -94,10 +94,10 @@ def problems_of(run: Run) -> str:
 
     What a check of the run says in words, under the same code, is left to it.
     """
-    told = {check.code for check in run.checks}
+    stated = {check.code for check in run.checks}
     texts = []
     for problem in run.manifest.problems:
-        if problem.code not in told:
+        if problem.code not in stated:
             text = say(
                 "{n} x {code} ({severity})",
                 n=problem.count,

@@ -281,7 +281,11 @@ class _Pair:
         self.rows.append(row)
         self.differences.append(found)
 
-    def tested(self, resampling: Resampling, n_permutations: int) -> pd.DataFrame:
+    def tested(
+        self,
+        resampling: Resampling,
+        n_permutations: int,
+    ) -> pd.DataFrame:
         """The rows, with the p of each metric alone."""
         rows = pd.DataFrame(self.rows)
         by_unit = np.zeros((len(self.a.samples.units), len(rows)))
@@ -386,7 +390,7 @@ def _intervals(
         "equivalence_high",
         "mde",
     )
-    made = []
+    result = []
     for found, draws, level, margin in zip(
         fair, draws_of(fair, resampling), rows["level"], rows["margin"]
     ):
@@ -402,5 +406,5 @@ def _intervals(
             mde = float(f"{reach + stdtrit(df, POWER) * error:.{digits - 1}e}")
         claim = "" if found is None or interval.method == "none" else found.claim
         bounds = interval.low + 0.0, interval.high + 0.0  # no -0.0
-        made.append((*bounds, interval.method, claim, within.low, within.high, mde))
-    return pd.DataFrame(made, columns=list(columns))
+        result.append((*bounds, interval.method, claim, within.low, within.high, mde))
+    return pd.DataFrame(result, columns=list(columns))

@@ -50,7 +50,10 @@ def on_both(
 
 
 def same_questions(
-    a: Condition, b: Condition, unit: str, names: tuple[str, str]
+    a: Condition,
+    b: Condition,
+    unit: str,
+    names: tuple[str, str],
 ) -> tuple[Condition, Condition, int]:
     """Two conditions without the samples that pair but have other texts, and how many these are.
 

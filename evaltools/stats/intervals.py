@@ -48,7 +48,10 @@ class Interval(NamedTuple):
 
 
 def gains_and_losses(
-    differences: Array, shares: Array, span: float, alpha: float
+    differences: Array,
+    shares: Array,
+    span: float,
+    alpha: float,
 ) -> tuple[float, float]:
     """How far the bounds of a paired difference lie (below, above) it.
 

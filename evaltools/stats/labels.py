@@ -141,7 +141,11 @@ def read_labels(
     return frame.astype({"label": float})
 
 
-def _rows(path: Path, model: type[Model], problems: Problems) -> Iterator[tuple[int, Model]]:
+def _rows(
+    path: Path,
+    model: type[Model],
+    problems: Problems,
+) -> Iterator[tuple[int, Model]]:
     """Yield (line, record) of a file of any kind."""
     if path.suffix.lower() != ".xlsx":
         yield from read_rows(path, model, problems, "case_id")

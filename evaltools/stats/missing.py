@@ -134,7 +134,7 @@ def _limits(
         )
         seen.append((side.num / den).reshape(-1, den.shape[-1]))
     own = np.concatenate(seen)
-    least = np.fmin.reduce(
+    lowest = np.fmin.reduce(
         own,
         axis=0,
         initial=np.inf,
@@ -148,7 +148,7 @@ def _limits(
     return np.where(
         np.isfinite(limits),
         limits,
-        [least, greatest],
+        [lowest, greatest],
     )
 
 
@@ -168,11 +168,11 @@ def _ends(
     num, den = side.num.sum(axis=1), side.den.sum(axis=1)
     ratios = side.formula.ratios(side.totals)
     with np.errstate(divide="ignore", invalid="ignore"):
-        least, greatest = [
+        lowest, greatest = [
             np.where(added > 0, (num + limit * added) / (den + added), ratios) for limit in limits
         ]
-    low = side.formula.combined(least, greatest)
-    high = side.formula.combined(greatest, least)
+    low = side.formula.combined(lowest, greatest)
+    high = side.formula.combined(greatest, lowest)
     known = ~np.isnan(low)
     if not known.any():
         return np.nan, np.nan

@@ -30,7 +30,11 @@ SHOWN = {
 }
 
 
-def _scale(ctx: click.Context, param: click.Parameter, text: str) -> tuple[float, float]:
+def _scale(
+    ctx: click.Context,
+    param: click.Parameter,
+    text: str,
+) -> tuple[float, float]:
     """(low, high) of "1-5"."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)", text)
     if match is None or float(match[1]) >= float(match[2]):

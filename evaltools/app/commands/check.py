@@ -24,7 +24,11 @@ def check_suite(name: str) -> click.Command:
     """The command for inputs of a suite, found bad by the same readers that score them."""
     suite = get_suite(name)
 
-    def check_file(path: Path, problems: Problems, **values: Any) -> None:
+    def check_file(
+        path: Path,
+        problems: Problems,
+        **values: Any,
+    ) -> None:
         options = make_options(suite, values)
         for name in run_names(suite, path, problems):
             source = locate(suite, path, name, options, problems)

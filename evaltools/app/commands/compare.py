@@ -57,7 +57,12 @@ def compare(
         echo(csv_file)
 
 
-def show(study: Study, *, everything: bool, verbose: bool) -> None:
+def show(
+    study: Study,
+    *,
+    everything: bool,
+    verbose: bool,
+) -> None:
     """Print a study with one candidate: the verdict, a line a metric, what a reader must know."""
     for sentence in [*study_sentences.outcomes(study), *study_sentences.settling(study)]:
         paragraph(sentence)

@@ -22,7 +22,11 @@ from .report import report_suite
 @lang_option
 @quiet_option
 @jobs_option(default=2)
-def demo(out: Path, jobs: int, quiet: bool) -> None:
+def demo(
+    out: Path,
+    jobs: int,
+    quiet: bool,
+) -> None:
     """All reports and the gallery on the bundled examples."""
     lang = language()
     batch = Batch(None, out, jobs=jobs, quiet=quiet)

@@ -44,7 +44,12 @@ class Checked(NamedTuple):
         return visible(f"{word} {self.name} {self.reason}")
 
 
-def _bounds_option(flag: str, name: str, text: str, **attributes: Any) -> Decorator:
+def _bounds_option(
+    flag: str,
+    name: str,
+    text: str,
+    **attributes: Any,
+) -> Decorator:
     return click.option(flag, name, multiple=True, type=NAMED_NUMBER, help=text, **attributes)
 
 
@@ -167,7 +172,12 @@ def _require_vouched(file: Path) -> None:
 
 
 def check_bound(
-    path: Path, content: MetricsFile, name: str, limit: float, use: str, sign: str
+    path: Path,
+    content: MetricsFile,
+    name: str,
+    limit: float,
+    use: str,
+    sign: str,
 ) -> Checked:
     """What a bound (`sign` ">=" or "<=") on `use` (value, ci_low, ci_high, worst) of a metric says.
 
@@ -189,13 +199,21 @@ def check_bound(
     return Checked(name, _keeps(number, sign, limit), f"{field} {text} {sign} {limit:g}")
 
 
-def _keeps(number: float | None, sign: str, limit: float) -> bool:
+def _keeps(
+    number: float | None,
+    sign: str,
+    limit: float,
+) -> bool:
     if number is None:
         return False
     return number >= limit if sign == ">=" else number <= limit
 
 
-def check_verdicts(path: Path, content: MetricsFile, strict: bool) -> list[Checked]:
+def check_verdicts(
+    path: Path,
+    content: MetricsFile,
+    strict: bool,
+) -> list[Checked]:
     """The verdicts that a result's suite gave (`Suite.verdicts`), of an aggregate those of all its runs.
 
     A metric without a threshold is not judged, and one that is not measured does not pass; `strict`: neither does
@@ -220,7 +238,11 @@ def check_verdicts(path: Path, content: MetricsFile, strict: bool) -> list[Check
 # --- a baseline
 
 
-def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> list[Checked]:
+def check_baseline(
+    path: Path,
+    baseline: Path,
+    margins: Mapping[str, float],
+) -> list[Checked]:
     """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
 
     With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority);

@@ -32,7 +32,13 @@ from ..show import show_checks, show_rows
 @out_option
 @verbose_option
 @study_options
-def rank(runs: tuple[str, ...], metric: str, out: Path, verbose: bool, **settings: Any) -> None:
+def rank(
+    runs: tuple[str, ...],
+    metric: str,
+    out: Path,
+    verbose: bool,
+    **settings: Any,
+) -> None:
     """Which condition is best on one metric: ranks.
 
     Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ of this metric, with ranks.csv in

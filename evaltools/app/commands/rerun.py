@@ -40,7 +40,12 @@ NUMBERS = ("value", "ci_low", "ci_high", "ci_method", "numerator", "denominator"
 @workers_option
 @metrics_option
 @suite_file_option
-def rerun(manifest: Path, out: Path | None, workers: Workers, metrics: Path | None) -> None:
+def rerun(
+    manifest: Path,
+    out: Path | None,
+    workers: Workers,
+    metrics: Path | None,
+) -> None:
     """Make the results of a manifest.json again and compare.
 
     Status 4 where an input or a number is not the same, each of which is named. Nothing is sent or spent because a
@@ -135,7 +140,11 @@ def _make_again(
     )
 
 
-def _find(manifest: Path, member: Member, entry: Input) -> Path:
+def _find(
+    manifest: Path,
+    member: Member,
+    entry: Input,
+) -> Path:
     """Where an input is now, best with the recorded content; InputError where nowhere."""
     folders = (Path.cwd(), *manifest.resolve().parents)
     found = [folder / entry.path for folder in folders if (folder / entry.path).is_file()]
@@ -147,7 +156,10 @@ def _find(manifest: Path, member: Member, entry: Input) -> Path:
 
 
 def _refuse_untrusted(
-    suite: Any, member: Member, policy: Mapping[str, Any], settings: Mapping[str, Any]
+    suite: Any,
+    member: Member,
+    policy: Mapping[str, Any],
+    settings: Mapping[str, Any],
 ) -> None:
     """UsageError where a run had what a manifest, which may be another's, is not trusted with.
 

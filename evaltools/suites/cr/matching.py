@@ -153,12 +153,21 @@ def _free_by_polarity(
     return free
 
 
-def takes_part_in(gold: Side, key: Key, policy: MatchPolicy) -> bool:
+def takes_part_in(
+    gold: Side,
+    key: Key,
+    policy: MatchPolicy,
+) -> bool:
     """Whether a sample with this gold has an F1 under a key: by the policy, only where the gold has a pair (D26)."""
     return bool(gold.pairs[key] or (gold.tuples and policy.pairless == "zero"))
 
 
-def sample_f1(gold: Side, pred: Side, key: Key, policy: MatchPolicy) -> float:
+def sample_f1(
+    gold: Side,
+    pred: Side,
+    key: Key,
+    policy: MatchPolicy,
+) -> float:
     """F1 of one sample under a key; nan where it takes no part."""
     if not takes_part_in(gold, key, policy):
         return math.nan

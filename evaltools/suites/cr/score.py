@@ -245,7 +245,11 @@ def _warn_of_gaps(
         )
 
 
-def _first_of_each_id(rows: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame:
+def _first_of_each_id(
+    rows: pd.DataFrame,
+    path: Path,
+    problems: Problems,
+) -> pd.DataFrame:
     """The first row of each text_id; the others are errors."""
     first_lines = FirstLines(path, problems)
     repeated = rows[rows["text_id"].duplicated(keep=False)]

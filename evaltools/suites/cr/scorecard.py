@@ -27,7 +27,11 @@ STAGE_DELTA = (
 )
 
 
-def drop_reason(text: str, aspect: Aspect, options: CrOptions) -> str | None:
+def drop_reason(
+    text: str,
+    aspect: Aspect,
+    options: CrOptions,
+) -> str | None:
     """Why an aspect is dropped, or None where it is kept. Seed cr_hallucination_rate 3.1, D10.
 
     Kept iff the text under its span is the term, and the term is on the allowlist or is at least two characters long

@@ -208,6 +208,6 @@ def _normal_form(
     polarity: str,
 ) -> EvalTuple:
     # a tuple comes back in stage 1, in the final result and often in the gold of its sample
-    given = _long_form(polarity)
-    known = given if given in KNOWN else "neutral"
+    values = _long_form(polarity)
+    known = values if values in KNOWN else "neutral"
     return EvalTuple(normalize_ref(ref), normalize_term(term), known)

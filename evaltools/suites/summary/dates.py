@@ -250,16 +250,16 @@ def days_alone(
     for match in _DAY_ALONE.finditer(text):
         n_before = bisect_right(full, match.start(), key=itemgetter(0))
         if n_before:
-            _, told = full[n_before - 1]
-            then = _day_after(told, match)
-            year = str(then.year) if told["y"] else ""
+            _, stated = full[n_before - 1]
+            then = _day_after(stated, match)
+            year = str(then.year) if stated["y"] else ""
             days.append((_implied(year, then.month, then.day), *match.span()))
     return days
 
 
-def _day_after(told: re.Match[str], day: re.Match[str]) -> date:
+def _day_after(stated: re.Match[str], day: re.Match[str]) -> date:
     """The date of a match of _DAY_ALONE, counted from the full date before it; a day too many is the month's last."""
-    begun = date(int(told["y"] or LEAP_YEAR), int(told["m"]), int(told["d"]))
+    begun = date(int(stated["y"] or LEAP_YEAR), int(stated["m"]), int(stated["d"]))
     if day["from_now"]:
         return begun + timedelta(days=FROM_NOW[day["from_now"]])
     number = int(_in_figures(day["d"] or day["h"]))

@@ -129,11 +129,11 @@ def _metric(
         title = fields["title"].format(**values)
     better = "none" if name == "entity_recall" else "higher"  # described, never judged
     defaults = {"better": better, "source": SOURCES[name]}
-    made = {
+    result = {
         "name": form.format(name=name),
         "numerator": fields["numerator"].format(name=name),
         "denominator": fields["denominator"].format(name=name),
         "title": title,
         "description": fields["description"].format(**values),
     }
-    return Metric(**{**defaults, **fields, **made})
+    return Metric(**{**defaults, **fields, **result})

@@ -27,7 +27,11 @@ def _words(table: str) -> dict[str, int]:
     return numbers
 
 
-def _below_hundred(table: str, least_ten: int, *joints: str) -> dict[str, int]:
+def _below_hundred(
+    table: str,
+    least_ten: int,
+    *joints: str,
+) -> dict[str, int]:
     """The words of a table, and its tens and ones put together: 열한, 스물두, twenty-four.
 
     least_ten: the smallest number that ones may follow. joints: what may stand between the two.

@@ -181,7 +181,11 @@ class _Parser:
     stretch over.
     """
 
-    def __init__(self, source: str, particles: str):
+    def __init__(
+        self,
+        source: str,
+        particles: str,
+    ):
         self.source = source
         self.particles = particles
         self.position = 0
@@ -259,7 +263,11 @@ class _Parser:
             return rf"(?=(?:{self.particles})?(?![0-9a-z가-힣]))"
         return _SIGNS[sign]
 
-    def _literal(self, text: str, before: str) -> str:
+    def _literal(
+        self,
+        text: str,
+        before: str,
+    ) -> str:
         """A Latin word is found whole; a blank before it may be none in the text (followup)."""
         after = self.source[self.position : self.position + 1]
         beyond = self.source[self.position + 1 : self.position + 2]

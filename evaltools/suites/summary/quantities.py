@@ -65,7 +65,11 @@ class QuantityReader:
     gives the place to go on from.
     """
 
-    def __init__(self, text: str, words: UnitWords):
+    def __init__(
+        self,
+        text: str,
+        words: UnitWords,
+    ):
         self.text = text
         self.words = words
         self.quantities: list[Quantity] = []
@@ -75,7 +79,11 @@ class QuantityReader:
         """100원, and $ 100: a sign that stands before its figure."""
         return self._figure(match.end(), match["figure"])
 
-    def _figure(self, start: int, sign: str = "") -> int:
+    def _figure(
+        self,
+        start: int,
+        sign: str = "",
+    ) -> int:
         """The figure at `start`, behind its sign, with its unit."""
         number = read_number(self.text, start)
         if number is None:
@@ -139,7 +147,12 @@ class QuantityReader:
         """thirty days, thirty (30) days."""
         return self._numeral(ENGLISH[match["english"]], *match.span())
 
-    def _numeral(self, value: int, start: int, end: int) -> int:
+    def _numeral(
+        self,
+        value: int,
+        start: int,
+        end: int,
+    ) -> int:
         """A numeral in words with its unit. One of a countable (한 번, one case) says no count."""
         named = self.words.behind(self.text, end)
         if named is None:
@@ -191,7 +204,12 @@ class QuantityReader:
                 unit, start, support_only = first.unit, first.start, first.support_only
         self.quantities.append(Quantity(unit, in_base, start, end, support_only))
 
-    def _goes_on(self, first: Quantity, smaller: Unit, start: int) -> bool:
+    def _goes_on(
+        self,
+        first: Quantity,
+        smaller: Unit,
+        start: int,
+    ) -> bool:
         """Whether a duration goes on with a smaller unit right behind it."""
         larger = first.unit
         if (larger.kind, larger.base) != (smaller.kind, smaller.base):
@@ -199,7 +217,11 @@ class QuantityReader:
         is_behind = first.end <= start and not self.text[first.end : start].strip()
         return is_behind and larger.factor > smaller.factor
 
-    def _english_scale(self, end: int, after_sign: bool) -> tuple[int, int]:
+    def _english_scale(
+        self,
+        end: int,
+        after_sign: bool,
+    ) -> tuple[int, int]:
         """(scale, end) of thousand, million, ... behind a number; (1, end) without one.
 
         A bare k or m is a scale behind a currency sign only: $100k, but 100 m.
@@ -235,31 +257,31 @@ class QuantityReader:
         20~50만원; 3, 6, 12개월; 5-10%.
         """
         end = start
-        for bare in reversed(self._bare):
-            joint = _JOINT.fullmatch(self.text, bare.end, end)
+        for plain in reversed(self._bare):
+            joint = _JOINT.fullmatch(self.text, plain.end, end)
             if joint is None:
                 break
-            if bare.big > 1 and number.big == 1:
+            if plain.big > 1 and number.big == 1:
                 break
-            if "," in joint[0] and bare.value > 10 * number.value:
+            if "," in joint[0] and plain.value > 10 * number.value:
                 break
-            value = _in_scale_of(number, bare) * scale
-            self._add(unit, value, bare.start, bare.end)
-            end = bare.start
+            value = _in_scale_of(number, plain) * scale
+            self._add(unit, value, plain.start, plain.end)
+            end = plain.start
         self._bare.clear()
 
 
-def _in_scale_of(number: Number, bare: Number) -> Value:
+def _in_scale_of(number: Number, plain: Number) -> Value:
     """A bare figure in the scale of the number that follows: the 2 of 2~3천만원 is 20 million."""
-    if bare.small == 1000 and number.value > 1000 * bare.value:
-        return bare.value * TEN_THOUSAND  # 5천에서 1,900만원
-    if bare.big > 1 or not number.lead:
-        return bare.value
-    if bare.small == 1 and bare.value < number.lead:
-        return bare.value * number.small * number.big
-    if bare.value < number.lead * number.small:
-        return bare.value * number.big
-    return bare.value
+    if plain.small == 1000 and number.value > 1000 * plain.value:
+        return plain.value * TEN_THOUSAND  # 5천에서 1,900만원
+    if plain.big > 1 or not number.lead:
+        return plain.value
+    if plain.small == 1 and plain.value < number.lead:
+        return plain.value * number.small * number.big
+    if plain.value < number.lead * number.small:
+        return plain.value * number.big
+    return plain.value
 
 
 def _is_numeral(run: str, named: NamedUnit) -> bool:

@@ -39,54 +39,54 @@ def restated(
     what is left of a whole (80% cover from 20% co-payment), months told in days or days in months, the next whole
     number under the opposite bound, and what `_reckoned` finds.
     """
-    told = fact.entity
-    known = [source for source in sources if source.entity.kind == told.kind]
-    before = text[max(told.start - WITHIN, 0) : told.start]
-    if _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, told.end):
+    stated = fact.entity
+    known = [source for source in sources if source.entity.kind == stated.kind]
+    before = text[max(stated.start - WITHIN, 0) : stated.start]
+    if _ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(text, stated.end):
         for source in known:
-            if _rounds_to(told, source.entity):
+            if _rounds_to(stated, source.entity):
                 return source, ""
     for source in known:
         if source.entity.support_only:
             continue
-        if _is_one_step(told, source.entity):
+        if _is_one_step(stated, source.entity):
             return source, ONE_STEP
     return None, ""
 
 
-def _rounds_to(told: Entity, source: Entity) -> bool:
-    step = _precision(told)
-    if source.base != told.base or not step:
+def _rounds_to(stated: Entity, source: Entity) -> bool:
+    step = _precision(stated)
+    if source.base != stated.base or not step:
         return False
-    difference = Decimal(source.value) - Decimal(told.value)
+    difference = Decimal(source.value) - Decimal(stated.value)
     return abs(difference) <= step / 2
 
 
-def _precision(told: Entity) -> Decimal:
+def _precision(stated: Entity) -> Decimal:
     """The step in which a figure is told, in its base; 0 of what is no number."""
     try:
-        value = Decimal(told.value)
+        value = Decimal(stated.value)
     except ArithmeticError:
         return Decimal(0)
-    figure = _FIGURE.search(told.text)
-    if told.kind != "amount" and figure and value:
+    figure = _FIGURE.search(stated.text)
+    if stated.kind != "amount" and figure and value:
         written = Decimal(figure[0].replace(",", ""))
         step = value / written if written else Decimal(0)
         decimals = figure["decimals"] or ""
         return step.scaleb(-len(decimals))
-    digits = told.value.rstrip("0") if "." not in told.value else told.value
-    zeros = len(told.value) - len(digits)
+    digits = stated.value.rstrip("0") if "." not in stated.value else stated.value
+    zeros = len(stated.value) - len(digits)
     return Decimal(10) ** zeros
 
 
-def _is_one_step(told: Entity, source: Entity) -> bool:
-    if told.kind == "percent":
-        whole = Decimal(told.value) + Decimal(source.value)
+def _is_one_step(stated: Entity, source: Entity) -> bool:
+    if stated.kind == "percent":
+        whole = Decimal(stated.value) + Decimal(source.value)
         return whole == 100
-    if told.kind == "duration" and {told.base, source.base} == {"month", "day"}:
-        months, days = told, source
-        if told.base == "day":
-            months, days = source, told
+    if stated.kind == "duration" and {stated.base, source.base} == {"month", "day"}:
+        months, days = stated, source
+        if stated.base == "day":
+            months, days = source, stated
         of_year = months.value == "12" and days.value == str(DAYS_OF_YEAR)
         days_of_months = DAYS_OF_MONTH * Decimal(months.value)
         return of_year or Decimal(days.value) == days_of_months

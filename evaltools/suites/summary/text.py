@@ -48,7 +48,11 @@ class Text:
     norm: str
     places: Sequence[int] | None
 
-    def span(self, start: int, end: int) -> list[int]:
+    def span(
+        self,
+        start: int,
+        end: int,
+    ) -> list[int]:
         """[start, end) of the original, in characters, for the same of `norm`."""
         if self.places is None:
             return [start, end]

@@ -58,7 +58,11 @@ class UnitWords:
         joint = r"여?(?:\s{0,2}|\s?\)\s?)|[\s-]?(?:\([0-9]{1,4}\)\s?)?"
         self._behind = re.compile(f"(?:{joint})(?P<unit>{all_words})")
 
-    def behind(self, text: str, end: int) -> NamedUnit | None:
+    def behind(
+        self,
+        text: str,
+        end: int,
+    ) -> NamedUnit | None:
         """The unit behind a number that ends at `end`: 90일, 90 일, (90)일, thirty-day, thirty (30) days."""
         match = self._behind.match(text, end)
         if match is None:

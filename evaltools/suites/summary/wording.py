@@ -58,8 +58,8 @@ def find_matches(
         match = {"text": words, "at": at}
         let_off = _let_off(named.let_offs, text, start, end, rules.clause_ends)
         if not let_off and named.needs and not search(named.needs, _statement(text, start, end)):
-            told = search(rules.told, text[end : end + TOLD_WITHIN])
-            if told and told.start() == 0:
+            stated = search(rules.told, text[end : end + TOLD_WITHIN])
+            if stated and stated.start() == 0:
                 matches.bare.append(match)
                 continue
             let_off = {"let_off": ONLY_NAMED, "by": words}

@@ -91,7 +91,11 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     )
 
 
-def _require_seeds(rows: pd.DataFrame, path: Path, problems: Problems) -> None:
+def _require_seeds(
+    rows: pd.DataFrame,
+    path: Path,
+    problems: Problems,
+) -> None:
     """InputError for rows without a seed in a condition where others have one: they would be a run of their own."""
     has_seed = rows["seed"].notna()
     by_condition = has_seed.groupby(rows["condition"], dropna=False)
@@ -119,17 +123,17 @@ def _metrics(
     is_binary = ~(rows["den"] > 0) | is_zero_or_one
     facts = rows[["metric", *ONE_A_METRIC]].assign(is_binary=is_binary)
     by_metric = facts.groupby("metric", sort=False)
-    least, greatest = by_metric.min(), by_metric.max()
+    lowest, greatest = by_metric.min(), by_metric.max()
     for field in ONE_A_METRIC:
-        for name in least.index[least[field] < greatest[field]]:
-            both = f"both {least[field][name]:g} and {greatest[field][name]:g}"
+        for name in lowest.index[lowest[field] < greatest[field]]:
+            both = f"both {lowest[field][name]:g} and {greatest[field][name]:g}"
             message = f"{both} for {str(name)[:80]!r}; expected one a metric"
             problems.error("bad-field", message, file=path, field=field)
     directions: dict[float, Better] = {1.0: "higher", 0.0: "lower"}
     default: Better = "none" if has_directions else "higher"
     keys: list[str] = []
     metrics = []
-    for name, row in least.iterrows():
+    for name, row in lowest.iterrows():
         key = re.sub(r"\W", "_", str(name))
         while key in keys:
             key += "_"
@@ -149,7 +153,11 @@ def _metrics(
     return tuple(metrics)
 
 
-def _run_names(keys: pd.DataFrame, path: Path, problems: Problems) -> list[str]:
+def _run_names(
+    keys: pd.DataFrame,
+    path: Path,
+    problems: Problems,
+) -> list[str]:
     """The runs of each condition and seed: `<condition>__seed<seed>_<stem>`, without what the file does not say."""
     names: dict[str, str] = {}
     for condition, seed in keys.itertuples(index=False):

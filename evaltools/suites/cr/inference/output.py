@@ -90,8 +90,10 @@ def write_run(
     }
     if key.condition == "m2":
         files["episodes.jsonl"] = _lines([episode.model_dump() for episode in episodes])
-    held = {path.name: path.read_bytes() for path in map(folder.joinpath, files) if path.is_file()}
-    if held != {name: text.encode() for name, text in files.items()}:
+    stored = {
+        path.name: path.read_bytes() for path in map(folder.joinpath, files) if path.is_file()
+    }
+    if stored != {name: text.encode() for name, text in files.items()}:
         with whole_folder(folder, SUITE.runner) as new:
             for name, text in files.items():
                 write_text(new / name, text)

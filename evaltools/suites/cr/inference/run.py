@@ -95,10 +95,10 @@ def _folders(
     folders = {}
     for key in plan.runs:
         folder = out / "results" / plan.folder(key)
-        held = identity_of(folder)
+        stored = identity_of(folder)
         # not even --fresh replaces what is not of ours
-        require_replaceable(folder, SUITE.runner if held else ())
-        if held != plan.identity(key) and not fresh and any(folder.glob("[!.]*")):
+        require_replaceable(folder, SUITE.runner if stored else ())
+        if stored != plan.identity(key) and not fresh and any(folder.glob("[!.]*")):
             raise UsageError(
                 f"{folder} holds something that this config did not make; --fresh replaces it"
             )
