@@ -137,7 +137,7 @@ paper_option = click.option(
 
 suite_option = click.option(
     "--suite",
-    help="Suite of the runs (default: found out from the files).",
+    help="Suite of the runs (default: known by the names of their files).",
 )
 
 primary_option = click.option(

@@ -270,7 +270,8 @@ class Study(RunSet):
         conditions = [self.baseline, *self.candidates]
         if len(conditions) > 2:
             raise UsageError(
-                f"a plan takes the runs of one or two conditions; these are of {', '.join(conditions)}"
+                "a plan takes the runs of one or two conditions; name two of "
+                f"{', '.join(conditions)}"
             )
         for condition in conditions:
             estimates = pd.concat(run.estimates for run in self.conditions[condition].values())

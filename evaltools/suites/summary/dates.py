@@ -77,7 +77,7 @@ FORMS = (
     rf"(?<![0-9.,])'?(?P<y>{TWO})\s?년(?=생)",
     # 10/3; one that may be a share (2/3) only before a day of the week or a particle of time
     rf"(?<![0-9./])(?P<m>{DAY})(?P<slash>/)(?P<d>{DAY})(?![0-9/%])"
-    r"(?P<when>\s?\(?[월화수목금토일]\)|\s?(?:까지|부터|일자|자|경|에))?+",
+    r"(?>(?P<when>\s?\(?[월화수목금토일]\)|\s?(?:까지|부터|일자|자|경|에))?)",
     # 10.3.; no number of a heading (3.1. at the start of a line), unless it goes on to another day
     rf"(?<![0-9.,a-z-])(?:(?<=\S)|(?<=\S )|(?=[0-9.]{{4,6}}\s?~))(?<!버전 )"
     rf"(?P<m>{DAY})\.\s?(?P<d>{DAY})\.(?=\s?[~(가-힣)\]○,/])",

@@ -15,7 +15,8 @@ from .text import NOTATION
 Value = int | Decimal
 """Exact: 2221.3005억 is 222130050000."""
 
-DIGITS = r"[0-9]++(?:,[0-9]{3}(?![0-9]))*+(?:\.[0-9]++)?+"
+# atomic groups: a possessive group that fails half-way keeps what it had matched in Python before 3.11.5
+DIGITS = r"[0-9]++(?>(?:,[0-9]{3}(?![0-9]))*)(?>(?:\.[0-9]++)?)"
 
 
 def _words(table: str) -> dict[str, int]:
