@@ -16,15 +16,17 @@ MIN_CLASS_UNITS = 10  # a class of fewer units raises a check: a macro mean is t
 MIN_UNITS = 30  # fewer resampling units than this raise a check
 
 
-def few_units(n: int, unit: str) -> Iterator[Check]:
-    """Intervals from few units are wide, and their coverage is not that of many."""
+def few_units(n: int, unit: str, n_samples: int = 0) -> Iterator[Check]:
+    """Intervals from few units are wide, and their coverage is not that of many. `n_samples`: where units are clusters."""
     if n < MIN_UNITS:
         text = (
             "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
         )
         if n == 1:
             text = "Only 1 sample ({unit}): there is no interval, and it decides the result alone."
-        yield Check("few-units", "warning", say(text, n=n, unit=unit), n, n)
+        elif n_samples:
+            text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
+        yield Check("few-units", "warning", say(text, n=n, unit=unit, samples=n_samples), n, n)
 
 
 def constant_metrics(

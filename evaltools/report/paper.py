@@ -125,6 +125,9 @@ def methods(study: Study) -> str:
             seeds = sorted(runs, key=natural)
             word = "seed" if len(seeds) == 1 else "seeds"
             what = f"{word} {', '.join(seeds)}; {what}"
+        clustered = max(run.n_clustered for run in runs.values())
+        if clustered:
+            what += f" clusters of {clustered:,} samples"
         conditions.append(f"{condition} ({what})")
     compared = [comparison.table for comparison in study.comparisons.values()]
     used = count_methods(compared or study.aggregates.values())

@@ -118,6 +118,11 @@ class Run(Result):
         """Number of resampling units."""
         return int(self.data[self.suite.unit].nunique(dropna=False))
 
+    @cached_property
+    def n_clustered(self) -> int:
+        """Number of samples (column `item`) where the resampling units are their clusters, else 0."""
+        return int(self.data["item"].nunique()) if "item" in self.data else 0
+
     @property
     def signature(self) -> str:
         """One line that says how a number was made (after sacreBLEU)."""

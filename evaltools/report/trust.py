@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def run_checks(run: Run) -> list[Check]:
     """What the checks of every suite, and of its own, find in a run with estimates, in the language in force."""
-    checks = [*few_units(run.n_units, run.suite.unit)]
+    checks = [*few_units(run.n_units, run.suite.unit, run.n_clustered)]
     if run.suite.checks is not None:
         checks += run.suite.checks(run)
     # what these block leaves the headline, which the others look at

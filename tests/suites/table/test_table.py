@@ -144,6 +144,8 @@ def test_clusters_are_resampled(tmp_path: Path) -> None:
     assert run.n_units == 21  # 20 clusters of four, and a row that has none
     assert list(run.units.columns[:2]) == ["id", "item"]
     assert run.value("acc") == 41 / 81
+    assert run.checks[0].message.startswith("Only 21 clusters of 81 samples: ")
+    assert "n = 21 clusters of 81 samples" in et.study([run]).paragraph()
 
 
 def test_a_file_of_several_runs(tmp_path: Path) -> None:
