@@ -150,9 +150,10 @@ class Study(RunSet):
             void = table["metric"].isin(self.blocked)
             tested = {name: table[name].mask(void) for name in TESTED}
             verdicts = table["verdict"].mask(void, "not measured")
+            short = table["short"].mask(void, "")
             unfair = table["not_random"].astype(bool) & table["blocked"].isna()
             blocked = table["blocked"].mask(unfair, "missing-not-random")
-            table = table.assign(**tested, verdict=verdicts, blocked=blocked)
+            table = table.assign(**tested, verdict=verdicts, short=short, blocked=blocked)
             comparisons[candidate] = replace(compared, table=table)
         return comparisons
 

@@ -184,6 +184,16 @@ def test_aggregates_pair_by_the_runs_that_their_manifests_name(results: Path) ->
         assert "FAIL accuracy 0.3" in out
 
 
+def test_what_the_baseline_lacks_where_it_was_wrong_does_not_pass(tmp_path: Path) -> None:
+    rows = [{"id": str(i), "metric": "m", "value": i % 2, "low": 0, "high": 1} for i in range(60)]
+    answered = [row for row in rows if row["value"] or int(row["id"]) % 10 == 0]
+    for name, lines in {"base": answered, "new": rows}.items():
+        et.evaluate("table", lines, name=name, out=tmp_path, n_resamples=200)
+    sides = (tmp_path / "results" / "new", "--baseline", tmp_path / "results" / "base")
+    done = call("gate", *sides, status=1).output
+    assert "FAIL m not measured: what the baseline lacks is not like the rest (m)" in done
+
+
 # --- a file for a CI job
 
 

@@ -281,10 +281,12 @@ def _against(row: Any, margin: float | None) -> Checked:
     """What a comparison says of one metric."""
     name, title = row["metric"], metric_title(row["metric"], row["title"])
     text = f"{verdict_text(row)} ({title})"
-    if row["verdict"] == "not measured" and row["missing_candidate"]:
-        n_missing = row["missing_candidate"]
-        text = f"not measured: {n_missing:g} values of the baseline are missing ({title})"
-        return Checked(name, False, text)
+    n_missing = row["missing_candidate"]
+    if row["verdict"] == "not measured" and (n_missing or row["not_random"]):
+        reason = "what the baseline lacks is not like the rest"
+        if n_missing:
+            reason = f"{n_missing:g} values of the baseline are missing"
+        return Checked(name, False, f"not measured: {reason} ({title})")
     if row["verdict"] == "not measured" or row["n_units"] < MIN_UNITS:
         return Checked(name, None if margin is None else False, text)
     change = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, difference {row['delta']:+.3f}"
