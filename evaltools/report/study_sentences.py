@@ -233,15 +233,21 @@ def family(study: Study) -> list[str]:
     tested = tested[tested["alias_of"] == ""]
     if tested.empty:
         return []
-    text = "“{title}” is tested alone"
-    if len(study.candidates) > 1:
+    families = []
+    leading, others = tested[tested["primary"]], tested[~tested["primary"]]
+    for rows in (leading, others):
+        if len(rows) == 1:
+            families.append(
+                say("“{title}” is tested alone", title=study.title(rows["metric"].item()))
+            )
+    if len(leading) > 1:
         text = "The {k} comparisons on “{title}” are tested together, with simultaneous intervals"
-    values = {"title": study.title(study.primary), "k": len(study.candidates)}
-    families = [say(text, **values)]
-    others = tested[~tested["primary"]]["candidate"].value_counts()
-    if others.max() > 1:
+        families.append(say(text, title=study.title(study.primary), k=len(leading)))
+    if len(others) > 1:
         text = "p and intervals of the other headline metrics ({n}) are adjusted together (step-down max-T)"
-        families.append(say(text, n=int(others.max())))
+        if len(study.candidates) > 1:
+            text = "the {n} comparisons on the other headline metrics are tested together, with simultaneous intervals"
+        families.append(say(text, n=len(others)))
     families.append(say("all else is exploratory"))
     sentences = ["; ".join(families) + "."]
     text = "Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."

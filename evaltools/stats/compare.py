@@ -145,7 +145,7 @@ def compare_all(
     tested = dict.fromkeys(target[name] for name in leading)
     family = [name for name in tested if is_directed[name]]
     sizes = {target[name]: size for name, size in margin.items()}
-    pairs = _pairs(conditions, table, unit)
+    pairs = _pairs(conditions, table, unit, is_directed)
     shown = [metric for metric in table if is_directed[metric.name]]
     if not shown:
         nothing = pd.DataFrame(columns=[*CONTRACT, *DETAILS])
@@ -175,9 +175,9 @@ def _pairs(
     conditions: Sequence[tuple[str, Runs]],
     table: MetricTable,
     unit: str,
+    is_directed: Mapping[str, bool],
 ) -> list[_Pair]:
     """Every condition but the first beside it, with the rows of all metrics that have a direction."""
-    is_directed = _directed(table)
     (name_a, runs_a), *candidates = conditions
     first, *labelled = label([runs for _, runs in conditions], table, unit)
     pairs = []

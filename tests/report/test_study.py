@@ -8,6 +8,7 @@ import statistics
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -187,6 +188,25 @@ def test_what_is_missing_where_it_was_wrong_is_named_as_the_reason() -> None:
     assert (study["m"]["verdict"], study["m"]["blocked"]) == ("not measured", "missing-not-random")
     (sentence,) = study_sentences.outcomes(study)
     assert sentence.endswith(": what one side lacks is not like the rest.")
+
+
+def test_families_are_those_that_were_tested() -> None:
+    """Of two candidates one has no p on `m`, so that its one comparison stands alone beside the two on `k`."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(60):
+        for condition in "abc":
+            m = None if condition == "c" and i % 2 == 0 and i % 10 else float(i % 2)
+            values = {"m": m, "k": rng.random()}
+            rows += [
+                {"id": i, "metric": name, "value": value, "condition": condition}
+                for name, value in values.items()
+            ]
+    said = study_sentences.family(et.study(rows, suite="table", baseline="a", resampling=FAST))[0]
+    assert said == (
+        "“m” is tested alone; the 2 comparisons on the other headline metrics are tested together, "
+        "with simultaneous intervals; all else is exploratory."
+    )
 
 
 @pytest.mark.reference
