@@ -7,6 +7,7 @@ No function computes a statistic of its own: intervals are drawn from the column
 from __future__ import annotations
 
 import io
+import math
 import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ from ..core.metric import Difference, metric_title
 from .fonts import ANSWERED, even_weight, families, webfont_css
 from .numbers import number, titled
 from .sentences import UNDECIDED
-from .strip import axis_of
+from .strip import limits
 from .text import visible, width_of
 
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ def _forest_rows(
     axes = []
     for name, title, better in zip(rows["metric"], rows["title"], rows["better"]):
         labels.append(titled(metric_title(name, title), better))
-        has_own = not is_single and axis_of(name, by_name) == name
+        has_own = not is_single and not math.isfinite(sum(limits(name, by_name)))
         axes.append(labels[-1] if has_own else xlabel)
     return rows.assign(label=labels, axis=axes, verdict=rows.get("verdict", ""))
 

@@ -5,21 +5,22 @@ Its tables hold headline metrics, or differences, with an interval strip in each
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..core.check import LEVEL_WORDS
-from ..core.estimates import Row
 from ..core.language import listed, say
+from ..stats.intervals import MIN_UNITS
 from . import study_sentences
 from .browse import groups_of_change, groups_of_run
 from .numbers import number
 from .provenance import short_signature
 from .sentences import UNDECIDED, verdict_text
-from .strip import SMALL_N, scale_of, scales, strip, strip_table
+from .strip import axis_over, with_axes
 from .tables import VERDICTS, HtmlTable, no_rows, shown_difference, shown_estimate, stack, words
 from .templates import macros
 from .text import anchor
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 GIST = 60
 
 
-# --- estimates
+# --- tables
 
 
 def estimates_table(
@@ -46,17 +47,15 @@ def estimates_table(
     Aliases are left out. `is_whole`: all metrics by their groups, folded.
     """
     aliases = [metric.name for metric in shown.metrics if metric.alias_of]
-    is_blocked = estimates["metric"].isin(shown.blocked)
-    usable = estimates[~is_blocked & ~estimates["metric"].isin(aliases)]
-    records = usable.to_dict("records")
-    if not is_whole:
-        records.sort(key=lambda row: row["metric"] != shown.primary)
-    axes = scales(records, shown.metrics)
-    if not is_whole:
-        # metrics that share an axis stand together
-        order = list(dict.fromkeys(axes.values()))
-        records.sort(key=lambda row: order.index(axes[row["metric"]]))
-    rows = [_estimate_row(shown, row, axes[row["metric"]], is_whole) for row in records]
+    estimates = estimates[~estimates["metric"].isin(aliases)]
+    rows = []
+    for row in estimates.to_dict("records"):
+        texts = shown_estimate(row, shown.resampling)
+        is_primary = not is_whole and row["metric"] == shown.primary
+        row |= {"group": say(row["group"]) if is_whole else "", "primary": is_primary}
+        cells = {**texts, "ratio": texts["ratio"] or f"n = {texts['n']}"}
+        rows.append({**row, "id": anchor("metric", row["metric"]), "cells": cells})
+    rows.sort(key=lambda row: not row["primary"])
     level = say("{level} interval", level=shown.resampling.percent)
     heads = {
         "title": say("Metric"),
@@ -66,40 +65,7 @@ def estimates_table(
         "ratio": say("of"),
     }
     caption = say("All metrics") if is_whole else ""
-    pieces = [strip_table(rows, heads, usable, caption, is_whole)] if rows else []
-    pieces.append(_blocked_line(shown, estimates.loc[is_blocked, "metric"]))
-    return HtmlTable(stack(pieces).html, usable) if len(estimates) else no_rows(say("Metrics"))
-
-
-def _blocked_line(shown: Run | Study, names: Iterable[str]) -> HtmlTable:
-    """The metrics that a check blocks, in a line; empty without any."""
-    titles = listed(dict.fromkeys(map(shown.title, names)))
-    return words(say("Cannot be measured here: {names}", names=titles) if titles else "")
-
-
-def _estimate_row(
-    shown: Run | Study,
-    estimate: Row,
-    scale: Any,
-    is_whole: bool,
-) -> dict[str, Any]:
-    texts = shown_estimate(estimate, shown.resampling)
-    text = f"{texts['value']} {texts['interval']}".strip()
-    metric = shown.metric(estimate["metric"])
-    return {
-        **texts,
-        "id": anchor("metric", metric.name),
-        "about": f"{say(metric.description)} ({metric.name})".strip(),
-        "scale": scale,
-        "strip": strip(estimate, scale, text, n_units=estimate["n_units"]),
-        "ratio": texts["ratio"] or f"n = {texts['n']}",
-        "group": say(estimate["group"]) if is_whole else "",
-        "primary": not is_whole and metric.name == shown.primary,
-        "dim": False,
-    }
-
-
-# --- differences
+    return _strips(shown, rows, heads, estimates, caption, is_whole)
 
 
 def comparison_table(
@@ -107,24 +73,28 @@ def comparison_table(
     names: Sequence[str],
     is_whole: bool = False,
 ) -> HtmlTable:
-    """Metrics of every candidate against the baseline, one axis a metric; of several candidates a row each below it.
+    """Metrics of every candidate against the baseline; of several candidates a row each, below their metric.
 
-    A metric that a check blocks stands in one line below. `is_whole`: folded.
+    What has no verdict stands last; a metric that a check blocks in one line below. `is_whole`: folded.
     """
-    rows = study.differences_of(*names)
-    if rows.empty:
-        return no_rows(say("Differences"))
-    is_blocked = rows["metric"].isin(study.blocked)
-    records = rows[~is_blocked].assign(value=rows["delta"]).to_dict("records")
+    frame = study.differences_of(*names)
     several = len(study.candidates) > 1
-    if several:
-        order = list(dict.fromkeys(rows["metric"]))
-        records.sort(key=lambda row: order.index(row["metric"]))
-    records.sort(key=lambda row: (not row["primary"], not several and _is_dim(row)))
-    axes = scales(records, study.metrics, differences=True)
-    shown = [_difference_row(study, row, axes[row["metric"]], several) for row in records]
+    rows = []
+    for row in frame.to_dict("records"):
+        texts = shown_difference(row, f" {say('raw')}")
+        cells = {**texts, "n": number(int(row["n_units"])), "verdict": verdict_text(row)}
+        row |= {
+            "value": row["delta"],
+            "dim": not row["primary"] and row["verdict"] in UNDECIDED,
+            "kind": VERDICTS.get(row["verdict"], "info"),
+            "group": texts["title"] if several else "",
+        }
+        if several:
+            cells["title"] = row["candidate"]
+        rows.append({**row, "cells": cells})
+    rows.sort(key=lambda row: (not row["primary"], not several and row["dim"]))
     level = say("{level} interval", level=study.resampling.percent)
-    n_compared = int(rows["p_adjusted"].notna().sum())
+    is_adjusted = len(frame) > 0 and frame["p_adjusted"].notna().sum() > 1
     heads = {
         "title": say("condition") if several else say("Metric"),
         "baseline": study.baseline,
@@ -132,78 +102,55 @@ def comparison_table(
         "strip": level,
         "difference": say("difference"),
         "interval": level,
-        "p": say("p adj.") if n_compared > 1 else "p",
+        "p": say("p adj.") if is_adjusted else "p",
         "n": "n",
         "verdict": say("verdict"),
     }
     caption = say("Difference from {baseline} (shared samples)", baseline=study.baseline)
-    pieces = [
-        strip_table(shown, heads, rows, caption, is_whole),
-        _blocked_line(study, rows.loc[is_blocked, "metric"]),
-    ]
-    return HtmlTable(stack(pieces).html, rows)
+    return _strips(study, rows, heads, frame, caption, is_whole)
 
 
-def _is_dim(row: Row) -> bool:
-    """Whether a row has no verdict, so that it stands below the others in grey."""
-    return not row["primary"] and row["verdict"] in UNDECIDED
-
-
-def _difference_row(
-    study: Study,
-    row: Row,
-    scale: Any,
-    several: bool,
-) -> dict[str, Any]:
-    """A row of the comparison as text; of several candidates it is named by its candidate, under its metric."""
-    texts = shown_difference(row, f" {say('raw')}")
-    group = texts["title"] if several else ""
-    if not several and _is_dim(row):
-        group = say("Too few samples differ for a verdict")
-    return {
-        **texts,
-        "id": "",
-        "title": row["candidate"] if several else texts["title"],
-        "about": say(study.metric(row["metric"]).description),
-        "group": group,
-        "primary": not several and bool(row["primary"]),
-        "dim": _is_dim(row),
-        "scale": scale,
-        "n": number(int(row["n_units"])),
-        "strip": strip(row, scale, _read_aloud(texts)),
-        "verdict": verdict_text(row),
-        "kind": VERDICTS.get(row["verdict"], "info"),
-    }
-
-
-def _read_aloud(texts: Mapping[str, str]) -> str:
-    """A difference with its interval for those who do not see its strip."""
-    return f"{texts['difference']} {texts['interval']}".strip()
-
-
-def verdict_strip(
-    study: Study,
-    row: Row,
+def _strips(
+    shown: Run | Study,
+    rows: Sequence[dict[str, Any]],
+    heads: Mapping[str, str],
+    frame: pd.DataFrame,
+    caption: str,
+    is_folded: bool,
 ) -> HtmlTable:
-    """The difference on the primary metric large, with what the data would miss in grey and who is better where."""
-    reach = row["mde"] if row["verdict"] == "tied" else None
-    scale = scale_of([row["delta"], row["ci_low"], row["ci_high"], reach], signed=True)
-    left, right = row["baseline"], row["candidate"]
+    """The table of rows by their groups, with what a check blocks in a line below."""
+    if not rows:
+        return no_rows(caption or say("Metrics"))
+    usable = [row for row in rows if row["metric"] not in shown.blocked]
+    for row in usable:
+        metric = shown.metric(row["metric"])
+        row["about"] = f"{say(metric.description)} ({metric.name})".strip()
+    drawn = with_axes(usable, shown.metrics, differences="difference" in heads)
+    groups = list(dict.fromkeys(row["group"] for row in usable))
+    drawn.sort(key=lambda row: groups.index(row["group"]))
+    pieces = [HtmlTable(macros().strips(heads, drawn, caption, is_folded))] if drawn else []
+    blocked = dict.fromkeys(row["metric"] for row in rows if row["metric"] in shown.blocked)
+    if blocked:
+        names = listed(map(shown.title, blocked))
+        pieces.append(words(say("Cannot be measured here: {names}", names=names)))
+    return HtmlTable(stack(pieces).html, frame[~frame["metric"].isin(shown.blocked)])
+
+
+def _verdict_strip(study: Study) -> HtmlTable:
+    """The difference on the primary metric of one candidate large, and who is better where.
+
+    What the data would miss is grey.
+    """
+    (row,) = study_sentences.primary_rows(study).values()
+    miss = row["mde"] if row["verdict"] == "tied" else None
+    axis = axis_over([row["delta"], row["ci_low"], row["ci_high"], miss], signed=True)
+    texts = shown_difference(row, "")
+    sides = [row["baseline"], row["candidate"]]
     if row["better"] == "lower":
-        left, right = right, left
-    start, middle, end = scale.labels
-    ends = [
-        f"{start} {say('{condition} better', condition=left)}",
-        middle,
-        f"{say('{condition} better', condition=right)} {end}",
-    ]
-    drawn = strip(
-        {**row, "value": row["delta"]},
-        scale,
-        _read_aloud(shown_difference(row, "")),
-        miss=reach,
-    )
-    return HtmlTable(macros().verdict_strip(drawn, ends))
+        sides.reverse()
+    drawn = {**row, "value": row["delta"], "axis": axis, "miss": miss}
+    text = f"{texts['difference']} {texts['interval']}"
+    return HtmlTable(macros().verdict_strip(drawn, text, *sides))
 
 
 # --- whether to believe it, and where to look
@@ -214,35 +161,30 @@ def trust_line(shown: Run | Study) -> HtmlTable:
     checks = all_checks(shown)
     levels = Counter(str(check.level) for check in checks)
     counts = []
-    kind = "warning" if levels["warning"] else "good"
     if any(run.manifest.incomplete for run in shown.results):
         counts.append(say("incomplete"))
-        kind = "error"
+    usual = shown.suite.headline(shown.options, frozenset())
+    n_blocked = len(shown.blocked.intersection(usual))
     if shown.blocked:
-        usual = shown.suite.headline(shown.options, frozenset())
-        n_blocked = len(shown.blocked.intersection(usual))
         text = "{n} of {total} headline metrics cannot be measured"
         counts.append(say(text, n=n_blocked, total=len(usual)))
-        kind = "error"
-    for level, one, many in (
-        ("warning", "1 caution", "{n} cautions"),
-        ("info", "1 note", "{n} notes"),
-    ):
-        if levels[level]:
-            counts.append(say(one) if levels[level] == 1 else say(many, n=levels[level]))
-        elif level == "warning" and not counts:
-            counts.append(say("No caution"))
+    kind = "error" if counts else "warning" if levels["warning"] else "good"
+    if levels["warning"] == 1:
+        counts.append(say("1 caution"))
+    elif levels["warning"]:
+        counts.append(say("{n} cautions", n=levels["warning"]))
+    elif not counts:
+        counts.append(say("No caution"))
+    if levels["info"]:
+        counts.append(say("1 note") if levels["info"] == 1 else say("{n} notes", n=levels["info"]))
     gists = [_gist(check.message) for check in checks if check.level != "info"][:2]
     gist = f": {listed(gists, '; ')}" if gists else ""
-    html = macros().trust(" · ".join(counts), gist, kind, LEVEL_WORDS, checks)
-    return HtmlTable(html)
+    return HtmlTable(macros().trust(" · ".join(counts), gist, kind, LEVEL_WORDS, checks))
 
 
 def _gist(message: str) -> str:
     """The beginning of a sentence that says the most of it: up to a colon, a semicolon or GIST letters."""
-    for stop in (". ", ": ", "; ", "。", "；"):
-        message = message.partition(stop)[0]
-    message = message.rstrip(".。")
+    message = re.split(r"[.:;] |[。；]", message)[0].rstrip(".")
     return message if len(message) <= GIST else message[:GIST].rsplit(" ", 1)[0] + "…"
 
 
@@ -251,9 +193,8 @@ def where_to_look(groups: Mapping[str, Sized]) -> HtmlTable:
     links = []
     for label, members in groups.items():
         if len(members):
-            text = label
-            if text[1:2].islower():  # a name keeps its capitals
-                text = text[:1].lower() + text[1:]
+            # a name keeps its capitals
+            text = label[:1].lower() + label[1:] if label[1:2].islower() else label
             links.append((f"{len(members):,}", text, anchor("group", label)))
     return HtmlTable(macros().look(links) if links else "")
 
@@ -267,9 +208,8 @@ def run_screen(run: Run) -> HtmlTable:
     blocked = [name for name in usual if name in run.blocked]
     estimates = run.estimates.set_index("metric", drop=False).loc[[*run.headline, *blocked]]
     about = study_sentences.cover(estimates, run.resampling)
-    has_interval = estimates["ci_low"].notna()
-    if (estimates.loc[has_interval, "n_units"] < SMALL_N).any():
-        about.append(say("Open circle: fewer than {n} samples.", n=SMALL_N))
+    if (estimates["ci_low"].notna() & (estimates["n_units"] < MIN_UNITS)).any():
+        about.append(say("Open circle: fewer than {n} samples.", n=MIN_UNITS))
     own = run.suite.first_screen(run) if run.suite.first_screen else HtmlTable("")
     return _screen(
         run,
@@ -285,30 +225,23 @@ def study_screen(study: Study) -> HtmlTable:
     """The first screen of several runs: the differences from the baseline, or of one condition its values."""
     if not study.seeded and len(study.results) == 1:
         return run_screen(study.results[0])
-    size = say(
-        "{conditions} conditions, {n} runs", conditions=len(study.conditions), n=len(study.results)
-    )
-    pieces = []
     groups: dict[str, Sized] = {}
     for name in study.candidates if study.primary else []:
         groups |= groups_of_change(study, study.primary, name)
-    numbers = study.table()
-    rows = study_sentences.primary_rows(study)
-    if len(study.candidates) == 1:
-        (compared,) = study.comparisons.values()
-        if not compared.identical:
-            pieces += [verdict_strip(study, row) for row in rows.values()]
     settling = study_sentences.settling(study)
-    if settling and pieces:
-        settling.append(say("Grey band: smaller differences."))
-    pieces.append(words(" ".join(settling)))
+    pieces = []
+    if [compared.identical for compared in study.comparisons.values()] == [False]:
+        pieces.append(_verdict_strip(study))
+        if settling:
+            settling.append(say("Grey band: smaller differences."))
+    conditions, n = len(study.conditions), len(study.results)
     return _screen(
         study,
-        size,
+        say("{conditions} conditions, {n} runs", conditions=conditions, n=n),
         study_sentences.finding(study),
-        pieces,
+        [*pieces, words(" ".join(settling))],
         groups,
-        [numbers, words(study_sentences.how(study))],
+        [study.table(), words(study_sentences.how(study))],
     )
 
 
@@ -324,16 +257,15 @@ def _screen(
     kind = [say(shown.suite.title), what]
     if is_bundled(shown):
         kind.append(say("bundled example"))
-    counts = [run.n_units for run in shown.results]
-    ends = dict.fromkeys([number(min(counts)), number(max(counts))])
-    size = f"n = {'–'.join(ends)} ({shown.suite.unit}) · {short_signature(shown)}"
-    return stack(
-        [
-            HtmlTable(macros().first(kind, size, *finding)),
-            words("\n\n".join(study_sentences.switched(shown))),
-            *verdict,
-            trust_line(shown),
-            where_to_look(groups),
-            *numbers,
-        ]
-    )
+    counts = sorted({run.n_units for run in shown.results})
+    ends = "–".join(map(number, dict.fromkeys([counts[0], counts[-1]])))
+    size = f"n = {ends} ({shown.suite.unit}) · {short_signature(shown)}"
+    pieces = [
+        HtmlTable(macros().first(kind, size, *finding)),
+        words("\n\n".join(study_sentences.switched(shown))),
+        *verdict,
+        trust_line(shown),
+        where_to_look(groups),
+        *numbers,
+    ]
+    return stack(pieces)

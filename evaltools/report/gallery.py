@@ -21,8 +21,9 @@ from ..core.names import RUN_NAME
 from ..core.results import METRICS, MetricsFile, spoilt_files
 from .page import page
 from .sentences import verdict_word
-from .strip import scale_of, strip
+from .strip import ENDS, axis_over
 from .tables import VERDICTS, shown_estimate
+from .templates import macros
 from .text import anchor, visible
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
@@ -243,14 +244,13 @@ def render(cards: Sequence[Card], incomplete: Sequence[tuple[str, str]]) -> str:
     numbers: dict[tuple[str, str], list[Any]] = {}
     for card in cards:
         for name, shown in card["metrics"].items():
-            ends = [shown["raw"][field] for field in ("value", "ci_low", "ci_high")]
+            ends = [shown["raw"][field] for field in ENDS]
             numbers.setdefault((card["suite"], name), []).extend(ends)
-    scales = {key: scale_of(ends) for key, ends in numbers.items()}
+    axes = {key: axis_over(ends) for key, ends in numbers.items()}
 
     def drawn(card: Card, shown: Card) -> Any:
-        text = f"{shown['value']} {shown['interval']}"
-        scale = scales[card["suite"], shown["metric"]]
-        return strip(shown["raw"], scale, text, n_units=shown["raw"]["n_units"])
+        row = {**shown["raw"], "axis": axes[card["suite"], shown["metric"]]}
+        return macros().strip(row, f"{shown['value']} {shown['interval']}")
 
     return page(
         "gallery/gallery.html.j2",

@@ -6,10 +6,13 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ..core.estimates import is_null
 from ..core.files import asset_dir
 from ..core.language import listed, say
+from ..stats.intervals import MIN_UNITS
 from .markdown import plain
 from .numbers import sort_key
+from .strip import axis_labels
 from .text import marked, safe, short, text_class, visible
 
 if TYPE_CHECKING:
@@ -45,7 +48,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.globals["say"] = say
+    templates.globals |= {"say": say, "MIN_UNITS": MIN_UNITS}
     templates.filters |= {
         "bdi": safe,
         "listed": listed,
@@ -55,7 +58,9 @@ def environment() -> Environment:
         "text_class": text_class,
         "visible": visible,
         "sort_key": sort_key,
+        "axis_labels": axis_labels,
     }
+    templates.tests["measured"] = lambda number: not is_null(number)
     return templates
 
 

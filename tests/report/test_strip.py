@@ -2,47 +2,70 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from typing import Any
 
-from evaltools.report.strip import Scale, scale_of, strip
+import pytest
+
+from evaltools.core.metric import Difference, Mean, Metric
+from evaltools.report.strip import axis_over, with_axes
+from evaltools.report.templates import macros
+
+
+def strip(value: Any, axis: tuple[float, float], **row: Any) -> str:
+    row = {"ci_low": None, "ci_high": None, "n_units": 40, **row}
+    return str(macros().strip({**row, "value": value, "axis": axis}, "0.890 [0.81, 0.94]"))
 
 
 def test_places_are_percent_of_the_line() -> None:
-    estimate = {"value": 0.89, "ci_low": 0.806, "ci_high": 0.941}
-    html = str(strip(estimate, Scale(0, 1), "0.890 [0.81, 0.94]"))
-    # 0.941 - 0.806 = 0.135 of the line
-    assert 'style="--value:89.0%;--low:80.6%;--width:13.5%"' in html
+    html = strip(0.89, (0, 1), ci_low=0.806, ci_high=0.941)
+    assert 'style="--value:89.0%;--low:80.6%;--high:94.1%"' in html
     assert 'role="img" aria-label="0.890 [0.81, 0.94]"' in html
-
-
-def test_a_scale_around_zero_marks_it() -> None:
-    html = str(strip({"value": 0.5, "ci_low": None, "ci_high": None}, Scale(-1, 1), "0.500"))
-    assert 'style="--value:75.0%;--zero:50.0%"' in html and "et-signed" in html
+    assert "et-few" in strip(0.5, (0, 1), n_units=9) and "et-few" not in html
+    assert 'style="--value:75.0%;--zero:50.0%"' in strip(0.5, (-1, 1))
 
 
 @pytest.mark.parametrize("value", [None, float("nan")])
 def test_what_was_not_measured_has_no_strip(value: float | None) -> None:
-    assert strip({"value": value, "ci_low": 0.1, "ci_high": 0.2}, Scale(0, 1), "N/A") == ""
+    assert not strip(value, (0, 1), ci_low=0.1, ci_high=0.2).strip()
 
 
 @pytest.mark.parametrize(
-    "numbers, scale",
+    "numbers, axis",
     [
-        ([0.2, 0.9], Scale(0, 1)),
-        ([-0.2, 0.9], Scale(-0.9, 0.9)),
-        ([-0.04, 0.05], Scale(-0.05, 0.05)),
-        ([120.0, 950.0], Scale(0, 1000)),
-        ([], Scale(0, 1)),
-        ([None, 3.0], Scale(0, 3)),
+        ([0.2, 0.9], (0, 1)),
+        ([-0.2, 0.9], (-0.9, 0.9)),
+        ([-0.04, 0.05], (-0.05, 0.05)),
+        ([120.0, 950.0], (0, 1000)),
+        ([], (0, 1)),
+        ([None, 3.0], (0, 3)),
     ],
 )
-def test_shares_have_one_scale_whatever_their_range(numbers: list[float], scale: Scale) -> None:
-    assert scale_of(numbers) == scale
+def test_an_axis_reaches_to_a_round_number(numbers: list[float], axis: tuple[float, float]) -> None:
+    assert axis_over(numbers) == axis
 
 
-@given(st.lists(st.floats(-1e9, 1e9), min_size=1))
-def test_every_number_has_its_place_on_its_scale(numbers: list[float]) -> None:
-    scale = scale_of(numbers)
-    assert all(0 <= scale.place(number) <= 100 for number in numbers)
+def test_metrics_of_the_same_limits_share_an_axis_and_so_do_their_changes() -> None:
+    columns = {"numerator": "x", "denominator": "n", "better": "higher"}
+    f1, f2 = (Metric(name=name, proportion=True, **columns) for name in ("f1", "f2"))
+    metrics = [
+        f1,
+        f2,
+        Metric(name="ms", **columns),
+        Mean(name="mean", of=("f1", "f2"), better="higher"),
+        Difference(name="change", minuend="f2", subtrahend="f1", better="higher"),
+    ]
+    rows = [
+        {"metric": m.name, "value": v, "ci_low": None, "ci_high": None}
+        for m in metrics
+        for v in (0.2, 25.0 if m.name == "ms" else 0.3)
+    ]
+    axes = {row["metric"]: row["axis"] for row in with_axes(rows, metrics)}
+    assert axes == {
+        "f1": (0, 1),
+        "f2": (0, 1),
+        "mean": (0, 1),
+        "ms": (0, 30),
+        "change": (-0.3, 0.3),
+    }
+    of_differences = {row["axis"] for row in with_axes(rows, metrics, differences=True)}
+    assert of_differences == {(-0.3, 0.3), (-30, 30)}
