@@ -18,7 +18,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
-from .entities import Entity, ReadText
+from .entities import Entity, ReadText, month_and_day
 from .facts import (
     ABSENT,
     CLAIM,
@@ -39,7 +39,6 @@ from .facts import (
 )
 from .numerals import TEN_THOUSAND, written
 from .restated import restated
-from .unread import month_and_day
 
 Evidence = dict[str, Any]
 

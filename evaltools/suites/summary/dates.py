@@ -1,19 +1,23 @@
-"""Dates in Korean, ISO and English notation, read to one value: 2026-01-01, 2026-01, --01-01.
+"""Dates and times of day in Korean, ISO and English notation, each read to one value: 2026-01-01, --01-01, 14:30.
 
-Source: specification D16. The value follows ISO 8601; a part that is not named is left out, as in
---01-01.
+Source: specification D16. The value of a date follows ISO 8601; a part that is not named is left out, as in --01-01.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from calendar import monthrange
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
-from operator import itemgetter
 
-from .numerals import ONES, hangul_value
+from .numerals import NATIVE, ONES, hangul_value
+from .text import any_of
+
+Day = tuple[str, int, int]
+"""Year in figures, month and day; "" and 0 where they are not named."""
+
+StatedDay = tuple[Day, int, int]
+"""A date with its place in a text: start, end."""
 
 YEAR = "(?:19|20)[0-9]{2}"
 TWO = "[0-9]{2}"
@@ -110,7 +114,7 @@ def parts_of(match: re.Match[str]) -> dict[str, str]:
 
 
 DATE = numbered(FORMS)
-"""`date_values` reads a match of it."""
+"""`read_date` reads a match of it."""
 
 LEAP_YEAR = 2024
 """Stands for a year that is not named: every day of a month is in it."""
@@ -122,8 +126,6 @@ _DAY_ALONE = re.compile(
     rf"(?<![가-힣0-9])(?:(?P<from_now>{'|'.join(FROM_NOW)})"
     rf"|(?<!월 )(?:(?P<h>{H_DAY})|(?P<d>{DAY}))\s?일(?=까지|부터|에|자|날|경|쯤))"
 )
-
-_FULL_DATE = re.compile(r"(?P<y>\d*)-?-(?P<m>\d\d)-(?P<d>\d\d)")
 
 _ANY_DAY = f"(?:{H_DAY}|{DAY})"
 
@@ -148,27 +150,23 @@ _LAST_DAY = re.compile(
 """What follows a date: the day up to which it goes on (3월 3일~17일)."""
 
 
-def date_values(match: re.Match[str]) -> list[str]:
-    """The date of a match of DATE, and those that it implies; none where there is no such day.
-
-    A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026,
-    --01-31, --01.
-    """
+def read_date(match: re.Match[str]) -> Day | None:
+    """The date of a match of DATE; None where there is no such day."""
     parts = parts_of(match)
     year = _in_figures(parts.get("y", "").lstrip("'"))
     if len(year) == 2:
         year = ("19" if year >= OLDEST else "20") + year
-    month, day = _month_and_day(parts)
-    if month is not None and not 1 <= month <= 12:
-        return []
-    if day is not None and not 1 <= day <= _days_in(year, month or 0):
-        return []
-    if "slash" in parts and month and day:
-        may_be_share = month < day and (month == 1 or day <= 5)  # 1/10, 2/3
-        is_span = match.string.startswith("~", match.end())
-        if may_be_share and "when" not in parts and not is_span:
-            return []
-    return _implied(year, month, day)
+    month, day = (int(_in_figures(parts.get(name, "1"))) for name in "md")
+    if "name" in parts:
+        month = MONTHS.index(parts["name"][:3]) + 1
+    try:
+        date(int(year or LEAP_YEAR), month, day)
+    except ValueError:
+        return None
+    may_be_share = "slash" in parts and month < day and (month == 1 or day <= 5)  # 1/10, 2/3
+    if may_be_share and "when" not in parts and match.string[match.end() :][:1] != "~":
+        return None
+    return year, month if {"m", "name"} & parts.keys() else 0, day if "d" in parts else 0
 
 
 def _in_figures(part: str) -> str:
@@ -181,22 +179,48 @@ def _in_figures(part: str) -> str:
     return str(hangul_value(part))
 
 
-def _month_and_day(parts: dict[str, str]) -> tuple[int | None, int | None]:
-    day = int(_in_figures(parts["d"])) if "d" in parts else None
-    if "name" in parts:
-        return MONTHS.index(parts["name"][:3]) + 1, day
-    return int(_in_figures(parts["m"])) if "m" in parts else None, day
+def days_from(match: re.Match[str]) -> Iterator[StatedDay]:
+    """The date of a match of DATE, and each later day up to which it goes on (3월 3일~17일)."""
+    found = read_date(match)
+    start, end = match.span()
+    while found:
+        yield found, start, end
+        year, month, day = found
+        start = end
+        later = _LAST_DAY.match(match.string, end) if day else None
+        found = None
+        if later:
+            end = later.end()
+            then = int(later["m"] or month), int(_in_figures(later["d"] or later["h"]))
+            last = monthrange(int(year or LEAP_YEAR), min(then[0], 12))[1]
+            if (month, day) < then and then[0] <= 12 and then[1] <= last:
+                found = (year, *then)
 
 
-def _days_in(year: str, month: int) -> int:
-    return monthrange(int(year or LEAP_YEAR), month)[1]
+def date_values(text: str, days: Sequence[StatedDay]) -> Iterator[tuple[str, int, int, bool]]:
+    """The values of the dates of a text: value, start, end, and whether it only supports.
+
+    A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026, --01-31, --01. One without
+    a year is also of that of the last date before it, without one of the first after it.
+
+    >>> days = [(("2026", 1, 2), 0, 10), (("", 3, 4), 11, 17)]
+    >>> [value for value, start, *_ in date_values("2026-01-02 3월 4일", days) if start]
+    ['--03-04', '--03', '2026-03-04']
+    """
+    around = next((year for (year, _, _), _, _ in days if year), "")
+    for day, start, end in days:
+        around = day[0] or around
+        values = _implied(*day)
+        if around and not day[0]:
+            values.append(around + values[0][1:])
+        for number, value in enumerate(values):
+            yield value, start, end, number > 0
+    for day, start, end in _days_alone(text, days):
+        for value in _implied(*day):
+            yield value, start, end, True
 
 
-def _implied(
-    year: str,
-    month: int | None,
-    day: int | None,
-) -> list[str]:
+def _implied(year: str, month: int, day: int) -> list[str]:
     """The value of a date and of all that are less exact, each once."""
     of_month = f"-{month:02d}" if month else ""
     of_day = f"-{day:02d}" if day else ""
@@ -207,82 +231,72 @@ def _implied(
     return [value for value in dict.fromkeys(values) if value.strip("-")]
 
 
-def last_day(
-    first: str,
-    text: str,
-    end: int,
-) -> tuple[list[str], int]:
-    """The values of the day up to which a date goes on (3월 3일~17일), and where it ends.
+def _days_alone(text: str, days: Sequence[StatedDay]) -> Iterator[StatedDay]:
+    """Days without their month (27일까지, 모레), counted from the full date before them; none without one.
 
-    first: the date, which ends at `end`. No values where it goes on to no later day.
+    A day is of the month of that date, of the next month where it is earlier in it; a day too many is the month's last.
     """
-    begun = _FULL_DATE.fullmatch(first)
-    match = _LAST_DAY.match(text, end)
-    if not begun or not match:
-        return [], end
-    first_month, first_day = int(begun["m"]), int(begun["d"])
-    month = int(match["m"] or first_month)
-    day = int(_in_figures(match["d"] or match["h"]))
-    is_later = (first_month, first_day) < (month, day)
-    if not is_later or month > 12 or day > _days_in(begun["y"], month):
-        return [], end
-    return _implied(begun["y"], month, day), match.end()
-
-
-def days_alone(
-    text: str,
-    dates: Sequence[tuple[list[str], int, int]],
-) -> list[tuple[list[str], int, int]]:
-    """Days without their month (27일까지, 모레) as dates: values, start, end.
-
-    dates: those of the text. A day is of the month of the date before it, of the next month where it
-    is earlier in it; 내일 is the day after that date. None where no date stands before.
-
-    >>> days_alone("2025-06-24 통화: 27일까지 회신", [(["2025-06-24"], 0, 10)])[0][0][0]
-    '2025-06-27'
-    """
-    full = []
-    for values, _, end in dates:
-        begun = _FULL_DATE.fullmatch(values[0])
-        if begun:
-            full.append((end, begun))
-    days = []
+    full = sorted((end, day) for day, _, end in days if day[2])
     for match in _DAY_ALONE.finditer(text):
-        n_before = bisect_right(full, match.start(), key=itemgetter(0))
-        if n_before:
-            _, stated = full[n_before - 1]
-            then = _day_after(stated, match)
-            year = str(then.year) if stated["y"] else ""
-            days.append((_implied(year, then.month, then.day), *match.span()))
-    return days
+        while full[1:] and full[1][0] <= match.start():
+            del full[0]
+        if not full or full[0][0] > match.start():
+            continue
+        year, month, day = full[0][1]
+        then = date(int(year or LEAP_YEAR), month, day)
+        if match["from_now"]:
+            then += timedelta(days=FROM_NOW[match["from_now"]])
+        else:
+            number = int(_in_figures(match["d"] or match["h"]))
+            if number < day:
+                then = then.replace(day=28) + timedelta(days=4)  # a day of the next month
+            last = monthrange(then.year, then.month)[1]
+            then = then.replace(day=min(max(number, 1), last))
+        yield (str(then.year) if year else "", then.month, then.day), *match.span()
 
 
-def _day_after(stated: re.Match[str], day: re.Match[str]) -> date:
-    """The date of a match of _DAY_ALONE, counted from the full date before it; a day too many is the month's last."""
-    begun = date(int(stated["y"] or LEAP_YEAR), int(stated["m"]), int(stated["d"]))
-    if day["from_now"]:
-        return begun + timedelta(days=FROM_NOW[day["from_now"]])
-    number = int(_in_figures(day["d"] or day["h"]))
-    if number < begun.day:
-        begun = begun.replace(day=28) + timedelta(days=4)  # a day of the next month
-    last = _days_in(str(begun.year), begun.month)
-    return begun.replace(day=min(max(number, 1), last))
+HOUR = "[0-9]{1,2}"
+
+# 오전 and 오후, or what says the same
+_BEFORE = "(?:(?P<am>오전|새벽|아침)|(?P<pm>오후|저녁))?"
+_AFTER = r"(?:(?P<am>a\.?m)|(?P<pm>p\.?m))"
+
+_HOUR_ENDS = "(?![가-힣])|(?=에|부터|까지|경|쯤|이후|이전|로|은|는|이|의|도|만|입|정각|반)"  # 세 시, not 세 시간
+
+CLOCK_FORMS = (
+    # 14:30, 2:30 pm
+    rf"(?<![0-9.:])(?P<h>{HOUR}):(?P<i>[0-5][0-9])(?::[0-5][0-9])?(?![0-9:])"
+    r"(?:\s?(?P<am>a\.?m)|\s?(?P<pm>p\.?m))?",
+    # 오후 두 시 반, 14시 30분
+    rf"{_BEFORE}\s?(?<![0-9.,가-힣])(?P<h>{HOUR}|{any_of(NATIVE)})\s?시"
+    rf"(?:(?=\s?(?:[0-9]|반))(?:\s?(?P<i>[0-5]?[0-9])\s?분|\s?(?P<half>반))|{_HOUR_ENDS})",
+    # 2 pm
+    rf"(?<![0-9.:])(?P<h>{HOUR})\s?{_AFTER}(?![a-z])",
+    # the first of two: 9~18시, 9-6 pm
+    rf"{_BEFORE}\s?(?<![0-9.,:])(?P<h>{HOUR})"
+    rf"(?=\s?(?:[~-]|to)\s?{HOUR}(?:\s?시(?!간)|\s?[ap]\.?m(?![a-z])))",
+)
+"""Groups: h(our), i (minute) or half, and the half of the day."""
+
+CLOCK = numbered(CLOCK_FORMS)
+"""`clock_values` reads a match of it."""
 
 
-def with_years(dates: Sequence[list[str]]) -> list[list[str]]:
-    """The values of the dates of a text; one without a year also with that of the dates around it.
+def clock_values(match: re.Match[str]) -> list[str]:
+    """The time of a match of CLOCK, and those it may be read as; none where there is no such hour.
 
-    The last year before it counts, without one the first after it.
-
-    >>> with_years([["2026-01-02"], ["--03-04"]])
-    [['2026-01-02'], ['--03-04', '2026-03-04']]
+    A time of 24 hours has two figures for the hour (14:30, 02:30), one of unknown half of the day
+    as few as it can (2:30); each supports the other.
     """
-    years = [values[0].partition("-")[0] for values in dates]
-    around = next(filter(None, years), "")
-    dated = []
-    for values, year in zip(dates, years):
-        around = year or around
-        if around and not year:
-            values = [*values, around + values[0][1:]]
-        dated.append(values)
-    return dated
+    parts = parts_of(match)
+    hour = NATIVE.get(parts["h"]) or int(parts["h"])
+    minute = 30 if "half" in parts else int(parts.get("i", 0))
+    half_is_named = "am" in parts or "pm" in parts
+    if hour > 24 or minute > 59 or (hour > 12 and "am" in parts):
+        return []
+    either = f"{hour % 12 or 12}:{minute:02d}"
+    if half_is_named and hour <= 12:
+        hour = hour % 12 + (12 if "pm" in parts else 0)
+    if half_is_named or not 1 <= hour <= 12 or parts["h"].startswith("0"):
+        return [f"{hour % 24:02d}:{minute:02d}", either]
+    return [either, f"{hour % 12:02d}:{minute:02d}", f"{hour % 12 + 12}:{minute:02d}"]

@@ -1,30 +1,25 @@
 """Figures and condition words of a text, as values that compare equal however they are written.
 
     text --normalise--> dates, times, quantities, fixed expressions, condition words --> entities
+                    --> figures that are part of none of them
 
 The text is passed over from left to right and every reader looks ahead a bounded distance, so the
-time is linear in its length. Source: specification D16; the words come from the rule file.
+time is linear in its length. Source: specification D16, D20; the words come from the rule file.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from . import numerals
-from .clock import CLOCK, clock_values
-from .compiled import CompiledRules, ValueWords
-from .dates import DATE, date_values, days_alone, last_day, with_years
-from .numerals import written
+from .compiled import CompiledRules
+from .dates import CLOCK, DATE, StatedDay, clock_values, date_values, days_from
+from .numerals import NATIVE, hangul_value, written
 from .phrases import find_outside
-from .quantities import QuantityReader
+from .quantities import QuantityReader, UnitWords
 from .text import Text, any_of, normalise
-from .unit_words import AROUND, UnitWords
-
-PROPER = "(?:1/[2-9]|2/[3-9]|3/[4-9]|4/[5-9]|5/[6-9]|6/[7-9]|7/[89]|8/9)"
-"""A share of one digit; 6/3 is a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +27,10 @@ class Entity:
     """Something that a summary may get wrong.
 
     kind: amount, percent, duration, age, count, date, condition, document, or what the rule file
-    names. base: unit of the value (KRW, %, month, ...). value: normalised. text, start, end: as in
-    the original. support_only: it may support an entity of the other text, but is not itself one to
-    be supported (월 15만원 supports "1개월", but says no duration).
+    names; `figure` of what is part of none. base: unit of the value (KRW, %, month, ...); of a figure
+    the word behind it. value: normalised. text, start, end: as in the original. support_only: it may
+    support an entity of the other text, but is not itself one to be supported (월 15만원 supports
+    "1개월", but says no duration).
     """
 
     kind: str
@@ -66,134 +62,76 @@ class ReadText:
     figures: Sequence[Entity] = ()
 
 
-def _beginning(words: UnitWords) -> re.Pattern[str]:
-    """How anything begins that may be a value; of several sorts the first counts."""
-    native, hangul = any_of(numerals.NATIVE), numerals.HANGUL
-    unit, after = words.hangul, words.after
-    sorts = (
-        # 3분의 1, 3분의 1/2
-        r"(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<share>[0-9]{1,3})"
-        rf"|(?:(?<=의\s)|(?<![0-9./])(?={PROPER}\s?(?:만|을|를|로|지급)(?![0-9])))"
-        r"(?P<share2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))",
-        f"(?P<clock>{CLOCK})",
-        f"(?P<date>{DATE})",
-        # 7:3, 8대 2; 상대 80, 고객 20
-        r"(?P<ratio>(?<![0-9.,:])(?P<one>[0-9]{1,2})"
-        r"(?:\s?(?::|대)\s?|(?<=[0-9]{2}),?\s[가-힣]{1,6}\s(?=[0-9]{2}))(?P<other>[0-9]{1,2})(?![0-9:%]))",
-        # a figure, behind the sign that may stand before it ($)
-        rf"(?P<figure>(?:(?<![a-z])(?:{words.prefix})\s?)?)(?=[0-9])",
-        # 두 달, 두달
-        rf"(?<![가-힣])(?P<native>{native})"
-        rf"(?:\s(?={unit})|(?=(?:{AROUND['joined']})(?:(?![가-힣])|{after})))",
-        # 삼천만원, 일억 이천만원, 오만 팔천 팔백원
-        r"(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?"
-        rf"(?P<hangul>[{hangul}]{{1,24}}(?:(?:(?<=[천만억조])\s|\s(?=[만억]))[{hangul}]{{1,16}}){{0,2}})",
-        rf"(?<![a-z])(?<!hundred )(?<!and )(?P<english>{any_of(numerals.ENGLISH)})(?![a-z])",
-    )
-    return re.compile("|".join(sorts))
-
-
 Stated = tuple[str, str, str, int, int, bool]
 """A value in a place of the normalised text: kind, base, value, start, end, support_only."""
 
 
 class Extractor:
-    """Finds the entities of a text under the units, words and concepts of a rule set."""
+    """Finds the values of a text under the units, words and concepts of a rule set."""
 
     def __init__(self, rules: CompiledRules):
-        self.fold = rules.fold
-        self.unit_words = UnitWords(rules)
-        self.beginning = _beginning(self.unit_words)
-        self.value_words: Sequence[ValueWords] = rules.value_words
+        self.rules = rules
+        self.words = UnitWords(rules)
+        fraction, *forms = self.words.forms
+        sorts = (fraction, f"(?P<clock>{CLOCK})", f"(?P<date>{DATE})", *forms)
+        self.beginning = re.compile("|".join(sorts))  # of several sorts the first counts
         # most words occur in no text: what they need is looked for in all of them at once
         self.anchors: dict[str, set[int]] = {}
-        for number, words in enumerate(self.value_words):
+        for number, words in enumerate(rules.value_words):
             for anchor, _ in words.phrases:
                 self.anchors.setdefault(anchor, set()).add(number)
 
-    def entities(
-        self,
-        raw: str,
-        text: Text | None = None,
-    ) -> list[Entity]:
+    def entities(self, raw: str, text: Text | None = None) -> list[Entity]:
         """The entities of a text in order; equal ones stand each with their place.
 
         text: the normal form of `raw`, where that is known already.
         """
-        text = text or normalise(raw, self.fold)
+        text = text or normalise(raw, self.rules.fold)
         entities = []
         for kind, base, value, first, last, support_only in self._stated(text.norm):
             start, end = text.span(first, last)
             entities.append(Entity(kind, base, value, raw[start:end], start, end, support_only))
         return sorted(entities, key=lambda entity: (entity.start, entity.end))
 
-    def _stated(self, text: str) -> list[Stated]:
+    def _stated(self, text: str) -> Iterator[Stated]:
         """Times, dates, quantities, fixed expressions, condition words and documents."""
-        stated: list[Stated] = []
-        dates: list[tuple[list[str], int, int]] = []
-        reader = QuantityReader(text, self.unit_words)
+        days: list[StatedDay] = []
+        reader = QuantityReader(text, self.words)
         position = 0
         while match := self.beginning.search(text, position):
             start, position = match.span()
             if match.lastgroup == "clock":
-                stated += _readings("time of day", clock_values(match), start, position)
+                for number, value in enumerate(clock_values(match)):
+                    yield "time of day", "", value, start, position, number > 0
             elif match.lastgroup == "date":
-                position = _read_dates(match, text, dates)
+                days += days_from(match)
+                position = max([position, *(end for _, _, end in days[-1:])])
             else:
-                position = getattr(reader, f"read_{match.lastgroup}")(match)
-        all_values = with_years([values for values, _, _ in dates])
-        for values, (_, start, end) in zip(all_values, dates):
-            stated += _readings("date", values, start, end)
-        for values, start, end in days_alone(text, dates):
-            for value in values:
-                stated.append(("date", "", value, start, end, True))
-        for quantity in reader.quantities:
-            unit = quantity.unit
-            value, start, end = written(quantity.value), quantity.start, quantity.end
-            stated.append((unit.kind, unit.base, value, start, end, quantity.support_only))
-        return [*stated, *self._words(text)]
-
-    def _words(self, text: str) -> Iterable[Stated]:
-        numbers: set[int] = set()
-        for anchor, of_anchor in self.anchors.items():
-            if anchor in text:
-                numbers |= of_anchor
+                position = getattr(reader, match.lastgroup or "")(match)
+        for of_day in date_values(text, days):
+            yield "date", "", *of_day
+        for found in reader.quantities:
+            unit, value = found.unit, written(found.value)
+            yield unit.kind, unit.base, value, found.start, found.end, found.support_only
+        numbers = {n for anchor, ns in self.anchors.items() if anchor in text for n in ns}
         for number in sorted(numbers):
-            words = self.value_words[number]
+            words = self.rules.value_words[number]
             for start, end in find_outside(words.phrases, words.not_within, text):
                 yield words.kind, words.base, words.value, start, end, words.support_only
-
-
-def _readings(
-    kind: str,
-    values: Sequence[str],
-    start: int,
-    end: int,
-) -> Iterable[Stated]:
-    """Several values of one text: the first is what it says, the others only support."""
-    for number, value in enumerate(values):
-        yield kind, "", value, start, end, number > 0
-
-
-def _read_dates(
-    match: re.Match[str],
-    text: str,
-    dates: list[tuple[list[str], int, int]],
-) -> int:
-    """Add the date of a match, and the days up to which it goes on; gives where to go on."""
-    start, end = match.span()
-    values = date_values(match)
-    while values:
-        dates.append((values, start, end))
-        start = end
-        values, end = last_day(values[0], text, end)
-    return end
 
 
 @lru_cache(maxsize=8)
 def extractor(rules: CompiledRules) -> Extractor:
     """The extractor of a rule set, made once."""
     return Extractor(rules)
+
+
+@lru_cache(maxsize=4096)
+def read_text(rules: CompiledRules, raw: str) -> ReadText:
+    """A text with its values. A context often stands in several cases."""
+    text = normalise(raw, rules.fold)
+    entities = extractor(rules).entities(raw, text)
+    return ReadText(raw, text, entities, [*bare_figures(raw, entities)])
 
 
 def by_key(entities: Iterable[Entity]) -> Mapping[str, Entity]:
@@ -204,3 +142,77 @@ def by_key(entities: Iterable[Entity]) -> Mapping[str, Entity]:
         if known is None or (known.support_only and not entity.support_only):
             first[entity.key] = entity
     return first
+
+
+_FIGURE = re.compile(
+    r"(?P<mark>(?m:^)(?:[^\S\n]|[(\[])*\d{1,2}[.)\]](?!\d))|(?P<digits>\d(?:[\d,.:/-]*\d)?천?)"
+    r"(?P<word>(?:\s?[a-zA-Z㎡]{1,5}|[가-힣]{1,2}?)(?=[을를이가]?\s?(?:이상|초과|이하|미만|이내))"
+    r"|[^\W\d_]{0,8})"
+)
+"""A figure with the word at its end; `mark`: the number of an item of a list, which is none."""
+
+PARTICLES = (
+    "으로|로|은|는|이|을|를|의|과|와|에|만|이면|이라|이라고|까지|정도|"
+    "이며|이고|고|이에요|예요|이세요|이시고|입니다"
+)
+"""What may stand behind a figure and is no part of it."""
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_ONLY_PARTICLE = re.compile(rf"(?:{PARTICLES})?")
+_ONE = "[일이삼사오육칠팔구]"
+_STANDING_ALONE = str.maketrans({"한": "하나", "두": "둘", "세": "셋", "네": "넷"})
+_AGES = {
+    word[:-1] + word[-1].translate(_STANDING_ALONE): n for word, n in NATIVE.items() if n >= 20
+}
+
+_SPOKEN = re.compile(
+    rf"(?<![가-힣0-9])(?P<number>{_ONE}?[천백십](?:{_ONE}*[백십])*{_ONE}?)"
+    rf"(?:{PARTICLES}|이(?:고요|네요|요|었고|었어요|었는데)?|인데요?)?(?![가-힣])"
+    rf"|(?<![가-힣])(?P<age>{any_of(_AGES)})(?:예요|요|입니다|인데|이(?=[가-힣]))"
+)
+"""What speech leaves without a unit: tens, hundreds and thousands (사백오십 들었어요), and an age that ends a sentence
+(스물여섯이에요); smaller numerals count things."""
+
+
+def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
+    """The figures of a text that begin in none of its values, in order, with the word at their end."""
+    inside = {place for entity in entities for place in range(entity.start, entity.end)}
+    for match in _FIGURE.finditer(raw):
+        start, end = match.span()
+        if start not in inside and not match["mark"]:
+            base = "" if _ONLY_PARTICLE.fullmatch(match["word"]) else match["word"].strip()
+            yield Entity("figure", base, match["digits"], match[0], start, end)
+    for match in _SPOKEN.finditer(raw):
+        word, (start, end) = match[match.lastgroup or 0], match.span(match.lastgroup or 0)
+        value = _AGES[word] if match["age"] else hangul_value(word)
+        if start not in inside and value is not None:
+            yield Entity("figure", "", str(value), word, start, end)
+
+
+def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> list[str]:
+    """The figures of a summary that are read as no value, and of which a number stands in no source (D20).
+
+    A figure before 년, 월 or 일 is a date that there is not (2월 30일): it must stand in a source as it is.
+    """
+    known = {figure.value for source in sources for figure in source.figures}
+    for source in sources:
+        known |= {month_and_day(date, ".") for date in source.entities if date.kind == "date"}
+        known.update(_numbers(source.text.norm))
+    unread = []
+    for figure in summary.figures:
+        if figure.text[0].isdigit():
+            is_said = known.issuperset(_numbers(figure.value))
+            if figure.base.startswith(("년", "월", "일")):
+                is_said = any(figure.text in source.raw for source in sources)
+            if not is_said:
+                unread.append(figure.text)
+    return unread
+
+
+def month_and_day(date: Entity, sign: str) -> str:
+    """A date without its year, as figures write it: 2.11 of 2026-02-11."""
+    return date.value[-5:].lstrip("0").replace("-0", "-").replace("-", sign)
+
+
+def _numbers(text: str) -> list[str]:
+    return [number.replace(",", "") for number in _NUMBER.findall(text)]

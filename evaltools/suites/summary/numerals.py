@@ -15,68 +15,50 @@ from .text import NOTATION
 Value = int | Decimal
 """Exact: 2221.3005억 is 222130050000."""
 
-# atomic groups: a possessive group that fails half-way keeps what it had matched in Python before 3.11.5
-DIGITS = r"[0-9]++(?>(?:,[0-9]{3}(?![0-9]))*)(?>(?:\.[0-9]++)?)"
 
-
-def _words(table: str) -> dict[str, int]:
-    """The words of a table of notation.toml -> their numbers."""
-    numbers = {}
-    for number, words in NOTATION[table].items():
-        for word in words.split():
-            numbers[word] = int(number)
-    return numbers
-
-
-def _below_hundred(
-    table: str,
-    least_ten: int,
-    *joints: str,
-) -> dict[str, int]:
-    """The words of a table, and its tens and ones put together: 열한, 스물두, twenty-four.
-
-    least_ten: the smallest number that ones may follow. joints: what may stand between the two.
-    """
-    words = _words(table)
+def _words(table: str, joints: tuple[str, ...] = (), smallest_ten: int = 10) -> dict[str, int]:
+    """The words of a table of notation.toml -> their numbers; with joints also tens and ones put together (열한)."""
+    words = {word: int(n) for n, of_n in NOTATION[table].items() for word in of_n.split()}
     numbers = dict(words)
-    for ten, ten_value in words.items():
-        for one, one_value in words.items():
-            if ten_value >= least_ten and 0 < one_value < 10:
-                for joint in joints:
-                    numbers[ten + joint + one] = ten_value + one_value
+    for ten, n_ten in words.items():
+        for one, n_one in words.items():
+            if n_ten >= smallest_ten and 0 < n_one < 10:
+                numbers |= dict.fromkeys((ten + joint + one for joint in joints), n_ten + n_one)
     return numbers
 
 
 ONES = _words("hangul")
 SMALL = _words("small")
 BIG = _words("big")
-HANGUL = "".join([*ONES, *SMALL, *BIG])
+SCALES = SMALL | BIG
+HANGUL = "".join([*ONES, *SCALES])
 """All syllables of numbers in Hangul."""
 
-NATIVE = _below_hundred("native", 10, "")
-ENGLISH = _below_hundred("english", 20, "-", " ")
+NATIVE = _words("native", ("",))
+ENGLISH = _words("english", ("-", " "), 20)
 ENGLISH_SCALE = _words("english_scale")
 
-SCALES = SMALL | BIG
 TEN_THOUSAND = BIG["만"]
 HUNDRED_MILLION = BIG["억"]
 
-_MAX_DIGITS = 15
+MOST_DIGITS = 16
 """Longer runs of digits are no quantity, and would cost time as an integer."""
 
-_MAX_TOKENS = 14
-"""Figures and scales of one number."""
+LONGEST = 80
+"""Characters of one number."""
 
+# atomic groups: a possessive group that fails half-way keeps what it had matched in Python before 3.11.5
+DIGITS = r"[0-9]++(?>(?:,[0-9]{3}(?![0-9]))*)(?>(?:\.[0-9]++)?)"
+_CURRENCY = r"\s?(?:원|won|krw|달러|불)"
+_SCALE = rf"(?:[십백천만억]|조(?={_CURRENCY}|\s?[0-9][0-9,.]*\s?(?:[십백천만억]|원|달러)))"  # 제3조 is no scale
 _FIGURE = re.compile(DIGITS)
-_TOKEN = re.compile(rf"(?P<space>\s?)(?:(?P<digits>{DIGITS})|여?(?P<scale>[십백천만억조]))")
-_NUMBER_ENDS = re.compile(r"(?![0-9a-z가-힣,.])|[.,](?![0-9])")
-_CURRENCY = re.compile(r"\s?(?:원|won|krw|달러|불)")
-_AMOUNT_GOES_ON = re.compile(r"\s?[0-9][0-9,.]*\s?(?:[십백천만억]|원|달러)")
-
-_AFTER_A_SCALE_APART = re.compile(
-    r"[십백천만억]?(?![가-힣])|[십백천만억]*\s?[원명건회달불]|\s?[0-9]"
+_PART = re.compile(
+    rf"(?P<space>\s?)(?P<digits>{DIGITS})(?P<currency>(?={_CURRENCY}))?"
+    r"(?P<ends>(?![0-9a-z가-힣,.])|(?=[.,](?![0-9])))?"
+    # a scale that stands apart (3,000 만 원) must not begin a word (90 만기)
+    rf"|(?:여|\s(?=여?[십백천만억조](?:[십백천만억]?(?![가-힣])|[십백천만억]*\s?[원명건회달불]|\s?[0-9]))여?)?(?P<scale>{_SCALE})"
 )
-"""A scale that stands apart from its figure (3,000 만 원) must not begin a word (90 만기)."""
+_NO_CURRENCY = re.compile(f"(?!{_CURRENCY})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +81,7 @@ class Number:
 def plain(digits: str) -> Value | None:
     """The value of digits with commas and a point; None where they are too many."""
     digits = digits.replace(",", "")
-    if len(digits) > _MAX_DIGITS + 1:
+    if len(digits) > MOST_DIGITS:
         return None
     return Decimal(digits) if "." in digits else int(digits)
 
@@ -109,43 +91,41 @@ def written(value: Value) -> str:
     return f"{Decimal(value):.6f}".rstrip("0").rstrip(".")
 
 
+@dataclass(slots=True)
 class _Sum:
     """A number while it is read: 1억 2천3백만 is closed section by section, each part by a scale."""
 
-    def __init__(self, figure: Value | None = None):
-        self.total: Value = 0  # the sections that 만, 억 or 조 closed
-        self.section: Value = 0  # the parts of this section that 십, 백 or 천 closed
-        self.figure = figure  # what has no scale yet
-        self.small = 1  # the last scales
-        self.big = 1
-        self.below_small = TEN_THOUSAND  # the next small scale must be below this
+    figure: Value | None = None  # what has no scale yet
+    section: Value = 0  # the parts of this section that 십, 백 or 천 closed
+    total: Value = 0  # the sections that 만, 억 or 조 closed
+    small: int = 1  # the last scales
+    big: int = 1
+    below: int = TEN_THOUSAND  # the next small scale must be smaller than this
 
     @property
     def value(self) -> Value:
         return self.total + self.section + (self.figure or 0)
 
-    def takes(self, scale: int) -> bool:
-        """Whether a scale may follow: they fall from left to right, and begin anew in a section."""
-        if scale < TEN_THOUSAND:
-            return scale < self.below_small
-        return scale < self.big or self.big == 1
-
-    def add_scale(self, scale: int) -> None:
-        if scale < TEN_THOUSAND:
-            self.section += (1 if self.figure is None else self.figure) * scale
-            self.small = self.below_small = scale
-        else:
-            self.total += (self.section + (self.figure or 0) or 1) * scale
-            self.section = 0
-            self.big = scale
-            self.below_small = TEN_THOUSAND
-        self.figure = None
-
     @property
     def spoken(self) -> Value:
         """The value as speech has it: hundreds of millions, then thousands (1억 2천) are 120 million."""
-        in_short = self.big == HUNDRED_MILLION and self.below_small == 1000 and not self.figure
+        in_short = self.big == HUNDRED_MILLION and self.below == 1000 and not self.figure
         return self.total + self.section * TEN_THOUSAND if in_short else self.value
+
+    def close(self, scale: int) -> bool:
+        """Close what is open by a scale, which must be smaller than those before it; False where it is not."""
+        if scale < TEN_THOUSAND:
+            if scale >= self.below:
+                return False
+            self.section += (1 if self.figure is None else self.figure) * scale
+            self.small = self.below = scale
+        else:
+            if scale >= self.big > 1:
+                return False
+            self.total += (self.section + (self.figure or 0) or 1) * scale
+            self.section, self.big, self.below = 0, scale, TEN_THOUSAND
+        self.figure = None
+        return True
 
 
 def read_number(text: str, start: int) -> Number | None:
@@ -164,97 +144,47 @@ def read_number(text: str, start: int) -> Number | None:
     end = first.end()
     best = Number(lead, start, end, lead)
     reading = _Sum(lead)
-    for _ in range(_MAX_TOKENS):
-        token = _TOKEN.match(text, end)
-        if token is None:
-            break
-        if token["digits"]:
-            value = plain(token["digits"])
-            if reading.figure is not None or value is None:
+    of_article = text[max(start - 1, 0) : start] == "제"  # 제3조
+    while (part := _PART.match(text, end)) and not of_article and end - start < LONGEST:
+        if part["digits"]:
+            figure = plain(part["digits"])
+            if reading.figure is not None or figure is None:
                 break
-            end = token.end()
-            in_short = reading.big == HUNDRED_MILLION and not token["space"]
-            if in_short and 1000 <= value < TEN_THOUSAND and _NUMBER_ENDS.match(text, end):
-                # 1억5000 is 150 million
-                total = reading.total + value * TEN_THOUSAND
-                return Number(total, start, end, 0, reading.small, reading.big)
-            reading.figure = value
-            if _CURRENCY.match(text, end):
-                best = Number(reading.value, start, end, 0, reading.small, reading.big)
-            continue
-        if not _takes_scale(reading, token, text, start):
+            end = part.end()
+            in_short = reading.big == HUNDRED_MILLION and not part["space"]
+            if in_short and 1000 <= figure < TEN_THOUSAND and part["ends"] is not None:
+                value = reading.total + figure * TEN_THOUSAND  # 1억5000
+                return Number(value, start, end, big=reading.big)
+            reading.figure = figure
+            if part["currency"] is None:
+                continue
+        elif not reading.close(SCALES[part["scale"]]):
             break
-        reading.add_scale(SCALES[token["scale"]])
-        end = token.end()
+        end = part.end()
         is_one_figure = reading.value == lead * reading.small * reading.big
-        single = lead if is_one_figure else 0
-        best = Number(reading.value, start, end, single, reading.small, reading.big)
-    if best.end == end and not _CURRENCY.match(text, end):
+        of_one = lead if is_one_figure and not part["digits"] else 0
+        best = Number(reading.value, start, end, of_one, reading.small, reading.big)
+    if best.end == end and _NO_CURRENCY.match(text, end):
         return replace(best, value=reading.spoken)
     return best
 
 
-def _takes_scale(
-    reading: _Sum,
-    token: re.Match[str],
-    text: str,
-    start: int,
-) -> bool:
-    """Whether a scale belongs to the number: smaller than those before, and no part of a word."""
-    scale, end = token["scale"], token.end()
-    if token["space"] and not _AFTER_A_SCALE_APART.match(text, end):
-        return False
-    if not reading.takes(SCALES[scale]):
-        return False
-    return scale != "조" or _is_trillion(text, start, end)
+def hangul_value(run: str, spoken: bool = False) -> Value | None:
+    """The value of a numeral in Hangul (삼천만, 일억 이천, 십이); None where it is none. spoken: as speech has sums.
 
-
-def _is_trillion(
-    text: str,
-    start: int,
-    end: int,
-) -> bool:
-    """조 after a figure is also the article of a law (제3조): a scale only where an amount goes on."""
-    if text[start - 1 : start] == "제":
-        return False
-    return bool(_CURRENCY.match(text, end) or _AMOUNT_GOES_ON.match(text, end))
-
-
-def hangul_value(run: str) -> Value | None:
-    """The value of a numeral in Hangul (삼천만, 일억 이천, 십이); None where it is none.
-
-    >>> hangul_value("일억 이천만"), hangul_value("삼천")
-    (120000000, 3000)
+    >>> hangul_value("일억 이천만"), hangul_value("삼천"), hangul_value("일억 오천", spoken=True)
+    (120000000, 3000, 150000000)
     >>> print(hangul_value("이사"), hangul_value("조사"))
     None None
     """
-    reading = _hangul(run)
-    return reading.value if reading else None
-
-
-def _hangul(run: str) -> _Sum | None:
     reading = _Sum()
     for syllable in "".join(run.split()):
         if syllable in ONES:
             if reading.figure is not None:
                 return None
             reading.figure = ONES[syllable]
-            continue
-        nothing_before = not reading.section and not reading.figure
-        if not reading.takes(SCALES[syllable]) or (syllable == "조" and nothing_before):
+        elif (syllable == "조" and not reading.section and not reading.figure) or not reading.close(
+            SCALES[syllable]
+        ):
             return None
-        reading.add_scale(SCALES[syllable])
-    return reading
-
-
-def spoken_sum(run: str) -> Value | None:
-    """The value of a sum in Hangul without its unit, as speech has it; None where it need be none.
-
-    >>> spoken_sum("오백만"), spoken_sum("일억 오천")
-    (5000000, 150000000)
-    >>> print(spoken_sum("이만"))
-    None
-    """
-    is_large = "억" in run[1:] or ("만" in run and any(scale in run for scale in SMALL))
-    reading = _hangul(run) if is_large else None
-    return reading.spoken if reading else None
+    return reading.spoken if spoken else reading.value

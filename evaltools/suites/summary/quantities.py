@@ -1,7 +1,7 @@
 """Numbers with their units: 3천만원, 90일, 20~50만원, 1년 6개월, thirty (30) days.
 
 A text is read from left to right; every reader looks ahead a bounded distance. Source:
-specification D16.
+specification D16; the units come from the rule file.
 """
 
 from __future__ import annotations
@@ -9,22 +9,29 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
+from .compiled import CompiledRules
 from .numerals import (
     ENGLISH,
     ENGLISH_SCALE,
+    HANGUL,
     NATIVE,
-    ONES,
+    SCALES,
+    SMALL,
     TEN_THOUSAND,
     Number,
     Value,
     hangul_value,
     read_number,
-    spoken_sum,
 )
 from .rules import Unit
-from .text import any_of
-from .unit_words import AROUND, NamedUnit, UnitWords
+from .text import NOTATION, any_of
+
+AROUND: dict[str, str] = {}
+for _name, _words in NOTATION["unit"].items():
+    AROUND[_name] = "|".join(_words.split())
+"""Words that stand around a number, as alternatives."""
 
 _ENGLISH_SCALE = re.compile(rf"\s?({any_of(ENGLISH_SCALE)})(?![a-z0-9])")
 _AMOUNT_ENDS = re.compile(
@@ -32,24 +39,37 @@ _AMOUNT_ENDS = re.compile(
 )
 _JOINT = re.compile(rf"\s?(?:{AROUND['joints']})\s?(?:최대|최고)?\s?")
 _HALF = re.compile(r"\s?반(?![가-힣])|\s?반(?=(?:이|을|은|만|요|까지|부터|정도|동안)(?![가-힣]))")
-_SCALES = re.compile("[십백천만억조]")
-_LATIN = re.compile("[a-z]")
-_BLANK = re.compile(r"\s")
 _DIGIT_RUN = re.compile(r"[0-9][0-9,.]*")
+_LATIN = re.compile("[a-z]")
+_POLITE_END = "(?!신데|신가요)"
+"""What may follow a unit though it begins as a longer word does: 6회신데, but not 회신."""
 
-_UNITS_OF_ONE_SYLLABLE = ("년", "개월", "주일", "퍼센트")
-"""Units before which one digit in Hangul is a number: 삼 년, but not 일원."""
+_ALONE = NOTATION["alone"]
+"""Unit -> the syllables that are numerals alone before it: 삼 년, but not 일원."""
 
-_UNITS_OF_ONE_SCALE = ("년", "개월", "퍼센트", "%")
-_UNITS_OF_ANY_SCALE = ("원", "명", "달러")
+_NUMERALS = NATIVE | ENGLISH
+
+_STANDARD = {
+    "amount": Unit(kind="amount", base="KRW", words=("원",)),
+    "percent": Unit(kind="percent", base="%", words=("%",)),
+}
+"""Units of figures without one (3천만, 7:3), where the rules have none of the kind."""
+
+PROPER = "(?:1/[2-9]|2/[3-9]|3/[4-9]|4/[5-9]|5/[6-9]|6/[7-9]|7/[89]|8/9)"
+"""A share of one digit; 6/3 is a day."""
+
+
+class NamedUnit(NamedTuple):
+    """A unit in a text: the word that names it, and where that ends."""
+
+    unit: Unit
+    word: str
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number in the base of its unit; start, end: in the normalised text.
-
-    support_only: as of an entity.
-    """
+    """A number in the base of its unit; start, end: in the normalised text. support_only: as of an entity."""
 
     unit: Unit
     value: Value
@@ -58,40 +78,99 @@ class Quantity:
     support_only: bool = False
 
 
+class UnitWords:
+    """The unit words of a rule set, as patterns around a number.
+
+    of_prefix: unit of each sign before a figure. of_kind: the first unit of each kind. ends: where no
+    word goes on behind a unit, but for a particle. forms: how each sort of quantity begins, by the
+    name of the method of QuantityReader that reads it.
+    """
+
+    def __init__(self, rules: CompiledRules):
+        patterns: dict[str, str] = {}
+        self.of_word: dict[str, Unit] = {}
+        for unit in rules.units:
+            for word in unit.words:
+                patterns[word.lower()] = _word_pattern(word.lower(), unit.not_before.get(word, ()))
+                self.of_word[_spaced(word)] = unit
+        self.of_prefix = {sign.lower(): unit for unit in rules.units for sign in unit.before}
+        self.of_kind = _STANDARD | {unit.kind: unit for unit in reversed(rules.units)}
+        words = sorted(patterns, key=len, reverse=True)
+        joint = r"여?(?:\s{0,2}|\s?\)\s?)|[\s-]?(?:\([0-9]{1,4}\)\s?)?"
+        all_words = "|".join(map(patterns.__getitem__, words))
+        self._behind = re.compile(f"(?:{joint})(?P<unit>{all_words})")
+        after = rf"(?:{rules.particle_words}|{AROUND['after']})"
+        self.ends = re.compile(rf"(?![가-힣])|{after}")
+        signs = any_of(map(re.escape, self.of_prefix)) or "(?!)"
+        korean = "|".join(patterns[word] for word in words if "가" <= word[0] <= "힣")
+        self.forms = (
+            # 3분의 1, 3분의 1/2
+            r"(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<share>[0-9]{1,3})"
+            rf"|(?:(?<=의\s)|(?<![0-9./])(?={PROPER}\s?(?:만|을|를|로|지급)(?![0-9])))"
+            r"(?P<share2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))",
+            # 7:3, 8대 2; 상대 80, 고객 20
+            r"(?P<ratio>(?<![0-9.,:])(?P<one>[0-9]{1,2})"
+            r"(?:\s?(?::|대)\s?|(?<=[0-9]{2}),?\s[가-힣]{1,6}\s(?=[0-9]{2}))(?P<other>[0-9]{1,2})(?![0-9:%]))",
+            # a figure, behind the sign that may stand before it ($)
+            rf"(?P<figure>(?:(?<![a-z])(?:{signs})\s?)?)(?=[0-9])",
+            # 두 달, 두달, thirty days
+            rf"(?P<numeral>(?<![가-힣])(?:{any_of(NATIVE)})(?=\s(?:{korean})|(?:{AROUND['joined']})(?:(?![가-힣])|{after}))"
+            rf"|(?<![a-z])(?<!hundred )(?<!and )(?:{any_of(ENGLISH)})(?![a-z]))",
+            # 삼천만원, 일억 이천만원, 오만 팔천 팔백원
+            r"(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?"
+            rf"(?P<hangul>[{HANGUL}]{{1,24}}(?:(?:(?<=[천만억조])\s|\s(?=[만억]))[{HANGUL}]{{1,16}}){{0,2}})",
+        )
+
+    def behind(self, text: str, end: int) -> NamedUnit | None:
+        """The unit behind a number that ends at `end`: 90일, 90 일, (90)일, thirty-day, thirty (30) days."""
+        match = self._behind.match(text, end)
+        if match is None:
+            return None
+        word = match["unit"]
+        return NamedUnit(self.of_word[_spaced(word)], word, match.end())
+
+
+def _spaced(word: str) -> str:
+    """A unit word however it is joined: "business-day" is "business day"."""
+    return re.sub(r"[\s-]+", " ", word.lower())
+
+
+def _word_pattern(word: str, not_before: tuple[str, ...]) -> str:
+    """The pattern of a unit word; a Latin one ends at its last letter."""
+    pattern = r"[\s-]".join(map(re.escape, word.split()))
+    if word[-1].isascii() and word[-1].isalpha():
+        pattern += "(?![a-z])"
+    forbidden = "|".join(map(re.escape, not_before))
+    return f"{pattern}(?!{_POLITE_END}(?:{forbidden}))" if forbidden else pattern
+
+
 class QuantityReader:
     """Reads the quantities of one text, from left to right.
 
-    Each `read_` method reads what begins with a match, adds it to `quantities` where it is one, and
-    gives the place to go on from.
+    Each method for a sort of `UnitWords.forms` reads what begins with a match, adds it to
+    `quantities` where it is one, and gives the place to go on from.
     """
 
-    def __init__(
-        self,
-        text: str,
-        words: UnitWords,
-    ):
+    def __init__(self, text: str, words: UnitWords):
         self.text = text
         self.words = words
         self.quantities: list[Quantity] = []
         self._bare: list[Number] = []  # a later figure may lend them its unit
 
-    def read_figure(self, match: re.Match[str]) -> int:
+    def figure(self, match: re.Match[str]) -> int:
         """100원, and $ 100: a sign that stands before its figure."""
         return self._figure(match.end(), match["figure"])
 
-    def _figure(
-        self,
-        start: int,
-        sign: str = "",
-    ) -> int:
+    def _figure(self, start: int, sign: str = "") -> int:
         """The figure at `start`, behind its sign, with its unit."""
         number = read_number(self.text, start)
         if number is None:
-            digits = _DIGIT_RUN.match(self.text, start)
-            return digits.end() if digits else start + 1
-        begin = start - len(sign)
-        scale, end = self._english_scale(number.end, after_sign=bool(sign))
-        value = number.value * scale
+            run = _DIGIT_RUN.match(self.text, start)
+            return run.end() if run else start + 1
+        begin, scale, end = start - len(sign), 1, number.end
+        english = _ENGLISH_SCALE.match(self.text, end)
+        if english and (sign or len(english[1]) > 2):  # $100k, but 100 m
+            scale, end = ENGLISH_SCALE[english[1]], english.end()
         unit = self.words.of_prefix.get(sign.strip())
         named = self.words.behind(self.text, end)
         if named and (unit is None or named.unit.kind == unit.kind):
@@ -99,96 +178,73 @@ class QuantityReader:
             unit = unit or named.unit
             if named.unit.base != unit.base:  # 영업일 기준 2일 may be told as 2일
                 self._add(named.unit, number.value, start, end, support_only=True)
-        is_code = _LATIN.match(self.text[max(start - 1, 0) : start])  # I66만 is no amount
-        if unit is None and number.big > 1 and not is_code and self._is_amount(end):
-            unit = self.words.of_kind.get("amount")
+        if unit is None and number.big > 1 and self._is_amount(start, end):
+            unit = self.words.of_kind["amount"]
         if unit is None:
             self._bare.append(number)
             return end
         self._lend(unit, number, scale, begin)
-        self._add(unit, value, begin, end)
+        self._add(unit, number.value * scale, begin, end)
         return end
 
-    def read_hangul(self, match: re.Match[str]) -> int:
-        """삼천만원, 구십 일: the longest numeral of the run that a unit follows."""
-        start, stop = match.span("hangul")
-        if not _SCALES.search(self.text, start, stop):
-            stop = start + 1
-        for end in range(stop, start, -1):
-            named = self.words.behind(self.text, end)
-            if named is None or not self.words.ends.match(self.text, named.end):
-                continue
-            run = self.text[start:end]
-            if run[0] == "만" and run[1:2].isspace():
-                run = run[2:]
-            is_sure = _is_numeral(run, named)
-            # one syllable before a unit of time: 팔 주, but also 이 주 (this week)
-            is_short = len(run) == 1 and run not in "영공만억조" and named.unit.kind == "duration"
-            value = hangul_value(run) if is_sure or is_short else None
+    def hangul(self, match: re.Match[str]) -> int:
+        """삼천만원, 구십 일: the longest numeral of the run with a unit, or a sum as speech has it (일억 오천)."""
+        run, start = match["hangul"], match.start("hangul")
+        if not SCALES.keys() & set(run):
+            run = run[0]
+        for end in range(len(run), 0, -1):
+            part = run[:end].removeprefix("만 ")
+            named = self.words.behind(self.text, start + end)
+            value = None
+            if named and self.words.ends.match(self.text, named.end):
+                is_sure = _is_numeral(part, named)
+                # one syllable before a unit of time: 팔 주, but also 이 주 (this week)
+                is_short = part in _ALONE["년"] and named.unit.kind == "duration"
+                value = hangul_value(part) if is_sure or is_short else None
+                unit, stop = named.unit, named.end
+            if value is None and self._is_spoken_sum(part, start + end):
+                value = hangul_value(part, spoken=True)
+                unit, stop, is_sure = self.words.of_kind["amount"], start + end, False
             if value is not None:
-                self._add(named.unit, value, end - len(run), named.end, support_only=not is_sure)
-                return named.end
-        won = self.words.of_kind.get("amount")
-        for end in range(stop, start, -1):
-            # what ends with 이 ends with a particle: 삼억이 한도
-            is_whole = self.text[end - 1] not in "이 " and _AMOUNT_ENDS.match(self.text, end)
-            value = spoken_sum(self.text[start:end]) if is_whole else None
-            if value is not None and won:
-                self._add(won, value, start, end, support_only=True)
-                return end
-        blank = _BLANK.search(self.text, start, stop)
-        return blank.start() if blank else stop
+                self._add(unit, value, start + end - len(part), stop, not is_sure)
+                return stop
+        return start + len(run.split()[0])
 
-    def read_native(self, match: re.Match[str]) -> int:
-        """두 달, 스무 명."""
-        return self._numeral(NATIVE[match["native"]], *match.span("native"))
+    def _is_spoken_sum(self, run: str, end: int) -> bool:
+        """Whether a numeral without a unit is large enough for a sum; what ends with 이 ends with a particle."""
+        is_large = "억" in run[1:] or ("만" in run and SMALL.keys() & set(run))
+        return bool(is_large and run[-1] not in "이 " and _AMOUNT_ENDS.match(self.text, end))
 
-    def read_english(self, match: re.Match[str]) -> int:
-        """thirty days, thirty (30) days."""
-        return self._numeral(ENGLISH[match["english"]], *match.span())
-
-    def _numeral(
-        self,
-        value: int,
-        start: int,
-        end: int,
-    ) -> int:
-        """A numeral in words with its unit. One of a countable (한 번, one case) says no count."""
-        named = self.words.behind(self.text, end)
+    def numeral(self, match: re.Match[str]) -> int:
+        """두 달, thirty (30) days: a numeral in words. One of a countable (한 번, one case) says no count."""
+        value = _NUMERALS[match["numeral"]]
+        named = self.words.behind(self.text, match.end())
         if named is None:
-            return end
+            return match.end()
         says_nothing = value == 1 and named.unit.kind == "count"
-        self._add(named.unit, value, start, named.end, says_nothing)
+        self._add(named.unit, value, match.start(), named.end, says_nothing)
         return named.end
 
-    def read_ratio(self, match: re.Match[str]) -> int:
+    def ratio(self, match: re.Match[str]) -> int:
         """7:3, 8대 2: two shares of a whole; other figures with a colon are read one by one."""
-        shares = int(match["one"]), int(match["other"])
-        percent = self.words.of_kind.get("percent")
-        has_unit = self.words.behind(self.text, match.end())
-        if percent is None or sum(shares) not in (10, 100) or has_unit:
+        shares = {name: int(match[name]) for name in ("one", "other")}
+        whole = sum(shares.values())
+        if whole not in (10, 100) or self.words.behind(self.text, match.end()):
             return self._figure(match.start())
-        for share, group in zip(shares, ("one", "other")):
-            start, end = match.span(group)
-            self._add(percent, share * 100 // sum(shares), start, end)
+        for name, share in shares.items():
+            self._add(self.words.of_kind["percent"], share * 100 // whole, *match.span(name))
         return match.end()
 
-    def read_fraction(self, match: re.Match[str]) -> int:
+    def fraction(self, match: re.Match[str]) -> int:
         """3분의 1, 3분의 1/2 as a percentage."""
-        parts = int(match["parts"] or match["parts2"])
-        share = int(match["share"] or match["share2"])
-        percent = self.words.of_kind.get("percent")
-        if percent and parts:
-            self._add(percent, Decimal(100 * share) / parts, *match.span())
+        parts, share = (int(match[name] or match[name + "2"]) for name in ("parts", "share"))
+        if parts:
+            share_of_100 = Decimal(100 * share) / parts
+            self._add(self.words.of_kind["percent"], share_of_100, *match.span())
         return match.end()
 
     def _add(
-        self,
-        unit: Unit,
-        value: Value,
-        start: int,
-        end: int,
-        support_only: bool = False,
+        self, unit: Unit, value: Value, start: int, end: int, support_only: bool = False
     ) -> None:
         """Add a quantity; a duration with its half (1년 반), and to one right before that it goes on (1년 6개월)."""
         factor = Decimal(str(unit.factor))
@@ -198,75 +254,40 @@ class QuantityReader:
             if half:
                 in_base += factor / 2
                 end = half.end()
-            if self.quantities and self._goes_on(self.quantities[-1], unit, start):
-                first = self.quantities.pop()
+            first = self.quantities[-1] if self.quantities else None
+            if first and self._goes_on(first, unit, start):
+                self.quantities.pop()
                 in_base += first.value
                 unit, start, support_only = first.unit, first.start, first.support_only
         self.quantities.append(Quantity(unit, in_base, start, end, support_only))
 
-    def _goes_on(
-        self,
-        first: Quantity,
-        smaller: Unit,
-        start: int,
-    ) -> bool:
+    def _goes_on(self, first: Quantity, smaller: Unit, start: int) -> bool:
         """Whether a duration goes on with a smaller unit right behind it."""
         larger = first.unit
-        if (larger.kind, larger.base) != (smaller.kind, smaller.base):
-            return False
+        is_alike = (larger.kind, larger.base) == (smaller.kind, smaller.base)
         is_behind = first.end <= start and not self.text[first.end : start].strip()
-        return is_behind and larger.factor > smaller.factor
+        return is_alike and is_behind and larger.factor > smaller.factor
 
-    def _english_scale(
-        self,
-        end: int,
-        after_sign: bool,
-    ) -> tuple[int, int]:
-        """(scale, end) of thousand, million, ... behind a number; (1, end) without one.
+    def _is_amount(self, start: int, end: int) -> bool:
+        """Whether a number with a large scale is an amount without its currency, and no code (I66만).
 
-        A bare k or m is a scale behind a currency sign only: $100k, but 100 m.
+        Of a list of figures of one sort (20만~50만 명) the unit comes at the end.
         """
-        match = _ENGLISH_SCALE.match(self.text, end)
-        if match is None:
-            return 1, end
-        word = match[1]
-        if len(word) <= 2 and not after_sign:
-            return 1, end
-        return ENGLISH_SCALE[word], match.end()
-
-    def _is_amount(self, end: int) -> bool:
-        """Whether a number with a large scale that ends here is an amount without its currency."""
-        if not _AMOUNT_ENDS.match(self.text, end):
+        if not _AMOUNT_ENDS.match(self.text, end) or _LATIN.match(self.text, max(start - 1, 0)):
             return False
-        # of a list of figures of one sort (20만~50만 명) the unit comes at the end
         joint = _JOINT.match(self.text, end)
-        if joint is None:
-            return True
-        following = read_number(self.text, joint.end())
+        following = read_number(self.text, joint.end()) if joint else None
         return following is None or following.big == 1
 
-    def _lend(
-        self,
-        unit: Unit,
-        number: Number,
-        scale: int,
-        start: int,
-    ) -> None:
-        """Add the bare figures right before a quantity, with its unit and scale.
-
-        20~50만원; 3, 6, 12개월; 5-10%.
-        """
+    def _lend(self, unit: Unit, number: Number, scale: int, start: int) -> None:
+        """Add the bare figures right before a quantity, with its unit and scale: 20~50만원; 3, 6, 12개월; 5-10%."""
         end = start
         for plain in reversed(self._bare):
             joint = _JOINT.fullmatch(self.text, plain.end, end)
-            if joint is None:
+            is_larger = plain.big > number.big == 1
+            if not joint or is_larger or ("," in joint[0] and plain.value > 10 * number.value):
                 break
-            if plain.big > 1 and number.big == 1:
-                break
-            if "," in joint[0] and plain.value > 10 * number.value:
-                break
-            value = _in_scale_of(number, plain) * scale
-            self._add(unit, value, plain.start, plain.end)
+            self._add(unit, _in_scale_of(number, plain) * scale, plain.start, plain.end)
             end = plain.start
         self._bare.clear()
 
@@ -275,27 +296,20 @@ def _in_scale_of(number: Number, plain: Number) -> Value:
     """A bare figure in the scale of the number that follows: the 2 of 2~3천만원 is 20 million."""
     if plain.small == 1000 and number.value > 1000 * plain.value:
         return plain.value * TEN_THOUSAND  # 5천에서 1,900만원
-    if plain.big > 1 or not number.lead:
-        return plain.value
-    if plain.small == 1 and plain.value < number.lead:
+    if plain.big == 1 and plain.small == 1 and plain.value < number.lead:
         return plain.value * number.small * number.big
-    if plain.value < number.lead * number.small:
+    if plain.big == 1 and plain.value < number.lead * number.small:
         return plain.value * number.big
     return plain.value
 
 
 def _is_numeral(run: str, named: NamedUnit) -> bool:
     """Whether Hangul before a unit is a numeral: 삼천만원 is, 조건 (조 + 건) and 만일 are not."""
-    if not run or run[-1].isspace():
-        return False
     syllables = "".join(run.split())
+    if len(syllables) == 1:
+        is_numeral = syllables in _ALONE.get(named.word, "")
+    else:
+        is_numeral = bool(SCALES.keys() & set(syllables)) and syllables[0] not in "영공"
     kind = named.unit.kind
-    if kind == "clause" or syllables[0] in "영공":
-        return False
-    if "조" in syllables and kind != "amount":
-        return False
-    if all(syllable in ONES for syllable in syllables):
-        return len(syllables) == 1 and named.word in _UNITS_OF_ONE_SYLLABLE
-    if len(syllables) > 1 or named.word in _UNITS_OF_ANY_SCALE:
-        return True
-    return syllables in "십백천" and named.word in _UNITS_OF_ONE_SCALE
+    may_be_word = kind == "clause" or ("조" in syllables and kind != "amount")
+    return is_numeral and not may_be_word and not run[-1].isspace()

@@ -13,18 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from .compare import Comparison, as_json, compare
 from .compiled import FOLLOWUP_TAG, CompiledRules
-from .entities import Entity, ReadText, by_key, extractor
+from .entities import Entity, ReadText, by_key, read_text, unread_figures
 from .rules import DEFAULT_RULES, Rules, load_rules
 from .schema import split_tags
 from .tags import denied_items, find_tag, promises, weakly_said
-from .text import normalise
-from .unread import bare_figures, unread_figures
 from .wording import Matches, find_matches
 
 
@@ -132,8 +129,8 @@ def score_case(
     The order of the contexts does not matter to any score.
     """
     compiled = rules.compiled
-    summary = _read(compiled, answer or "")
-    sources = [_read(compiled, context) for context in contexts]
+    summary = read_text(compiled, answer or "")
+    sources = [read_text(compiled, context) for context in contexts]
     blank = not summary.text.norm.strip()
     unread = unread_figures(summary, sources)
     comparison = _compared(summary, sources, compiled)
@@ -161,7 +158,7 @@ def score_case(
         n_entities=len(_stated(summary.entities)),
         ambiguous=bool(followup.let_off) and not followup.standing,
         unknown_tags=unknown,
-        unread_figures=unread,
+        unread_figures=tuple(unread),
     )
 
 
@@ -177,14 +174,6 @@ def _compared(
         for item, is_sure in denied_items(summary, sources, rules):
             comparison.add_denied(item, is_sure)
     return comparison
-
-
-@lru_cache(maxsize=4096)
-def _read(compiled: CompiledRules, raw: str) -> ReadText:
-    """A text with its values. A context often stands in several cases."""
-    text = normalise(raw, compiled.fold)
-    entities = tuple(extractor(compiled).entities(raw, text))
-    return ReadText(raw, text, entities, tuple(bare_figures(raw, entities)))
 
 
 def _ratio(
