@@ -141,7 +141,9 @@ def _verdict_strip(study: Study) -> HtmlTable:
 
     What the data would miss is grey.
     """
-    (row,) = study_sentences.primary_rows(study).values()
+    row = next(iter(study_sentences.primary_rows(study).values()), None)
+    if row is None:
+        return HtmlTable("")
     miss = row["mde"] if row["verdict"] == "tied" else None
     axis = axis_over([row["delta"], row["ci_low"], row["ci_high"], miss], signed=True)
     texts = shown_difference(row, "")

@@ -8,7 +8,6 @@ import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 FAMILY = "Evaltools Sans CJK"
 FILE = Path(__file__).parent / "fonts" / "EvaltoolsSansCJK-Regular.otf"
@@ -29,15 +28,6 @@ def families() -> tuple[str, ...]:
     # the one weight also answers for bold, which matplotlib would otherwise log as a font not found
     fonts.ttflist.append(replace(fonts.ttflist[-1], weight=700))
     return "DejaVu Sans", FAMILY
-
-
-def even_weight(figure: Any) -> None:
-    """Set texts with glyphs of the shipped face, which has one weight, in that weight throughout."""
-    from matplotlib.text import Text
-
-    for text in figure.findobj(Text):
-        if ANSWERED.search(text.get_text()):
-            text.set_fontweight("normal")
 
 
 def webfont_css(text: str) -> str:

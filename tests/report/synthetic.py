@@ -128,7 +128,7 @@ def notebook() -> Any:
     rng = np.random.default_rng(7)
     e = estimates()
     frame = sample_frame()
-    before = rng.beta(3, 2, 80).round(2)
+    before = pd.Series(rng.beta(3, 2, 80).round(2), name="before")
     by_text = estimates(len(HOSTILE)).assign(title=HOSTILE, axis="F1")
     wide = pd.DataFrame(
         rng.normal(size=(40, 14)), columns=[f"a rather long column {i}" for i in range(14)]
@@ -149,7 +149,7 @@ def notebook() -> Any:
         shown(forest(in_panels(by_text)), "forest(...)"),
         new_markdown_cell("## Change"),
         shown(
-            figures.paired(before, before, labels=("before", "after")),
+            figures.paired(before, before),
             "paired()",
         ),
         shown(tables.table(wide, caption="A wide table"), "table(wide)"),
