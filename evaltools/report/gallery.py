@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from statistics import mode
 from typing import Any
 from urllib.parse import quote
 
@@ -23,8 +23,7 @@ from .page import page
 from .sentences import verdict_word
 from .strip import ENDS, axis_over
 from .tables import VERDICTS, shown_estimate
-from .templates import macros
-from .text import anchor, visible
+from .text import anchor, clipped
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
 SCRIPTS = ("report/page.js", "gallery/gallery.js")
@@ -34,12 +33,13 @@ OURS = b'<meta name="generator" content="evaltools gallery">'
 
 REPORT = "metric_report.html"
 
-LEVELS = {"blocking": "error", "warning": "warning", "info": "info"}
+# level of a note, the worst first -> its colour
+LEVELS = {"spoilt": "error", "blocking": "error", "warning": "warning", "info": "info"}
 
-# letters of a name and of a sentence that are shown
-NAME_LENGTH, SENTENCE_LENGTH = 200, 500
+# letters of a sentence that are shown
+SENTENCE_LENGTH = 500
 
-# what the template shows of a result, or of the results of a suite: texts from its files, which it escapes
+# what the template shows of a result, or of the results of a suite: texts from its files, which it clips and escapes
 Card = dict[str, Any]
 
 
@@ -79,37 +79,33 @@ def collect(out: Path) -> tuple[list[Card], list[tuple[str, str]]]:
                 cards.append(_card(out, folder))
             # whatever stands in a folder, it shall not take the others from the page
             except Exception as e:  # noqa: BLE001
-                incomplete.append((clipped(folder.name), clipped(_reason(e), SENTENCE_LENGTH)))
+                reason = getattr(e, "strerror", "") or f"{type(e).__name__}: {e}"
+                if isinstance(e, InputError):  # without the folders above its file
+                    first = e.problems[0]
+                    parts = [Path(first.file).name, first.field, first.message]
+                    reason = ": ".join(filter(None, parts))
+                incomplete.append((folder.name, clipped(reason, SENTENCE_LENGTH)))
     return cards, incomplete
-
-
-def _reason(error: Exception) -> str:
-    """What made a folder incomplete, without the folders above its file."""
-    if isinstance(error, InputError):
-        first = error.problems[0]
-        parts = [Path(first.file).name, first.field, first.message]
-        return ": ".join(part for part in parts if part)
-    return getattr(error, "strerror", "") or f"{type(error).__name__}: {error}"
-
-
-def clipped(text: str, limit: int = NAME_LENGTH) -> str:
-    """Text from data, made visible and cut after so many letters."""
-    seen = visible(text[: limit + 1])
-    return seen if len(seen) <= limit else seen[:limit] + "…"
 
 
 def _card(out: Path, folder: Path) -> Card:
     """What the page shows of one results folder; raises whatever is wrong with its files.
 
-    `metrics`: metric of the headline -> its title with an arrow, value, interval and (`raw`) numbers. `leading`: the
-    one that leads. `verdict`, `trust`: (words, colour). `notes`: (colour, sentence). `links`: (file, address).
+    `metrics`: metric of the headline -> its row of metrics.json with its texts as `cells`, those that a check blocks
+    last and without numbers. `leading`: the one that leads. `verdict`, `trust`: (words, colour). `notes`: (level,
+    sentence). `links`: (file, address).
     """
     manifest = read_model(folder / NAME, Manifest)
     stored = read_model(folder / METRICS, MetricsFile)
     is_aggregate = manifest.kind == "aggregate"
     runs = manifest.runs if is_aggregate else [folder.name]
-    seeds = [match["seed"] for match in map(RUN_NAME.match, runs) if match]
-    metrics = _headline(manifest, stored)
+    by_name = {row.name: row for row in stored.metrics}
+    metrics = {}
+    for name in sorted(by_name.keys() & manifest.headline, key=manifest.headline.index):
+        row = {**by_name[name].model_dump(), "metric": name}
+        if name in stored.blocked:
+            row |= dict.fromkeys(ENDS)
+        metrics[name] = {**row, "cells": shown_estimate(row, manifest.resampling)}
     usable = [name for name in metrics if name not in stored.blocked]
     leading = manifest.leading if manifest.leading in usable else "".join(usable[:1])
     verdict = _verdict(folder, manifest, stored, leading)
@@ -118,48 +114,24 @@ def _card(out: Path, folder: Path) -> Card:
     is_inside = report.parent.parent == out / "reports" and report.parent.name not in (".", "..")
     files = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
     return {
-        "name": clipped(folder.name),
-        "title": clipped((is_aggregate and manifest.condition) or folder.name),
-        "suite": clipped(manifest.suite),
-        "suite_title": clipped(say(manifest.suite_title or manifest.suite)),
-        "started": clipped(manifest.started),
-        "n": manifest.n_units,
-        "unit": clipped(manifest.unit),
-        "is_aggregate": is_aggregate,
-        "runs": list(map(clipped, runs)),
-        "seeds": list(map(clipped, seeds)),
-        "metrics": metrics,
+        "name": folder.name,
+        "title": (is_aggregate and manifest.condition) or folder.name,
+        "manifest": manifest,
+        "runs": runs,
+        "seeds": [match["seed"] for match in map(RUN_NAME.match, runs) if match],
+        "metrics": dict(sorted(metrics.items(), key=lambda item: item[0] in stored.blocked)),
         "leading": leading,
         "verdict": (say(verdict_word(verdict)), VERDICTS.get(verdict, "info")),
-        "trust": _trust(notes, manifest.incomplete),
-        "notes": notes,
+        "trust": _trust(Counter(level for level, _ in notes), manifest.incomplete),
+        "notes": [(LEVELS[level], sentence) for level, sentence in notes],
         "report": _address(out, report) if is_inside and report.is_file() else "",
-        "links": [(clipped(path.name), _address(out, path)) for path in files],
-        "id": anchor("run", clipped(folder.name)),
+        "links": [(path.name, _address(out, path)) for path in files],
+        "id": anchor("run", folder.name),
         "children": [],
     }
 
 
-def _headline(manifest: Manifest, stored: MetricsFile) -> dict[str, Card]:
-    """The metrics of the headline that the file has, those that a check blocks last and without numbers."""
-    by_name = {row.name: row for row in stored.metrics}
-    metrics = {}
-    for name in sorted(manifest.headline, key=stored.blocked.__contains__):
-        if name in by_name:
-            raw = {**by_name[name].model_dump(), "metric": name}
-            if name in stored.blocked:
-                raw |= {"value": None, "ci_low": None, "ci_high": None}
-            shown = shown_estimate(raw, manifest.resampling)
-            metrics[name] = {**shown, "title": clipped(shown["title"]), "raw": raw}
-    return metrics
-
-
-def _verdict(
-    folder: Path,
-    manifest: Manifest,
-    stored: MetricsFile,
-    leading: str,
-) -> str:
+def _verdict(folder: Path, manifest: Manifest, stored: MetricsFile, leading: str) -> str:
     """The verdict of a result's comparison on its leading metric, else the worst of its suite."""
     path = folder / "comparison.csv"
     if manifest.kind == "aggregate" and path.is_file():
@@ -175,32 +147,27 @@ def _verdict(
     return "baseline" if is_baseline else ""
 
 
-def _notes(
-    folder: Path,
-    manifest: Manifest,
-    stored: MetricsFile,
-) -> list[tuple[str, str]]:
-    """(colour, sentence) of each thing to know before a result is believed; the worst first."""
+def _notes(folder: Path, manifest: Manifest, stored: MetricsFile) -> list[tuple[str, str]]:
+    """(level, sentence) of each thing to know before a result is believed; the worst first."""
     notes = []
     for name in spoilt_files(folder, manifest):
-        notes.append(("spoilt", clipped(say("{file} is not as it was written", file=name))))
+        notes.append(("spoilt", say("{file} is not as it was written", file=clipped(name))))
     for check in worst_first(stored.checks or ()):
-        notes.append((LEVELS[check.level], clipped(check.message, SENTENCE_LENGTH)))
+        notes.append((check.level, check.message))
     for problem in manifest.problems:
-        notes.append(("warning", f"{problem.count} × {clipped(problem.code)}"))
-    return notes
+        notes.append(("warning", f"{problem.count} × {problem.code}"))
+    return [(level, clipped(sentence, SENTENCE_LENGTH)) for level, sentence in notes]
 
 
-def _trust(notes: Sequence[tuple[str, str]], is_incomplete: bool) -> tuple[str, str]:
+def _trust(levels: Counter[str], is_incomplete: bool) -> tuple[str, str]:
     """In a few words whether a result can be believed, and their colour; the worst is said."""
-    kinds = [kind for kind, _ in notes]
-    if "spoilt" in kinds:
+    if levels["spoilt"]:
         return say("not as it was written"), "error"
     if is_incomplete:
         return say("incomplete"), "error"
-    if "error" in kinds:
+    if levels["blocking"]:
         return say("cannot be measured"), "error"
-    n = kinds.count("warning")
+    n = levels["warning"]
     if n:
         return say("1 caution") if n == 1 else say("{n} cautions", n=n), "warning"
     return say("no caution"), "good"
@@ -216,42 +183,37 @@ def sections(cards: Iterable[Card]) -> list[Card]:
     `metric`: the title that leads most of the results. `columns`: metric -> title.
     """
     by_suite: dict[str, list[Card]] = {}
-    for card in sorted(cards, key=lambda card: card["started"], reverse=True):
-        by_suite.setdefault(card["suite"], []).append(card)
+    for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True):
+        by_suite.setdefault(card["manifest"].suite, []).append(card)
     found = []
     for suite, members in by_suite.items():
-        runs = {card["name"]: card for card in members if not card["is_aggregate"]}
-        aggregates = [card for card in members if card["is_aggregate"]]
+        runs = {card["name"]: card for card in members if card["manifest"].kind == "run"}
+        aggregates = [card for card in members if card["manifest"].kind == "aggregate"]
         for card in aggregates:
             card["children"] = [runs.pop(name) for name in card["runs"] if name in runs]
-        leading = [c["metrics"][c["leading"]]["title"] for c in members if c["leading"]]
-        columns: dict[str, str] = {}
+        titles: dict[str, str] = {}
         for card in reversed(members):
-            columns |= {name: shown["title"] for name, shown in card["metrics"].items()}
+            titles |= {name: row["cells"]["title"] for name, row in card["metrics"].items()}
+        leading = Counter(titles[card["leading"]] for card in members if card["leading"])
         section = {
             "suite": suite,
-            "title": members[0]["suite_title"],
-            "metric": mode(leading) if leading else "",
-            "columns": columns,
+            "title": say(members[0]["manifest"].suite_title or suite),
+            "metric": leading.most_common(1)[0][0] if leading else "",
+            "columns": titles,
             "cards": [*aggregates, *runs.values()],
         }
         found.append(section)
     return sorted(found, key=lambda section: (section["title"], section["suite"]))
 
 
-def render(cards: Sequence[Card], incomplete: Sequence[tuple[str, str]]) -> str:
-    """The page of the results."""
+def render(cards: list[Card], incomplete: list[tuple[str, str]]) -> str:
+    """The page of the results; a metric of a suite has one axis."""
     numbers: dict[tuple[str, str], list[Any]] = {}
-    for card in cards:
-        for name, shown in card["metrics"].items():
-            ends = [shown["raw"][field] for field in ENDS]
-            numbers.setdefault((card["suite"], name), []).extend(ends)
-    axes = {key: axis_over(ends) for key, ends in numbers.items()}
-
-    def drawn(card: Card, shown: Card) -> Any:
-        row = {**shown["raw"], "axis": axes[card["suite"], shown["metric"]]}
-        return macros().strip(row, f"{shown['value']} {shown['interval']}")
-
+    rows = [(card["manifest"].suite, row) for card in cards for row in card["metrics"].values()]
+    for suite, row in rows:
+        numbers.setdefault((suite, row["metric"]), []).extend(row[end] for end in ENDS)
+    for suite, row in rows:
+        row["axis"] = axis_over(numbers[suite, row["metric"]])
     return page(
         "gallery/gallery.html.j2",
         STYLES,
@@ -259,5 +221,4 @@ def render(cards: Sequence[Card], incomplete: Sequence[tuple[str, str]]) -> str:
         sections=sections(cards),
         n_results=len(cards),
         incomplete=incomplete,
-        drawn=drawn,
     )

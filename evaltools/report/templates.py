@@ -13,7 +13,7 @@ from ..stats.intervals import MIN_UNITS
 from .markdown import plain
 from .numbers import sort_key
 from .strip import axis_labels
-from .text import marked, safe, short, text_class, visible
+from .text import clipped, marked, safe, short, text_class, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,6 +51,7 @@ def environment() -> Environment:
     templates.globals |= {"say": say, "MIN_UNITS": MIN_UNITS}
     templates.filters |= {
         "bdi": safe,
+        "clipped": clipped,
         "listed": listed,
         "marked": marked,
         "plain": plain,

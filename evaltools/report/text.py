@@ -69,6 +69,16 @@ def marked(text: str) -> Markup:
     return Markup(visible(str(escape(text)), '<span class="et-ctl">{}</span>'.format))
 
 
+def clipped(text: str, limit: int = 200) -> str:
+    """Text from data, made visible and cut after so many letters.
+
+    >>> clipped("a name that is long", 6)
+    'a name…'
+    """
+    seen = visible(text[: limit + 1])
+    return seen if len(seen) <= limit else seen[:limit] + "…"
+
+
 def text_class(text: str) -> str:
     """The CSS class of a text cell: ids are not broken, long texts have a wide column."""
     if len(text) <= WORD and text.isascii() and " " not in text:

@@ -62,21 +62,14 @@ def test_what_is_no_gallery_is_left_as_it_is(tmp_path: Path) -> None:
 
 def test_a_run_stands_with_its_headline_as_metrics_json_has_it(out: Path) -> None:
     found = card(out, "with_memory__seed1_proposed")
-    assert (found["suite"], found["seeds"], found["n"], found["unit"]) == (
-        "cr",
-        ["1"],
-        40,
-        "text_id",
-    )
+    assert found["seeds"] == ["1"]
     assert found["report"] == "reports/with_memory__seed1_proposed/metric_report.html"
     assert card(out, "with_memory__seed2_proposed")["report"] == ""
     stored = json.loads((out / "results" / found["name"] / "metrics.json").read_text())["metrics"]
-    by_name = {metric["name"]: metric for metric in stored}
+    values = {metric["name"]: f"{metric['value']:.3f}" for metric in stored}
+    assert {name: row["cells"]["value"] for name, row in found["metrics"].items()} == values
     assert list(found["metrics"]) == list(REVIEW)
-    for name, shown in found["metrics"].items():
-        arrow = {"higher": "\u00a0↑", "lower": "\u00a0↓", "none": ""}[REVIEW[name][1]]
-        assert shown["title"] == REVIEW[name][0] + arrow
-        assert shown["value"] == f"{by_name[name]['value']:.3f}"
+    assert found["metrics"]["break_rate_refpol"]["cells"]["title"] == "Break rate (ref-pol)\u00a0↓"
     assert found["leading"] == "tuple_f1_s1_refpol" and found["trust"] == ("no caution", "good")
     files = {"summary_scores.csv", "summary_scores.xlsx", "metrics.json"}
     assert files <= dict(card(out, "cases")["links"]).keys()
@@ -84,11 +77,7 @@ def test_a_run_stands_with_its_headline_as_metrics_json_has_it(out: Path) -> Non
 
 def test_an_aggregate_has_the_verdict_of_its_comparison_and_its_runs_below(out: Path) -> None:
     found = card(out, "with_memory_aggregated")
-    assert (found["title"], found["is_aggregate"], found["seeds"]) == (
-        "with_memory",
-        True,
-        ["1", "2", "3"],
-    )
+    assert (found["title"], found["seeds"]) == ("with_memory", ["1", "2", "3"])
     assert found["verdict"] == ("better", "good")
     assert found["trust"] == ("incomplete", "error")
     assert card(out, "no_memory_aggregated")["verdict"] == ("baseline", "info")
@@ -132,7 +121,7 @@ def test_blocked_and_unmeasured_metrics_do_not_lead(tmp_path: Path) -> None:
     shown = card(tmp_path, "few")
     assert list(shown["metrics"]) == ["summary_accuracy", "entity_recall"]
     assert shown["leading"] == "summary_accuracy"
-    assert shown["metrics"]["entity_recall"]["raw"]["value"] is None
+    assert shown["metrics"]["entity_recall"]["value"] is None
 
 
 # --- folders that are not as they should be
@@ -252,8 +241,8 @@ def test_hostile_names_are_links_that_lead_to_their_files(out: Path, tmp_path: P
     cards, _ = collect(out)
     assert len({card["id"] for card in cards}) == 9 + len(HOSTILE_NAMES)
     for each in cards:
-        assert "\u202e" not in each["name"]
         for _, href in each["links"]:
             assert re.fullmatch(r"[\w.~/%-]+", href) and (out / unquote(href)).is_file()
     first = build(out).read_bytes()
+    assert "\u202e".encode() not in first
     assert build(Path(shutil.copytree(out, tmp_path / "elsewhere"))).read_bytes() == first
