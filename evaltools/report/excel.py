@@ -30,13 +30,10 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 GOOD, BAD, LOOK = "#D5E8D4", "#F8CECC", "#FFF2CC"
 
 # points of a line, and the lines that a row shows at most: 90 points, so that a screen holds ten rows
-LINE_HEIGHT = 15
-MOST_LINES = 6
+LINE_HEIGHT, MOST_LINES = 15, 6
 
-# characters across a column, and across a landscape page of A4 that can still be read
-WIDEST = 48
-PAGE_WIDTH = 220
-A4 = 9
+# characters across a column
+NARROWEST, WIDEST = 10, 48
 
 
 @dataclass(frozen=True)
@@ -76,87 +73,53 @@ def write_workbook(path: Path, sheets: Sequence[Sheet]) -> None:
     with atomic(path, "wb") as f:
         book = xlsxwriter.Workbook(f, options)
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
-        formats: dict[Any, Any] = {}
         for sheet in sheets:
-            _write_sheet(book, sheet, formats)
+            _write_sheet(book, sheet)
         book.close()
 
 
-def _write_sheet(book: Any, sheet: Sheet, formats: dict[Any, Any]) -> None:
-    """Write lines and table. formats: those of the book so far, each once."""
+def _write_sheet(book: Any, sheet: Sheet) -> None:
+    """Write the lines above a table, and the table."""
     page = book.add_worksheet(sheet.name)
-
-    def styled(**look: Any) -> Any:
-        key = tuple(look.items())
-        if key not in formats:
-            formats[key] = book.add_format(look)
-        return formats[key]
-
     for row, texts in enumerate(sheet.head):
-        page.write_row(row, 0, [cell(text) for text in texts], styled(bold=row == 0))
+        page.write_row(row, 0, map(cell, texts), book.add_format({"bold": row == 0}))
     header = len(sheet.head) + 1 if sheet.head else 0
+    last = header + max(len(sheet.frame), 1)
     heads = [cell(str(name)) for name in sheet.frame]
-    page.write_row(
-        header,
-        0,
-        heads,
-        styled(
-            bold=True,
-            bottom=1,
-            text_wrap=True,
-            valign="top",
-        ),
-    )
-    total_width = 0
+    look = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}
+    page.write_row(header, 0, heads, book.add_format(look))
     lines = [1] * len(sheet.frame)
-    for index, (name, column) in enumerate(sheet.frame.items()):
-        values = [cell(value) for value in column.tolist()]
+    for index, (head, column) in enumerate(zip(heads, sheet.frame)):
+        values = [cell(value) for value in sheet.frame[column].tolist()]
         # that of its first cells and its head, within limits
-        width = min(max(8, *map(width_of, [str(name), *_lines_of(values[:200])])) + 2, WIDEST)
-        total_width += width
-        page.set_column(index, index, width)
+        first = "\n".join(map(str, (head, *values[:200]))).split("\n")
+        width = min(max(NARROWEST, 2 + max(map(width_of, first))), WIDEST)
         lines = [max(n, _height(value, width)) for n, value in zip(lines, values)]
+        look = {"valign": "top", "text_wrap": True}
+        if any(isinstance(value, float) for value in values):
+            look["num_format"] = "0.000"
+        page.set_column(index, index, width)
+        plain = book.add_format(look)
+        coloured = {c: book.add_format({**look, "bg_color": c}) for c in (GOOD, BAD, LOOK)}
         for row, value in enumerate(values, header + 1):
-            page.write(row, index, value, styled(**_look(value, name, sheet)))
+            page.write(row, index, value, coloured.get(_colour(value, column, sheet), plain))
+    link = book.add_format({"valign": "top", "font_color": "#1155CC", "underline": 1})
     # a link of a text is written behind it, so that the text stays as it is
     for row, (address, value) in enumerate(zip(sheet.links, sheet.frame.iloc[:, 0]), header + 1):
-        link = styled(
-            valign="top",
-            font_color="#1155CC",
-            underline=1,
-        )
-        page.write_url(
-            row,
-            0,
-            f"external:{address}",
-            link,
-            str(cell(str(value))),
-        )
+        page.write_url(row, 0, f"external:{address}", link, str(cell(str(value))))
     for row, n_lines in enumerate(lines, header + 1):
         page.set_row(row, LINE_HEIGHT * n_lines)
     page.freeze_panes(header + 1, sheet.frozen)
-    page.autofilter(
-        header,
-        0,
-        header + max(len(sheet.frame), 1),
-        len(heads) - 1,
-    )
-    _lay_out_print(page, header, sheet.frozen, total_width)
-
-
-def _lay_out_print(page: Any, header: int, frozen: int, total_width: int) -> None:
-    """Landscape on A4, as many pages wide as it takes, head and frozen columns on each, numbered."""
+    page.autofilter(header, 0, last, len(heads) - 1)
     page.set_landscape()
-    page.set_paper(A4)
-    page.fit_to_pages(1 + total_width // PAGE_WIDTH, 0)
+    page.fit_to_pages(1, 0)
     page.repeat_rows(header)
-    page.repeat_columns(0, max(frozen - 1, 0))
-    page.set_footer("&L&A&R&P / &N")
 
 
-def _lines_of(values: Sequence[Any]) -> list[str]:
-    """The lines of the texts of some cells."""
-    return [line for value in values for line in str(value).split("\n")]
+def _colour(value: Any, column: str, sheet: Sheet) -> str:
+    if column in sheet.scores and value is not None:
+        return GOOD if value >= sheet.scores[column] else BAD
+    return sheet.colours.get(value, "")
 
 
 def _height(value: Any, width: int) -> int:
@@ -166,18 +129,6 @@ def _height(value: Any, width: int) -> int:
     shown = value[: MOST_LINES * width].split("\n")
     n_lines = sum(max(1, ceil(width_of(line) / width)) for line in shown)
     return min(n_lines, MOST_LINES)
-
-
-def _look(value: Any, column: Any, sheet: Sheet) -> dict[str, Any]:
-    """How a cell of a table looks."""
-    look: dict[str, Any] = {"valign": "top", "text_wrap": isinstance(value, str)}
-    if isinstance(value, float):
-        look["num_format"] = "0.000"
-    if column in sheet.scores and value is not None:
-        look["bg_color"] = GOOD if value >= sheet.scores[column] else BAD
-    elif isinstance(value, str) and value in sheet.colours:
-        look["bg_color"] = sheet.colours[value]
-    return look
 
 
 def cell(value: Any) -> Any:

@@ -5,7 +5,7 @@ Table and paragraphs are English whatever the language of the report; its figure
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -55,53 +55,36 @@ def table(shown: Run | Study) -> pd.DataFrame:
     level = f"{shown.resampling.percent} interval"
     rows = []
     if not (_is_study(shown) and shown.candidates):
-        estimates = shown.estimates_of(*names)
-        for estimate in estimates[estimates["value"].notna()].to_dict("records"):
-            texts = shown_estimate(estimate, shown.resampling)
-            rows.append(
-                {
-                    "Metric": texts["title"],
-                    "Value": texts["value"],
-                    level: texts["interval"],
-                    "n": texts["n"],
-                }
-            )
-        return pd.DataFrame(rows, dtype=object)
-    several = len(shown.candidates) > 1
+        for row in shown.estimates_of(*names).dropna(subset="value").to_dict("records"):
+            texts = shown_estimate(row, shown.resampling)
+            rows.append([texts[key] for key in ("title", "value", "interval", "n")])
+        return pd.DataFrame(rows, columns=["Metric", "Value", level, "n"], dtype=object)
     compared = shown.differences_of(*names)
-    for row in compared[compared["delta"].notna()].to_dict("records"):
+    for row in compared.dropna(subset="delta").to_dict("records"):
         texts = shown_difference(row, "†")
-        is_better = row["verdict"] == "better"
-        rows.append(
-            {
-                "Metric": texts["title"],
-                **({"Condition": row["candidate"]} if several else {}),
-                shown.baseline: texts["baseline"],
-                "Candidate" if several else row["candidate"]: (
-                    Strong(texts["candidate"]) if is_better else texts["candidate"]
-                ),
-                "Difference": texts["difference"],
-                level: texts["interval"],
-                "p": texts["p"],
-            }
-        )
+        if row["verdict"] == "better":
+            texts["candidate"] = Strong(texts["candidate"])
+        elif row["verdict"] == "not measured":
+            texts["interval"] = "not measured"
+        keys = ("title", "baseline", "candidate", "difference", "interval", "p")
+        rows.append([row["candidate"], *(texts[key] for key in keys)])
     # counts have no direction and so no difference, but a paper names them (D31)
     counts = shown.estimates_of(*(name for name in names if name not in set(compared["metric"])))
-    for _, of_metric in counts[counts["value"].notna()].groupby("metric", sort=False):
-        texts_of: dict[str, dict[str, str]] = {}
-        for row in of_metric.to_dict("records"):
-            texts_of[row["condition"]] = shown_estimate(row, shown.resampling)
+    for _, of_metric in counts.dropna(subset="value").groupby("metric", sort=False):
+        shown_of = {
+            row["condition"]: shown_estimate(row, shown.resampling)
+            for row in of_metric.to_dict("records")
+        }
         for candidate in shown.candidates:
-            if {candidate, shown.baseline} <= texts_of.keys():
-                rows.append(
-                    {
-                        "Metric": texts_of[candidate]["title"],
-                        **({"Condition": candidate} if several else {}),
-                        shown.baseline: texts_of[shown.baseline]["value"],
-                        "Candidate" if several else candidate: texts_of[candidate]["value"],
-                    }
-                )
-    return pd.DataFrame(rows, dtype=object).fillna("")
+            if {candidate, shown.baseline} <= shown_of.keys():
+                texts, of_baseline = shown_of[candidate], shown_of[shown.baseline]
+                values = of_baseline["value"], texts["value"]
+                rows.append([candidate, texts["title"], *values, "", "", ""])
+    heads = ["Condition", "Metric", shown.baseline, "Candidate", "Difference", level, "p"]
+    frame = pd.DataFrame(rows, columns=heads, dtype=object)
+    if len(shown.candidates) == 1:
+        return frame.drop(columns="Condition").rename(columns={"Candidate": shown.candidates[0]})
+    return frame[["Metric", *heads[:1], *heads[2:]]]
 
 
 def note(shown: Run | Study) -> str:
@@ -189,11 +172,12 @@ def files(study: Study) -> dict[str, tuple[str, bytes]]:
         "paper.tex": ("Table and paragraph", latex(study).encode()),
         "paper.md": ("Table and paragraph", markdown(study).encode()),
     }
-    charts: dict[str, Any] = {"forest": study.plot.forest()}
+    charts = {"forest": study.plot.forest}
     if study.candidates:
-        charts["paired"] = study.plot.paired()
-    for name, chart in charts.items():
+        charts["paired"] = study.plot.paired
+    for name, draw in charts.items():
+        chart = draw()
         if chart.axes:
-            for form in ("svg", "pdf"):
-                contents[f"figures/{name}.{form}"] = ("Figure", export(chart, form))
+            contents[f"figures/{name}.svg"] = ("Figure", export(chart, "svg"))
+            contents[f"figures/{name}.pdf"] = ("Figure", export(chart, "pdf"))
     return contents
