@@ -9,25 +9,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from functools import cache
+from itertools import takewhile
 from typing import Any
 
 from markupsafe import Markup
 
-from ..core.files import asset_dir, dumps
+from ..core.files import asset_dir
 from ..core.language import language, say
 from .fonts import webfont_css
 from .templates import OWN_STYLES, asset, environment
 from .text import visible
 
-HEADING = re.compile(r"(#{1,6}) ")
-
 SCRIPTS = ("vendor/sortable.min.js", "report/page.js")
 
 # the words of a template or script: `say` is called there with the English text in double quotes
 SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
-
-# what the title of a first screen has
-FINDING = "et-finding"
 
 STYLES = ("report/fragments.css", "report/page.css")
 
@@ -51,13 +47,12 @@ def render(
     left out, a cell's error is shown, and a section whose cells show nothing is left out whole. `beside`: files in
     the page's folder to be linked, path -> what each is. The same notebook and title always give the same bytes.
     """
-    cells, contents = _contents(_unique_ids(OWN_STYLES.sub("", _cells(nb))))
+    cells, contents = _contents(OWN_STYLES.sub("", _cells(nb)))
     links: dict[str, list[str]] = {}
     for name, what in (beside or {}).items():
         links.setdefault(what, []).append(name)
     if links:
-        downloads = {"level": 2, "id": "downloads", "text": say("Files")}
-        contents.append(downloads)
+        contents.append({"level": 2, "id": "downloads", "text": say("Files")})
     return page(
         "report/page.html.j2",
         STYLES,
@@ -74,17 +69,11 @@ def page(
     template: str,
     styles: Iterable[str],
     scripts: Iterable[str],
-    *,
-    glyphs: str = "",
     **content: Any,
 ) -> str:
-    """A page that loads nothing: its styles, its scripts and the Korean and Chinese glyphs it uses stand in it.
-
-    `glyphs`: characters that its scripts will show.
-    """
+    """A page that loads nothing: its styles, its scripts and the Korean and Chinese glyphs it uses stand in it."""
     sources = [Markup(asset(name)) for name in scripts]
-    spoken = SPOKEN.findall("".join([asset(template), *sources]))
-    words = {text: say(text) for text in spoken}
+    words = {text: say(text) for text in SPOKEN.findall("".join([asset(template), *sources]))}
     html = (
         environment()
         .get_template(template)
@@ -97,7 +86,7 @@ def page(
             scripts=sources,
         )
     )
-    fonts = webfont_css(html + glyphs + "".join(words.values()))
+    fonts = webfont_css(html + "".join(words.values()))
     return html.replace(FONTS, fonts, 1)
 
 
@@ -122,40 +111,29 @@ def _cells(nb: Any) -> str:
 
 
 def _with_content(cells: Sequence[Any]) -> list[Any]:
-    """The cells without sections whose code shows nothing: their heading, words and code.
-
-    The title of the notebook stays where no cell shows a finding, which is the title of the page then.
-    """
-    has_finding = FINDING in dumps(cells)
-    left_out = set()
+    """The cells without sections whose code shows nothing: their heading, words and code."""
+    left_out: set[int] = set()
     for index, cell in enumerate(cells):
         level = _level(cell)
-        if level == 1 and has_finding:
-            left_out.add(index)
-        if level < 2:
-            continue
-        end = index + 1
-        while end < len(cells) and not 0 < _level(cells[end]) <= level:
-            end += 1
-        code = [cell for cell in cells[index:end] if cell.cell_type == "code"]
-        if code and not any(map(_shows, code)):
-            left_out.update(range(index, end))
-    return [cell for index, cell in enumerate(cells) if index not in left_out]
+        below = takewhile(lambda c, top=level: not 0 < _level(c) <= top, cells[index + 1 :])
+        section = [cell, *below]
+        code = [c for c in section if c.cell_type == "code"]
+        if level > 1 and code and not any(map(_shows, code)):
+            left_out.update(map(id, section))
+    return [cell for cell in cells if id(cell) not in left_out]
 
 
 def _level(cell: Any) -> int:
     """The level of the heading that a cell begins with, 0 without one."""
-    heading = HEADING.match(cell.source)
+    heading = re.match(r"(#{1,6}) ", cell.source)
     return len(heading[1]) if heading and cell.cell_type == "markdown" else 0
 
 
 def _shows(cell: Any) -> bool:
     """Whether a cell has an output that shows something: more than styles, and that there is nothing."""
     for output in cell.outputs:
-        html = output.get("data", {}).get("text/html")
-        if output.get("name") == "stderr":
-            continue
-        if html is None or Markup(NOTHING.sub("", "".join(html))).striptags():
+        html = output.get("data", {}).get("text/html", "text")
+        if output.get("name") != "stderr" and Markup(NOTHING.sub("", "".join(html))).striptags():
             return True
     return False
 
@@ -174,26 +152,12 @@ def _exporter() -> Any:
 
 def policy(scripts: Iterable[str]) -> str:
     """The content security policy of a page with these scripts, which allows them by their hashes and no others."""
-    hashes = []
-    for script in scripts:
-        digest = hashlib.sha256(script.encode()).digest()
-        hashes.append(f"'sha256-{base64.b64encode(digest).decode('ascii')}'")
+    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
-        f"default-src 'none'; script-src {' '.join(hashes)}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         "img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _unique_ids(html: str) -> str:
-    """One sample may stand in several lists: the first keeps the id that deep links name, later ones get --2, --3."""
-    seen: Counter[str] = Counter()
-
-    def number(match: re.Match[str]) -> str:
-        name = match[1]
-        seen[name] += 1
-        return match[0] if seen[name] == 1 else f' id="{name}--{seen[name]}"'
-
-    return re.sub(r' id="((?:sample|metric|group)-[^"]*)"', number, html)
 
 
 def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
@@ -212,9 +176,4 @@ def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
         return f'<h{level} id="{name}"{attributes}>{inner}</h{level}>'
 
     pattern = r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>'
-    return re.sub(
-        pattern,
-        heading,
-        html,
-        flags=re.DOTALL,
-    ), entries
+    return re.sub(pattern, heading, html, flags=re.DOTALL), entries

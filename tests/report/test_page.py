@@ -14,8 +14,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from evaltools.core.language import speaking
 from evaltools.report import page as html
 from evaltools.report import tables
-from evaltools.report.tables import HtmlTable
-from evaltools.report.templates import macros
 from tests.report.synthetic import notebook, shown
 
 
@@ -47,20 +45,6 @@ def test_noise_is_left_out_and_code_is_folded(page_text: str) -> None:
     assert page_text.count('<div class="source">') == n_code
     assert page_text.count(">Code<") == 1  # one switch for all of it
     assert page_text.count("Evaltools Sans CJK") >= 2 and page_text.count(".et-sample {") <= 1
-
-
-def test_the_finding_is_the_title_of_the_page() -> None:
-    kind = ["Labels", "run_1"]
-    finding = HtmlTable(macros().first(kind, "n = 40 (id)", "Accuracy 0.800", "n = 40"))
-    cells = [
-        new_markdown_cell("# One run of any suite\n\nHow to run it."),
-        shown(finding, "result"),
-        new_markdown_cell("## More"),
-    ]
-    text = html.render(new_notebook(cells=cells), title="t")
-    assert text.count("<h1") == 1 and "One run of any suite" not in text
-    body = text.partition("<main")[2]
-    assert body.index("Accuracy 0.800") < body.index("More") and "How to run it." not in body
 
 
 def test_contents_list_and_title() -> None:
