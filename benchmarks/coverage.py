@@ -18,8 +18,7 @@ import pandas as pd
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
-from evaltools.stats.intervals import estimate
-from evaltools.stats.seeds import aggregate
+from evaltools.stats.intervals import aggregate, estimate
 
 R = Resampling(n_resamples=1_000)
 SIZES = (20, 60, 200)

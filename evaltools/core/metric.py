@@ -2,14 +2,14 @@
 
 A metric exists if and only if it stands in the metric table of its suite: a list of Metric,
 Difference and Mean. Files, reports, docs and tests are made from this table.
-`core.metric_matrix` turns a table into matrices and computes its values.
+`stats.influence` computes its values.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -181,6 +181,9 @@ def _require_each_once(name: str, parts: Sequence[str]) -> None:
 AnyMetric = Metric | Difference | Mean
 MetricTable = Sequence[AnyMetric]
 
+# Numbers of this size are refused: intervals rest on fourth powers of errors, whose sums would be infinite.
+LARGEST = 1e70
+
 
 _TERM = re.compile(r"([+-]|^)\s*(?:(\d+)\s*\*\s*)?([^\W\d]\w*)\s*")
 
@@ -225,6 +228,48 @@ def subset(
             if part not in wanted:
                 wanted.append(part)
     return tuple(by_name[name] for name in wanted)
+
+
+def as_ratios(table: MetricTable) -> list[dict[Metric, float]]:
+    """The ratios that each metric of a table is a weighted sum of, with their weights.
+
+    ValueError for a name that is doubled or unknown.
+
+    >>> rate = Metric(name="rate", numerator="right", denominator="n", better="higher")
+    >>> twice = Mean(name="twice", of=("rate",), better="higher")
+    >>> list(as_ratios([rate, twice])[1].values())
+    [1.0]
+    """
+    by_name = {metric.name: metric for metric in table}
+    if len(by_name) < len(table):
+        names = [metric.name for metric in table]
+        raise ValueError(f"doubled metric: {sorted({n for n in names if names.count(n) > 1})}")
+
+    def ratios(metric: AnyMetric, above: tuple[str, ...]) -> dict[Metric, float]:
+        if isinstance(metric, Metric):
+            return {metric: 1.0}
+        above = (*above, metric.name)  # so that a circle is found
+        weights: dict[Metric, float] = {}
+        for name, weight in metric.weights().items():
+            if name not in by_name or name in above:
+                raise ValueError(
+                    f"{metric.name!r} is made of {name!r}, which is no other metric of this table"
+                )
+            for ratio, part in ratios(by_name[name], above).items():
+                weights[ratio] = weights.get(ratio, 0.0) + weight * part
+        return weights
+
+    return [ratios(metric, ()) for metric in table]
+
+
+def columns_of(ratios: Iterable[Metric]) -> list[str]:
+    """The columns of the units that ratios are made of.
+
+    >>> columns_of([Metric(name="f1", numerator="2*tp", denominator="2*tp + fp", better="higher")])
+    ['tp', 'fp']
+    """
+    sums = [(ratio.numerator, ratio.denominator, ratio.needs) for ratio in ratios]
+    return list(dict.fromkeys(name for each in sums for text in each for name in linear(text)))
 
 
 def make_metric(row: Mapping[str, Any]) -> AnyMetric:

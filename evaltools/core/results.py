@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,7 @@ from .errors import InputError, UsageError
 from .estimates import from_public, plain_rows
 from .files import bytes_hash, content_hash, dumps, file_hashes, sha256
 from .manifest import NAME, SCHEMA_VERSION, Manifest, read_manifest
-from .metric import Better, make_metric
-from .metric_matrix import compile_table
+from .metric import Better, as_ratios, columns_of, make_metric
 from .plugins import get_suite
 from .suite import Source, Suite
 
@@ -93,13 +93,12 @@ def read_result(folder: Path) -> dict[str, Any]:
     try:
         options = suite.options(**known_options(suite, manifest.options))
         fields = _read_files(folder, manifest, suite, options)
-        formulas = compile_table(suite.metrics(options))
+        ratios = as_ratios(suite.metrics(options))
     except InputError as e:  # rules that are no longer those of the result
         raise _outdated(manifest) from e
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise _incomplete(folder, str(e)) from e
-    summed = {column for formula in formulas for column in formula.columns}
-    if not summed <= set(fields["data"].columns):
+    if not set(columns_of(chain(*ratios))) <= set(fields["data"].columns):
         raise _outdated(manifest)
     return fields
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.language import say
-from ..stats.unit_changes import differing
+from ..stats.differences import differing
 from .markdown import plain, text_of
 from .numbers import number, titled
 from .samples import MOST, Layout, Line, Row, SampleView, samples
@@ -190,7 +190,7 @@ def _changed_cards(
     changed: pd.DataFrame,
     candidate: str,
 ) -> pd.DataFrame:
-    """What differs (`stats.unit_changes`), a row a card, by the id of the card, with the `direction` of the change.
+    """What differs (`unit_changes`), a row a card, by the id of the card, with the `direction` of the change.
 
     A unit with a value on one side only changes as it moves the whole.
     """

@@ -12,7 +12,7 @@ import pandas as pd
 from .. import BUILT_IN
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
-from ..core.estimates import marked_blocked, public_frame
+from ..core.estimates import from_public, marked_blocked, public_frame
 from ..core.language import speaking
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, subset
@@ -20,8 +20,8 @@ from ..core.resampling import Resampling
 from ..core.results import known_options, suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
-from ..stats.intervals import estimate, estimate_run
-from ..stats.unit_changes import differing, unit_changes, unit_values
+from ..stats.differences import differing, unit_changes, unit_values
+from ..stats.intervals import estimate
 from . import paper
 from .browse import samples_of_run
 from .first_screen import estimates_table, run_screen
@@ -264,7 +264,7 @@ class Run(Result):
     ) -> pd.DataFrame:
         """The units that carry the difference of a metric (default: the primary one) between two runs.
 
-        Columns: those of `stats.unit_changes` (baseline is this run, candidate the other), and the columns of text of
+        Columns: those of `unit_changes` (baseline is this run, candidate the other), and the columns of text of
         both sides that differ, as NAME and NAME (other). The largest influence first. UsageError for runs that cannot be
         compared.
         """
@@ -382,12 +382,7 @@ def _estimates(run: Run) -> pd.DataFrame:
     suite = run.suite
     is_ours = suite.name in BUILT_IN and suite.metrics_file is None
     try:
-        estimates = estimate_run(
-            run.data,
-            run.metrics,
-            suite.unit,
-            run.resampling,
-        )
+        estimates = from_public(estimate(run.data, run.metrics, suite.unit, run.resampling))
     except (KeyError, ValueError) as e:
         if is_ours:
             raise

@@ -17,12 +17,11 @@ from ..core.language import speaking
 from ..core.metric import AnyMetric
 from ..core.names import nearest
 from ..stats.breakdown import PART, by_parts, compare_parts
-from ..stats.compare import Comparison, compare_all
+from ..stats.compare import Comparison, compare_all, ranks
+from ..stats.differences import unit_changes
 from ..stats.influence import Seed
+from ..stats.intervals import aggregate
 from ..stats.plan import plan
-from ..stats.ranks import ranks
-from ..stats.seeds import aggregate
-from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences
 from .browse import samples_that_differ
 from .first_screen import comparison_table, estimates_table, study_screen
@@ -227,7 +226,7 @@ class Study(RunSet):
         )
 
     def rank(self, metric: str | None = None) -> pd.DataFrame:
-        """The conditions from the best on, with rank intervals that hold together (`stats.ranks`).
+        """The conditions from the best on, with rank intervals that hold together (`stats.compare.ranks`).
 
         `metric`: by default the primary one. Columns: condition, value, ci_low, ci_high, rank_low, rank_high.
         UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
@@ -309,7 +308,7 @@ class Study(RunSet):
         metric: str,
         candidate: str | None = None,
     ) -> pd.DataFrame:
-        """The metric of every paired unit under both conditions (`stats.unit_changes`)."""
+        """The metric of every paired unit under both conditions (`stats.differences`)."""
         name = self.candidate(candidate)
         return unit_changes(
             self.frames(self.baseline),

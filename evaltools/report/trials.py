@@ -8,8 +8,8 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.metric import Metric
+from ..stats.differences import unit_values
 from ..stats.intervals import estimate
-from ..stats.unit_changes import unit_values
 from .run import Run
 
 ROW = "row"

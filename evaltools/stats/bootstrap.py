@@ -10,7 +10,7 @@ should know about the bootstrap", The American Statistician 69 (2015).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,25 +27,6 @@ TIE = 1e-12
 Statistic = tuple[Array, Callable[[Array], Array]]
 
 
-def resample_weights(
-    m: int,
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> Iterator[Array]:
-    """How often each of m units was drawn. Yields (up to CHUNK resamples, m)."""
-    for start in range(0, n_resamples, CHUNK):
-        rows = min(CHUNK, n_resamples - start)
-        drawn = rng.integers(
-            0,
-            m,
-            (rows, m),
-        )
-        drawn += np.arange(rows)[:, None] * m
-        times = np.bincount(drawn.ravel(), minlength=rows * m)
-        # an integer matrix product would not use BLAS
-        yield times.astype(float).reshape(rows, m)
-
-
 @dataclass(frozen=True)
 class Draws:
     """The resampled values of a metric (nan left out), its value, and its values without each unit."""
@@ -54,85 +35,74 @@ class Draws:
     value: float
     jackknife: Array
 
-    def bounds(
-        self,
-        alpha: float,
-        method: str = "bca",
-    ) -> tuple[float, float]:
+    def bounds(self, alpha: float, method: str = "bca") -> tuple[float, float]:
         """(low, high) with the probability alpha outside: percentile by that method, else BCa."""
         levels = np.array([alpha / 2, 1 - alpha / 2])
         if method != "percentile":
-            corrected = self._bca_levels(levels)
-            levels = np.where(
-                np.isfinite(corrected),
-                corrected,
-                levels,
-            )
+            largest = float(np.abs(self.replicates).max(initial=0.0))
+            tolerance = TIE * max(abs(self.value), largest, 1e-300)
+            below = np.count_nonzero(self.replicates < self.value - tolerance)
+            up_to = np.count_nonzero(self.replicates <= self.value + tolerance)
+            deviation = self.jackknife.mean() - self.jackknife
+            with np.errstate(all="ignore"):
+                bias = ndtri((below + up_to) / (2 * len(self.replicates)))
+                acceleration = np.sum(deviation**3) / (6 * np.sum(deviation**2) ** 1.5)
+                z = bias + ndtri(levels)
+                corrected = ndtr(bias + z / (1 - acceleration * z))
+            levels = np.where(np.isfinite(corrected), corrected, levels)
         low, high = np.quantile(self.replicates, levels)
         return float(low), float(high)
 
-    def _bca_levels(self, levels: Array) -> Array:
-        """The quantiles of the resampled values that BCa takes for these levels; nan where it is not defined."""
-        largest = np.abs(self.replicates).max(initial=0.0)
-        tolerance = TIE * max(abs(self.value), float(largest), 1e-300)
-        below = np.count_nonzero(self.replicates < self.value - tolerance)
-        up_to = np.count_nonzero(self.replicates <= self.value + tolerance)
-        deviation = self.jackknife.mean() - self.jackknife
-        with np.errstate(all="ignore"):
-            bias = ndtri((below + up_to) / (2 * len(self.replicates)))
-            acceleration = np.sum(deviation**3) / (6 * np.sum(deviation**2) ** 1.5)
-            z = bias + ndtri(levels)
-            return ndtr(bias + z / (1 - acceleration * z))
-
 
 def bootstrap(
-    statistics: Sequence[Statistic],
+    statistics: Sequence[Statistic | None],
     resampling: Resampling,
-) -> list[Draws]:
-    """The draws of each statistic; all of so many units have the same."""
-    drawn: dict[int, Array] = {}
-    sizes = [len(columns) for columns, _ in statistics]
-    for n in set(sizes):
-        indices = [i for i, size in enumerate(sizes) if size == n]
-        together = np.hstack([statistics[i][0] for i in indices])
-        rng = np.random.default_rng(resampling.seed)
-        weights = resample_weights(
-            n,
-            resampling.n_resamples,
-            rng,
-        )
-        sums = np.concatenate([times @ together for times in weights])
-        ends = np.cumsum([statistics[i][0].shape[1] for i in indices])
-        drawn |= dict(zip(indices, np.split(sums, ends[:-1], axis=1)))
-    draws = []
-    for i, (columns, metric) in enumerate(statistics):
-        total = columns.sum(axis=0)
-        replicates, jackknife = metric(drawn[i]), metric(total - columns)
-        known = replicates[~np.isnan(replicates)], jackknife[~np.isnan(jackknife)]
-        draws.append(Draws(known[0], float(metric(total)), known[1]))
+) -> list[Draws | None]:
+    """The draws of each statistic; all of so many units have the same. None stays None."""
+    draws: list[Draws | None] = [None] * len(statistics)
+    of_size: dict[int, list[tuple[int, Statistic]]] = {}
+    for i, statistic in enumerate(statistics):
+        if statistic:
+            of_size.setdefault(len(statistic[0]), []).append((i, statistic))
+    for alike in of_size.values():
+        together = np.hstack([columns for _, (columns, _) in alike])
+        # most metrics share a denominator: each column is drawn once
+        different, place = np.unique(together, axis=1, return_inverse=True)
+        sums, place = _resampled(different, resampling), place.ravel()
+        for i, (columns, metric) in alike:
+            own, place = place[: columns.shape[1]], place[columns.shape[1] :]
+            total = columns.sum(axis=0)
+            replicates, jackknife = metric(sums[:, own]), metric(total - columns)
+            known = replicates[~np.isnan(replicates)], jackknife[~np.isnan(jackknife)]
+            draws[i] = Draws(known[0], float(metric(total)), known[1])
     return draws
 
 
-def expanded(
-    alpha: float,
-    n: int,
-) -> float:
+def _resampled(columns: Array, resampling: Resampling) -> Array:
+    """Sums of columns (units, columns) over units drawn with replacement: (resamples, columns)."""
+    n = len(columns)
+    rng = np.random.default_rng(resampling.seed)
+    sums = np.empty((resampling.n_resamples, columns.shape[1]))
+    for start in range(0, len(sums), CHUNK):
+        part = sums[start : start + CHUNK]
+        drawn = rng.integers(0, n, (len(part), n)) + n * np.arange(len(part))[:, None]
+        times = np.bincount(drawn.ravel(), minlength=drawn.size)
+        # an integer matrix product would not use BLAS
+        np.matmul(times.reshape(drawn.shape).astype(float), columns, out=part)
+    return sums
+
+
+def expanded(alpha: float, n: int) -> float:
     """The level at which a bootstrap of n units is as wide as a t interval at `alpha` (Hesterberg)."""
     return float(2 * ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, alpha / 2)))
 
 
-def monte_carlo_digits(
-    width: float,
-    resampling: Resampling,
-) -> int:
+def monte_carlo_digits(width: float, resampling: Resampling) -> int:
     """Decimals of bounds that their Monte-Carlo error supports, 1 to 4, for an interval so wide.
 
     >>> monte_carlo_digits(0.4, Resampling())
     2
     """
-    # standard error of a bootstrap quantile, in units of the interval's width, for a normal density
-    tail = (1 - resampling.confidence) / 2
-    z = ndtri(1 - tail)
-    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    error = np.sqrt(tail * (1 - tail) / resampling.n_resamples) / density / (2 * z) * width
+    # a quantile of 95% intervals of a normal has this standard error, in widths of the interval
+    error = 0.68 * width / np.sqrt(resampling.n_resamples)
     return int(np.clip(np.floor(-np.log10(max(error, 1e-9))), 1, 4))

@@ -1,16 +1,18 @@
-"""Paired comparison of conditions: differences with intervals, p, families, and verdicts.
+"""Paired comparison of conditions: differences with intervals, p, families, verdicts, and ranks.
 
 A comparison rests on the cells (sample, seed) that both sides have; what is left out is counted. One
 function (`compare_all`) decides p, interval and verdict together, so that none contradicts another.
 To swap the sides turns the sign of every difference and interval and keeps every p.
 
-Formulas and measured error rates: docs/statistics.md.
+Formulas and measured error rates: docs/statistics.md. Ranks: Mogstad, Romano, Shaikh and Wilhelm, Review of
+Economic Studies 91 (2024).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,15 +20,16 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 from ..core.errors import UsageError
-from ..core.metric import AnyMetric, MetricTable
-from ..core.metric_matrix import compile_table
+from ..core.metric import MetricTable, as_ratios, subset
 from ..core.names import nearest
 from ..core.resampling import Resampling
-from .differences import ROUGH, Differences, draws_of, paired, same_questions
-from .influence import Condition, Runs, effective_units, label
+from .bootstrap import bootstrap
+from .differences import ROUGH, Differences, paired, same_questions
+from .influence import Cells, Runs, effective_units, label
 from .intervals import MIN_UNITS, Interval
 from .missing import NOT_RANDOM, lacking
 from .multiple import holm, max_t, sign_flip
+from .seeds import widest
 from .verdicts import verdicts
 
 # The columns of comparison.csv, in order.
@@ -93,7 +96,6 @@ def compare(
 
     As `compare_all` of two conditions, called by `names`.
 
-    >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
     >>> old = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
     >>> new = old.assign(right=[1, 0, 1, 1] * 10)
@@ -139,64 +141,105 @@ def compare_all(
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
     margin = margin or {}
     require_declared(table, primary, margin, resampling.confidence)
-    is_directed = _directed(table)
     target = {metric.name: metric.alias_of or metric.name for metric in table}
+    is_directed = _directed(table)
     leading = [primary, *headline] if primary else list(headline)
-    tested = dict.fromkeys(target[name] for name in leading)
-    family = [name for name in tested if is_directed[name]]
-    sizes = {target[name]: size for name, size in margin.items()}
-    pairs = _pairs(conditions, table, unit, is_directed)
+    family = [name for name in dict.fromkeys(target[name] for name in leading) if is_directed[name]]
+    (name_a, runs_a), *candidates = conditions
+    first, *others = label([runs for _, runs in conditions], table, unit)
+    rows: list[dict[str, Any]] = []
+    differences: list[Differences | None] = []
+    sides: list[tuple[str, Comparison]] = []
+    for (name, runs), side in zip(candidates, others):
+        keep, n_other_texts = same_questions(first, side, (name_a, name))
+        by_seed, identical = set(runs_a) == set(runs), True
+        for index, metric in enumerate(table):
+            a, b = (each.cells(index).where(keep) for each in (first, side))
+            identical &= np.array_equal(a.sums, b.sums)
+            if is_directed[metric.name] and metric.name == target[metric.name]:
+                found = paired(a, b, by_seed)
+                differences.append(found)
+                rows.append({"candidate": name, **_row(a, b, by_seed, found)})
+        paired_by = "sample and seed" if by_seed else "sample"
+        comparison = Comparison(pd.DataFrame(), paired_by, identical, n_other_texts)
+        sides.append((name, comparison))
+    tested = pd.DataFrame()
+    if rows:
+        tested = pd.DataFrame(rows).assign(baseline=name_a)
+        sizes = {target[name]: size for name, size in margin.items()}
+        tested["margin"] = tested["metric"].map(sizes).astype(float)
+        tested["primary"] = tested["metric"].isin(family[:1])
+        tested["family"] = tested["metric"].isin(family)
+        _test(tested, differences, resampling, n_permutations)
+        tested = tested.join(_intervals(tested, differences, resampling))
+        tested["verdict"], tested["short"] = verdicts(tested, resampling.level)
     shown = [metric for metric in table if is_directed[metric.name]]
-    if not shown:
-        nothing = pd.DataFrame(columns=[*CONTRACT, *DETAILS])
-        return [pair.comparison(nothing, shown, leading) for pair in pairs]
-    rows = pd.concat(
-        [pair.tested(resampling, n_permutations) for pair in pairs],
-        ignore_index=True,
+    about = pd.DataFrame(
+        [(m.name, m.title, m.group, m.alias_of, m.name in leading) for m in shown],
+        columns=["metric", "title", "group", "alias_of", "headline"],
     )
-    rows = rows.assign(
-        baseline=conditions[0][0],
-        margin=rows["metric"].map(sizes).astype(float),
-        primary=rows["metric"].isin(family[:1]),
-        family=rows["metric"].isin(family),
-        level=resampling.level,
-        p_adjusted=np.nan,
-    )
-    differences = [found for pair in pairs for found in pair.differences]
-    _drop_unfair(rows)
-    for members in (rows["primary"], rows["family"] & ~rows["primary"]):
-        _adjust(rows, differences, members, n_permutations, resampling)
-    rows = rows.join(_intervals(rows, differences, resampling))
-    rows["verdict"], rows["short"] = verdicts(rows, resampling.level)
-    return [pair.comparison(rows, shown, leading) for pair in pairs]
+    comparisons = []
+    for name, comparison in sides:
+        own = about
+        if rows:
+            of_name = tested[tested["candidate"] == name].set_index("metric")
+            own = about.join(of_name, on=about["metric"].map(target))
+        own = own.reindex(columns=[*CONTRACT, *DETAILS])
+        comparisons.append(replace(comparison, table=own))
+    return comparisons
 
 
-def _pairs(
-    conditions: Sequence[tuple[str, Runs]],
+def ranks(
+    conditions: Mapping[str, Runs],
     table: MetricTable,
     unit: str,
-    is_directed: Mapping[str, bool],
-) -> list[_Pair]:
-    """Every condition but the first beside it, with the rows of all metrics that have a direction."""
-    (name_a, runs_a), *candidates = conditions
-    first, *labelled = label([runs for _, runs in conditions], table, unit)
-    pairs = []
-    for (name_b, runs_b), candidate in zip(candidates, labelled):
-        a, b, n_other_texts = same_questions(first, candidate, unit, (name_a, name_b))
-        by_seed = set(runs_a) == set(runs_b)
-        pair = _Pair(name_b, a, b, by_seed, n_other_texts)
-        for index, metric in enumerate(table):
-            is_tested = is_directed[metric.name] and metric.alias_of in ("", metric.name)
-            pair.add(index, metric, is_tested)
-        pairs.append(pair)
-    return pairs
+    metric: str,
+    resampling: Resampling,
+    n_permutations: int = 10_000,
+) -> pd.DataFrame:
+    """Rank intervals of conditions (name -> seed -> units frame) on one metric: condition, rank_low, rank_high.
+
+    Every pair is tested, all pairs together as one family. `rank_low` is 1 + the number of conditions that are shown
+    to be better, `rank_high` the number of conditions less those shown to be worse: together they hold every true
+    rank with probability 1 - level. Null for a condition that is not measured. Pairs of fewer than MIN_UNITS units, or
+    whose missing values are not random, are not shown to differ.
+
+    >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
+    >>> one = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
+    >>> two = one.assign(right=[1, 0, 1, 1] * 10)
+    >>> ranks({"x": {"": one}, "y": {"": two}}, [accuracy], "id", "accuracy", Resampling())
+      condition  rank_low  rank_high
+    0         x         2          2
+    1         y         1          1
+    """
+    names, runs = list(conditions), list(conditions.values())
+    sides = [side.cells(0) for side in label(runs, subset(table, [metric]), unit)]
+    rows, differences = [], []
+    for a, b in combinations(range(len(names)), 2):
+        by_seed = set(runs[a]) == set(runs[b])
+        found = paired(sides[a], sides[b], by_seed)
+        differences.append(found)
+        rows.append({"candidate": "", "a": a, "b": b, **_row(sides[a], sides[b], by_seed, found)})
+    is_measured = np.array([not np.isnan(side.values).all() for side in sides])
+    better, worse = np.zeros((2, len(names)), dtype=int)
+    if rows:
+        tested = pd.DataFrame(rows).assign(primary=False, family=True)
+        _test(tested, differences, resampling, n_permutations)
+        shown = tested[tested["p_adjusted"] <= resampling.level]
+        is_up = (shown["delta"] > 0) != (shown["better"] == "lower")
+        better += np.bincount(shown["a"].where(is_up, shown["b"]), minlength=len(names))
+        worse += np.bincount(shown["b"].where(is_up, shown["a"]), minlength=len(names))
+    rank = {"rank_low": 1 + better, "rank_high": is_measured.sum() - worse}
+    frame = pd.DataFrame({"condition": names} | rank).astype(dict.fromkeys(rank, "Int64"))
+    frame.loc[~is_measured, list(rank)] = pd.NA
+    return frame
 
 
 def _directed(table: MetricTable) -> dict[str, bool]:
     """Metric -> whether it can be better or worse."""
     return {
-        formula.metric.name: formula.metric.better != "none" and not formula.is_count.any()
-        for formula in compile_table(table)
+        metric.name: metric.better != "none" and all(ratio.denominator for ratio in ratios)
+        for metric, ratios in zip(table, as_ratios(table))
     }
 
 
@@ -233,145 +276,71 @@ def require_declared(
         raise UsageError(f"a margin needs intervals of more than 50%, not {confidence:.0%}")
 
 
-@dataclass
-class _Pair:
-    """The baseline and a candidate, of this name: what is known of each metric before they are tested together."""
-
-    name: str
-    a: Condition
-    b: Condition
-    by_seed: bool
-    n_other_texts: int
-    identical: bool = True
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    differences: list[Differences | None] = field(default_factory=list)
-
-    def add(
-        self,
-        index: int,
-        metric: AnyMetric,
-        is_tested: bool,
-    ) -> None:
-        """Add what is known of a metric: whether its cells are the same, and if it is tested a row."""
-        a, b = self.a.cells(index), self.b.cells(index)
-        self.identical &= np.array_equal(a.present, b.present) and np.array_equal(a.sums, b.sums)
-        if not is_tested:
-            return
-        found = paired(
-            a,
-            b,
-            self.a.samples,
-            self.by_seed,
-        )
-        values = (np.nan, np.nan) if found is None else found.values
-        row = {
-            "metric": metric.name,
-            "candidate": self.name,
-            "better": metric.better,
-            "value_baseline": values[0],
-            "value_candidate": values[1],
-            "delta": values[1] - values[0],
-            "n_units": found.n_units if found else 0,
-            "n_seeds": found.n_seeds if found else 0,
-            "n_differ": found.n_differ if found else 0,
-            "p_seeds": found.p_seeds if found else np.nan,
-            "mid": found is not None and found.is_proportion,
-            **lacking(a, b, self.by_seed, values[1] - values[0]),
-        }
-        self.rows.append(row)
-        self.differences.append(found)
-
-    def tested(
-        self,
-        resampling: Resampling,
-        n_permutations: int,
-    ) -> pd.DataFrame:
-        """The rows, with the p of each metric alone."""
-        rows = pd.DataFrame(self.rows)
-        by_unit = np.zeros((len(self.a.samples.units), len(rows)))
-        for column, found in enumerate(self.differences):
-            if found is not None:
-                by_unit[:, column] = found.by_unit
-        mid = rows["mid"].to_numpy(bool)
-        flips = sign_flip(
-            by_unit,
-            n_permutations,
-            resampling.seed,
-            mid,
-        )
-        flips[rows["delta"].isna()] = np.nan
-        return rows.assign(p_value=np.fmax(flips, rows["p_seeds"]))
-
-    def comparison(
-        self,
-        rows: pd.DataFrame,
-        metrics: Sequence[AnyMetric],
-        leading: Sequence[str],
-    ) -> Comparison:
-        """The comparison, of the rows of all pairs; a metric that is another name of one has its row."""
-        by_name = rows[rows["candidate"] == self.name].set_index("metric")
-        own = by_name.loc[[metric.alias_of or metric.name for metric in metrics]]
-        own = own.reset_index(drop=True).assign(
-            metric=[metric.name for metric in metrics],
-            title=[metric.title for metric in metrics],
-            group=[metric.group for metric in metrics],
-            alias_of=[metric.alias_of for metric in metrics],
-            headline=[metric.name in leading for metric in metrics],
-        )
-        by = "sample and seed" if self.by_seed else "sample"
-        return Comparison(
-            own[[*CONTRACT, *DETAILS]],
-            by,
-            self.identical,
-            self.n_other_texts,
-        )
+# --- families and intervals
 
 
-# --- families and verdicts
+def _row(
+    a: Cells,
+    b: Cells,
+    by_seed: bool,
+    found: Differences | None,
+) -> dict[str, Any]:
+    """What is known of a metric of two conditions before it is tested with others."""
+    values = (np.nan, np.nan) if found is None else found.values
+    delta = values[1] - values[0]
+    return {
+        "metric": a.formula.metric.name,
+        "better": a.formula.metric.better,
+        "value_baseline": values[0],
+        "value_candidate": values[1],
+        "delta": delta,
+        "n_units": found.n_units if found else 0,
+        "n_seeds": found.n_seeds if found else 0,
+        "n_differ": found.n_differ if found else 0,
+        "p_seeds": found.p_seeds if found else np.nan,
+        "mid": found is not None and found.is_proportion,
+        **lacking(a, b, by_seed, delta),
+    }
 
 
-def _drop_unfair(rows: pd.DataFrame) -> None:
-    """Mark the metrics whose missing values are not missing at random, which have no p.
-
-    Holm over the metrics of a candidate that are tested together: the primary one, the rest of the
-    headline, all others.
-    """
-    together = rows.groupby(["candidate", "primary", "family"])["p_random"]
-    rows["not_random"] = together.transform(holm) <= NOT_RANDOM
-    rows.loc[rows["not_random"], ["p_value", "p_seeds"]] = np.nan
-
-
-def _adjust(
+def _test(
     rows: pd.DataFrame,
     differences: Sequence[Differences | None],
-    members: pd.Series,
-    n_permutations: int,
     resampling: Resampling,
+    n_permutations: int,
 ) -> None:
-    """Give the metrics of a family (`members`), over all candidates, p and levels that hold together.
+    """Give the rows p_value, not_random, p_adjusted and the level of their intervals.
 
-    p is the larger of step-down max-T over shared sign flips and, with several seeds, Holm over the p
-    of the components. The level is that of simultaneous intervals: the t quantile at it is the quantile
-    of the largest T.
+    What a side lacks is tested by Holm over the metrics of a candidate that are tested together: the primary one, the
+    rest of the headline, all others. What is not missing at random has no p.
     """
-    is_tested = members & (rows["n_units"] >= MIN_UNITS) & rows["p_value"].notna()
-    rows.loc[is_tested, "p_adjusted"] = rows["p_value"]
-    pairs = enumerate(zip(differences, is_tested))
-    tested = [(i, found) for i, (found, is_one) in pairs if is_one and found is not None]
-    if len(tested) < 2:
-        return
-    by_unit = np.stack([found.by_unit for _, found in tested], axis=1)
-    joint = max_t(
-        by_unit,
-        n_permutations,
-        resampling.seed,
-        resampling.level,
-    )
-    p = np.fmax(joint.p, holm(rows.loc[is_tested, "p_seeds"]))
-    rows.loc[is_tested, "p_adjusted"] = np.fmax(rows["p_value"], p)
-    for i, found in tested:
-        df = max(effective_units(found.shares) - 1, 1.0)
-        rows.loc[i, "level"] = min(resampling.level, 2 * stdtr(df, -joint.critical))
+    n_units = max((len(found.by_unit) for found in differences if found), default=0)
+    by_unit = np.zeros((n_units, len(rows)))
+    for column, found in enumerate(differences):
+        if found:
+            by_unit[:, column] = found.by_unit
+    rows["p_value"] = np.nan
+    for _, own in rows.groupby("candidate"):
+        flips = sign_flip(
+            by_unit[:, own.index], n_permutations, resampling.seed, own["mid"].to_numpy()
+        )
+        rows.loc[own.index, "p_value"] = np.fmax(flips, own["p_seeds"])
+    together = rows.groupby(["candidate", "primary", "family"])["p_random"]
+    rows["not_random"] = together.transform(holm) <= NOT_RANDOM
+    rows.loc[rows["not_random"] | rows["delta"].isna(), ["p_value", "p_seeds"]] = np.nan
+    rows["level"], rows["p_adjusted"] = resampling.level, np.nan
+    for members in (rows["primary"], rows["family"] & ~rows["primary"]):
+        is_tested = members & (rows["n_units"] >= MIN_UNITS) & rows["p_value"].notna()
+        index = np.flatnonzero(is_tested)
+        rows.loc[index, "p_adjusted"] = rows["p_value"]
+        if len(index) < 2:
+            continue
+        # p and intervals of a family hold together
+        p, critical = max_t(by_unit[:, index], n_permutations, resampling.seed, resampling.level)
+        together = np.fmax(p, holm(rows.loc[index, "p_seeds"]))
+        rows.loc[index, "p_adjusted"] = np.fmax(rows.loc[index, "p_value"], together)
+        df = [max(effective_units(d.shares) - 1, 1.0) for d in np.array(differences, object)[index]]
+        rows.loc[index, "level"] = np.minimum(resampling.level, 2 * stdtr(df, -critical))
 
 
 def _intervals(
@@ -381,30 +350,28 @@ def _intervals(
 ) -> pd.DataFrame:
     """The interval of every row at its level, that of equivalence, and the mde."""
     fair = [None if unfair else d for d, unfair in zip(differences, rows["not_random"])]
-    columns = (
-        "ci_low",
-        "ci_high",
-        "ci_method",
-        "claim",
-        "equivalence_low",
-        "equivalence_high",
-        "mde",
-    )
+    draws = bootstrap([found.statistic() if found else None for found in fair], resampling)
     result = []
-    for found, draws, level, margin in zip(
-        fair, draws_of(fair, resampling), rows["level"], rows["margin"]
-    ):
-        interval, within, mde = Interval(), Interval(), np.nan
-        if found is not None:
-            interval = found.interval(level, draws, resampling)
+    for found, drawn, level, margin in zip(fair, draws, rows["level"], rows["margin"]):
+        interval, within, mde, claim = Interval(), Interval(), np.nan, ""
+        if found:
+            interval = found.interval(level, drawn, resampling)
+            claim = found.claim if interval.method != "none" else ""
             if margin > 0:
-                within = found.interval(min(2 * level, 0.99), draws, resampling)
-            error, _, df = found.spread.widest(level)
+                within = found.interval(min(2 * level, 0.99), drawn, resampling)
+            error, _, df = widest(found.accounts, level)
             delta = found.delta
             reach = interval.high - delta if delta < 0 else delta - interval.low
             digits = 1 if found.n_units < ROUGH else 2
             mde = float(f"{reach + stdtrit(df, POWER) * error:.{digits - 1}e}")
-        claim = "" if found is None or interval.method == "none" else found.claim
-        bounds = interval.low + 0.0, interval.high + 0.0  # no -0.0
-        result.append((*bounds, interval.method, claim, within.low, within.high, mde))
-    return pd.DataFrame(result, columns=list(columns))
+        row = {
+            "ci_low": interval.low + 0.0,  # no -0.0
+            "ci_high": interval.high + 0.0,
+            "ci_method": interval.method,
+            "claim": claim,
+            "equivalence_low": within.low,
+            "equivalence_high": within.high,
+            "mde": mde,
+        }
+        result.append(row)
+    return pd.DataFrame(result)

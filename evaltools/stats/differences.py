@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.metric import Metric
+from ..core.metric import Metric, MetricTable, subset
 from ..core.resampling import Resampling
-from .bootstrap import Draws, bootstrap
+from .bootstrap import Draws, Statistic
 from .formulas import Limits
 from .influence import (
     LARGE,
     Array,
     Cells,
     Condition,
-    Samples,
+    Runs,
     effective_units,
+    label,
     mean_shares,
     rounded,
     sample_variance,
@@ -30,68 +29,78 @@ from .influence import (
     unit_shares,
     varies,
 )
-from .intervals import BCA_UNITS, MIN_UNITS, Interval, difference_interval
-from .seeds import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS, SeedPart, Spread, seed_part, two_way
+from .intervals import MIN_UNITS, Interval, difference_interval
+from .seeds import (
+    NEW_SEEDS,
+    THESE_RUNS,
+    THESE_TWO_RUNS,
+    Account,
+    SeedPart,
+    accounts,
+    p_of_t,
+    seed_part,
+    widest,
+)
 
 # So few units know a standard error, and what rests on it, to one digit.
 ROUGH = 20
+# Columns of what is asked: rows that pair but differ there are other questions.
+TEXTS = ("text", "user_text")
 
 
 class NothingPaired(UsageError):
     """Two sides that share no unit."""
 
 
-def on_both(
-    a: Cells | Condition,
-    b: Cells | Condition,
-) -> Array:
-    """(units,): whether both sides have the unit, or sample, under any seed."""
-    return np.any(a.present, axis=0) & np.any(b.present, axis=0)
-
-
 def same_questions(
     a: Condition,
     b: Condition,
-    unit: str,
     names: tuple[str, str],
-) -> tuple[Condition, Condition, int]:
-    """Two conditions without the samples that pair but have other texts, and how many these are.
+) -> tuple[Array, int]:
+    """(which samples of two conditions do not have other texts (samples,), how many pairs do).
 
     UsageError where most differ; NothingPaired for two that share no sample.
     """
-    if not on_both(a, b).any():
-        sizes = [len(np.unique(a.samples.unit_of[side.present.any(axis=0)])) for side in (a, b)]
-        raise NothingPaired(
-            f"{names[0]} ({sizes[0]} units) and {names[1]} ({sizes[1]} units) share no {unit}: nothing to compare"
-        )
-    one, other = _texts(a).align(_texts(b), join="inner")
+    unit, sides = a.ids.name, (a, b)
+    if not np.isin(a.sample, b.sample).any():
+        sizes = [f"{name} ({side.ids.nunique()} units)" for name, side in zip(names, sides)]
+        raise NothingPaired(f"{' and '.join(sizes)} share no {unit}: nothing to compare")
+    keep = np.ones(a.n_samples, dtype=bool)
+    known = [name for name in TEXTS if all(name in f for f in (*a.frames, *b.frames))]
+    if not known:
+        return keep, 0
+    texts = []
+    for side in sides:
+        column = pd.concat([frame[known[0]] for frame in side.frames]).set_axis(side.sample)
+        column = column.dropna().astype(str)
+        column = column[~column.index.duplicated()]
+        texts.append(column.map(lambda text: " ".join(normalize("NFC", text).split())))
+    one, other = texts[0].align(texts[1], join="inner")
     others = one.index[one != other]
     if 2 * len(others) > len(one):
         raise UsageError(
             f"{names[0]} and {names[1]} pair by {unit}, but {len(others)} of {len(one)} pairs have other texts: "
             "they are other questions"
         )
-    return a.without(others), b.without(others), len(others)
-
-
-def _texts(side: Condition) -> pd.Series:
-    """The text of each sample that has one, by the index of the sample."""
-    sample = side.cell % len(side.samples.unit_of)
-    texts = side.texts.set_axis(sample).dropna().astype(str)
-    texts = texts[~texts.index.duplicated()]
-    return texts.map(lambda text: " ".join(normalize("NFC", text).split()))
+    keep[others] = False
+    return keep, len(others)
 
 
 @dataclass(frozen=True, eq=False)
 class Differences:
     """One metric on two sides, over the cells that both have, in the seeds in which it is measured.
 
-    Seed k of one side goes with seed k of the other (`by_seed`), or each side is averaged over its own.
+    `by_cell` (seeds, units) and `by_unit` (units,): what each brings into the difference, exactly 0 where nothing
+    differs; one row where seeds do not pair. `shares` (units,): what each unit weighs, sums to 1. `seed_parts`: what
+    seeds bring: of the difference where they pair, else of each side; nothing where a side has one.
     """
 
     a: Cells
     b: Cells
-    by_seed: bool
+    by_cell: Array
+    by_unit: Array
+    shares: Array
+    seed_parts: list[SeedPart]
 
     @cached_property
     def values(self) -> tuple[float, float]:
@@ -103,35 +112,15 @@ class Differences:
         """Candidate less baseline."""
         return self.values[1] - self.values[0]
 
-    @cached_property
-    def by_cell(self) -> Array:
-        """What each cell brings into the difference, (seeds, units); one row where seeds do not pair."""
-        sides = self.a.num, self.a.den, self.b.num, self.b.den
-        if not self.by_seed:
-            sides = tuple(side.mean(axis=0, keepdims=True) for side in sides)
-        brought = unit_differences(*sides) @ self.a.weights
-        return np.stack([rounded(of_seed) for of_seed in brought])
-
-    @cached_property
-    def by_unit(self) -> Array:
-        """What each unit brings into the difference, (units,); exactly 0 where nothing differs."""
-        return rounded(self.by_cell.mean(axis=0))
-
-    @property
-    def n_differ(self) -> int:
-        """Units that differ in some seed."""
-        return int(np.count_nonzero((self.by_cell != 0).any(axis=0)))
-
-    @cached_property
-    def shares(self) -> Array:
-        """What each unit weighs, (units,); sums to 1."""
-        shares = unit_shares(self.a.den.mean(axis=0), self.b.den.mean(axis=0))
-        return mean_shares(shares, self.a.weights)
-
     @property
     def n_units(self) -> int:
         """Units that weigh in the difference."""
         return int(np.count_nonzero(self.shares))
+
+    @property
+    def n_differ(self) -> int:
+        """Units that differ in some seed."""
+        return int(self.by_cell.any(axis=0).sum())
 
     @property
     def n_seeds(self) -> int:
@@ -145,45 +134,30 @@ class Differences:
             return NEW_SEEDS
         return THESE_TWO_RUNS if len(self.a.sums) == len(self.b.sums) else THESE_RUNS
 
-    @cached_property
-    def seed_parts(self) -> list[SeedPart]:
-        """What seeds bring: of the difference where they pair, else of each side; nothing where a side has one."""
-        a, b = self.a, self.b
-        if self.n_seeds == 1:
-            return []
-        if self.by_seed:
-            both = a.takes_part | b.takes_part
-            return [seed_part(b.values - a.values, b.errors - a.errors, a.present, both)]
-        return [seed_part(s.values, s.errors, s.present, s.takes_part) for s in (a, b)]
-
-    @cached_property
-    def spread(self) -> Spread:
-        """The spread of the difference: of several seeds with their part, else of new samples."""
-        n = effective_units(self.shares)
-        errors = self.by_unit - self.by_unit.sum() * self.shares
-        if self.seed_parts:
-            errors = self.b.errors.mean(axis=0) - self.a.errors.mean(axis=0)
-        return two_way(
-            sample_variance(errors, n),
-            n,
-            self.seed_parts,
-        )
-
     @property
     def is_proportion(self) -> bool:
         """Whether p is mid-p, as that of proportions is."""
         metric = self.a.formula.metric
         return isinstance(metric, Metric) and metric.proportion
 
+    @cached_property
+    def accounts(self) -> list[Account]:
+        """The variance of the difference: of several seeds with their part, else of new samples."""
+        errors = self.by_unit - self.by_unit.sum() * self.shares
+        if self.seed_parts:
+            errors = self.b.errors.mean(axis=0) - self.a.errors.mean(axis=0)
+        n = effective_units(self.shares)
+        return accounts(sample_variance(errors, n), n, self.seed_parts)
+
     @property
     def p_seeds(self) -> float:
         """p for new seeds and new samples, by t; nan where a side has one seed."""
-        return self.spread.p_value(self.delta) if self.seed_parts else np.nan
+        return p_of_t(self.accounts, self.delta) if self.seed_parts else np.nan
 
     @property
     def limits(self) -> Limits:
         """The least and the greatest value of the difference."""
-        lowest, highest = self.a.limits
+        lowest, highest = self.a.formula.ends
         return lowest - highest, highest - lowest
 
     def interval(
@@ -193,103 +167,169 @@ class Differences:
         resampling: Resampling,
     ) -> Interval:
         """Rows 5 to 8, with the probability alpha outside; `draws`: its bootstrap, if it has one."""
-        if draws is not None and resampling.method != "auto":
+        if draws and resampling.method != "auto":
             return Interval(*draws.bounds(alpha, resampling.method), resampling.method)
-        if not self.seed_parts:
-            return difference_interval(
-                self.by_unit,
-                self.shares,
-                self.limits,
-                alpha,
-                draws,
-            )
-        error, critical, _ = self.spread.widest(alpha)
-        if error <= 1e-10 * np.abs([*self.a.values, *self.b.values]).max():
-            still = difference_interval(
-                self.by_unit,
-                self.shares,
-                self.limits,
-                alpha,
-            )
-            return still if still.method == "mover" else Interval()
+        error, critical, _ = widest(self.accounts, alpha)
+        varied = error > 1e-10 * np.abs([*self.a.values, *self.b.values]).max()
+        if not self.seed_parts or not varied:
+            found = difference_interval(self.by_unit, self.shares, self.limits, alpha, draws)
+            return found if not self.seed_parts or found.method == "mover" else Interval()
         if self.n_units < MIN_UNITS:
             return Interval()
         low, high = self.delta - error * critical, self.delta + error * critical
-        return Interval(
-            max(low, self.limits[0]),
-            min(high, self.limits[1]),
-            "components",
-        )
+        return Interval(max(low, self.limits[0]), min(high, self.limits[1]), "components")
 
-    def wants_draws(self, resampling: Resampling) -> bool:
-        """Whether a bootstrap is drawn: rows 5 and 7, or wherever ten units vary if it was asked for."""
-        if self.seed_parts or self.n_units < MIN_UNITS or len(self._columns()) > LARGE:
-            return False
-        if not varies(self.by_unit - self.by_unit.sum() * self.shares, self.by_unit.sum()):
-            return False
-        is_free = not np.isfinite(self.limits).all()
-        return resampling.method != "auto" or is_free or self.n_differ >= BCA_UNITS
-
-    def _columns(self) -> Array:
-        """Column sums of the units that are present, under all seeds of both sides: (units, columns)."""
-        return np.concatenate([*self.a.sums, *self.b.sums], axis=1)[on_both(self.a, self.b)]
-
-    def statistic(self) -> tuple[Array, Any]:
-        """What `bootstrap` draws."""
-        n_seeds, columns = len(self.a.sums), self.a.sums.shape[2]
-        formula = self.a.formula
+    def statistic(self) -> Statistic | None:
+        """What `bootstrap` draws: the units under all seeds of both sides. None for seeds, and where nothing varies."""
+        formula, n_seeds, width = self.a.formula, len(self.a.sums), self.a.sums.shape[2]
+        on_both = np.any(self.a.present, axis=0) & np.any(self.b.present, axis=0)
+        value = self.by_unit.sum()
+        is_drawn = self.n_units >= MIN_UNITS and on_both.sum() <= LARGE
+        if self.seed_parts or not is_drawn or not varies(self.by_unit - value * self.shares, value):
+            return None
 
         def delta(sums: Array) -> Array:
-            values = formula.values(sums.reshape(*sums.shape[:-1], -1, columns))
+            values = formula.values(sums.reshape(*sums.shape[:-1], -1, width))
             return values[..., n_seeds:].mean(axis=-1) - values[..., :n_seeds].mean(axis=-1)
 
-        return self._columns(), delta
-
-
-def draws_of(
-    differences: Sequence[Differences | None], resampling: Resampling
-) -> list[Draws | None]:
-    """The bootstraps of those differences that have one."""
-    wanted = [d is not None and d.wants_draws(resampling) for d in differences]
-    statistics = [d.statistic() for d, want in zip(differences, wanted) if d is not None and want]
-    drawn = iter(bootstrap(statistics, resampling))
-    return [next(drawn) if want else None for want in wanted]
+        return np.concatenate([*self.a.sums, *self.b.sums], axis=1)[on_both], delta
 
 
 def common_cells(
     a: Cells,
     b: Cells,
-    samples: Samples,
     by_seed: bool,
 ) -> tuple[Cells, Cells]:
     """The units of two sides over the cells of samples that both have."""
-    both = a.present & b.present if by_seed else on_both(a, b)
-    return a.where(both).per_unit(samples), b.where(both).per_unit(samples)
+    on_a, on_b = (
+        side.present if by_seed else np.any(side.present, axis=0, keepdims=True) for side in (a, b)
+    )
+    return a.where(on_a & on_b).per_unit(), b.where(on_a & on_b).per_unit()
 
 
 def paired(
     a: Cells,
     b: Cells,
-    samples: Samples,
     by_seed: bool,
 ) -> Differences | None:
-    """The differences of a metric over the cells of samples that both sides have; None where it is not measured."""
-    a, b = common_cells(
-        a,
-        b,
-        samples,
-        by_seed,
-    )
+    """The differences of a metric over the cells of samples that both sides have; None where it is not measured.
+
+    Seed k of one side goes with seed k of the other (`by_seed`), or each side is averaged over its own.
+    """
+    a, b = common_cells(a, b, by_seed)
     in_a, in_b = ~np.isnan(a.values), ~np.isnan(b.values)
     if by_seed:
         in_a = in_b = in_a & in_b
     if not in_a.any() or not in_b.any():
         return None
     if not in_a.all() or not in_b.all():
-        a, b = a.at(in_a), b.at(in_b)
-        a, b = a.where(on_both(a, b)), b.where(on_both(a, b))
+        a, b = common_cells(a.at(in_a), b.at(in_b), by_seed)
+    sides = [(side.num, side.den) for side in (a, b)]
+    if not by_seed:
+        sides = [(num.mean(axis=0)[None], den.mean(axis=0)[None]) for num, den in sides]
+    weights = a.formula.weights
+    by_cell = np.stack([rounded(of_seed) for of_seed in unit_differences(*sides) @ weights])
+    shares = unit_shares(a.den.mean(axis=0), b.den.mean(axis=0))
+    parts = []
+    if by_seed and len(a.sums) > 1:
+        both = a.takes_part | b.takes_part
+        parts = [seed_part(b.values - a.values, b.errors - a.errors, a.present, both)]
+    elif min(len(a.sums), len(b.sums)) > 1:
+        parts = [seed_part(s.values, s.errors, s.present, s.takes_part) for s in (a, b)]
     return Differences(
-        a,
-        b,
-        by_seed,
+        a=a,
+        b=b,
+        by_cell=by_cell,
+        by_unit=rounded(by_cell.mean(axis=0)),
+        shares=mean_shares(shares, weights),
+        seed_parts=parts,
+    )
+
+
+# --- unit by unit
+
+
+def unit_values(
+    units: pd.DataFrame,
+    table: MetricTable,
+    unit: str,
+    metric: str,
+) -> pd.Series:
+    """The metric of each unit alone, its own ratio of sums, by the name of the unit; nan where it has none.
+
+    KeyError for a metric that the table lacks.
+
+    >>> units = pd.DataFrame({"id": ["a", "a", "b"], "right": [1, 0, 1], "n": 1})
+    >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher")]
+    >>> unit_values(units, table, "id", "accuracy").to_dict()
+    {'a': 0.5, 'b': 1.0}
+    """
+    (run,) = label([{"": units}], subset(table, [metric]), unit)
+    cells = run.cells(0).per_unit()
+    values = pd.Series(cells.formula.values(cells.sums)[0], run.units, name=metric)
+    return values.where(cells.present[0]).reindex(units[unit].unique()).rename_axis(unit)
+
+
+def unit_changes(
+    baseline: Runs,
+    candidate: Runs,
+    table: MetricTable,
+    unit: str,
+    metric: str,
+    names: tuple[str, str] = ("baseline", "candidate"),
+) -> pd.DataFrame:
+    """The paired values of one metric, a row a unit.
+
+    Columns: `unit`, baseline, candidate, change, influence, differs (in some seed).
+
+    A unit's value is the metric of that unit alone (its own ratio of sums), averaged over the
+    paired seeds in which both sides have it. `change` is candidate less baseline. `influence` is
+    what the unit brings into the difference of the whole, linearised at the mean of both sides: its
+    change / n for a mean over n units. It is 0 for a unit whose numerator and denominator do not
+    differ. Where a unit has a value on one side only (0 / 0 on the other), the other value and the
+    change are nan; units without any value are left out.
+
+    KeyError for a metric that the table lacks; NothingPaired, with the `names` of the sides, for
+    sides without a unit in common.
+
+    >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher")]
+    >>> old = pd.DataFrame({"id": ["a", "b"], "right": [0, 1], "n": 1})
+    >>> unit_changes({"": old}, {"": old.assign(right=1)}, table, "id", "accuracy")
+      id  baseline  candidate  change  influence  differs
+    0  a       0.0        1.0     1.0        0.5     True
+    1  b       1.0        1.0     0.0        0.0    False
+    """
+    by_seed = set(baseline) == set(candidate)
+    a, b = label([baseline, candidate], subset(table, [metric]), unit)
+    keep, _ = same_questions(a, b, names)
+    cells = a.cells(0).where(keep), b.cells(0).where(keep)
+    values = []
+    for side in common_cells(*cells, by_seed):
+        of_cells = side.formula.values(side.sums)
+        values.append(pd.DataFrame(np.where(side.present, of_cells, np.nan)))
+    before, after = values
+    if by_seed:
+        in_both = before.notna() & after.notna()
+        # a unit that both sides have in some seed is averaged over these
+        used = in_both | ~in_both.any()
+        before, after = before.where(used), after.where(used)
+    found = paired(*cells, by_seed)
+    # each seed by itself: a gain in one does not hide a loss in another
+    by_cell = np.zeros((1, len(a.units))) if found is None else found.by_cell
+    frame = pd.DataFrame(
+        {unit: a.units.astype(object), "baseline": before.mean(), "candidate": after.mean()}
+    )
+    frame["change"] = frame["candidate"] - frame["baseline"]
+    frame["influence"], frame["differs"] = by_cell.mean(axis=0), by_cell.any(axis=0)
+    return frame.dropna(subset=["baseline", "candidate"], how="all").reset_index(drop=True)
+
+
+def differing(changes: pd.DataFrame) -> pd.DataFrame:
+    """The units of `unit_changes` that carry the difference, the largest influence first.
+
+    These are the units that `n_differ` of a comparison counts.
+    """
+    carrying = changes[changes["differs"]]
+    return carrying.sort_values(
+        "influence", key=abs, ascending=False, kind="stable", ignore_index=True
     )

@@ -7,7 +7,7 @@ Zou and Donner, Statistics in Medicine 27 (2008), MOVER; Lancaster, JASA 56 (196
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betainc, stdtrit
+from scipy.special import bdtr, stdtrit
 
 from .influence import Array
 
@@ -19,10 +19,7 @@ DOUBT, DOUBT_OF_PARTS = 0.1, 0.03
 WIDE = 1e6
 
 
-def t_quantile(
-    df: float,
-    alpha: float,
-) -> float:
+def t_quantile(df: float, alpha: float) -> float:
     """The t quantile of an interval with the probability alpha outside.
 
     >>> round(t_quantile(10, 0.05), 3)
@@ -51,8 +48,8 @@ def wilson(
 
 
 def mid_p(
-    successes: float,
-    trials: float,
+    successes: int,
+    trials: int,
     alpha: float,
 ) -> tuple[float, float]:
     """Mid-p Clopper-Pearson interval of a proportion.
@@ -65,33 +62,21 @@ def mid_p(
     (0.48, 0.965)
     """
 
-    def upper(successes: float) -> float:
-        if successes >= trials:
-            return 1.0
+    def upper(successes: int) -> float:
         low, high = successes / trials, 1.0
+        if successes >= trials:
+            return high
         for _ in range(60):
             p = (low + high) / 2
-            chance = betainc(
-                trials - successes,
-                successes + 1,
-                1 - p,
-            )
-            if successes > 0:
-                chance += betainc(
-                    trials - successes + 1,
-                    successes,
-                    1 - p,
-                )
-            low, high = (low, p) if chance <= alpha else (p, high)
+            fewer = bdtr(successes - 1, trials, p) if successes else 0.0
+            is_likely = bdtr(successes, trials, p) + fewer > alpha
+            low, high = (p, high) if is_likely else (low, p)
         return high
 
     return 1 - upper(trials - successes), upper(successes)
 
 
-def none_seen(
-    n: float,
-    alpha: float,
-) -> float:
+def none_seen(n: float, alpha: float) -> float:
     """The largest share of units of another kind that leaves a chance of alpha to draw none among n.
 
     >>> round(none_seen(300, 0.05), 3)
@@ -123,16 +108,10 @@ def score_t(
         unseen = none_seen(n, alpha) if n > 1 else 1.0
         low, high = p * (1 - unseen), p + (1 - p) * unseen
     else:
-        trials = n
-        if v > 0:
-            trials = n * (n * spread + doubt) / (n**2 * v + doubt)
+        trials = n * (n * spread + doubt) / (n**2 * v + doubt)
         if v > 0 and spread > 0:
             trials = min(trials, spread / v)
-        low, high = wilson(
-            p,
-            trials,
-            critical,
-        )
+        low, high = wilson(p, trials, critical)
     return lowest + width * low, lowest + width * high
 
 
@@ -152,12 +131,7 @@ def mover(
     """
     products = errors.T @ errors
     size = np.sqrt(np.outer(np.diag(products), np.diag(products)))
-    correlation = np.divide(
-        products,
-        size,
-        out=np.zeros_like(size),
-        where=size > 0,
-    )
+    correlation = products / np.where(size > 0, size, np.inf)
     np.fill_diagonal(correlation, 1.0)
     down = weights * np.where(weights > 0, below, above)
     up = weights * np.where(weights > 0, above, below)

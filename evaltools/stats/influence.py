@@ -9,7 +9,7 @@ Reference: Hampel, "The influence curve and its role in robust estimation", JASA
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.metric import MetricTable
-from ..core.metric_matrix import Formula, compile_table, unit_columns
+from ..core.metric import LARGEST, AnyMetric, Metric, MetricTable, as_ratios, columns_of, linear
+from ..core.names import nearest
 
 Array = np.ndarray
 Seed = Hashable
@@ -27,96 +27,164 @@ Runs = Mapping[Any, pd.DataFrame]
 # Columns that tell the samples of a unit apart: those of a cluster, the turns of a dialogue.
 ITEM, TURN = "item", "turn_pair_id"
 TRIAL = "trial"
-# Columns of what is asked: rows that pair but differ there are other questions.
-TEXTS = ("text", "user_text")
 # More units than this have neither bootstrap nor drawn sign flips.
 LARGE = 5_000
 
 
 @dataclass(frozen=True)
-class Samples:
-    """The samples of all conditions by the order of their units: `unit_of` (samples,) is the index of each one's unit."""
+class Formula:
+    """A metric as a weighted sum of k ratios of sums.
 
-    units: pd.Index
-    unit_of: Array
+    What a row, or a cell, or a whole run adds up to is one vector, its sums: k numerators, k denominators,
+    k columns that a ratio `needs` (where one does), and the number of rows.
+    """
 
-    def per_unit(self, values: Array) -> Array:
-        """Sums over the samples of each unit: (..., samples, columns) -> (..., units, columns)."""
-        if len(self.unit_of) == len(self.units):
+    metric: AnyMetric
+    ratios: tuple[Metric, ...]
+    weights: Array
+
+    @cached_property
+    def is_count(self) -> Array:
+        """(ratios,): whether a ratio is a plain count."""
+        return np.array([not linear(ratio.denominator) for ratio in self.ratios])
+
+    @cached_property
+    def limits(self) -> Array:
+        """(2, ratios): the least and the greatest value of each ratio."""
+        return np.array([ratio.limits for ratio in self.ratios]).T
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest value that the metric can take."""
+        ends = np.where(self.weights > 0, self.limits, self.limits[::-1]) @ self.weights
+        return float(ends[0]), float(ends[1])
+
+    def of_rows(self, columns: Mapping[str, Array]) -> Array:
+        """The sums of each row, (sums, rows), from columns (rows,); nan where a column is null."""
+        ones = np.ones(len(next(iter(columns.values()))))
+
+        def total(expression: str) -> Array:
+            values = 0.0 * ones
+            for name, factor in linear(expression).items():
+                values += factor * columns[name]
             return values
-        starts = np.flatnonzero(np.diff(self.unit_of, prepend=-1))
-        return np.add.reduceat(
-            values,
-            starts,
-            axis=-2,
-        )
+
+        parts = [total(ratio.numerator) for ratio in self.ratios]
+        parts += [total(ratio.denominator) for ratio in self.ratios]
+        if any(ratio.needs for ratio in self.ratios):
+            needs = [ratio.needs for ratio in self.ratios]
+            parts += [np.nan_to_num(columns[name]) if name else ones for name in needs]
+        return np.stack([*parts, ones])
+
+    def ratio_values(self, sums: Array) -> Array:
+        """The ratios: (..., sums) -> (..., ratios); nan is not measured."""
+        k = len(self.ratios)
+        num, den, needs = sums[..., :k], sums[..., k : 2 * k], sums[..., 2 * k : -1]
+        empty = np.array([ratio.empty for ratio in self.ratios], dtype=float)
+        ratios = np.broadcast_to(empty, num.shape).copy()
+        np.divide(num, den, out=ratios, where=den != 0)
+        np.copyto(ratios, num, where=self.is_count)
+        np.copyto(ratios, np.nan, where=(sums[..., -1:] == 0) & ~self.is_count)
+        if needs.shape[-1]:
+            np.copyto(ratios, np.nan, where=needs == 0)
+        return ratios
+
+    def values(self, sums: Array) -> Array:
+        """The metric: (..., sums) -> (...); nan is not measured."""
+        return self.ratio_values(sums) @ self.weights
+
+
+def formulas_of(table: MetricTable) -> list[Formula]:
+    """The formula of each metric of a table. ValueError for a name that is doubled or unknown."""
+    parts = zip(table, as_ratios(table))
+    return [Formula(metric, tuple(p), np.array(list(p.values()))) for metric, p in parts]
 
 
 @dataclass(frozen=True)
 class Condition:
-    """The rows of a condition, those of all seeds one below the other, and the cell of each.
+    """The units frames of a condition, one a seed, and which sample each row is of.
 
-    `columns`: name -> (rows,), nan for null. A cell is a sample under a seed: `cell` (rows,)
-    is seed * number of samples + sample. `texts` (rows,): what is asked; null where that is not known.
+    `ids`: the unit of each row of all frames, by its number in its own. `sample`: (rows,), an index of the samples
+    of all conditions, which are ordered by their unit. `starts`: the first sample of each of the `units`.
     """
 
     formulas: Sequence[Formula]
-    samples: Samples
-    n_seeds: int
-    columns: Mapping[str, Array]
-    cell: Array
-    has_trials: bool
-    texts: pd.Series
-
-    @property
-    def present(self) -> Array:
-        """(seeds, samples): whether there is a row."""
-        n_samples = len(self.samples.unit_of)
-        n_rows = np.bincount(self.cell, minlength=self.n_seeds * n_samples)
-        return (n_rows > 0).reshape(self.n_seeds, n_samples)
-
-    def without(self, samples: Iterable[int]) -> Condition:
-        """The condition without the rows of some samples."""
-        keep = ~np.isin(self.cell % len(self.samples.unit_of), list(samples))
-        return replace(
-            self,
-            columns={name: values[keep] for name, values in self.columns.items()},
-            cell=self.cell[keep],
-            texts=self.texts[keep],
-        )
+    frames: Sequence[pd.DataFrame]
+    ids: pd.Series
+    sample: Array
+    n_samples: int
+    units: pd.Index
+    starts: Array
 
     def cells(self, metric: int) -> Cells:
-        """The cells of a metric over all samples. A row in which one of its columns is null is as if left out.
+        """The cells of a metric: its sums of every sample under every seed.
 
-        The trials of a sample are averaged, so that samples weigh alike; other rows of one sample are summed.
+        A row in which one of its columns is null is as if left out. The trials of a sample are averaged, so that
+        samples weigh alike; other rows of one sample are summed. ValueError names the row of what cannot be: a
+        number of LARGEST or more, a null numerator where the denominator counts the row, a value outside the limits.
         """
-        formula, cell = self.formulas[metric], self.cell
-        values = np.array([self.columns[name] for name in formula.columns]).T
-        is_null = np.isnan(values)
+        formula = self.formulas[metric]
+        columns = {name: self._column(name) for name in columns_of(formula.ratios)}
+        rows = formula.of_rows(columns)
+        wrong = _wrong_row(formula, columns, rows)
+        if wrong:
+            row, what = wrong
+            place = f"row {self.ids.index[row] + 1} ({self.ids.name} {self.ids.iloc[row]})"
+            raise ValueError(f"{place}: {what}")
+        cell = self._cell
+        is_null = np.isnan(rows[:-1]).any(axis=0)
         if is_null.any():
-            is_measured = ~is_null[:, formula.summed].any(axis=1)
-            values, cell = np.where(is_null, 0.0, values)[is_measured], cell[is_measured]
-        shape = self.n_seeds, len(self.samples.unit_of), len(formula.columns)
-        n_cells = shape[0] * shape[1]
-        n_rows = np.bincount(cell, minlength=n_cells)
-        sums = values.T
-        if n_rows.max(initial=0) > 1:
-            # a sum of floats depends on its order: the rows of a cell are added by size
-            order = np.lexsort((*values.T, cell))
-            cell, sums = cell[order], sums[:, order]
+            rows, cell = rows[:, ~is_null], cell[~is_null]
+        n_cells = len(self.frames) * self.n_samples
         if not np.array_equal(cell, np.arange(n_cells)):
-            sums = np.array([np.bincount(cell, column, n_cells) for column in sums])
-        if self.has_trials:
-            sums = sums / np.maximum(n_rows, 1)
-        return Cells(
-            formula,
-            sums.T.reshape(shape),
-            (n_rows > 0).reshape(shape[:2]),
-        )
+            rows = np.array([np.bincount(cell, row, n_cells) for row in rows])
+        if all(TRIAL in frame for frame in self.frames):
+            rows = rows / np.maximum(rows[-1], 1)
+        sums = np.moveaxis(rows, 0, -1).reshape(len(self.frames), self.n_samples, len(rows))
+        return Cells(formula, sums, self.starts)
 
-    def units(self, metric: int) -> Cells:
-        """The cells of a metric, summed over the samples of each unit."""
-        return self.cells(metric).per_unit(self.samples)
+    @cached_property
+    def _cell(self) -> Array:
+        """(rows,): seed * number of samples + sample."""
+        seed = np.repeat(range(len(self.frames)), [len(frame) for frame in self.frames])
+        return seed * self.n_samples + self.sample
+
+    def _column(self, name: str) -> Array:
+        """A column of all rows as floats; a null is nan."""
+        columns = [frame[name].to_numpy(dtype=float, na_value=np.nan) for frame in self.frames]
+        return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+
+def _wrong_row(
+    formula: Formula,
+    columns: Mapping[str, Array],
+    rows: Array,
+) -> tuple[int, str] | None:
+    """(row, what is wrong with it) of the first row that a ratio cannot be made of; None where all are right."""
+    for name, values in columns.items():
+        if np.fmax.reduce(np.abs(values), initial=0.0) >= LARGEST:
+            row = int(np.argmax(np.abs(values) >= LARGEST))
+            return row, f"{name} is {values[row]:g}; expected a finite number below {LARGEST:g}"
+    metric = formula.metric
+    if not isinstance(metric, Metric):
+        return None  # what it is made of stands in the table too
+    num, den = rows[0], rows[1]
+    for row in np.flatnonzero(np.isnan(num) & (np.nan_to_num(den) != 0))[:1]:
+        name = next(name for name in linear(metric.numerator) if np.isnan(columns[name][row]))
+        counts = " and ".join(linear(metric.denominator))
+        leave = f"leave {counts} null or 0 where {name} was not measured"
+        return row, f"{name} is null where {counts} counts the row; {leave}"
+    low, high = metric.limits
+    if low == -np.inf and high == np.inf:
+        return None
+    # a sum of floats may be off its limit by as much
+    lowest, highest = low - 1e-9 * max(1, abs(low)), high + 1e-9 * max(1, abs(high))
+    size = np.ones_like(den) if formula.is_count[0] else den
+    value = np.divide(num, size, out=np.full_like(num, np.nan), where=size != 0)
+    for row in np.flatnonzero((value < lowest) | (value > highest))[:1]:
+        outside = f"{metric.name} is {value[row]:g}, which is not within {low:g} and {high:g}"
+        return row, outside
+    return None
 
 
 def label(
@@ -124,59 +192,58 @@ def label(
     table: MetricTable,
     unit: str,
 ) -> list[Condition]:
-    """Conditions (seed -> units frame) with their rows labelled by seed and sample, the same labels for all.
+    """Conditions (seed -> units frame) with the sample of each row, the same labels for all.
 
-    The order of seeds and rows changes nothing. ValueError for no run, a null in the unit column, a second
-    row of one sample which no trial tells apart, and for what `unit_columns` refuses.
+    The order of seeds and rows changes nothing. ValueError for no run, a null in the unit column, and a second
+    row of one sample which no trial tells apart; KeyError for columns that a frame lacks.
     """
-    formulas = compile_table(table)
+    formulas = formulas_of(table)
     if not conditions or not all(conditions):
         raise ValueError("a condition needs at least one run")
-    seeds = [sorted(runs, key=str) for runs in conditions]
-    frames = [runs[seed] for runs, names in zip(conditions, seeds) for seed in names]
-    values = [unit_columns(frame, formulas, unit) for frame in frames]
-    names = [name for name in (ITEM, TURN) if all(name in frame for frame in frames)]
+    of_conditions = [[runs[seed] for seed in sorted(runs, key=str)] for runs in conditions]
+    frames = [frame for of_seeds in of_conditions for frame in of_seeds]
+    needed = [unit, *columns_of(ratio for formula in formulas for ratio in formula.ratios)]
     for frame in frames:
-        _require_samples_apart(frame, unit)
+        _require_readable(frame, needed, unit)
+    names = [name for name in (ITEM, TURN) if all(name in frame for frame in frames)]
     if not any(frame[unit].duplicated().any() for frame in frames):
         # where each unit has one row a turn is only where its value stands
         names = [name for name in names if name == ITEM]
-    rows = pd.concat([frame[[unit, *names]] for frame in frames], ignore_index=True)
-    code, units = pd.factorize(rows[unit], sort=True)
-    part = np.zeros(len(rows), dtype=int)
+    rows = pd.concat([frame[[unit, *names]].reset_index(drop=True) for frame in frames])
+    of_unit, units = pd.factorize(rows[unit], sort=True)
+    sample = of_unit
     if names:
-        part = rows[names].astype(str).groupby(names).ngroup().to_numpy()
-    n_parts = part.max(initial=0) + 1
-    known, sample = np.unique(code * n_parts + part, return_inverse=True)
-    samples = Samples(pd.Index(units), known // n_parts)
-    text = next((name for name in TEXTS if all(name in frame for frame in frames)), "")
+        by_unit = rows[names].astype(str).assign(unit=of_unit)
+        sample = by_unit.groupby(["unit", *names]).ngroup().to_numpy()
+    _, first = np.unique(sample, return_index=True)
+    starts = np.flatnonzero(np.diff(of_unit[first], prepend=-1))
     labelled = []
-    for of_condition in seeds:
-        n = len(of_condition)
-        own, frames = frames[:n], frames[n:]
-        sizes = [len(frame) for frame in own]
-        cell = np.repeat(np.arange(n), sizes) * len(known) + sample[: sum(sizes)]
-        of_seeds = [frame.get(text, pd.Series(index=frame.index, dtype=object)) for frame in own]
-        has_trials = all(TRIAL in frame for frame in own)
+    for own in of_conditions:
+        n_rows = sum(len(frame) for frame in own)
         condition = Condition(
-            formulas,
-            samples,
-            n,
-            {name: np.concatenate([v[name] for v in values[:n]]) for name in values[0]},
-            cell,
-            has_trials,
-            pd.concat(of_seeds, ignore_index=True),
+            formulas=formulas,
+            frames=own,
+            ids=rows[unit].iloc[:n_rows],
+            sample=sample[:n_rows],
+            n_samples=len(first),
+            units=pd.Index(units),
+            starts=starts,
         )
         labelled.append(condition)
-        values, sample = values[n:], sample[sum(sizes) :]
+        rows, sample = rows.iloc[n_rows:], sample[n_rows:]
     return labelled
 
 
-def _require_samples_apart(
+def _require_readable(
     frame: pd.DataFrame,
+    needed: Sequence[str],
     unit: str,
 ) -> None:
-    """ValueError for a null unit, and for a second row of a sample that has names of its own."""
+    """KeyError for columns that are lacking; ValueError for a null unit and a second row of a sample."""
+    missing = [column for column in needed if column not in frame]
+    if missing:
+        known = [str(column) for column in frame.columns]
+        raise KeyError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
     if frame[unit].isna().any():
         raise ValueError(f"null in the unit column {unit!r}")
     names = [name for name in (unit, ITEM, TURN, TRIAL) if name in frame]
@@ -188,43 +255,35 @@ def _require_samples_apart(
 
 @dataclass(frozen=True)
 class Cells:
-    """One metric of a condition: the column sums of every cell, and what the cells bring into the metric.
+    """One metric of a condition: the sums (seeds, samples or units, sums of the formula) of every cell.
 
-    `sums` (seeds, units, its columns) are 0 where a cell is not
-    `present` (seeds, units).
+    `starts`: the first sample of each unit.
     """
 
     formula: Formula
     sums: Array
-    present: Array
+    starts: Array
 
-    def per_unit(self, samples: Samples) -> Cells:
+    def per_unit(self) -> Cells:
         """Cells of samples summed over those of each unit."""
-        present = samples.per_unit(self.present[:, :, None].astype(int))[:, :, 0] > 0
-        return Cells(
-            self.formula,
-            samples.per_unit(self.sums),
-            present,
-        )
+        n_units = len(self.starts)
+        if self.sums.shape[1] == n_units:
+            return self
+        sums = np.add.reduceat(self.sums, self.starts, axis=1)
+        return Cells(self.formula, sums, np.arange(n_units))
 
     def where(self, mask: Array) -> Cells:
         """The cells of a mask, (units,) or (seeds, units); the others are not present."""
-        present = self.present & mask
-        return Cells(
-            self.formula,
-            np.where(present[:, :, None], self.sums, 0.0),
-            present,
-        )
+        return replace(self, sums=np.where(mask[..., None], self.sums, 0.0))
 
     def at(self, seeds: Array) -> Cells:
         """The cells of some seeds, by a mask (seeds,)."""
-        if seeds.all():
-            return self
-        return Cells(
-            self.formula,
-            self.sums[seeds],
-            self.present[seeds],
-        )
+        return replace(self, sums=self.sums[seeds])
+
+    @cached_property
+    def present(self) -> Array:
+        """(seeds, units): whether the cell has a row that is measured."""
+        return self.sums[..., -1] > 0
 
     @property
     def is_count(self) -> bool:
@@ -232,60 +291,40 @@ class Cells:
         return bool(self.formula.is_count.any())
 
     @property
-    def limits(self) -> tuple[float, float]:
-        """The least and the greatest value that the metric can take."""
-        return self.formula.ends
-
-    @cached_property
-    def weights(self) -> Array:
-        """(ratios,): how much of each ratio stands in the metric."""
-        return self.formula.weights
-
-    @cached_property
     def num(self) -> Array:
         """What each cell adds to the numerator of every ratio, (seeds, units, ratios)."""
-        return self.sums @ self.formula.numerator
+        return self.sums[..., : len(self.formula.ratios)]
 
-    @cached_property
+    @property
     def den(self) -> Array:
         """What each cell adds to the denominator of every ratio, (seeds, units, ratios)."""
-        return self.sums @ self.formula.denominator
-
-    @cached_property
-    def totals(self) -> Array:
-        """Column sums of every seed, (seeds, columns)."""
-        return self.sums.sum(axis=1)
+        k = len(self.formula.ratios)
+        return self.sums[..., k : 2 * k]
 
     @cached_property
     def values(self) -> Array:
         """The metric of every seed, (seeds,); nan where it is not measured."""
-        values = self.formula.values(self.totals)
-        return np.where(
-            self.is_count | self.present.any(axis=1),
-            values,
-            np.nan,
-        )
+        return self.formula.values(self.sums.sum(axis=1))
 
     @cached_property
     def takes_part(self) -> Array:
         """(units,): whether the unit is in a denominator in any seed; in a count all that are present are."""
         if self.is_count:
             return np.any(self.present, axis=0)
-        # column by column, because terms of opposite sign can cancel
-        counted = self.formula.denominator.any(axis=1)
-        return np.any(self.sums[:, :, counted] != 0, axis=(0, 2))
+        return np.any(self.den != 0, axis=(0, 2))
 
     @cached_property
     def ratio_errors(self) -> Array:
         """(num - ratio * den) / D of every cell, (seeds, units, ratios); 0 where D is 0."""
+        ratios = np.nan_to_num(self.formula.ratio_values(self.sums.sum(axis=1)))
         total = self.den.sum(axis=1, keepdims=True)
-        ratios = np.nan_to_num(self.formula.ratios(self.totals))[:, None, :]
-        return (self.num - ratios * self.den) / np.where(total == 0, np.inf, total)
+        errors = self.num - ratios[:, None, :] * self.den
+        return errors / np.where(total == 0, np.inf, total)
 
     @cached_property
     def errors(self) -> Array:
         """What every cell brings into the metric of its seed, (seeds, units); sums to 0 over the units."""
-        return self.ratio_errors @ self.weights
+        return self.ratio_errors @ self.formula.weights
 
     @cached_property
     def ratio_shares(self) -> Array:
@@ -296,7 +335,7 @@ class Cells:
     @cached_property
     def shares(self) -> Array:
         """What each unit weighs in the metric, (units,)."""
-        return mean_shares(self.ratio_shares, self.weights)
+        return mean_shares(self.ratio_shares, self.formula.weights)
 
 
 def mean_shares(
@@ -326,32 +365,24 @@ def sample_variance(
 
 
 def unit_differences(
-    num_a: Array,
-    den_a: Array,
-    num_b: Array,
-    den_b: Array,
+    a: tuple[Array, Array],
+    b: tuple[Array, Array],
 ) -> Array:
     """What each unit brings into ratio b less ratio a, (..., units, ratios); exactly 0 where it is the same in both.
 
-    Linearised at the mean of both ratios, so that the sum over the units is their difference.
+    `a`, `b`: numerators and denominators. Linearised at the mean of both ratios, so that the sum over the units is
+    the difference.
     """
+    (num_a, den_a), (num_b, den_b) = a, b
     total_a, total_b = den_a.sum(axis=-2, keepdims=True), den_b.sum(axis=-2, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio_a = num_a.sum(axis=-2, keepdims=True) / total_a
         ratio_b = num_b.sum(axis=-2, keepdims=True) / total_b
-        middle = (ratio_a + ratio_b) / 2
-        differences = (num_b - num_a - middle * (den_b - den_a)) / ((total_a + total_b) / 2)
-    return np.nan_to_num(
-        differences,
-        posinf=0.0,
-        neginf=0.0,
-    )
+        moved = num_b - num_a - (ratio_a + ratio_b) / 2 * (den_b - den_a)
+        return np.nan_to_num(moved / ((total_a + total_b) / 2), posinf=0.0, neginf=0.0)
 
 
-def unit_shares(
-    den_a: Array,
-    den_b: Array,
-) -> Array:
+def unit_shares(den_a: Array, den_b: Array) -> Array:
     """What each unit weighs in a difference of ratios, (units, ratios); sums to 1."""
     total = (den_a + den_b).sum(axis=0)
     return (den_a + den_b) / np.where(total == 0, np.inf, total)
@@ -360,11 +391,7 @@ def unit_shares(
 def rounded(differences: Array) -> Array:
     """Differences, (units,) or (units, tests), those set to 0 that are 0 but for the rounding of sums."""
     size = np.abs(differences).sum(axis=0)
-    return np.where(
-        np.abs(differences) <= 1e-12 * size,
-        0.0,
-        differences,
-    )
+    return np.where(np.abs(differences) <= 1e-12 * size, 0.0, differences)
 
 
 def varies(

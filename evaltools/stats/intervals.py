@@ -1,12 +1,9 @@
-"""Intervals of one run and of paired differences; the public `estimate`.
-
-Rows 1 to 5, 7 and 8 of docs/statistics.md. Claim of the intervals of one run: new samples, this run.
-"""
+"""Intervals of one run, of a condition over its seeds, and of paired differences: the rows of docs/statistics.md."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,13 +17,16 @@ from .influence import (
     LARGE,
     Array,
     Cells,
+    Runs,
     effective_units,
     label,
+    rounded,
     sample_variance,
     unit_differences,
     unit_shares,
     varies,
 )
+from .seeds import NEW_SEEDS, THIS_RUN, accounts, seed_part, widest
 
 # Fewer resampling units than this have no interval without limits, and no verdict.
 MIN_UNITS = 10
@@ -64,28 +64,15 @@ def gains_and_losses(
     for part in (np.maximum(differences, 0.0), np.maximum(-differences, 0.0)):
         mean = part.sum()
         error = part - mean * shares
-        variance = sample_variance(error, n)
-        limits, critical = (0.0, span), t_quantile(n - 1, alpha)
-        low, high = score_t(
-            mean,
-            variance,
-            n,
-            critical,
-            limits,
-            alpha,
-            DOUBT_OF_PARTS,
-        )
+        variance, critical = sample_variance(error, n), t_quantile(n - 1, alpha)
+        low, high = score_t(mean, variance, n, critical, (0.0, span), alpha, DOUBT_OF_PARTS)
         if mean <= 0:
             high = span * none_seen(n, alpha)
         errors.append(error)
         below.append(mean - low)
         above.append(high - mean)
-    return mover(
-        np.array([1.0, -1.0]),
-        np.array(below),
-        np.array(above),
-        np.stack(errors, axis=1),
-    )
+    signs = np.array([1.0, -1.0])
+    return mover(signs, np.array(below), np.array(above), np.stack(errors, axis=1))
 
 
 def difference_interval(
@@ -99,42 +86,37 @@ def difference_interval(
 
     `differences`, `shares` (units,), `limits` of the difference; `draws`: its bootstrap, if it has one.
     """
-    value = differences.sum()
-    n, n_units = effective_units(shares), int(np.count_nonzero(shares))
+    value, n = differences.sum(), effective_units(shares)
+    n_units, n_differ = (int(np.count_nonzero(each)) for each in (shares, differences))
     errors = differences - value * shares
     has_limits = bool(np.isfinite(limits).all())
-    if draws is not None and has_limits:
+    if has_limits and draws and n_differ >= BCA_UNITS:
         return Interval(*draws.bounds(alpha), "bca")
-    is_dense = np.count_nonzero(differences) >= MIN_UNITS or not has_limits
+    is_dense = n_differ >= MIN_UNITS or not has_limits
     if is_dense and n_units >= MIN_UNITS and varies(errors, value):
-        half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(errors, n))
-        if draws is None:
-            return Interval(max(value - half, limits[0]), min(value + half, limits[1]), "t")
-        return _wider(
-            draws,
-            expanded(alpha, n_units),
-            value,
-            half,
-        )
+        if has_limits:
+            draws = None
+        return _t_interval(value, errors, n, n_units, limits, alpha, draws)
     if not has_limits or n <= 1:
         return Interval()
-    below, above = gains_and_losses(
-        differences,
-        shares,
-        (limits[1] - limits[0]) / 2,
-        alpha,
-    )
+    below, above = gains_and_losses(differences, shares, (limits[1] - limits[0]) / 2, alpha)
     return Interval(max(value - below, limits[0]), min(value + above, limits[1]), "mover")
 
 
-def _wider(
-    draws: Draws,
-    alpha: float,
+def _t_interval(
     value: float,
-    half: float,
+    errors: Array,
+    n: float,
+    n_units: int,
+    limits: Limits,
+    alpha: float,
+    draws: Draws | None,
 ) -> Interval:
-    """Row 5: the bounds of BCa and of t that lie farther out."""
-    low, high = draws.bounds(alpha)
+    """The t interval at n effective units; with a bootstrap the wider of both (row 5)."""
+    half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(errors, n))
+    if draws is None:
+        return Interval(max(value - half, limits[0]), min(value + half, limits[1]), "t")
+    low, high = draws.bounds(expanded(alpha, n_units))
     return Interval(min(low, value - half), max(high, value + half), "bca-t")
 
 
@@ -143,32 +125,46 @@ def _wider(
 
 def run_intervals(runs: Sequence[Cells], resampling: Resampling) -> list[Interval]:
     """Rows 1 to 5 (7 and 8 for a difference within the run), for metrics of one run (one seed) each."""
-    wanted = [index for index, run in enumerate(runs) if _wants_draws(run, resampling)]
     statistics = []
-    for index in wanted:
-        run = runs[index]
-        statistics.append((run.sums[0][run.present[0]], _statistic(run)))
-    draws = dict(zip(wanted, bootstrap(statistics, resampling)))
-    return [_run_interval(run, draws.get(i), resampling) for i, run in enumerate(runs)]
+    for run in runs:
+        is_drawn = run.present.sum() <= LARGE and run.takes_part.sum() >= MIN_UNITS
+        is_drawn &= not run.is_count and varies(run.errors[0], run.values[0])
+        columns = run.sums[0][run.present[0]]
+        statistics.append((columns, run.formula.values) if is_drawn else None)
+    draws = bootstrap(statistics, resampling)
+    return [_run_interval(run, own, resampling) for run, own in zip(runs, draws)]
 
 
-def _statistic(run: Cells) -> Any:
-    return lambda sums: run.formula.values(sums)
-
-
-def _wants_draws(run: Cells, resampling: Resampling) -> bool:
-    """Whether a bootstrap is drawn: rows 2, 5 and 7, or wherever ten units vary if it was asked for."""
-    n_units = np.count_nonzero(run.takes_part)
-    if run.is_count or np.isnan(run.values[0]) or not n_units >= MIN_UNITS:
-        return False
-    if run.present.sum() > LARGE or not varies(run.errors[0], run.values[0]):
-        return False
-    if resampling.method != "auto" or not np.isfinite(run.limits).all():
-        return True
-    within = _within(run)
-    if within is None:
-        return _carries_bca(run)
-    return bool(np.count_nonzero(within[0]) >= BCA_UNITS)
+def _run_interval(
+    run: Cells,
+    draws: Draws | None,
+    resampling: Resampling,
+) -> Interval:
+    """The interval of one metric of one run."""
+    value, alpha, n_units = run.values[0], resampling.level, int(run.takes_part.sum())
+    limits = run.formula.ends
+    if np.isnan(value) or run.is_count or not n_units:
+        return Interval()
+    if draws and resampling.method != "auto":
+        return Interval(*draws.bounds(alpha, resampling.method), resampling.method)
+    weights = run.formula.weights
+    if len(weights) == 2 and weights.sum() == 0:
+        # the difference of two ratios of the run
+        one, other = np.argsort(weights)
+        sides = [(run.num[0][:, [i]], run.den[0][:, [i]]) for i in (one, other)]
+        differences = rounded(unit_differences(*sides)[:, 0] * weights[other])
+        shares = unit_shares(sides[0][1], sides[1][1])[:, 0]
+        return difference_interval(differences, shares, limits, alpha, draws)
+    if not np.isfinite(limits).all():
+        if n_units < MIN_UNITS or not varies(run.errors[0], value):
+            return Interval()
+        return _t_interval(value, run.errors[0], n_units, n_units, limits, alpha, draws)
+    if draws and _carries_bca(run):
+        return Interval(*draws.bounds(alpha), "bca")
+    if _is_proportion(run):
+        trials = int(run.den.sum())
+        return Interval(*mid_p(min(int(run.num.sum()), trials), trials, alpha), "mid-p")
+    return _score_interval(run, alpha)
 
 
 def _carries_bca(run: Cells) -> bool:
@@ -181,66 +177,12 @@ def _carries_bca(run: Cells) -> bool:
     return True
 
 
-def _within(run: Cells) -> tuple[Array, Array] | None:
-    """(differences, shares) of the units, if the metric is the difference of two ratios of a run; else None."""
-    weights = run.weights
-    if len(weights) != 2 or weights.sum() != 0:
-        return None
-    one, other = np.argsort(weights)
-    num, den = run.num[0], run.den[0]
-    sides = num[:, [one]], den[:, [one]], num[:, [other]], den[:, [other]]
-    differences = unit_differences(*sides)[:, 0] * weights[other]
-    is_rounding = np.abs(differences) <= 1e-12 * np.abs(differences).sum()
-    return np.where(is_rounding, 0.0, differences), unit_shares(sides[1], sides[3])[:, 0]
-
-
-def _run_interval(
-    run: Cells,
-    draws: Draws | None,
-    resampling: Resampling,
-) -> Interval:
-    """The interval of one metric of one run."""
-    value, alpha = run.values[0], resampling.level
-    n_units = int(np.count_nonzero(run.takes_part))
-    if np.isnan(value) or run.is_count or not n_units:
-        return Interval()
-    if draws is not None and resampling.method != "auto":
-        return Interval(*draws.bounds(alpha, resampling.method), resampling.method)
-    within = _within(run)
-    if within is not None:
-        return difference_interval(
-            *within,
-            run.limits,
-            alpha,
-            draws,
-        )
-    if not np.isfinite(run.limits).all():
-        if n_units < MIN_UNITS or not varies(run.errors[0], value):
-            return Interval()
-        variance = sample_variance(run.errors[0], n_units)
-        half = t_quantile(n_units - 1, alpha) * np.sqrt(variance)
-        if draws is None:
-            return Interval(value - half, value + half, "t")
-        return _wider(
-            draws,
-            expanded(alpha, n_units),
-            value,
-            half,
-        )
-    if draws is not None:
-        return Interval(*draws.bounds(alpha), "bca")
-    if _is_proportion(run):
-        trials = max(run.den[0].sum(), 1.0)
-        return Interval(*mid_p(np.clip(run.num[0].sum(), 0.0, trials), trials, alpha), "mid-p")
-    return _score_interval(run, alpha)
-
-
 def _is_proportion(run: Cells) -> bool:
     """Whether the metric is a proportion of single trials."""
-    metric = run.formula.metric
+    metric, num, den = run.formula.metric, run.num, run.den
     if not (isinstance(metric, Metric) and metric.proportion):
         return False
-    return bool(np.isin(run.num[0], (0, 1)).all() and np.isin(run.den[0], (0, 1)).all())
+    return bool((num == num**2).all() and (den == den**2).all())
 
 
 def _score_interval(run: Cells, alpha: float) -> Interval:
@@ -248,9 +190,8 @@ def _score_interval(run: Cells, alpha: float) -> Interval:
 
     A ratio without units (an absent class) can be anything within its limits.
     """
-    formula = run.formula
-    ratios = np.nan_to_num(formula.ratios(run.totals)[0])
-    errors = run.ratio_errors[0]
+    formula, errors = run.formula, run.ratio_errors[0]
+    ratios = np.nan_to_num(formula.ratio_values(run.sums[0].sum(axis=0)))
     bounds = []
     for ratio, value in enumerate(ratios):
         n = effective_units(run.ratio_shares[:, ratio])
@@ -260,15 +201,35 @@ def _score_interval(run: Cells, alpha: float) -> Interval:
         low, high = formula.limits[:, ratio]
         bounds.append(score_t(value, variance, n, t_quantile(n - 1, alpha), (low, high), alpha))
     low, high = np.array(bounds).T
-    below, above = mover(
-        run.weights,
-        ratios - low,
-        high - ratios,
-        errors,
-    )
-    value = float(ratios @ run.weights)
+    below, above = mover(formula.weights, ratios - low, high - ratios, errors)
+    value, limits = float(ratios @ formula.weights), formula.ends
     method = "score-t" if len(ratios) == 1 else "mover"
-    return Interval(max(value - below, run.limits[0]), min(value + above, run.limits[1]), method)
+    return Interval(max(value - below, limits[0]), min(value + above, limits[1]), method)
+
+
+# --- one condition over its seeds
+
+
+def seed_interval(condition: Cells, resampling: Resampling) -> Interval:
+    """Row 6, for a metric that is measured in all of two or more seeds."""
+    c, alpha = condition, resampling.level
+    n, n_units = effective_units(c.shares), int(c.takes_part.sum())
+    part = seed_part(c.values, c.errors, c.present, c.takes_part)
+    found = accounts(sample_variance(c.errors.mean(axis=0), n), n, [part])
+    error, critical, df = widest(found, alpha)
+    mean, (low, high) = c.values.mean(), c.formula.ends
+    if error <= 1e-10 * np.abs(c.values).max():
+        error = 0.0
+    if c.is_count or not n_units:
+        return Interval()
+    is_difference = (c.formula.weights < 0).any()
+    # of hardly any degrees of freedom the interval would be all that is possible
+    if np.isfinite([low, high]).all() and not is_difference and (df >= 2 or not error):
+        return Interval(*score_t(mean, error**2, n, critical, (low, high), alpha), "score-t")
+    if n_units < MIN_UNITS or not error:
+        return Interval()
+    half = error * critical
+    return Interval(max(mean - half, low), min(mean + half, high), "components")
 
 
 def estimate(
@@ -300,43 +261,87 @@ def estimate(
            name  value    ci_low  ci_high ci_method
     0  accuracy   0.75  0.599457  0.86546     mid-p
     """
-    return public_frame(estimate_run(units, table, unit, resampling))
+    return public_frame(complete(_over_seeds({"": units}, table, unit, resampling)))
 
 
-def estimate_run(
-    units: pd.DataFrame,
+def aggregate(
+    runs: Runs,
+    table: MetricTable,
+    unit: str,
+    resampling: Resampling,
+    condition: str = "",
+) -> pd.DataFrame:
+    """The estimates of a condition (seed -> units frame) over its seeds, a row a metric.
+
+    Columns: those of `core.estimates`, min and max (the least and greatest value of a seed), and claim
+    (what the interval speaks for). `value` is the mean over the seeds in which the metric is measured
+    (`n_seeds`), `std` their standard deviation (ddof 1, nan for one seed). `n_units` counts the
+    resampling units that take part in any seed. Metrics of one seed have the interval of that run.
+
+    >>> run = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
+    >>> runs = {1: run, 2: run.assign(right=[1, 0, 0, 1] * 10)}
+    >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
+    >>> estimates = aggregate(runs, [accuracy], "id", Resampling())
+    >>> estimates[["metric", "value", "n_seeds", "min", "max"]]
+         metric  value  n_seeds  min   max
+    0  accuracy  0.625        2  0.5  0.75
+    """
+    rows = _over_seeds(runs, table, unit, resampling)
+    return complete(rows.drop(columns=["numerator", "denominator"]), condition)
+
+
+def _over_seeds(
+    runs: Runs,
     table: MetricTable,
     unit: str,
     resampling: Resampling,
 ) -> pd.DataFrame:
-    """The estimates of one run, as `estimate`, in the form of `core.estimates`."""
-    (condition,) = label([{"": units}], table, unit)
+    """The rows of `aggregate`, with the sums of metrics of one seed."""
+    (labelled,) = label([runs], table, unit)
     # of many units one metric at a time, so that memory does not grow with the table
-    at_once = len(table) if len(units) <= LARGE else 1
+    at_once = len(table) if len(labelled.sample) <= LARGE else 1
     rows = []
     for start in range(0, len(table), max(at_once, 1)):
-        metrics = range(start, start + at_once)
-        runs = [condition.units(metric) for metric in metrics]
-        for run, interval in zip(runs, run_intervals(runs, resampling)):
-            is_ratio = isinstance(run.formula.metric, Metric)
-            row = interval_row(run, interval) | {
-                "value": run.values[0],
-                "numerator": run.num.sum() if is_ratio else np.nan,
-                "denominator": run.den.sum() if is_ratio and not run.is_count else np.nan,
-            }
-            rows.append(row)
-    return complete(pd.DataFrame(rows))
+        measured = []
+        for metric in range(start, start + at_once):
+            cells = labelled.cells(metric).per_unit()
+            is_known = ~np.isnan(cells.values)
+            measured.append(cells.at(is_known) if is_known.any() else cells)
+        alone = [cells for cells in measured if len(cells.sums) == 1]
+        of_one = iter(run_intervals(alone, resampling))
+        for cells in measured:
+            if len(cells.sums) == 1:
+                interval = next(of_one)
+            elif np.isnan(cells.values).any():
+                interval = Interval()
+            else:
+                interval = seed_interval(cells, resampling)
+            rows.append(_row(cells, interval))
+    return pd.DataFrame(rows)
 
 
-def interval_row(cells: Cells, interval: Interval) -> dict[str, Any]:
-    """What the rows of `estimate_run` and `seeds.aggregate` have in common."""
-    metric = cells.formula.metric
+def _row(cells: Cells, interval: Interval) -> dict[str, object]:
+    """The row of `aggregate` for a metric, from the seeds in which it is measured."""
+    metric, values, n_seeds = cells.formula.metric, cells.values, len(cells.sums)
+    sums = [np.nan, np.nan]
+    if n_seeds == 1 and isinstance(metric, Metric):
+        sums = [cells.num.sum(), np.nan if cells.is_count else cells.den.sum()]
+    claim = THIS_RUN if n_seeds == 1 else NEW_SEEDS
     return {
         "metric": metric.name,
+        # of equal values that value, without the rounding of a sum
+        "value": values[0] if np.ptp(values) == 0 else values.mean(),
+        "std": values.std(ddof=1) if n_seeds > 1 else np.nan,
         "ci_low": interval.low,
         "ci_high": interval.high,
         "ci_method": interval.method,
-        "n_units": int(np.count_nonzero(cells.takes_part)),
+        "numerator": sums[0],
+        "denominator": sums[1],
+        "n_units": 0 if n_seeds > 1 and np.isnan(values).any() else int(cells.takes_part.sum()),
+        "n_seeds": int((~np.isnan(values)).sum()),
+        "min": values.min(),
+        "max": values.max(),
+        "claim": claim if interval.method != "none" else "",
         "title": metric.title,
         "group": metric.group,
         "better": metric.better,

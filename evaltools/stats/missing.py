@@ -15,10 +15,7 @@ TESTABLE = 3
 NOT_RANDOM = 0.05
 
 
-def p_random(
-    missing: Array,
-    present: Array,
-) -> float:
+def p_random(missing: Array, present: Array) -> float:
     """p that the values of what a side lacks, on the other side, are those of the rest; nan where too few are known.
 
     The larger p of Welch's t and Student's, from TESTABLE values each on: Welch's alone would find six
@@ -38,8 +35,7 @@ def p_random(
         return float(apart <= 1e-12)
     welch_df = (part + rest) ** 2 / (part**2 / (n - 1) + rest**2 / (m - 1))
     student = stdtr(n + m - 2, -apart / np.sqrt(pooled))
-    welch = stdtr(welch_df, -apart / np.sqrt(part + rest))
-    return float(2 * max(student, welch))
+    return float(2 * max(student, stdtr(welch_df, -apart / np.sqrt(part + rest))))
 
 
 def lacking(
@@ -62,7 +58,7 @@ def lacking(
         side.present if by_seed else np.any(side.present, axis=0, keepdims=True) for side in (a, b)
     )
     lacks_a, lacks_b = on_b & ~a.present, on_a & ~b.present
-    n_cells = (on_a | on_b).sum() * (1 if by_seed else len(a.present) + len(b.present))
+    n_cells = (on_a | on_b).sum() * (1 if by_seed else len(a.sums) + len(b.sums))
     found = {
         "n_cells": int(n_cells),
         "missing_baseline": int(lacks_a.sum()),
@@ -75,30 +71,22 @@ def lacking(
     if not lacks_a.any() and not lacks_b.any():
         return found
     paired = np.any(on_a, axis=0) & np.any(on_b, axis=0)
-    p = []
-    for other, lacks in ((b, lacks_a.any(axis=0)), (a, lacks_b.any(axis=0))):
-        values = _unit_means(other)
-        known = ~np.isnan(values)
-        missing = values[lacks & known]
-        if len(missing):
-            p.append(p_random(missing, values[paired & ~lacks & known]))
+    limits = _limits(a, b)
+    p, ends = [], []
+    for side, other, lacks in ((a, b, lacks_a), (b, a, lacks_b)):
+        # of each unit by itself, over all seeds
+        values = np.where(other.takes_part, other.formula.values(other.sums.sum(axis=0)), np.nan)
+        is_missing = lacks.any(axis=0)
+        missing, rest = values[is_missing], values[paired & ~is_missing]
+        if not np.isnan(missing).all():
+            p.append(p_random(missing[~np.isnan(missing)], rest[~np.isnan(rest)]))
+        weight = other.den
+        if not by_seed:
+            weight = weight.sum(axis=0) / np.maximum(other.present.sum(axis=0), 1)[:, None]
+        ends.append(_ends(side, lacks, weight, limits))
     # Bonferroni over the sides that can be tested
     tested = [each for each in p if not np.isnan(each)]
-    limits = _limits(a, b)
-    low_a, high_a = _ends(
-        a,
-        b,
-        lacks_a,
-        by_seed,
-        limits,
-    )
-    low_b, high_b = _ends(
-        b,
-        a,
-        lacks_b,
-        by_seed,
-        limits,
-    )
+    (low_a, high_a), (low_b, high_b) = ends
     worst, best = low_b - high_a, high_b - low_a
     if a.formula.metric.better == "lower":
         worst, best = best, worst
@@ -110,70 +98,34 @@ def lacking(
     }
 
 
-def _unit_means(side: Cells) -> Array:
-    """The metric of each unit by itself over all seeds, (units,); nan where it has none."""
-    values = side.formula.values(side.sums.sum(axis=0))
-    return np.where(
-        side.takes_part & (not side.is_count),
-        values,
-        np.nan,
-    )
-
-
-def _limits(
-    a: Cells,
-    b: Cells,
-) -> Array:
+def _limits(a: Cells, b: Cells) -> Array:
     """(2, ratios): the limits of every ratio, where it has none the least and greatest value of a cell."""
-    seen = []
-    for side in (a, b):
-        den = np.where(
-            side.den == 0,
-            np.nan,
-            side.den,
-        )
-        seen.append((side.num / den).reshape(-1, den.shape[-1]))
-    own = np.concatenate(seen)
-    lowest = np.fmin.reduce(
-        own,
-        axis=0,
-        initial=np.inf,
-    )
-    greatest = np.fmax.reduce(
-        own,
-        axis=0,
-        initial=-np.inf,
-    )
     limits = a.formula.limits
-    return np.where(
-        np.isfinite(limits),
-        limits,
-        [lowest, greatest],
+    sizes = [np.where(side.den == 0, np.nan, side.den) for side in (a, b)]
+    own = np.concatenate([side.num / size for side, size in zip((a, b), sizes)]).reshape(
+        -1, limits.shape[1]
     )
+    seen = [np.fmin.reduce(own, initial=np.inf), np.fmax.reduce(own, initial=-np.inf)]
+    return np.where(np.isfinite(limits), limits, seen)
 
 
 def _ends(
     side: Cells,
-    other: Cells,
     lacks: Array,
-    by_seed: bool,
+    weight: Array,
     limits: Array,
-) -> tuple[float, float]:
-    """(least, greatest) mean over seeds of the metric, if what the side lacks were all at a limit."""
-    weight = other.den
-    if not by_seed:
-        n_seeds = np.maximum(other.present.sum(axis=0), 1)
-        weight = other.den.sum(axis=0) / n_seeds[:, None]
+) -> list[float]:
+    """[least, greatest] mean over seeds of the metric, if what the side lacks, of this weight, were all at a limit."""
+    formula, k = side.formula, len(side.formula.ratios)
     added = (lacks[:, :, None] * weight).sum(axis=1)
-    num, den = side.num.sum(axis=1), side.den.sum(axis=1)
-    ratios = side.formula.ratios(side.totals)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lowest, greatest = [
-            np.where(added > 0, (num + limit * added) / (den + added), ratios) for limit in limits
-        ]
-    low = side.formula.combined(lowest, greatest)
-    high = side.formula.combined(greatest, lowest)
-    known = ~np.isnan(low)
-    if not known.any():
-        return np.nan, np.nan
-    return float(low[known].mean()), float(high[known].mean())
+    ends = []
+    for ascending in (limits, limits[::-1]):
+        sums = side.sums.sum(axis=1)
+        limit = np.where(formula.weights > 0, *ascending)
+        sums[:, :k] += np.where(added > 0, limit * added, 0.0)
+        sums[:, k : 2 * k] += added
+        sums[:, 2 * k :] += lacks.sum(axis=1)[:, None]
+        values = formula.values(sums)
+        known = values[~np.isnan(values)]
+        ends.append(float(known.mean()) if len(known) else np.nan)
+    return ends

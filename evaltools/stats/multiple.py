@@ -11,12 +11,11 @@ References: Lancaster, JASA 56 (1961), mid-p; Westfall and Young, "Resampling-ba
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtr, ndtr
+from scipy.special import bdtrc
 
 from .influence import LARGE, Array, rounded
 
@@ -24,35 +23,33 @@ from .influence import LARGE, Array, rounded
 SIGN_CHUNK = 512
 
 
-def sign_patterns(
-    n_units: int,
+def _null_sums(
+    d: Array,
     n_permutations: int,
     seed: int,
 ) -> Iterator[Array]:
-    """Sign patterns of so many units, some at a time, (patterns, units) of 1 and -1.
+    """Sums of differences (units, tests) under sign patterns, some at a time: (patterns, tests).
 
-    All of them, where they are no more than `n_permutations`, else random ones after that of the
-    data (all 1).
+    All patterns, where they are no more than `n_permutations`, else that of the data and random ones, of more than
+    LARGE units by their normal limit.
     """
-    if n_units <= np.log2(max(n_permutations, 1)):
-        bits = np.arange(2**n_units)[:, None] >> np.arange(n_units) & 1
-        yield 1.0 - 2.0 * bits
+    n = len(d)
+    if n <= np.log2(max(n_permutations, 1)):
+        bits = np.arange(2**n)[:, None] >> np.arange(n) & 1
+        yield (1.0 - 2.0 * bits) @ d
         return
-    yield np.ones((1, n_units))
+    yield d.sum(axis=0, keepdims=True)
     rng = np.random.default_rng(seed)
-    n_bytes = -(-n_units // 8)
+    if n > LARGE:
+        zeros = np.zeros(d.shape[1])
+        yield rng.multivariate_normal(
+            zeros, d.T @ d, n_permutations, check_valid="ignore", method="eigh"
+        )
+        return
     for start in range(0, n_permutations, SIGN_CHUNK):
-        rows = min(
-            SIGN_CHUNK,
-            n_permutations - start,
-        )
-        drawn = rng.integers(
-            0,
-            256,
-            (rows, n_bytes),
-            dtype=np.uint8,
-        )
-        yield 1.0 - 2.0 * np.unpackbits(drawn, axis=1, count=n_units)
+        shape = min(SIGN_CHUNK, n_permutations - start), -(-n // 8)
+        drawn = rng.integers(0, 256, shape, dtype=np.uint8)
+        yield (1.0 - 2.0 * np.unpackbits(drawn, axis=1, count=n)) @ d
 
 
 def sign_flip(
@@ -65,84 +62,43 @@ def sign_flip(
 
     `mid` (metrics): whether the metric has mid-p, as proportions do: what is exactly as large counts
     half. 1 where nothing differs. Exact where the patterns of the units that differ are no more than
-    `n_permutations`, and binomial where all differences are of one size; else over random patterns
-    and the one that was observed. More than LARGE units have the normal limit.
+    `n_permutations`, and binomial where all differences are of one size; else drawn.
 
     >>> sign_flip(np.ones((6, 2)), 10_000, 0, np.array([False, True])).tolist()
     [0.03125, 0.015625]
     """
     d = rounded(differences)
     d = d[(d != 0).any(axis=1)]
-    observed = np.abs(d.sum(axis=0))
-    mid = np.broadcast_to(
-        mid,
-        len(observed),
-    )
-    at_least, above = np.ones((2, len(observed)))
+    at_least, above = np.ones((2, d.shape[1]))
     to_draw = []
     for metric in np.flatnonzero(d.any(axis=0)).tolist():
         own = d[d[:, metric] != 0, metric]
         n, sizes = len(own), np.abs(own)
         if n <= np.log2(max(n_permutations, 1)):
-            patterns = sign_patterns(
-                n,
-                n_permutations,
-                seed,
-            )
-            at_least[[metric]], above[[metric]] = _as_large(
-                own[:, None],
-                patterns,
-            )
+            shares = _as_large(own[:, None], n_permutations, seed)
+            at_least[[metric]], above[[metric]] = shares
         elif sizes.min() >= (1 - 1e-6) * sizes.max():
-            more = np.round((n + observed[metric] / sizes.mean()) / 2)
-            at_least[metric] = min(
-                2 * bdtr(n - more, n, 0.5),
-                1.0,
-            )
-            above[metric] = 2 * bdtr(n - more - 1, n, 0.5) if more < n else 0.0
-        elif len(d) > LARGE:
-            z = observed[metric] / np.sqrt(np.sum(sizes**2))
-            at_least[metric] = above[metric] = 2 * ndtr(-z)
+            more = np.round((n + abs(own.sum()) / sizes.mean()) / 2)
+            at_least[metric] = min(2 * bdtrc(more - 1, n, 0.5), 1.0)
+            above[metric] = 2 * bdtrc(more, n, 0.5)
         else:
             to_draw.append(metric)
     if to_draw:
-        patterns = sign_patterns(
-            len(d),
-            n_permutations,
-            seed,
-        )
-        at_least[to_draw], above[to_draw] = _as_large(
-            d[:, to_draw],
-            patterns,
-        )
-    return np.where(
-        mid,
-        (at_least + above) / 2,
-        at_least,
-    )
+        at_least[to_draw], above[to_draw] = _as_large(d[:, to_draw], n_permutations, seed)
+    return np.where(mid, (at_least + above) / 2, at_least)
 
 
-def _as_large(
-    d: Array,
-    patterns: Iterable[Array],
-) -> tuple[Array, Array]:
+def _as_large(d: Array, n_permutations: int, seed: int) -> tuple[Array, Array]:
     """Shares of sign patterns under which the sums of d (units, metrics) are as large as without, and larger."""
     observed, slack = np.abs(d.sum(axis=0)), 1e-12 * np.abs(d).sum(axis=0)
-    n_patterns = 0
-    n_at_least, n_above = np.zeros((2, d.shape[1]))
-    for signs in patterns:
-        sums = np.abs(signs @ d)
-        n_patterns += len(sums)
-        n_at_least += (sums >= observed - slack).sum(axis=0)
-        n_above += (sums > observed + slack).sum(axis=0)
-    return n_at_least / n_patterns, n_above / n_patterns
-
-
-class Joint(NamedTuple):
-    """Tests of a family together: adjusted p of each, and the quantile of the largest T of all."""
-
-    p: Array
-    critical: float
+    counts, n_patterns = np.zeros((2, d.shape[1])), 0
+    for sums in _null_sums(d, n_permutations, seed):
+        sizes = np.abs(sums)
+        n_patterns += len(sizes)
+        counts[0] += (sizes >= observed - slack).sum(axis=0)
+        counts[1] += (sizes > observed + slack).sum(axis=0)
+    at_least, above = counts / n_patterns
+    return at_least, above
 
 
 def max_t(
@@ -150,63 +106,35 @@ def max_t(
     n_permutations: int,
     seed: int,
     level: float = 0.05,
-) -> Joint:
-    """Studentised step-down max-T over shared sign flips of differences (units, tests).
+) -> tuple[Array, float]:
+    """Studentised step-down max-T over shared sign flips of differences (units, tests): (p of each, quantile).
 
     T is the sum of the differences over the root of their sum of squares, which no sign pattern
     changes. From the largest T on, the adjusted p is the share of patterns whose largest T, among
     this test and those with a smaller one, is no smaller. So a hopeless test costs the others
-    nothing. `critical`: the 1 - level quantile of the largest T of all, for simultaneous intervals.
+    nothing. The 1 - level quantile of the largest T of all is for simultaneous intervals.
 
     >>> d = np.column_stack([np.ones(6), np.ones(6)])
-    >>> max_t(d, 10_000, 0).p.tolist()
+    >>> max_t(d, 10_000, 0)[0].tolist()
     [0.03125, 0.03125]
     """
     d = rounded(differences)
     size = np.sqrt((d**2).sum(axis=0))
     scaled = d / np.where(size > 0, size, 1.0)
     observed = np.abs(scaled.sum(axis=0))
-    order = np.argsort(
-        observed,
-        kind="stable",
-    )
+    order = np.argsort(observed, kind="stable")
     scaled, ordered = scaled[:, order], observed[order] * (1 - 1e-9)
     differs = (scaled != 0).any(axis=1)
-    at_least, n_patterns, largest = np.zeros(len(order)), 0, []
+    at_least = np.zeros(len(order))
+    largest: list[float] = []
     for sums in _null_sums(scaled[differs], n_permutations, seed):
-        highest = np.maximum.accumulate(
-            np.abs(sums),
-            axis=1,
-        )
+        highest = np.maximum.accumulate(np.abs(sums), axis=1)
         at_least += (highest >= ordered).sum(axis=0)
-        n_patterns += len(sums)
-        largest.append(highest[:, -1])
-    share = at_least / n_patterns
+        largest.extend(highest[:, -1])
     adjusted = np.empty(len(order))
     # from the largest T on no adjusted p is below one before it
-    adjusted[order] = np.maximum.accumulate(share[::-1])[::-1]
-    return Joint(
-        adjusted,
-        float(np.quantile(np.concatenate(largest), 1 - level)),
-    )
-
-
-def _null_sums(
-    scaled: Array,
-    n_permutations: int,
-    seed: int,
-) -> Iterator[Array]:
-    """Sums of scaled differences (units, tests) under random signs; normal ones of more than LARGE units."""
-    if len(scaled) <= LARGE:
-        for signs in sign_patterns(len(scaled), n_permutations, seed):
-            yield signs @ scaled
-        return
-    correlation = scaled.T @ scaled
-    rng = np.random.default_rng(seed)
-    zeros = np.zeros(len(correlation))
-    yield rng.multivariate_normal(
-        zeros, correlation, n_permutations, check_valid="ignore", method="eigh"
-    )
+    adjusted[order] = np.maximum.accumulate(at_least[::-1] / len(largest))[::-1]
+    return adjusted, float(np.quantile(largest, 1 - level))
 
 
 def holm(p: pd.Series) -> pd.Series:
@@ -216,10 +144,5 @@ def holm(p: pd.Series) -> pd.Series:
     [0.03, 0.06, 0.06]
     """
     ordered = p.dropna().sort_values()
-    factors = range(
-        len(ordered),
-        0,
-        -1,
-    )
-    adjusted = (ordered * list(factors)).cummax().clip(upper=1.0)
+    adjusted = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1.0)
     return adjusted.reindex(p.index)

@@ -16,7 +16,7 @@ from scipy.special import chdtri, ndtri
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.resampling import Resampling
-from .differences import ROUGH, Differences, paired
+from .differences import ROUGH, paired
 from .influence import Runs, effective_units, label, sample_variance
 
 # The columns of a plan.
@@ -60,32 +60,33 @@ def plan(
     if not seeds or min(seeds) < 1:
         raise UsageError(f"seeds: expected whole numbers from 1, got {list(seeds)}")
     sides = _two_sides(conditions)
-    by_seed = set(sides[0]) == set(sides[1])
-    a, b = label(sides, subset(table, [metric]), unit)
-    pilot = paired(
-        a.cells(0),
-        b.cells(0),
-        a.samples,
-        by_seed,
-    )
+    a, b = (side.cells(0) for side in label(sides, subset(table, [metric]), unit))
+    pilot = paired(a, b, by_seed=set(sides[0]) == set(sides[1]))
     if pilot is None:
         raise UsageError(f"{metric} is not measured on both sides of the pilot")
     n = effective_units(pilot.shares)
-    of_seeds, of_samples, rest = _components(pilot, n)
+    # variances that seeds, samples and the rest bring
+    of_samples = n * sample_variance(pilot.b.errors.mean(axis=0) - pilot.a.errors.mean(axis=0), n)
+    of_seeds, rest = np.nan, 0.0
+    if pilot.seed_parts:
+        k = pilot.n_seeds
+        of_seeds = sum(part.own for part in pilot.seed_parts) * k
+        residual = sum(part.residual for part in pilot.seed_parts) * n
+        rest = min(residual * k, of_samples * k)
+        of_samples = max(of_samples - rest / k, 0.0)
     if n < MIN_PILOT or of_samples + rest <= 0:
         raise UsageError(
             f"{metric}: a plan needs a pilot of {MIN_PILOT} or more units, some of which differ"
         )
     z2 = (ndtri(1 - resampling.level / 2) + ndtri(power)) ** 2
-    factor, df = n / (n - 2), n - 1
     # what the pilot's variance may truly be, as parts of it
-    shares = np.array([1.0, df / chdtri(df, 0.025), df / chdtri(df, 0.975)])
+    shares = np.array([1.0, (n - 1) / chdtri(n - 1, 0.025), (n - 1) / chdtri(n - 1, 0.975)])
     rows = []
     for k in seeds:
         room = difference**2 / z2 - (of_seeds / k if k > 1 else 0.0)
         needed = np.full(3, np.nan)
         if room > 0:
-            needed = np.ceil((of_samples + rest / k) * factor * shares / room)
+            needed = np.ceil((of_samples + rest / k) * n / (n - 2) * shares / room)
             if n < ROUGH:
                 needed = np.array([float(f"{each:.0e}") for each in needed])
         rows.append((k, *needed, power, needed[0] * k))
@@ -104,19 +105,5 @@ def _two_sides(conditions: Sequence[Runs]) -> list[Runs]:
             "one run says nothing of differences: give the runs of two conditions, or several "
             "seeds of one"
         )
-    return [
-        {i: runs[name] for i, name in enumerate(names[:half])},
-        {i: runs[name] for i, name in enumerate(names[half : 2 * half])},
-    ]
-
-
-def _components(pilot: Differences, n: float) -> tuple[float, float, float]:
-    """Variances of a difference that seeds, samples and the rest bring; that of seeds is nan for a pilot of one seed."""
-    errors = pilot.b.errors.mean(axis=0) - pilot.a.errors.mean(axis=0)
-    total = sample_variance(errors, n) * n
-    if not pilot.seed_parts:
-        return np.nan, total, 0.0
-    k = pilot.n_seeds
-    own = sum(part.own for part in pilot.seed_parts) * k
-    rest = min(sum(part.residual for part in pilot.seed_parts) * k, total * k / n) * n
-    return own, max(total - rest / k, 0.0), rest
+    halves = names[:half], names[half : 2 * half]
+    return [{i: runs[name] for i, name in enumerate(side)} for side in halves]

@@ -1,7 +1,4 @@
-"""One condition under several seeds: mean, spread, and an interval for new seeds and new samples.
-
-Row 6 of docs/statistics.md: the two-way variance of seeds and samples. Seeds are taken as normal. A
-bootstrap over three seeds covers 75%, so there is none here.
+"""The two-way variance of seeds and samples: row 6 of docs/statistics.md. Seeds are taken as normal.
 
 References: Searle, Casella, McCulloch, "Variance Components" (1992); Satterthwaite, Biometrics
 Bulletin 2 (1946).
@@ -10,24 +7,22 @@ Bulletin 2 (1946).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy.special import stdtr
 
-from ..core.estimates import complete
-from ..core.metric import MetricTable
-from ..core.resampling import Resampling
-from .formulas import score_t, t_quantile
-from .influence import Array, Cells, Runs, effective_units, label, sample_variance
-from .intervals import MIN_UNITS, Interval, interval_row, run_intervals
+from .formulas import t_quantile
+from .influence import Array
 
 # What intervals speak for.
 THIS_RUN = "new samples, this run"
 THESE_TWO_RUNS = "new samples, these two runs"
 THESE_RUNS = "new samples, these runs"
 NEW_SEEDS = "new seeds and new samples (seeds taken as normal)"
+
+# A variance and its degrees of freedom.
+Account = tuple[float, float]
 
 
 class SeedPart(NamedTuple):
@@ -84,151 +79,43 @@ def seed_part(
     )
 
 
-class Spread(NamedTuple):
-    """Uncertainty of a mean or difference, by two accounts that must both hold.
-
-    `variance` with `df`; and that by the seeds' values alone, `plain` with `plain_df` (0: none): what
-    is said of new seeds and new samples cannot be surer than what is said of new seeds.
-    """
-
-    variance: float
-    df: float
-    plain: float = 0.0
-    plain_df: float = 1.0
-
-    def widest(self, alpha: float) -> tuple[float, float, float]:
-        """(standard error, t quantile, df) of the account with the wider interval."""
-        accounts = [
-            (float(np.sqrt(variance)), t_quantile(df, alpha), df)
-            for variance, df in ((self.variance, self.df), (self.plain, self.plain_df))
-        ]
-        return max(accounts, key=lambda account: account[0] * account[1])
-
-    def p_value(self, difference: float) -> float:
-        """Two-sided p for a true value of 0: the level at which the widest interval just reaches it."""
-        p = [
-            2 * float(stdtr(df, -abs(difference) / np.sqrt(variance)))
-            for variance, df in ((self.variance, self.df), (self.plain, self.plain_df))
-            if variance > 0
-        ]
-        return max(p, default=0.0) if difference else 1.0
-
-
-def two_way(
+def accounts(
     sample: float,
     n: float,
     parts: Sequence[SeedPart],
-) -> Spread:
-    """The spread for new seeds and new samples: `sample`, the variance by n effective units, and the parts of seeds.
+) -> list[Account]:
+    """The variance of a mean or difference for new seeds and new samples, as accounts that must all hold.
 
-    Without parts that of new samples alone. The seeds' values alone count where seeds show a part of
-    their own or are only two: with 3 seeds Satterthwaite's df alone cover 92% where seeds dominate.
+    `sample`: the variance by n effective units; without `parts` of seeds it is all there is. The seeds' values alone
+    are a second account where seeds show a part of their own or are only two: what is said of new seeds and new
+    samples cannot be surer than what is said of new seeds (with 3 seeds that dominate, Satterthwaite's df alone
+    cover 92%).
     """
     df = max(n - 1.0, 1e-9)
     if not parts:
-        return Spread(sample, df)
+        return [(sample, df)]
     if all(part.nested for part in parts):
         sample, df = 0.0, max(df, 1.0)
     own = sum(part.own for part in parts)
-    variance = sample + own
     squares = sample**2 / df + sum(part.squares for part in parts)
     fewest = min(part.df for part in parts)
     if squares > 0:
         # a difference of mean squares can come out below the df of the smallest
-        df = max(variance**2 / squares, min(df, fewest))
+        df = max((sample + own) ** 2 / squares, min(df, fewest))
+    found = [(sample + own, df)]
     plain = sum(part.plain for part in parts)
-    plain_squares = sum(part.plain**2 / part.df for part in parts)
-    welch = plain**2 / plain_squares if plain_squares > 0 else 1.0
-    return Spread(
-        variance,
-        df,
-        plain if own > 0 or fewest < 2 else 0.0,
-        welch,
-    )
+    if plain > 0 and (own > 0 or fewest < 2):
+        found.append((plain, plain**2 / sum(part.plain**2 / part.df for part in parts)))
+    return found
 
 
-def seed_interval(condition: Cells, resampling: Resampling) -> Interval:
-    """Row 6, for a metric that is measured in all of two or more seeds."""
-    n, n_units = effective_units(condition.shares), np.count_nonzero(condition.takes_part)
-    part = seed_part(
-        condition.values,
-        condition.errors,
-        condition.present,
-        condition.takes_part,
-    )
-    spread = two_way(sample_variance(condition.errors.mean(axis=0), n), n, [part])
-    error, critical, df = spread.widest(resampling.level)
-    mean = condition.values.mean()
-    if error <= 1e-10 * np.abs(condition.values).max():
-        error = 0.0
-    low, high = condition.limits
-    if condition.is_count or not n_units:
-        return Interval()
-    is_difference = (condition.weights < 0).any()
-    # of hardly any degrees of freedom the interval would be all that is possible
-    if np.isfinite([low, high]).all() and not is_difference and (df >= 2 or not error):
-        bounds = score_t(
-            mean,
-            error**2,
-            n,
-            critical,
-            (low, high),
-            resampling.level,
-        )
-        return Interval(*bounds, "score-t")
-    if n_units < MIN_UNITS or not error:
-        return Interval()
-    half = error * critical
-    return Interval(max(mean - half, low), min(mean + half, high), "components")
+def widest(found: Sequence[Account], alpha: float) -> tuple[float, float, float]:
+    """(standard error, t quantile, df) of the account with the widest interval."""
+    intervals = [(float(np.sqrt(v)), t_quantile(df, alpha), df) for v, df in found]
+    return max(intervals, key=lambda interval: interval[0] * interval[1])
 
 
-def aggregate(
-    runs: Runs,
-    table: MetricTable,
-    unit: str,
-    resampling: Resampling,
-    condition: str = "",
-) -> pd.DataFrame:
-    """The estimates of a condition (seed -> units frame) over its seeds, a row a metric.
-
-    Columns: those of `core.estimates`, min and max (the least and greatest value of a seed), and claim
-    (what the interval speaks for). `value` is the mean over the seeds in which the metric is measured
-    (`n_seeds`), `std` their standard deviation (ddof 1, nan for one seed). `n_units` counts the
-    resampling units that take part in any seed. Metrics of one seed have the interval of that run.
-
-    >>> from evaltools.core.metric import Metric
-    >>> run = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
-    >>> runs = {1: run, 2: run.assign(right=[1, 0, 0, 1] * 10)}
-    >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
-    >>> estimates = aggregate(runs, [accuracy], "id", Resampling())
-    >>> estimates[["metric", "value", "n_seeds", "min", "max"]]
-         metric  value  n_seeds  min   max
-    0  accuracy  0.625        2  0.5  0.75
-    """
-    (labelled,) = label([runs], table, unit)
-    whole = [labelled.units(metric) for metric in range(len(table))]
-    measured = [cells.at(~np.isnan(cells.values)) for cells in whole]
-    alone = [index for index, cells in enumerate(measured) if len(cells.sums) == 1]
-    intervals = dict(zip(alone, run_intervals([measured[i] for i in alone], resampling)))
-    rows = []
-    for index, cells in enumerate(measured):
-        if len(cells.sums) > 1:
-            intervals[index] = seed_interval(cells, resampling)
-        rows.append(_row(cells, intervals.get(index, Interval())))
-    return complete(pd.DataFrame(rows), condition=condition)
-
-
-def _row(cells: Cells, interval: Interval) -> dict[str, Any]:
-    """The row of `aggregate` for a metric, from the seeds in which it is measured."""
-    n_seeds = len(cells.sums)
-    values = cells.values if n_seeds else np.array([np.nan])
-    claim = THIS_RUN if n_seeds == 1 else NEW_SEEDS
-    return interval_row(cells, interval) | {
-        # of equal values that value, without the rounding of a sum
-        "value": values[0] if np.ptp(values) == 0 else values.mean(),
-        "std": values.std(ddof=1) if n_seeds > 1 else np.nan,
-        "n_seeds": n_seeds,
-        "min": values.min(),
-        "max": values.max(),
-        "claim": claim if interval.method != "none" else "",
-    }
+def p_of_t(found: Sequence[Account], difference: float) -> float:
+    """Two-sided p for a true value of 0: the level at which the widest interval just reaches it."""
+    p = [2 * float(stdtr(df, -abs(difference) / np.sqrt(v))) for v, df in found if v > 0]
+    return max(p, default=0.0) if difference else 1.0

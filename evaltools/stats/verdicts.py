@@ -33,45 +33,39 @@ def verdicts(
     [['worse'], ['']]
     """
     p = rows["p_adjusted"].fillna(rows["p_value"])
-    ends = rows[["delta_worst", "delta_best"]]
-    few_missing = rows["few_missing"].astype(bool)
+    low, high, delta = rows["ci_low"], rows["ci_high"], rows["delta"]
+    within_low, within_high, margin = (
+        rows[name] for name in ("equivalence_low", "equivalence_high", "margin")
+    )
     # how far values missing, too few to test, could move the difference
-    down = (ends.min(axis=1) - rows["delta"]).clip(upper=0).where(few_missing, 0.0)
-    up = (ends.max(axis=1) - rows["delta"]).clip(lower=0).where(few_missing, 0.0)
+    moves = (
+        rows[["delta_worst", "delta_best"]]
+        .sub(delta, axis=0)
+        .where(rows["few_missing"].astype(bool), 0.0)
+    )
+    down, up = moves.min(axis=1).clip(upper=0), moves.max(axis=1).clip(lower=0)
     # units that all differ alike, without limits, have no interval that could disagree
-    by_interval = (rows["ci_low"] > 0) | (rows["ci_high"] < 0) | rows["ci_low"].isna()
-    at_both_ends = (rows["ci_low"] + down > 0) | (rows["ci_high"] + up < 0)
-    at_both_ends |= rows["ci_low"].isna()
+    by_interval = (low > 0) | (high < 0) | low.isna()
+    at_both_ends = (low + down > 0) | (high + up < 0) | low.isna()
     by_p = p <= level
     shown = by_p & by_interval & at_both_ends
-    improves = (rows["delta"] > 0) == (rows["better"] != "lower")
+    improves = (delta > 0) == (rows["better"] != "lower")
     # m units have a p of 2^(1-m) at best, with mid-p 2^-m
     best_p = 2.0 ** (1 - rows["mid"].astype(float) - rows["n_differ"].astype(float))
-    low, high, margin = rows["equivalence_low"], rows["equivalence_high"], rows["margin"]
-    is_close = (low > -margin) & (high < margin)
-    is_within = (low + down > -margin) & (high + up < margin)
-    cases = [
-        (rows["delta"].isna() | rows["not_random"].astype(bool), "not measured"),
-        (rows["n_units"] < MIN_UNITS, "too few"),
-        (shown & improves, "better"),
-        (shown, "worse"),
-        (is_within, "equivalent"),
-        (best_p > level, "too few"),
-    ]
-    verdict = np.select(
-        [case for case, _ in cases],
-        [word for _, word in cases],
-        "tied",
-    )
-    short = np.select(
-        [
-            (by_p & by_interval & ~at_both_ends) | (is_close & ~is_within),
-            by_p & ~by_interval,
-            ~by_p & by_interval,
-        ],
-        ["missing", "interval", "p"],
-        "",
-    )
+    is_close = (within_low > -margin) & (within_high < margin)
+    is_within = (within_low + down > -margin) & (within_high + up < margin)
+    cases = {
+        "not measured": delta.isna() | rows["not_random"].astype(bool),
+        "too few": rows["n_units"] < MIN_UNITS,
+        "better": shown & improves,
+        "worse": shown,
+        "equivalent": is_within,
+        "too few ": best_p > level,
+    }
+    verdict = np.select(list(cases.values()), [word.strip() for word in cases], "tied")
+    is_lacking = (by_p & by_interval & ~at_both_ends) | (is_close & ~is_within)
+    reasons = [is_lacking, by_p & ~by_interval, ~by_p & by_interval]
+    short = np.select(reasons, ["missing", "interval", "p"], "")
     return verdict, np.where(verdict == "tied", short, "")
 
 
@@ -81,7 +75,4 @@ def equivalence_confidence(confidence: float) -> float:
     >>> round(equivalence_confidence(0.95), 2)
     0.9
     """
-    return max(
-        2 * confidence - 1,
-        0.01,
-    )
+    return max(2 * confidence - 1, 0.01)

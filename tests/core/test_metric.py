@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.core.metric import Difference, Mean, Metric, linear, subset
-from evaltools.core.metric_matrix import compile_table, unit_columns
+from evaltools.core.metric import Difference, Mean, Metric, MetricTable, as_ratios, linear, subset
 
 
 def metric(name: str, num: str, den: str, **more: object) -> Metric:
@@ -70,14 +69,21 @@ def test_a_value_outside_the_limits_of_its_metric_is_named() -> None:
 
 def test_doubled_and_unknown_names_are_named() -> None:
     with pytest.raises(ValueError, match=r"doubled metric: \['a'\]"):
-        compile_table([metric("a", "x", "n"), metric("a", "y", "n")])
+        as_ratios([metric("a", "x", "n"), metric("a", "y", "n")])
     with pytest.raises(ValueError, match="'zzz', which is no other metric"):
-        compile_table(
+        as_ratios(
             [
                 metric("a", "x", "n"),
                 Difference(name="d", minuend="a", subtrahend="zzz", group="g", better="higher"),
             ]
         )
+
+
+def valued(units: pd.DataFrame, table: MetricTable) -> dict[str, float]:
+    """Metric -> its value over the units."""
+    units = units.assign(id=range(len(units)))
+    frame = et.estimate(units, table, unit="id", resampling=et.Resampling())
+    return dict(zip(frame["name"], frame["value"]))
 
 
 def test_values_by_hand() -> None:
@@ -90,10 +96,7 @@ def test_values_by_hand() -> None:
         Difference(name="d", minuend="micro", subtrahend="rate", group="g", better="higher"),
     ]
     units = pd.DataFrame({"tp": [1, 2], "fp": [1, 0], "fn": [0, 3], "nothing": [0, 0], "n": [2, 2]})
-    values = {
-        formula.metric.name: formula.values(units[list(formula.columns)].sum().to_numpy())
-        for formula in compile_table(table)
-    }
+    values = valued(units, table)
     assert values["micro"] == 6 / 10  # tp 3, fp 1, fn 3: 2*3 / (2*3 + 1 + 3)
     assert values["count"] == 3
     assert np.isnan(values["void"])
@@ -103,13 +106,11 @@ def test_values_by_hand() -> None:
 
 def test_null_takes_no_part_and_infinity_is_an_error() -> None:
     units = pd.DataFrame({"a": [1.0, None, 3.0], "b": [True, None, None], "i": [1.0, np.inf, 0.0]})
-    units["id"] = ["x", "y", "z"]
-    of_b = compile_table([metric("m", "b", "")])
-    assert np.isnan(unit_columns(units, of_b, "id")["b"]).tolist() == [False, True, True]
-    with pytest.raises(ValueError, match=r"row 2 \(id y\): i is inf; expected a finite number"):
-        unit_columns(units, compile_table([metric("m", "a", "i")]), "id")
+    assert valued(units, [metric("m", "b", "")])["m"] == 1
+    with pytest.raises(ValueError, match=r"row 2 \(id 1\): i is inf; expected a finite number"):
+        valued(units, [metric("m", "a", "i")])
     with pytest.raises(KeyError, match="lacks"):
-        unit_columns(units, compile_table([metric("m", "a", "zzz")]), "id")
+        valued(units, [metric("m", "a", "zzz")])
 
 
 def test_weighted_sums_of_metrics_by_hand() -> None:
@@ -119,15 +120,13 @@ def test_weighted_sums_of_metrics_by_hand() -> None:
         Mean(name="m", of=("a", "b"), better="higher"),
         Difference(name="d", minuend="m", subtrahend="b", better="higher"),
     ]
-    totals = pd.Series({"x": 3.0, "y": 1.0, "n": 4.0})
-    formulas = compile_table(table)
     # 3/4, 1/4, their mean 1/2, and 1/2 - 1/4
-    values = [formula.values(totals[list(formula.columns)].to_numpy()) for formula in formulas]
-    assert values == [0.75, 0.25, 0.5, 0.25]
-    assert formulas[3].weights.tolist() == [0.5, -0.5]
+    values = valued(pd.DataFrame({"x": [3.0], "y": [1.0], "n": [4.0]}), table)
+    assert list(values.values()) == [0.75, 0.25, 0.5, 0.25]
+    assert list(as_ratios(table)[3].values()) == [0.5, -0.5]
     assert [m.name for m in subset(table, ["d"])] == ["d", "m", "b", "a"]
 
 
 def test_a_metric_made_of_itself_is_an_error() -> None:
     with pytest.raises(ValueError, match="which is no other metric"):
-        compile_table([Mean(name="m", of=("m",), better="higher")])
+        as_ratios([Mean(name="m", of=("m",), better="higher")])

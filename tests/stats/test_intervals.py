@@ -275,7 +275,7 @@ def test_unit_differences_by_hand() -> None:
     (0 - .75 * 2) / 3 = -.5, all of the difference of the ratios 1 and .5.
     """
     column = lambda *values: np.array(values, dtype=float)[:, None]  # noqa: E731
-    got = unit_differences(column(1, 1), column(1, 1), column(1, 1), column(1, 3))
+    got = unit_differences((column(1, 1), column(1, 1)), (column(1, 1), column(1, 3)))
     assert got.ravel().tolist() == [0.0, -0.5]
 
 

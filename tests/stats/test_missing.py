@@ -17,13 +17,11 @@ from evaltools.core.errors import UsageError
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Resampling
 from evaltools.report.sentences import verdict_parts
-from evaltools.stats.compare import Comparison, compare
-from evaltools.stats.intervals import estimate
+from evaltools.stats.compare import Comparison, compare, ranks
+from evaltools.stats.differences import unit_changes
+from evaltools.stats.intervals import aggregate, estimate
 from evaltools.stats.missing import p_random
 from evaltools.stats.plan import plan
-from evaltools.stats.ranks import ranks
-from evaltools.stats.seeds import aggregate
-from evaltools.stats.unit_changes import unit_changes
 
 JUDGE = Metric(
     name="judge", numerator="score", denominator="scored", better="higher", bounds=(0, 1)

@@ -12,8 +12,8 @@ from scipy import stats
 from evaltools.core.metric import Difference, Metric, MetricTable
 from evaltools.core.resampling import Resampling
 from evaltools.stats.influence import label
-from evaltools.stats.intervals import estimate
-from evaltools.stats.seeds import NEW_SEEDS, THIS_RUN, aggregate, seed_part
+from evaltools.stats.intervals import aggregate, estimate
+from evaltools.stats.seeds import NEW_SEEDS, THIS_RUN, seed_part
 from tests.stats.comparing import MEAN, MICRO
 
 RATE = Metric(name="rate", numerator="hit", denominator="n", better="higher", proportion=True)
@@ -72,7 +72,7 @@ def test_variance_components_by_hand() -> None:
         2: pd.DataFrame({"id": list("abc"), "y": [3.0, 3, 6], "n": 1}),
     }
     (condition,) = label([runs], [MEAN], "id")
-    c = condition.units(0)
+    c = condition.cells(0).per_unit()
     part = seed_part(c.values, c.errors, c.present, c.takes_part)
     assert part.own == pytest.approx(11 / 12)
     assert part.residual == pytest.approx(1 / 12)

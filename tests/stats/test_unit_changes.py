@@ -9,7 +9,7 @@ import pytest
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
-from evaltools.stats.unit_changes import differing, unit_changes
+from evaltools.stats.differences import differing, unit_changes
 from tests.stats.comparing import TABLE, two
 
 
@@ -22,7 +22,7 @@ def test_unit_changes_are_the_pairs() -> None:
     assert got["baseline"].iloc[0] == pytest.approx(np.mean([a[s]["y"].iloc[0] for s in (42, 123)]))
     assert got["change"].tolist() == (got["candidate"] - got["baseline"]).tolist()
     assert len(unit_changes(a, b, TABLE, "id", "micro")) <= 40
-    with pytest.raises(ValueError, match="no metric 'zzz'"):
+    with pytest.raises(KeyError, match="zzz"):
         unit_changes(a, b, TABLE, "id", "zzz")
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from ...core.csv_files import csv_rows, written_list
 from ...core.errors import Problems
 from ...core.json_files import read_jsonl
-from ...core.metric_matrix import LARGEST
+from ...core.metric import LARGEST
 from ...core.score_rows import COLUMNS
 from ...core.text_files import require_file
 
