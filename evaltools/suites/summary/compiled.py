@@ -5,7 +5,7 @@ Source: specification D15 and D16.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -55,7 +55,7 @@ class ValueWords:
     value: str
     support_only: bool
     phrases: Phrases
-    not_within: Phrases = ()
+    not_within: Phrases
 
 
 class CompiledRules:
@@ -67,72 +67,52 @@ class CompiledRules:
     """
 
     def __init__(self, rules: Rules):
-        words = _named_words(rules)
-
-        def phrases(sources: Sequence[str]) -> Phrases:
-            return compile_phrases(sources, rules.match, rules.particles, words)
-
-        let_offs = {name: _let_off(rule, phrases) for name, rule in rules.let_offs.items()}
-
-        def phrase_set(named: PhraseSet, sources: Sequence[str]) -> CompiledPhrases:
-            return CompiledPhrases(
-                phrases=phrases(sources),
-                needs=phrases(named.needs),
-                not_within=phrases(named.not_within),
-                let_offs=tuple(let_offs[name] for name in named.let_off),
-            )
-
+        self.rules = rules
         self.fold = rules.fold
         self.units = rules.units
+        self.words: dict[
+            str, str
+        ] = {}  # the alternatives of each name, which may use those before it
+        for name, alternatives in rules.words.items():
+            expanded = [expand(alternative, self.words) for alternative in alternatives]
+            self.words[name] = "(" + "|".join(expanded) + ")"
         self.particle_words = any_of(rules.particles or ("의",))
-        self.clause_ends = phrases(rules.clause_ends)
-        self.told = phrases(rules.told)
-        self.tags = {}
-        self.signs = {}
-        for tag, named in rules.tags.items():
-            self.tags[tag] = phrase_set(named, named.phrases)
-            weak = phrase_set(named, (*named.signs, *named.phrases))
-            self.signs[tag] = replace(weak, needs=())
+        self.clause_ends = self._phrases(rules.clause_ends)
+        self.told = self._phrases(rules.told)
+        self.let_offs = {name: self._let_off(rule) for name, rule in rules.let_offs.items()}
         followup = rules.followup
-        self.tags[FOLLOWUP_TAG] = phrase_set(followup, followup.phrases)
-        weak = phrase_set(followup, followup.signs)
-        self.signs[FOLLOWUP_TAG] = replace(weak, let_offs=())
-        self.sure = phrase_set(followup, followup.sure or followup.phrases)
-        self.definitive = [phrase_set(named, named.phrases) for named in rules.definitive]
+        tags = rules.known_tags
+        self.tags = {tag: self._set(named, named.phrases) for tag, named in tags.items()}
+        self.signs = {
+            tag: replace(self._set(named, (*named.signs, *named.phrases)), needs=())
+            for tag, named in rules.tags.items()
+        }
+        self.signs[FOLLOWUP_TAG] = replace(self._set(followup, followup.signs), let_offs=())
+        self.sure = self._set(followup, followup.sure or followup.phrases)
+        self.definitive = [self._set(named, named.phrases) for named in rules.definitive]
         self.tag_of_concept = {concept.name: concept.tag for concept in rules.concepts}
-        self.value_words = _value_words(rules, phrases)
+        self.value_words = [*self._value_words()]
 
+    def _phrases(self, sources: Sequence[str]) -> Phrases:
+        return compile_phrases(sources, self.rules.match, self.rules.particles, self.words)
 
-def _let_off(rule: LetOff, phrases: Callable[[Sequence[str]], Phrases]) -> CompiledLetOff:
-    return CompiledLetOff(
-        reason=rule.reason,
-        before=near_end(phrases(rule.before), rule.near),
-        after=phrases(rule.after),
-        unless=phrases(rule.unless),
-        near=rule.near,
-    )
+    def _let_off(self, rule: LetOff) -> CompiledLetOff:
+        before, after, unless = map(self._phrases, (rule.before, rule.after, rule.unless))
+        return CompiledLetOff(rule.reason, near_end(before, rule.near), after, unless, rule.near)
 
+    def _set(self, named: PhraseSet, sources: Sequence[str]) -> CompiledPhrases:
+        phrases, needs, not_within = map(self._phrases, (sources, named.needs, named.not_within))
+        let_offs = tuple(self.let_offs[name] for name in named.let_off)
+        return CompiledPhrases(phrases, needs, not_within, let_offs)
 
-def _value_words(rules: Rules, phrases: Callable[[Sequence[str]], Phrases]) -> list[ValueWords]:
-    """The fixed expressions and condition words of the rules, compiled by `phrases`."""
-    words = []
-    for expression in rules.expressions:
-        value = written(Decimal(str(expression.value)))
-        wording, not_within = phrases(expression.phrases), phrases(expression.not_within)
-        stated = (expression.kind, expression.base, value, expression.support_only)
-        words.append(ValueWords(*stated, wording, not_within))
-    for concept in rules.concepts:
-        not_within = phrases(concept.not_within)
-        for sources, support_only in ((concept.words, False), (concept.support, True)):
-            stated = (concept.kind, "", concept.name, support_only)
-            words.append(ValueWords(*stated, phrases(sources), not_within))
-    return words
-
-
-def _named_words(rules: Rules) -> dict[str, str]:
-    """The alternatives of each name, as a group; a name may use those before it."""
-    words: dict[str, str] = {}
-    for name, alternatives in rules.words.items():
-        expanded = [expand(alternative, words) for alternative in alternatives]
-        words[name] = "(" + "|".join(expanded) + ")"
-    return words
+    def _value_words(self) -> Iterator[ValueWords]:
+        """The fixed expressions and condition words."""
+        for word in self.rules.expressions:
+            value = written(Decimal(str(word.value)))
+            phrases, not_within = self._phrases(word.phrases), self._phrases(word.not_within)
+            yield ValueWords(word.kind, word.base, value, word.support_only, phrases, not_within)
+        for concept in self.rules.concepts:
+            not_within = self._phrases(concept.not_within)
+            for sources, support_only in ((concept.words, False), (concept.support, True)):
+                stated = (concept.kind, "", concept.name, support_only)
+                yield ValueWords(*stated, self._phrases(sources), not_within)

@@ -7,9 +7,10 @@ Source: seed insurance_summary_prd sections 5 to 7; specification D15 and D16.
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -42,6 +43,8 @@ METRICS = (
     "summary_needs_followup",
     "entity_recall",
 )
+JUDGED = METRICS[:4]
+"""The metrics that have a say; the recall is described and never judged (D36)."""
 
 Phrase = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 Phrases = tuple[Phrase, ...]
@@ -141,7 +144,6 @@ class Concept(_Strict):
 class Rules(_Strict):
     """A rule file.
 
-    base: a bundled file, whose sections stand where this file leaves them out.
     extends: a bundled file to which this one adds: names of a section are added or replaced, and
     the phrases of a tag, and entries of a list, stand after those that are there.
     aliases: other names of tags, as people write them in a file of cases (면책: exclusion).
@@ -160,7 +162,6 @@ class Rules(_Strict):
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")]
     version: Annotated[str, Field(min_length=1, max_length=40)]
     description: str = ""
-    base: str | None = None
     extends: str | None = None
     match: Literal["substring", "flex"]
     fold: bool
@@ -181,40 +182,39 @@ class Rules(_Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
-        for metric in self.thresholds:
-            if metric not in METRICS[:4]:
-                raise ValueError(
-                    f"thresholds: no metric {metric!r}; {nearest(metric, METRICS[:4])}"
-                )
-        if len(self.thresholds) < len(METRICS[:4]):
-            raise ValueError(f"thresholds: expected one for each of {', '.join(METRICS[:4])}")
+        problem = next(self._problems(), None)
+        if problem:
+            raise ValueError(problem)
+        _ = self.compiled  # raises for a phrase that is not well formed
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        """What contradicts itself, each with its field."""
+        if set(self.thresholds) != set(JUDGED):
+            yield f"thresholds: expected one for each of {', '.join(JUDGED)}, got {', '.join(self.thresholds)}"
         for tag in self.tags:
             if not tag or tag != normal_tag(tag):
-                raise ValueError(f"tags: {tag!r} is not lower case with _ for blanks and -")
+                yield f"tags: {tag!r} is not lower case with _ for blanks and -"
         if FOLLOWUP_TAG in self.tags:
-            raise ValueError(f"tags: the phrases of {FOLLOWUP_TAG} stand under `followup`")
+            yield f"tags: the phrases of {FOLLOWUP_TAG} stand under `followup`"
+        for alias in self.other_names:
+            if alias in map(_together, self.known_tags):
+                yield f"aliases: {alias} is a tag itself"
         named = [(tag, f"aliases.{alias}") for alias, tag in self.other_names.items()]
         named += [(concept.tag, "concepts.tag") for concept in self.concepts if concept.tag]
         for product, names in self.required.items():
             named += [(name, f"required.{product}") for name in names]
-        for alias in self.other_names:
-            if alias in map(_together, self.known_tags):
-                raise ValueError(f"aliases: {alias} is a tag itself")
         for name, field in named:
             if self.tag_of(name) not in self.known_tags:
-                raise ValueError(f"{field}: no tag {name!r}; {self.nearest_tag(name)}")
+                yield f"{field}: no tag {name!r}; {self.nearest_tag(name)}"
         for phrase_set in (*self.known_tags.values(), *self.definitive):
             for name in phrase_set.let_off:
                 if name not in self.let_offs:
-                    raise ValueError(
-                        f"let_off: none is named {name!r}; {nearest(name, [*self.let_offs])}"
-                    )
+                    yield f"let_off: none is named {name!r}; {nearest(name, [*self.let_offs])}"
         counts = Counter(word.lower() for unit in self.units for word in unit.words)
         doubled = [word for word, count in counts.items() if count > 1]
         if doubled:
-            raise ValueError(f"units: a word of two units: {', '.join(doubled)}")
-        _ = self.compiled  # raises for a phrase that is not well formed
-        return self
+            yield f"units: a word of two units: {', '.join(doubled)}"
 
     @cached_property
     def known_tags(self) -> dict[str, PhraseSet]:
@@ -226,15 +226,13 @@ class Rules(_Strict):
         """Other name of a tag, without blanks -> the tag."""
         names = dict(self.aliases)
         for tag, phrase_set in self.known_tags.items():
-            names.update(dict.fromkeys(phrase_set.aliases, tag))
+            names |= dict.fromkeys(phrase_set.aliases, tag)
         return {_together(name): tag for name, tag in names.items()}
 
     def tag_of(self, name: str) -> str:
         """The tag that a name stands for: its own, or that of an alias."""
         tag = normal_tag(name)
-        if tag in self.known_tags:
-            return tag
-        return self.other_names.get(_together(name), tag)
+        return tag if tag in self.known_tags else self.other_names.get(_together(name), tag)
 
     def nearest_tag(self, name: str) -> str:
         """What to say of a tag that is not known: the names that come closest, or all tags."""
@@ -253,22 +251,14 @@ class Rules(_Strict):
             return ""
         return f"the rules require no tags of the product {product!r}; {nearest(product, products)}"
 
-    def expected_tags(
-        self,
-        names: Sequence[str] | None,
-        product: str | None,
-    ) -> list[str] | None:
+    def expected_tags(self, names: Sequence[str] | None, product: str | None) -> list[str] | None:
         """The tags that a summary should name: those of the case, then those its product requires.
 
         None where the case gives none and its product requires none.
         """
-        tags = [self.tag_of(name) for name in names or ()]
-        for key in ("*", _together(product or "")):
-            required = self.required_tags.get(key, ())
-            tags += [self.tag_of(name) for name in required]
-        if names is None and not tags:
-            return None
-        return list(dict.fromkeys(tags))
+        required = [self.required_tags.get(key, ()) for key in ("*", _together(product or ""))]
+        tags = [self.tag_of(name) for of_key in (names or (), *required) for name in of_key]
+        return None if names is None and not tags else list(dict.fromkeys(tags))
 
     @cached_property
     def identity(self) -> str:
@@ -296,8 +286,7 @@ def normal_tag(tag: str) -> str:
     >>> normal_tag(" Waiting-Period ")
     'waiting_period'
     """
-    blanks = tag.lower().replace("-", " ").replace("_", " ")
-    return "_".join(blanks.split())
+    return "_".join(re.split(r"[-_\s]+", tag.lower().strip("-_ \t\n")))
 
 
 def _together(tag: str) -> str:
@@ -309,7 +298,7 @@ def rules_snapshot(rules: Rules) -> dict[str, Any]:
 
     What is left out of a file is left out here: a new optional field changes no hash.
     """
-    own_to_a_file = {"base", "extends", "description"}
+    own_to_a_file = {"extends", "description"}
     return rules.model_dump(mode="json", exclude=own_to_a_file, exclude_defaults=True)
 
 
@@ -329,16 +318,10 @@ def load_rules(name_or_path: str | Path) -> Rules:
     """
     name = str(name_or_path)
     path = FOLDER / f"{name}.json" if name in bundled() else Path(name)
-    exists = False
-    content_hash = ""
-    # a name may be too long for a file; a file that cannot be read fails in its reader
-    with suppress(OSError):
-        exists = path.is_file()
-        if exists:
-            content_hash = sha256(path)
-    if not exists:
+    if not os.path.isfile(path):  # noqa: PTH113 - the name may be too long for a file
         raise UsageError(f"no rules {name!r}, and no file of that name; {nearest(name, bundled())}")
-    return _read_once(path, content_hash)
+    require_file(path, Problems())
+    return _read_once(path, sha256(path))
 
 
 @lru_cache(maxsize=8)
@@ -355,44 +338,23 @@ def read_rules(path: Path, problems: Problems) -> Rules:
     content = read_json(path, problems, unique_keys=True)
     if not isinstance(content, dict):
         raise problems.fatal("not-an-object", "a rule file is one JSON object", file=path)
-    content = _with_inherited(content, path, problems)
+    if "extends" in content:
+        extended = content["extends"]
+        message = ""
+        if extended not in bundled() or path == FOLDER / f"{extended}.json":
+            message = f"expected one of {', '.join(bundled())}, got {extended!r}"
+        elif content.get("name") == extended:
+            message = f"{extended!r} is the name of the rules that it extends; give another"
+        if message:
+            raise problems.fatal("bad-field", message, file=path, field="extends")
+        own = {"name", "version", "description"}
+        content = _added(load_rules(extended).model_dump(mode="json", exclude=own), content)
     try:
         return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
         for code, field, message in describe(e):
             problems.error(code, message, field=field, file=path)
         raise InputError(problems.errors) from None
-
-
-def _with_inherited(
-    content: dict[str, Any],
-    path: Path,
-    problems: Problems,
-) -> dict[str, Any]:
-    """The content with what it inherits: of a `base` whole sections, of what it `extends` all that it does not change."""
-    own = {name: content[name] for name in ("base", "extends") if name in content}
-    if not own:
-        return content
-    (field, name), *others = own.items()
-    message = ""
-    if others:
-        message = "give base or extends: base replaces sections, extends adds to them"
-    elif name not in bundled() or path == FOLDER / f"{name}.json":
-        message = f"expected one of {', '.join(bundled())}, got {name!r}"
-    elif field == "extends" and content.get("name") == name:
-        message = f"{name!r} is the name of the rules that it extends; give another"
-    if message:
-        raise problems.fatal("bad-field", message, file=path, field=field)
-    inherited = load_rules(name).model_dump(mode="json", exclude={"name", "version", "description"})
-    if field == "extends":
-        return _added(inherited, content)
-    known = {*content.get("tags", inherited["tags"]), FOLLOWUP_TAG}
-    aliases = {alias: tag for alias, tag in inherited["aliases"].items() if tag in known}
-    concepts = [
-        {**concept, "tag": concept["tag"] if concept["tag"] in known else None}
-        for concept in inherited["concepts"]
-    ]
-    return {**inherited, "aliases": aliases, "concepts": concepts, **content}
 
 
 def _added(inherited: Any, own: Any) -> Any:

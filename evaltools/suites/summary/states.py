@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from .rules import METRICS
+from .rules import JUDGED, METRICS
 
 State = Literal["fail", "look", "ok"]
 
@@ -27,8 +27,6 @@ STATES: tuple[State, ...] = ("fail", "look", "ok")
 WORD_OF: dict[State, str] = {"fail": "Do not ship", "look": "Check", "ok": "OK"}
 """What readers see of a state, on pages and in the workbook."""
 
-JUDGED = METRICS[:4]
-"""The metrics that have a say; the recall is described and never judged (D36)."""
 
 FIGURES = frozenset({"amount", "percent", "duration", "date"})
 """Kinds of entities of which a single one without support makes a summary wrong (D23)."""

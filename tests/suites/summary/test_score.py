@@ -187,7 +187,7 @@ def test_rules_stand_in_policy_and_signature(tmp_path: Path) -> None:
     assert f"rules:{RULES.identity}" in r.signature
     own = tmp_path / "own.json"
     own.write_text(
-        '{"schema_version": 1, "name": "own", "version": "2", "base": "seed"}', encoding="utf-8"
+        '{"schema_version": 1, "name": "own", "version": "2", "extends": "seed"}', encoding="utf-8"
     )
     other = evaluate("summary", "example:summary/cases.jsonl", rules=str(own))
     assert other.policy["rules"].startswith("own@") and other.policy["rules_version"] == "2"
@@ -196,7 +196,7 @@ def test_rules_stand_in_policy_and_signature(tmp_path: Path) -> None:
 
 def test_rules_that_changed_since_are_not_used_silently(tmp_path: Path) -> None:
     own = tmp_path / "own.json"
-    text = '{"schema_version": 1, "name": "own", "version": "1", "base": "seed"}'
+    text = '{"schema_version": 1, "name": "own", "version": "1", "extends": "seed"}'
     own.write_text(text, encoding="utf-8")
     r = evaluate("summary", "example:summary/cases.jsonl", rules=str(own))
     own.write_text(text.replace('"seed"', '"ko-insurance"'), encoding="utf-8")
