@@ -20,24 +20,23 @@ import click
 from .. import __version__
 from ..core.errors import INTERRUPTED, tell
 from ..core.terminal import echo
-from .groups import LazyGroup, added
-from .options import suite_file_option
+from .groups import LazyGroup, added, suite_file_option
 
-# the commands, a module of `commands` each, and what the help says of them
+# each command: its module in `commands`, and what the help says of it
 COMMANDS = {
-    "calibrate": "Compare scores of a judge or of rules with labels of people.",
-    "check": "List every problem of input files; write nothing.",
-    "compare": "Is B better than A? Two runs, or two sets of seeds, in pairs.",
-    "convert": "Files of other tools to files of this one.",
-    "demo": "All reports and the gallery on the bundled examples.",
-    "gallery": "Make index.html of all results under OUTPUTS again.",
-    "gate": "Status 1 unless RESULT holds what is asked, for CI.",
-    "lab": "Open JupyterLab on a copy of the notebooks.",
-    "plan": "How many samples and seeds would show a difference.",
-    "rank": "Which condition is best on one metric: ranks.",
-    "report": "Numbers, notebook and HTML page of runs.",
-    "rerun": "Make the results of a manifest.json again and compare.",
-    "score": "Numbers of runs, without notebook and page.",
+    "calibrate": ("calibrate", "Compare scores of a judge or of rules with labels of people."),
+    "check": ("check", "List every problem of input files; write nothing."),
+    "compare": ("studies", "Is B better than A? Two runs, or two sets of seeds, in pairs."),
+    "convert": ("convert", "Files of other tools to files of this one."),
+    "demo": ("runs", "All reports and the gallery on the bundled examples."),
+    "gallery": ("runs", "Make index.html of all results under OUTPUTS again."),
+    "gate": ("gate", "Status 1 unless RESULT holds what is asked, for CI."),
+    "lab": ("lab", "Open JupyterLab on a copy of the notebooks."),
+    "plan": ("studies", "How many samples and seeds would show a difference."),
+    "rank": ("studies", "Which condition is best on one metric: ranks."),
+    "report": ("runs", "Numbers, notebook and HTML page of runs."),
+    "rerun": ("rerun", "Make the results of a manifest.json again and compare."),
+    "score": ("runs", "Numbers of runs, without notebook and page."),
 }
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
@@ -64,7 +63,8 @@ def load_command(name: str) -> click.Command | None:
     """The command of that name; None where there is none."""
     if name not in COMMANDS:
         return None
-    command: click.Command = getattr(import_module(f".commands.{name}", __package__), name)
+    module, _ = COMMANDS[name]
+    command: click.Command = getattr(import_module(f".commands.{module}", __package__), name)
     return command
 
 
@@ -76,11 +76,7 @@ class MainGroup(LazyGroup):
         *args: Any,
         **options: Any,
     ) -> Any:
-        for descriptor in (
-            0,
-            1,
-            2,
-        ):  # of a closed one the next file that is opened would take the place
+        for descriptor in range(3):  # a file that is opened would take the place of a closed one
             try:
                 os.fstat(descriptor)
             except OSError:
@@ -110,7 +106,7 @@ class MainGroup(LazyGroup):
 @click.group(
     cls=MainGroup,
     load=load_command,
-    texts=lambda: COMMANDS,
+    texts=lambda: {name: text for name, (_, text) in COMMANDS.items()},
     commands=added("COMMANDS"),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

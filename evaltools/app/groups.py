@@ -1,9 +1,8 @@
-"""Groups of commands that are loaded when they are asked for, and commands that take the options of a suite."""
+"""Groups of commands that are loaded when they are asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,8 +11,7 @@ from typing import Any
 import click
 
 from .. import BUILT_IN
-from ..core.errors import UsageError
-from .options import read_suite, suite_options
+from ..core.commands import PATH
 
 
 def added(kind: str) -> dict[str, Any]:
@@ -26,6 +24,26 @@ def added(kind: str) -> dict[str, Any]:
     return by_name
 
 
+def _read_suite(
+    context: click.Context,
+    option: click.Parameter,
+    path: Path | None,
+) -> Any:
+    from ..core.plugins import load_suite_file
+
+    return load_suite_file(path) if path else None
+
+
+suite_file_option = click.option(
+    "--suite-file",
+    type=PATH,
+    is_eager=True,
+    expose_value=False,
+    callback=_read_suite,
+    help="Python file with a SUITE of your own (docs/extending.md).",
+)
+
+
 def suite_texts() -> dict[str, str]:
     """The name of every suite, each a command; the help says no more of them."""
     from ..core.plugins import suite_names
@@ -34,11 +52,7 @@ def suite_texts() -> dict[str, str]:
 
 
 class LazyGroup(click.Group):
-    """A group that has further commands, which are loaded when they are asked for.
-
-    `load(name)` gives such a command, None where there is none. `texts()`: their names -> what the help of the group
-    says of them, without loading them.
-    """
+    """A group with further commands: `load(name)` gives one, or None; `texts()` says what the help has of each."""
 
     def __init__(
         self,
@@ -66,57 +80,6 @@ class LazyGroup(click.Group):
         ctx: click.Context,
         formatter: click.HelpFormatter,
     ) -> None:
-        rows = list(self.texts().items())
-        for name, command in self.commands.items():
-            rows.append((name, command.get_short_help_str()))
+        of_commands = {name: each.get_short_help_str() for name, each in self.commands.items()}
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
-class RunsCommand(click.Command):
-    """A command that takes the options of the suite that its runs belong to.
-
-    Its parameter `suite`, where it has one, is that suite; None where it cannot be told.
-    """
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Its own, and the options of the suite once that is known."""
-        return [*super().get_params(ctx), *ctx.meta.get("suite_options", [])]
-
-    def parse_args(
-        self,
-        ctx: click.Context,
-        args: list[str],
-    ) -> list[str]:
-        suite = self._suite_of(ctx, args)
-        if suite is not None:
-            own_names = [param.name for param in self.params]
-            further = [name for name in suite.options.settable() if name not in own_names]
-            ctx.meta["suite_options"] = suite_options(suite.options, further)
-        rest = super().parse_args(ctx, args)
-        if "suite" in ctx.params:
-            ctx.params["suite"] = suite
-        return rest
-
-    def _suite_of(
-        self,
-        ctx: click.Context,
-        args: list[str],
-    ) -> Any:
-        """The suite that --suite names, that of --suite-file, or that of the first argument which is a run."""
-        from ..core.names import find_runs
-        from ..core.plugins import get_suite
-        from ..report.run_groups import suite_of_run
-
-        parser = self.make_parser(ctx)
-        parser.ignore_unknown_options = True  # those of the suite are not known yet
-        values, _, _ = parser.parse_args(list(args))
-        of_file = read_suite(Path(values["suite_file"])) if values.get("suite_file") else None
-        if values.get("suite"):
-            return get_suite(values["suite"])
-        if of_file is not None:
-            return of_file
-        for text in args:  # what an option is given is seldom a run
-            with suppress(UsageError, OSError, ValueError):
-                return suite_of_run(find_runs(text)[0])
-        return None
+            formatter.write_dl([*self.texts().items(), *of_commands.items()])

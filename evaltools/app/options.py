@@ -1,10 +1,11 @@
-"""Options that several commands take, and what their texts say. Those of one command stand with it."""
+"""Options that several commands take, those of suites, and the commands whose runs say which suite that is."""
 
 from __future__ import annotations
 
 import math
 import types
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
@@ -21,12 +22,16 @@ from ..core.commands import (
     together,
     verbose_option,
 )
+from ..core.errors import UsageError
 from ..core.language import LANGUAGES, PACKAGE
+from ..core.names import find_runs
+from ..core.plugins import get_suite, load_suite_file
+from ..core.workers import Workers
+from ..report.run_groups import suite_of_run
+from .groups import suite_file_option
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
-
-    from ..core.workers import Workers
 
 confidence_option = click.option(
     "--confidence",
@@ -62,16 +67,12 @@ resampling_options = together(
 )
 
 
-def jobs_option(
-    name: str = "jobs",
-    default: int = 1,
-    **attributes: Any,
-) -> Decorator:
+def jobs_option(*name: str, default: int = 1, **attributes: Any) -> Decorator:
     """-j, --jobs."""
     return click.option(
         "-j",
         "--jobs",
-        name,
+        *name,
         type=click.IntRange(1),
         default=default,
         show_default=True,
@@ -80,18 +81,9 @@ def jobs_option(
     )
 
 
-def make_workers(
-    context: click.Context,
-    option: click.Parameter,
-    jobs: int,
-) -> Workers:
-    """The workers that --jobs stands for."""
-    from ..core.workers import Workers
-
-    return Workers(jobs, label="scoring")
-
-
-workers_option = jobs_option("workers", callback=make_workers)
+workers_option = jobs_option(
+    "workers", callback=lambda context, option, jobs: Workers(jobs, label="scoring")
+)
 
 metrics_option = click.option(
     "--metrics",
@@ -99,7 +91,7 @@ metrics_option = click.option(
     help="Python file with METRICS = [...] of your own, and columns(units) if they need any.",
 )
 
-# of the commands that score runs: the arguments of `batch.Batch`
+# of the commands that score and report runs
 batch_options = together(
     out_option,
     jobs_option(),
@@ -126,24 +118,19 @@ batch_options = together(
     verbose_option,
 )
 
-# of the commands that see several runs together: keywords of `report.make_study.study`
-study_options = together(workers_option, metrics_option, on_error_option, resampling_options)
-
-paper_option = click.option(
-    "--paper",
-    is_flag=True,
-    help="Figures as SVG and PDF, and tables and words for a paper, beside the report.",
-)
-
 suite_option = click.option(
     "--suite",
     help="Suite of the runs (default: known by the names of their files).",
 )
 
-primary_option = click.option(
-    "--primary",
-    metavar="METRIC",
-    help="The metric that is tested alone (default: the suite's own).",
+# of the commands that see several runs together: keywords of `report.make_study.study`
+study_options = together(
+    suite_option,
+    suite_file_option,
+    workers_option,
+    metrics_option,
+    on_error_option,
+    resampling_options,
 )
 
 
@@ -168,50 +155,41 @@ class NamedNumber(click.ParamType):
         return name.strip(), number
 
 
-NAMED_NUMBER = NamedNumber()
+def named_numbers(flag: str, text: str, *name: str, **attributes: Any) -> Decorator:
+    """An option that takes NAME=X, once for each metric."""
+    return click.option(flag, *name, multiple=True, type=NamedNumber(), help=text, **attributes)
 
 
-def as_margins(
+def _as_margins(
     context: click.Context,
     option: click.Parameter,
     pairs: Sequence[tuple[str, float]],
 ) -> dict[str, float]:
-    """Metric -> margin, each once and 0 or more."""
     margins = dict(pairs)
-    if len(margins) < len(pairs):
-        raise click.BadParameter("a metric can have one margin only", context, option)
-    for name, margin in pairs:
-        if margin < 0:
-            raise click.BadParameter(f"{name}: expected a number of 0 or more", context, option)
+    if len(margins) < len(pairs) or min(margins.values(), default=0) < 0:
+        message = "expected a number of 0 or more; a metric can have one margin only"
+        raise click.BadParameter(message, context, option)
     return margins
 
 
-margin_option = click.option(
-    "--margin",
-    multiple=True,
-    type=NAMED_NUMBER,
-    callback=as_margins,
-    help="Largest difference of a metric, in its own unit, that does not matter: equivalence is tested.",
+def margin_option(text: str) -> Decorator:
+    """--margin: metric -> margin."""
+    return named_numbers("--margin", text, callback=_as_margins)
+
+
+declared_options = together(
+    click.option(
+        "--primary",
+        metavar="METRIC",
+        help="The metric that is tested alone (default: the suite's own).",
+    ),
+    margin_option(
+        "Largest difference of a metric, in its own unit, that does not matter: equivalence is tested."
+    ),
 )
 
 
-def read_suite(path: Path | None) -> Any:
-    """The suite of a file, from then on known by its name, where one is given."""
-    if path is None:
-        return None
-    from ..core.plugins import load_suite_file
-
-    return load_suite_file(path)
-
-
-suite_file_option = click.option(
-    "--suite-file",
-    type=PATH,
-    expose_value=False,
-    is_eager=True,
-    callback=lambda ctx, param, path: read_suite(path),
-    help="Python file with a SUITE of your own (docs/extending.md).",
-)
+# --- the options of suites
 
 
 def suite_languages(suite: Any) -> list[str]:
@@ -228,47 +206,66 @@ def suite_options(model: Any, names: Sequence[str]) -> list[click.Parameter]:
 
 
 def _suite_option(name: str, field: FieldInfo) -> click.Option:
-    value_type, multiple = _value_type(field.annotation)
-    flag = name.replace("_", "-")
-    if value_type is bool:
-        flags = f"--{flag}/--no-{flag}"
-        return click.Option(
-            [flags], default=field.default, show_default=True, help=field.description
-        )
-    click_type = PATH if value_type is Path else value_type
-    if get_origin(value_type) is Literal:
-        click_type = click.Choice(list(get_args(value_type)))
+    kind: Any = field.annotation
+    if get_origin(kind) in (Union, types.UnionType):  # X | None
+        kind = get_args(kind)[0]
+    multiple = get_origin(kind) in (tuple, list)
+    if multiple:
+        kind = get_args(kind)[0]
+    flag = f"--{name.replace('_', '-')}"
+    if kind is bool:
+        flag += f"/--no-{flag[2:]}"
+    click_types = {bool: None, Path: PATH}
+    choices = click.Choice(get_args(kind)) if get_origin(kind) is Literal else kind
     return click.Option(
-        [f"--{flag}"],
+        [flag],
         multiple=multiple,
-        type=click_type,
+        type=click_types.get(kind, choices),
         default=field.default,
-        show_default=not multiple and field.default not in (None, "", ()),
+        show_default=not multiple and field.default not in (None, ""),
         help=field.description,
     )
 
 
-def _value_type(annotation: Any) -> tuple[Any, bool]:
-    """(type of one value, whether the option may be given several times) of a field's annotation."""
-    if get_origin(annotation) in (Union, types.UnionType):
-        alternatives = [a for a in get_args(annotation) if a is not type(None)]
-        annotation = alternatives[0]
-    if get_origin(annotation) in (tuple, list):
-        return get_args(annotation)[0], True
-    return annotation, False
+class RunsCommand(click.Command):
+    """A command that takes the options of the suite that its runs belong to.
 
+    Its parameter `suite` is that suite; None where it cannot be told.
+    """
 
-def whole_numbers(
-    context: click.Context,
-    option: click.Parameter,
-    text: str,
-) -> list[int]:
-    """The whole numbers of an option's "1,3,5"."""
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if not numbers or min(numbers) < 1:
-        what = f"{text!r}: expected whole numbers from 1 on, joined by commas"
-        raise click.BadParameter(what, context, option)
-    return numbers
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Its own, and the options of the suite once that is known."""
+        return [*super().get_params(ctx), *ctx.meta.get("suite_options", [])]
+
+    def parse_args(
+        self,
+        ctx: click.Context,
+        args: list[str],
+    ) -> list[str]:
+        suite = self._suite_of(ctx, args)
+        if suite is not None:
+            own_names = [param.name for param in self.params]
+            further = [name for name in suite.options.settable() if name not in own_names]
+            ctx.meta["suite_options"] = suite_options(suite.options, further)
+        rest = super().parse_args(ctx, args)
+        ctx.params["suite"] = suite
+        return rest
+
+    def _suite_of(
+        self,
+        ctx: click.Context,
+        args: list[str],
+    ) -> Any:
+        """The suite that --suite names, that of --suite-file, or that of the first argument which is a run."""
+        parser = self.make_parser(ctx)
+        parser.ignore_unknown_options = True  # those of the suite are not known yet
+        values, _, _ = parser.parse_args(list(args))
+        of_file = load_suite_file(Path(values["suite_file"])) if values.get("suite_file") else None
+        if values.get("suite"):
+            return get_suite(values["suite"])
+        if of_file is not None:
+            return of_file
+        for text in args:  # what an option is given is seldom a run
+            with suppress(UsageError, OSError, ValueError):
+                return suite_of_run(find_runs(text)[0])
+        return None

@@ -1,14 +1,16 @@
-"""What the terminal says of a run: its finding, its headline in a table, and cautions."""
+"""What the terminal says of a run or a study: its finding, its headline in a table, and cautions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from ..core.check import Check
+from ..core.estimates import Row
 from ..core.terminal import echo, paragraph, table
+from ..report import study_sentences
 from ..report.run import Run
-from ..report.study_sentences import run_finding, whole_sentence
-from ..report.tables import shown_estimate
+from ..report.study import Study
+from ..report.tables import shown_difference, shown_estimate
 
 # lines of a table, and checks, that are shown without --verbose
 MOST_LINES = 12
@@ -19,31 +21,73 @@ LEVELS = {"blocking": "cannot be measured", "warning": "caution", "info": "note"
 
 def show_run(run: Run, verbose: bool) -> None:
     """Print the finding of a run, its headline, and what a reader must know before believing it."""
-    echo(f"\n{run.name}")
-    paragraph(whole_sentence(*run_finding(run)))
+    paragraph(study_sentences.whole_sentence(*study_sentences.run_finding(run)))
     verdicts = {}
     if run.verdicts is not None:
         verdicts = dict(zip(run.verdicts["metric"], run.verdicts["verdict"]))
-    rows = []
-    for estimate in run.estimates_of(*run.headline).to_dict("records"):
-        row = shown_estimate(estimate, run.resampling)
-        cells = [
-            row["title"],
-            row["value"],
-            row["interval"],
-            row["n"],
-            verdicts.get(row["metric"], ""),
-            row["metric"],
-        ]
-        rows.append(cells)
-    level = f"{run.resampling.percent} interval"
-    show_rows(["metric", "value", level, "n", "verdict", "id"], rows, verbose)
+    _show_estimates(run, verdicts, verbose)
     show_checks(run.checks, verbose)
     for problem in run.manifest.problems:
         example = problem.examples[0] if problem.examples else problem.code
         paragraph(f"{example} ({problem.count} in all)")
     if verbose:
         echo(run.signature)
+
+
+def show_study(
+    study: Study,
+    verbose: bool,
+    everything: bool = False,
+) -> None:
+    """Print a study: the verdicts, a line a metric, what a reader must know.
+
+    `everything`: all metrics, not only the headline.
+    """
+    for sentence in [*study_sentences.outcomes(study), *study_sentences.settling(study)]:
+        paragraph(sentence)
+    echo()
+    if study.candidates:
+        echo(f"A {study.baseline}")
+        if len(study.candidates) == 1:
+            echo(f"B {study.candidate()}")
+        rows = study.frame if everything else study.frame[study.frame["headline"]]
+        level = f"{study.resampling.percent} interval"
+        heads = ["metric", "A", "B", "B − A", level, "p adj.", "verdict", "id"]
+        lines = [_difference(study, row) for row in rows.to_dict("records")]
+        show_rows(heads, lines, verbose or everything)
+    else:
+        _show_estimates(study, {}, verbose)
+    echo()
+    show_checks(study.doubts, verbose)
+    if verbose:
+        paragraph(study_sentences.how(study))
+        echo(study.signature)
+
+
+def _difference(study: Study, row: Row) -> list[str]:
+    """The cells of a metric's line; no numbers of a metric that a check blocks."""
+    texts = shown_difference(row, " raw")
+    title = texts.pop("title")
+    if len(study.candidates) > 1:
+        title = f"{row['candidate']}: {title}"
+    if row["metric"] in study.blocked:
+        return [title, *("" for _ in texts), "blocked", row["metric"]]
+    return [title, *texts.values(), row["verdict"], row["metric"]]
+
+
+def _show_estimates(
+    shown: Run | Study,
+    verdicts: dict[str, str],
+    verbose: bool,
+) -> None:
+    """Print the headline of a run, or of the conditions of a study, in a table."""
+    rows = []
+    for estimate in shown.estimates_of(*shown.headline).to_dict("records"):
+        texts = shown_estimate(estimate, shown.resampling)
+        cells = [texts[name] for name in ("title", "value", "interval", "n")]
+        rows.append([*cells, verdicts.get(texts["metric"], ""), texts["metric"]])
+    level = f"{shown.resampling.percent} interval"
+    show_rows(["metric", "value", level, "n", "verdict", "id"], rows, verbose)
 
 
 def show_rows(
@@ -55,8 +99,7 @@ def show_rows(
     columns = range(len(heads) if verbose else len(heads) - 1)
     filled = [i for i in columns if any(row[i] for row in rows)]
     cells = [[row[i] for i in filled] for row in rows]
-    shown_heads = [heads[i] for i in filled]
-    n_shown = table(shown_heads, cells) if verbose else table(shown_heads, cells, MOST_LINES)
+    n_shown = table([heads[i] for i in filled], cells, 10**9 if verbose else MOST_LINES)
     if n_shown < len(rows):
         echo(f"and {len(rows) - n_shown} more (-v)")
 

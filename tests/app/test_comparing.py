@@ -40,7 +40,7 @@ def test_the_verdict_first_then_lines_that_fit(here: Path, monkeypatch: pytest.M
     (line,) = [line for line in lines if line.startswith("Net gain (ref-pol)")]
     fix = table.loc["net_gain_refpol"]
     numbers = [f"{fix['value_baseline']:.3f}", f"{fix['value_candidate']:.3f}"]
-    assert line.split()[3:6] == [*numbers, f"{fix['delta']:+.3f}"]
+    assert line.split()[4:7] == [*numbers, f"{fix['delta']:+.3f}"]
     monkeypatch.setenv("COLUMNS", "200")
     everything = call("compare", *PAIR, "--all", "-v", *QUICK).stdout
     shown = [line.split()[-1] for line in everything.splitlines() if line.strip()]

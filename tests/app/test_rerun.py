@@ -57,7 +57,7 @@ def test_the_same_again_from_anywhere(
     for name in ("units.parquet", "metrics.json"):
         assert (again / name).read_bytes() == (run / name).read_bytes()
     refused = call("rerun", run, "-o", tmp_path / "out", status=2)
-    assert "holds the results that are to be compared" in refused.stderr
+    assert "holds the results to compare with" in refused.stderr
 
 
 def test_what_differs_is_named(run: Path, tmp_path: Path) -> None:

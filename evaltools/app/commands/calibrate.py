@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import click
-import pandas as pd
 
 from ...core.commands import PATH
-from ...core.errors import InputError, Problem, Problems
+from ...core.errors import Problems
 from ...core.files import refuse_input, write_text
 from ...core.terminal import echo, paragraph, table
-from ...report.markdown import number
+from ...report.numbers import interval, number
 from ...report.study_files import csv
 from ...report.text import visible
+from ...stats.calibration import calibrate as calibration_of
+from ...stats.labels import only_measured, read_labels, read_scores
 from ..options import confidence_option
-
-# how the terminal names a column of calibration.csv; those with an interval have it behind them
-SHOWN = {
-    "mean score": "judge_mean",
-    "mean label": "labels_mean",
-    "corrected mean": "corrected_mean",
-    "TPR": "tpr",
-    "TNR": "tnr",
-    "kappa": "judge_kappa",
-    "kappa of raters": "rater_kappa",
-}
 
 
 def _scale(
@@ -84,9 +73,6 @@ def calibrate(
     A label is a number from 0 to 1, yes or no, pass or fail, 합격 or 불합격, 예 or 아니요. The corrected mean is what
     people would give all cases; below 30 labels of a metric there is none.
     """
-    from ...stats.calibration import calibrate as calibration_of
-    from ...stats.labels import only_measured, read_labels, read_scores
-
     refuse_input(out, [path for path in (scores, labels) if path])
     problems = Problems()
     scored = read_scores(scores, problems, score)
@@ -94,43 +80,24 @@ def calibrate(
     labelled = read_labels(labels or scores, scored, problems, scale)
     problems.raise_if_failed()
     if labelled.empty:
-        file = str(labels or scores)
-        raise InputError([Problem("error", "no-labels", "no label in this file", file=file)])
-    result = calibration_of(
-        only_measured(scored, scored), only_measured(scored, labelled), confidence
-    )
+        raise problems.fatal("no-labels", "no label in this file", file=labels or scores)
+    used = only_measured(scored, labelled)
+    result = calibration_of(only_measured(scored, scored), used, confidence)
     write_text(out, csv(result.frame))
+    rows = []
     for row in result.frame.to_dict("records"):
-        name = visible(str(row["metric"]))
-        table([name, f"{row['n_labelled']} labels of {row['n']} cases"], _lines(row))
+        ends = {"ci_low": row["corrected_low"], "ci_high": row["corrected_high"]}
+        means = [number(row[name]) for name in ("judge_mean", "labels_mean", "judge_kappa")]
+        corrected = f"{number(row['corrected_mean'])} {interval(ends)}"
+        labels_of = f"{row['n_labelled']} of {row['n']}"
+        rows.append([visible(str(row["metric"])), labels_of, *means, corrected])
+    table(["metric", "labels", "score", "label", "kappa", "corrected mean"], rows)
     paragraph(f"\nIntervals of {confidence:.0%}, for new cases of the same kind.")
-    for note in (*_unmeasured(scored, labelled), *result.notes):
+    counts = labelled["metric"].value_counts(sort=False)
+    for metric, n_left in counts.sub(used["metric"].value_counts(), fill_value=0).items():
+        if n_left:
+            text = "labels are of cases that were not measured, and take no part"
+            paragraph(f"note: {visible(str(metric))}: {n_left:g} of {counts[metric]} {text}")
+    for note in result.notes:
         paragraph(f"note: {visible(note)}")
     echo(out)
-
-
-def _lines(row: dict[Any, Any]) -> list[list[str]]:
-    """A row of calibration.csv as the terminal shows it: (name, value with its interval); nulls left out."""
-    lines = []
-    for name, column in SHOWN.items():
-        if pd.isna(row[column]):
-            continue
-        text = number(row[column])
-        low, high = (row.get(f"{column.removesuffix('_mean')}_{end}") for end in ("low", "high"))
-        if pd.notna(low):
-            text += f" [{number(low)}, {number(high)}]"
-        lines.append([f"  {name}", text])
-    return lines
-
-
-def _unmeasured(scored: pd.DataFrame, labelled: pd.DataFrame) -> list[str]:
-    """How many labels of each metric are of cases that were not measured."""
-    notes = []
-    for metric, of_metric in labelled.groupby("metric", sort=False):
-        measured = scored[(scored["metric"] == metric) & scored["measured"]]
-        n_left = int((~of_metric["case_id"].isin(measured["case_id"])).sum())
-        if n_left:
-            notes.append(
-                f"{metric}: {n_left} of {len(of_metric)} labels are of cases that were not measured, and take no part"
-            )
-    return notes

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import click
-import pandas as pd
 
-from ...core.commands import PATH, Decorator
+from ...core.commands import PATH
 from ...core.errors import GATE_NOT_MET, Problems, UsageError
+from ...core.estimates import Row, is_null
 from ...core.files import refuse_input, write_text
 from ...core.json_files import read_model
 from ...core.manifest import NAME, Manifest
@@ -27,9 +28,11 @@ from ...report.sentences import verdict_text
 from ...report.study_files import result_folders
 from ...report.text import visible
 from ...stats.intervals import MIN_UNITS
-from ..options import NAMED_NUMBER, as_margins
+from ..options import margin_option, named_numbers
 
 BLOCKED = "cannot be measured"
+SIGNS = {">=": operator.ge, "<=": operator.le}
+WORST = {">=": "ci_low", "<=": "ci_high"}
 
 
 class Checked(NamedTuple):
@@ -39,24 +42,11 @@ class Checked(NamedTuple):
     met: bool | None
     reason: str
 
-    def __str__(self) -> str:
-        word = {None: "SKIP", True: "PASS", False: "FAIL"}[self.met]
-        return visible(f"{word} {self.name} {self.reason}")
-
-
-def _bounds_option(
-    flag: str,
-    name: str,
-    text: str,
-    **attributes: Any,
-) -> Decorator:
-    return click.option(flag, name, multiple=True, type=NAMED_NUMBER, help=text, **attributes)
-
 
 @click.command()
 @click.argument("result", type=PATH)
-@_bounds_option("--min", "minima", "The metric must be at least X.")
-@_bounds_option("--max", "maxima", "The metric must be at most X.")
+@named_numbers("--min", "The metric must be at least X.", "minima")
+@named_numbers("--max", "The metric must be at most X.", "maxima")
 @click.option(
     "--use",
     type=click.Choice(["ci_low", "value", "ci_high", "worst"]),
@@ -70,11 +60,8 @@ def _bounds_option(
     metavar="RESULT",
     help="No metric of the headline may be worse than there.",
 )
-@_bounds_option(
-    "--margin",
-    "margins",
-    "With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval.",
-    callback=as_margins,
+@margin_option(
+    "With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval."
 )
 @click.option(
     "--strict",
@@ -83,7 +70,6 @@ def _bounds_option(
 )
 @click.option(
     "--junit",
-    "junit_file",
     type=PATH,
     metavar="FILE",
     help="Write what was found as JUnit XML, also where it fails.",
@@ -94,94 +80,78 @@ def gate(
     maxima: Sequence[tuple[str, float]],
     use: str,
     baseline: Path | None,
-    margins: Mapping[str, float],
+    margin: Mapping[str, float],
     strict: bool,
-    junit_file: Path | None,
+    junit: Path | None,
 ) -> None:
     """Status 1 unless RESULT holds what is asked, for CI.
 
     RESULT is a metrics.json, or the results folder of a run or an aggregate. Without any bound or baseline the
     verdicts of its suite must be passes. What is not measured does not pass.
     """
-    if margins and baseline is None:
-        raise UsageError(
-            "--margin says how much worse than a baseline a metric may be: give --baseline RESULT"
-        )
-    if junit_file is not None:
-        refuse_input(junit_file, [path for path in (result, baseline) if path is not None])
-        if read_manifest(junit_file.parent) is not None:
-            raise UsageError(f"{junit_file} would change a result; write it to another place")
+    if margin and baseline is None:
+        raise UsageError("--margin is how much worse than a baseline: give --baseline RESULT")
+    if junit is not None:
+        refuse_input(junit, [path for path in (result, baseline) if path is not None])
+        if read_manifest(junit.parent) is not None:
+            raise UsageError(f"{junit} would change a result; write it to another place")
     content = read(result)
-    rows = [check_bound(result, content, *bound, use, ">=") for bound in minima]
-    rows += [check_bound(result, content, *bound, use, "<=") for bound in maxima]
+    bounds = [(">=", *bound) for bound in minima] + [("<=", *bound) for bound in maxima]
+    rows = [_bound(result, content, use, *bound) for bound in bounds]
     if baseline is not None:
-        rows += check_baseline(result, baseline, margins)
+        rows += _against_baseline(result, baseline, margin)
     if strict or not rows:
-        rows += check_verdicts(result, content, strict)
-    if junit_file is not None:
-        write_text(junit_file, as_junit(rows, content.run or str(result)))
+        rows += _verdicts(result, content, strict)
+    rows = [Checked(visible(name), met, visible(reason)) for name, met, reason in rows]
+    if junit is not None:
+        write_text(junit, _junit(rows, visible(content.run or str(result))))
     for row in rows:
-        echo(row)
+        word = {None: "SKIP", True: "PASS", False: "FAIL"}[row.met]
+        echo(f"{word} {row.name} {row.reason}")
     sys.exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
-
-
-# --- a result, and what vouches for it
 
 
 def read(path: Path) -> MetricsFile:
     """The content of a metrics.json, or of that in a folder.
 
-    InputError where it is no such thing, or its manifest does not vouch for it. UsageError that names the results
-    where a folder holds several and is none.
+    InputError where it is no such thing, or its manifest does not vouch for it; of one that stands alone it is said
+    that nothing does. UsageError that names the results where a folder holds several and is none.
     """
     file = path / METRICS if path.is_dir() else path
     if path.is_dir() and not file.is_file():
         for folder in (path, path / "results"):
             refuse_parent(folder, lambda inside: (inside / METRICS).is_file())
     content = read_model(file, MetricsFile)
+    problems = Problems()
     names = [row.name for row in content.metrics]
     if len(set(names)) < len(names):
-        text = "two metrics have one name"
-        raise Problems().fatal("bad-metrics", text, file=file, field="metrics")
-    _require_vouched(file)
+        problems.error("bad-metrics", "two metrics have one name", file=file, field="metrics")
+    manifest = file.parent / NAME
+    again = "make the result again"
+    if manifest.exists():
+        for name in spoilt_files(file.parent, read_model(manifest, Manifest)):
+            text = f"{name!r} is not as it was written, or not vouched for: {again}"
+            problems.error("spoilt-result", text, file=manifest)
+    elif (file.parent / UNITS).exists():
+        text = f"is gone, and nothing vouches for the result beside it: {again}"
+        problems.error("no-manifest", text, file=manifest)
+    else:
+        echo(f"note: {file} stands alone and is taken at its word", err=True)
+    problems.raise_if_failed()
     return content
 
 
-def _require_vouched(file: Path) -> None:
-    """InputError where the manifest beside a metrics.json does not say that its result is as it was written.
-
-    Of a metrics.json with nothing beside it, it is said that nothing vouches for it.
-    """
-    folder, problems = file.parent, Problems()
-    manifest_file = folder / NAME
-    again = "make the result again"
-    if not manifest_file.exists():
-        if (folder / UNITS).exists():
-            text = f"is gone, and nothing vouches for the result beside it: {again}"
-            problems.error("no-manifest", text, file=manifest_file)
-            problems.raise_if_failed()
-        echo(f"note: {file} stands alone and is taken at its word", err=True)
-        return
-    for name in spoilt_files(folder, read_model(manifest_file, Manifest)):
-        text = f"{name!r} is not as it was written, or not vouched for: {again}"
-        problems.error("spoilt-result", text, file=manifest_file)
-    problems.raise_if_failed()
-
-
-# --- bounds and verdicts
-
-
-def check_bound(
+def _bound(
     path: Path,
     content: MetricsFile,
-    name: str,
-    limit: float,
     use: str,
     sign: str,
+    name: str,
+    limit: float,
 ) -> Checked:
-    """What a bound (`sign` ">=" or "<=") on `use` (value, ci_low, ci_high, worst) of a metric says.
+    """What a bound on `use` of a metric says; what a check says cannot be measured does not pass.
 
-    What a check says cannot be measured does not pass. UsageError for a metric that the file does not have.
+    UsageError for a metric that the file does not have.
     """
     metrics = {row.name: row for row in content.metrics}
     if name not in metrics:
@@ -191,33 +161,23 @@ def check_bound(
         checks = content.checks or ()
         why = [c.message for c in checks if name in c.blocks or c.code == row.blocked]
         return Checked(name, False, ": ".join([BLOCKED, *why[:1]]))
-    field = {">=": "ci_low", "<=": "ci_high"}[sign] if use == "worst" else use
-    number = getattr(row, field)
-    text = "no interval" if number is None else f"{number:.6g}"
+    end = WORST[sign] if use == "worst" else use
+    number = getattr(row, end)
     if row.value is None:
-        text = "not measured"
-    return Checked(name, _keeps(number, sign, limit), f"{field} {text} {sign} {limit:g}")
+        return Checked(name, False, f"{end} not measured {sign} {limit:g}")
+    text = "no interval" if number is None else f"{number:.6g}"
+    is_met = number is not None and SIGNS[sign](number, limit)
+    return Checked(name, is_met, f"{end} {text} {sign} {limit:g}")
 
 
-def _keeps(
-    number: float | None,
-    sign: str,
-    limit: float,
-) -> bool:
-    if number is None:
-        return False
-    return number >= limit if sign == ">=" else number <= limit
-
-
-def check_verdicts(
+def _verdicts(
     path: Path,
     content: MetricsFile,
     strict: bool,
 ) -> list[Checked]:
     """The verdicts that a result's suite gave (`Suite.verdicts`), of an aggregate those of all its runs.
 
-    A metric without a threshold is not judged, and one that is not measured does not pass; `strict`: neither does
-    one that a person must look at. UsageError where there are no verdicts, InputError for another file.
+    A metric without a threshold is not judged. UsageError where there are no verdicts.
     """
     passing = ("pass",) if strict else ("pass", "look")
     folders = result_folders(path)
@@ -235,76 +195,70 @@ def check_verdicts(
     return rows
 
 
-# --- a baseline
-
-
-def check_baseline(
+def _against_baseline(
     path: Path,
     baseline: Path,
     margins: Mapping[str, float],
 ) -> list[Checked]:
     """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
 
-    With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority);
-    without one the metric must not be `worse`. A metric without a verdict is not judged, which with a margin does not
-    pass; neither does one that the result cannot measure and the baseline can, nor one whose missing values have no
-    verdict. UsageError for a result beside itself, what cannot be compared, and where nothing can be judged at all.
+    A metric that the result cannot measure and the baseline can does not pass. UsageError for a result beside itself,
+    what cannot be compared, and where nothing can be judged at all.
     """
     sides = [result_folders(baseline), result_folders(path)]
     if sides[0][0].resolve() == sides[1][0].resolve():
         raise UsageError(f"{path} would be compared with itself; --baseline names another result")
     study = compare(*([load(folder) for folder in folders] for folders in sides))
-    candidate = study.candidate()
-    table = study.comparisons[candidate].table.set_index("metric", drop=False)
-    runs = [study.conditions[name].values() for name in (study.baseline, candidate)]
-    before, now = ({name for run in side for name in run.blocked} for side in runs)
-    rows = []
+    before, now = (
+        {name for run in of_seed.values() for name in run.blocked}
+        for of_seed in study.conditions.values()
+    )
     usual = study.suite.headline(study.results[0].options, frozenset())
-    for name in dict.fromkeys([*usual, *margins]):
-        margin = margins.get(name)
-        if name in now and (margin is not None or name not in before):
-            rows.append(Checked(name, False, BLOCKED))
-        elif name not in study.blocked:
-            if margin is not None:
-                study.directed(name)  # says so where no difference is harm
-            if name in table.index:
-                rows.append(_against(table.loc[name], margin))
+    names = list(dict.fromkeys([*usual, *margins]))
+    lost = [name for name in names if name in now and (name in margins or name not in before)]
+    rows = [Checked(name, False, BLOCKED) for name in lost]
+    for name in margins.keys() - lost:
+        study.directed(name)  # says so where no difference is harm
+    measured = [name for name in names if name not in study.blocked]
+    for row in study.differences_of(*measured).to_dict("records"):
+        rows.append(_difference(row, margins.get(row["metric"])))
     if all(row.met is None for row in rows):
         raise UsageError(
-            f"{candidate} and {study.baseline} have no metric of the headline with {MIN_UNITS} paired units: "
+            f"{study.candidate()} and {study.baseline} have no metric of the headline with {MIN_UNITS} paired units: "
             "nothing can be judged"
         )
     return rows
 
 
-def _against(row: Any, margin: float | None) -> Checked:
-    """What a comparison says of one metric."""
-    name, title = row["metric"], metric_title(row["metric"], row["title"])
-    text = f"{verdict_text(row)} ({title})"
+def _difference(row: Row, margin: float | None) -> Checked:
+    """What a comparison says of one metric.
+
+    With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority);
+    without one the metric must not be `worse`. A metric without a verdict is not judged, which with a margin does not
+    pass; what is missing on one side only for a reason does not either.
+    """
+    name, title = row["metric"], f"({metric_title(row['metric'], row['title'])})"
+    is_measured = row["verdict"] != "not measured"
     n_missing = row["missing_candidate"]
-    if row["verdict"] == "not measured" and (n_missing or row["not_random"]):
-        reason = "what the baseline lacks is not like the rest"
+    if not is_measured and (n_missing or row["not_random"]):
+        why = "what the baseline lacks is not like the rest"
         if n_missing:
-            reason = f"{n_missing:g} values of the baseline are missing"
-        return Checked(name, False, f"not measured: {reason} ({title})")
-    if row["verdict"] == "not measured" or row["n_units"] < MIN_UNITS:
-        return Checked(name, None if margin is None else False, text)
+            why = f"{n_missing:g} values of the baseline are missing"
+        return Checked(name, False, f"not measured: {why} {title}")
+    if not is_measured or row["n_units"] < MIN_UNITS:
+        return Checked(name, None if margin is None else False, f"{verdict_text(row)} {title}")
     change = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, difference {row['delta']:+.3f}"
     if margin is None:
-        return Checked(name, row["verdict"] != "worse", f"{change}: {text}")
-    end, sign, limit = "ci_low", ">=", 0 - margin
-    if row["better"] == "lower":
-        end, sign, limit = "ci_high", "<=", margin
-    number = None if pd.isna(row[end]) else row[end]
-    shown = "no interval" if number is None else f"{number:+.4f}"
-    reason = f"{change}: {end} {shown} {sign} {limit:+g} ({title})"
-    return Checked(name, bool(_keeps(number, sign, limit)), reason)
+        return Checked(name, row["verdict"] != "worse", f"{change}: {verdict_text(row)} {title}")
+    sign, limit = ("<=", margin) if row["better"] == "lower" else (">=", 0 - margin)
+    end = WORST[sign]
+    is_known = not is_null(row[end])
+    shown = f"{row[end]:+.4f}" if is_known else "no interval"
+    is_met = is_known and bool(SIGNS[sign](row[end], limit))
+    return Checked(name, is_met, f"{change}: {end} {shown} {sign} {limit:+g} {title}")
 
 
-# --- a file for a CI job
-
-
-def as_junit(rows: Sequence[Checked], result: str) -> str:
+def _junit(rows: Sequence[Checked], result: str) -> str:
     """The rows as JUnit XML: a testsuite with a testcase each, `failure` where it does not hold."""
     suite = ElementTree.Element(
         "testsuite",
@@ -314,11 +268,9 @@ def as_junit(rows: Sequence[Checked], result: str) -> str:
         skipped=str(sum(row.met is None for row in rows)),
     )
     for row in rows:
-        named = {"classname": visible(result), "name": visible(row.name)}
-        case = ElementTree.SubElement(suite, "testcase", named)
+        case = ElementTree.SubElement(suite, "testcase", classname=result, name=row.name)
         if not row.met:
             tag = "skipped" if row.met is None else "failure"
-            ElementTree.SubElement(case, tag, message=visible(row.reason))
+            ElementTree.SubElement(case, tag, message=row.reason)
     ElementTree.indent(suite)
-    content = ElementTree.tostring(suite, "utf-8", xml_declaration=True)
-    return content.decode() + "\n"
+    return ElementTree.tostring(suite, "utf-8", xml_declaration=True).decode() + "\n"

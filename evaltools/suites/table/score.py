@@ -1,39 +1,38 @@
-"""The units of a run of a long file."""
+"""What a long file holds: its runs, its metrics, and the units of each run."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
+from pandas.api.types import is_numeric_dtype
 
-from ...core.errors import Problems
-from ...core.metric import Metric
+from ...core.errors import InputError, Problems
+from ...core.files import state
+from ...core.metric import Better, Metric
 from ...core.score_rows import COLUMNS
 from ...core.suite import Scored, Source
+from ...core.text_files import require_file
 from ...core.workers import Workers
+from .read import read, usable_rows
 
 if TYPE_CHECKING:
     from .suite import TableOptions
-
-
-import re
-from dataclasses import dataclass
-from functools import lru_cache
-
-from ...core.errors import InputError
-from ...core.files import state
-from ...core.metric import Better
-from ...core.text_files import require_file
-from .read import frames, usable_rows
 
 # more metrics or runs than this: a column was taken for another
 MOST = 1_000
 
 # columns that say the same in all rows of a metric, or nothing; a direction is 1 or 0
 ONE_A_METRIC = ["higher_is_better", "low", "high"]
+DIRECTIONS: dict[float, Better] = {1.0: "higher", 0.0: "lower"}
+
+# columns that the units have besides those of the file
+TAKEN = ("item", "line")
 
 
 @dataclass(frozen=True)
@@ -67,111 +66,42 @@ def survey(path: Path, problems: Problems) -> Survey:
 @lru_cache(maxsize=2)  # the two sides of a comparison
 def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     problems = Problems("skip")
-    has_directions = False
-    parts = []
-    for frame in frames(path, problems):
-        has_directions |= "higher_is_better" in frame
-        parts.append(usable_rows(frame, path, problems))
-    rows = pd.concat(parts) if parts else pd.DataFrame()
+    frame = read(path, problems)
+    rows = usable_rows(frame, path, problems)
     if rows.empty:
         raise problems.fatal("no-rows", "no row of the file can be used", file=path)
-    keys = rows[["condition", "seed"]].drop_duplicates()
-    if max(len(keys), rows["metric"].nunique()) > MOST:
+    keys = rows[["condition", "seed"]]
+    of_runs = keys.drop_duplicates()
+    if max(len(of_runs), rows["metric"].nunique()) > MOST:
         message = f"more than {MOST:,} metrics or runs; expected one metric on one sample, a row"
         raise problems.fatal("wrong-columns", message, file=path)
-    _require_seeds(rows, path, problems)
-    runs = _run_names(keys, path, problems)
-    by_run = rows.groupby(["condition", "seed"], sort=False, dropna=False)
-    rows["run"] = pd.Categorical.from_codes(by_run.ngroup(), runs)
-    return Survey(
-        runs=runs,
-        rows=rows.drop(columns=["condition", "seed", *ONE_A_METRIC]),
-        metrics=_metrics(rows, has_directions, path, problems),
-        problems=problems,
-    )
-
-
-def _require_seeds(
-    rows: pd.DataFrame,
-    path: Path,
-    problems: Problems,
-) -> None:
-    """InputError for rows without a seed in a condition where others have one: they would be a run of their own."""
-    has_seed = rows["seed"].notna()
-    by_condition = has_seed.groupby(rows["condition"], dropna=False)
-    is_partial = ~has_seed & by_condition.transform("any")
+    # rows without a seed where others of the condition have one would be a run of their own
+    seeds = rows["seed"].notna().groupby(rows["condition"], dropna=False)
+    is_partial = rows["seed"].isna() & seeds.transform("any")
     for line in rows.index[is_partial]:
         message = "expected a seed, as other rows of this condition have one, got nothing"
         problems.error("bad-field", message, file=path, line=int(line), field="seed")
     if is_partial.any():
         raise InputError(problems.errors)
+    runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
+    for index in np.flatnonzero(pd.Series(runs).str.casefold().duplicated()):
+        message = f"two runs (condition, seed) would both be named {runs[index]!r}"
+        raise problems.fatal("same-name", message, file=path)
+    codes = keys.groupby(list(keys), sort=False, dropna=False).ngroup()
+    rows["run"] = pd.Categorical.from_codes(codes, runs)
+    default: Better = "none" if "higher_is_better" in frame else "higher"
+    metrics = _metrics(rows, default, path, problems)
+    return Survey(runs, rows, metrics, problems)
 
 
-def _metrics(
-    rows: pd.DataFrame,
-    has_directions: bool,
-    path: Path,
-    problems: Problems,
-) -> tuple[Metric, ...]:
-    """The metrics of a file: num_KEY and den_KEY of the units.
-
-    A metric whose values are all 0 or 1 is a proportion; others have the limits that the file says,
-    and none if it says none. Without the column of directions higher is better for all; with it a
-    metric whose cells are empty has no direction. Two limits or directions of a metric are reported.
-    """
-    is_zero_or_one = rows["num"].isin([0, 1]) & (rows["den"] == 1)
-    is_binary = ~(rows["den"] > 0) | is_zero_or_one
-    facts = rows[["metric", *ONE_A_METRIC]].assign(is_binary=is_binary)
-    by_metric = facts.groupby("metric", sort=False)
-    lowest, greatest = by_metric.min(), by_metric.max()
-    for field in ONE_A_METRIC:
-        for name in lowest.index[lowest[field] < greatest[field]]:
-            both = f"both {lowest[field][name]:g} and {greatest[field][name]:g}"
-            message = f"{both} for {str(name)[:80]!r}; expected one a metric"
-            problems.error("bad-field", message, file=path, field=field)
-    directions: dict[float, Better] = {1.0: "higher", 0.0: "lower"}
-    default: Better = "none" if has_directions else "higher"
-    keys: list[str] = []
-    metrics = []
-    for name, row in lowest.iterrows():
-        key = re.sub(r"\W", "_", str(name))
-        while key in keys:
-            key += "_"
-        keys.append(key)
-        bounds = (float(row["low"]), float(row["high"])) if pd.notna(row["low"]) else None
-        metric = Metric(
-            name=str(name),
-            description="Sum of the numerators (values) over the sum of the denominators (1 each).",
-            numerator=f"num_{key}",
-            denominator=f"den_{key}",
-            group="Scores",
-            better=directions.get(row["higher_is_better"], default),
-            proportion=bool(row["is_binary"]) and bounds is None,
-            bounds=bounds,
-        )
-        metrics.append(metric)
-    return tuple(metrics)
-
-
-def _run_names(
-    keys: pd.DataFrame,
-    path: Path,
-    problems: Problems,
-) -> list[str]:
-    """The runs of each condition and seed: `<condition>__seed<seed>_<stem>`, without what the file does not say."""
-    names: dict[str, str] = {}
-    for condition, seed in keys.itertuples(index=False):
-        parts = []
-        if pd.notna(condition):
-            parts.append(_as_file_name(condition))
-        if pd.notna(seed):
-            parts.append("seed" + _as_file_name(seed).replace("_", "-"))
-        name = "_".join(filter(None, ["__".join(parts), path.stem]))
-        if name.casefold() in names:
-            message = f"two runs (condition, seed) would both be named {name!r}"
-            raise problems.fatal("same-name", message, file=path)
-        names[name.casefold()] = name
-    return list(names.values())
+def _run_name(condition: Any, seed: Any, stem: str) -> str:
+    """`<condition>__seed<seed>_<stem>`, without what the file does not say."""
+    parts = []
+    if pd.notna(condition):
+        parts.append(_as_file_name(condition))
+    if pd.notna(seed):
+        parts.append("seed" + _as_file_name(seed).replace("_", "-"))
+    return "_".join(filter(None, ["__".join(parts), stem]))
 
 
 def _as_file_name(text: str) -> str:
@@ -180,8 +110,44 @@ def _as_file_name(text: str) -> str:
     return name.lstrip(".") or "-"
 
 
-# columns that the units have besides those of the file
-TAKEN = ("item", "line")
+def _metrics(
+    rows: pd.DataFrame,
+    default: Better,
+    path: Path,
+    problems: Problems,
+) -> tuple[Metric, ...]:
+    """The metrics of a file: num_KEY and den_KEY of the units.
+
+    A metric whose values are all 0 or 1 is a proportion; others have the limits that the file says, and none if it
+    says none. `default`: the direction of a metric of which the file says none. Two limits or directions of a metric
+    are reported.
+    """
+    metrics: dict[str, Metric] = {}
+    for name, of_metric in rows.groupby("metric", sort=False):
+        for field in ONE_A_METRIC:
+            values = sorted(of_metric[field].dropna().unique())
+            if len(values) > 1:
+                both = f"both {values[0]:g} and {values[-1]:g}"
+                message = f"{both} for {str(name)[:80]!r}; expected one a metric"
+                problems.error("bad-field", message, file=path, field=field)
+        direction, low, high = of_metric[ONE_A_METRIC].min()
+        measured = of_metric[of_metric["den"] > 0]
+        is_binary = bool((measured["num"].isin([0, 1]) & (measured["den"] == 1)).all())
+        bounds = None if pd.isna(low) else (float(low), float(high))
+        key = re.sub(r"\W", "_", str(name))
+        while key in metrics:
+            key += "_"
+        metrics[key] = Metric(
+            name=str(name),
+            description="Sum of the numerators (values) over the sum of the denominators (1 each).",
+            numerator=f"num_{key}",
+            denominator=f"den_{key}",
+            group="Scores",
+            better=DIRECTIONS.get(direction, default),
+            proportion=is_binary and bounds is None,
+            bounds=bounds,
+        )
+    return tuple(metrics.values())
 
 
 def score(
@@ -204,38 +170,32 @@ def score(
     rows = content.rows
     if len(content.runs) > 1:  # the only run of a file may be given another name
         rows = rows[rows["run"] == source.name]
-    unit = rows.groupby(["id", "trial"], sort=False, dropna=False).ngroup().to_numpy()
-    metric = pd.Index([entry.name for entry in options.found]).get_indexer(rows["metric"])
-    is_used = _check_values(rows, unit, options.found, path, problems)
-    problems.raise_if_failed()
-
+    unit = rows.groupby(["id", "trial"], sort=False, dropna=False).ngroup()
     units = _unit_columns(rows, unit, path, problems)
-    num = np.full((len(units), len(options.found)), np.nan)
-    den = num.copy()
-    num[unit[is_used], metric[is_used]] = rows["num"][is_used]
-    den[unit[is_used], metric[is_used]] = rows["den"][is_used]
+    is_used = _is_used(rows, unit, options.found, path, problems)
+    problems.raise_if_failed()
+    used = rows[["metric", "num", "den"]][is_used].set_axis(unit[is_used])
     sums = {}
-    for index, entry in enumerate(options.found):
-        sums[entry.numerator] = num[:, index]
-        sums[entry.denominator] = den[:, index]
-    units = pd.concat([units, pd.DataFrame(sums)], axis=1)
-    return Scored(units, {"scores": int(is_used.sum())})
+    for metric in options.found:
+        of_metric = used[used["metric"] == metric.name].reindex(units.index)
+        sums[metric.numerator] = of_metric["num"]
+        sums[metric.denominator] = of_metric["den"]
+    return Scored(pd.concat([units, pd.DataFrame(sums)], axis=1), {"scores": len(used)})
 
 
-def _check_values(
+def _is_used(
     rows: pd.DataFrame,
-    unit: np.ndarray,
+    unit: pd.Series,
     metrics: tuple[Metric, ...],
     path: Path,
     problems: Problems,
 ) -> np.ndarray:
     """Whether each row is used: the first of its metric on its unit, within the limits; the others are reported."""
-    is_second = rows.assign(unit=unit).duplicated(["unit", "metric"]).to_numpy()
+    is_second = pd.DataFrame({"unit": unit, "metric": rows["metric"]}).duplicated().to_numpy()
     bounds = {metric.name: metric.bounds or (-np.inf, np.inf) for metric in metrics}
-    limits = pd.DataFrame(bounds, index=["low", "high"]).T
-    lows, highs = (rows["metric"].map(limits[column]) for column in limits)
-    ratios = rows["num"] / rows["den"]
-    is_outside = ((ratios < lows) | (ratios > highs)).to_numpy()
+    limits = pd.DataFrame(bounds, index=["low", "high"]).T.loc[rows["metric"]].to_numpy()
+    ratios = (rows["num"] / rows["den"]).to_numpy()
+    is_outside = (ratios < limits[:, 0]) | (ratios > limits[:, 1])
     for row in np.flatnonzero(is_second | is_outside):
         name, id_ = rows["metric"].iloc[row], rows["id"].iloc[row]
         where: dict[str, Any] = {"file": path, "line": int(rows.index[row]), "id": id_}
@@ -243,9 +203,9 @@ def _check_values(
             message = f"a second row of {name}: id is one sample, cluster what samples belong to"
             problems.error("duplicate-id", message, **where)
             continue
-        value, low, high = (column.iloc[row] for column in (ratios, lows, highs))
-        message = f"{value:g} is not within {low:g} and {high:g}"
-        if value == -1:
+        low, high = limits[row]
+        message = f"{ratios[row]:g} is not within {low:g} and {high:g}"
+        if ratios[row] == -1:
             message += "; where -1 says that a judge gave no score, leave the cell empty"
         problems.error("out-of-bounds", message, field=name, **where)
     return ~(is_second | is_outside)
@@ -253,14 +213,13 @@ def _check_values(
 
 def _unit_columns(
     rows: pd.DataFrame,
-    unit: np.ndarray,
+    unit: pd.Series,
     path: Path,
     problems: Problems,
 ) -> pd.DataFrame:
     """The columns of the units that are no sums: the first value of a unit that is not null."""
     first = rows.groupby(unit).first()
-    is_first = ~pd.Series(unit).duplicated()
-    units = pd.DataFrame({"id": first["id"], "line": rows.index[is_first]})
+    units = pd.DataFrame({"id": first["id"], "line": rows.index[~unit.duplicated()]})
     if first["trial"].notna().any():
         units.insert(1, "trial", first["trial"])
     if first["cluster"].notna().any():
@@ -283,7 +242,7 @@ def _of_one_kind(values: pd.Series, is_csv: bool) -> pd.Series:
 
     A CSV file has texts only: there texts that are all numbers are numbers.
     """
-    if is_bool_dtype(values) or is_numeric_dtype(values):
+    if is_numeric_dtype(values):  # truth values too
         return values
     if is_csv or {type(value) for value in values.dropna()} <= {int, float}:
         numbers = pd.to_numeric(values, errors="coerce")

@@ -6,31 +6,28 @@ Its metrics follow from the file.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
 
 from ...core.check import Check
 from ...core.common_checks import duplicate_texts
 from ...core.errors import Problems, UsageError
 from ...core.language import say
 from ...core.memory import shown_path
-from ...core.metric import MetricTable
-from ...core.suite import Source, Suite
+from ...core.metric import Metric, MetricTable
+from ...core.names import nearest
+from ...core.suite import Source, Suite, SuiteOptions
 from .score import score, survey
 
 if TYPE_CHECKING:
     from ...report.run import Run
 
-
-from dataclasses import replace
-from math import inf
-from typing import Any, ClassVar
-
-from pydantic import Field
-
-from ...core.metric import Metric
-from ...core.names import nearest
-from ...core.suite import SuiteOptions
+# metrics that lead every page
+LEADING = 10
 
 
 class TableOptions(SuiteOptions):
@@ -68,23 +65,6 @@ class TableOptions(SuiteOptions):
             metrics.append([metric.name, metric.better, limits])
         return {**options, "found": metrics}
 
-    @property
-    def declared(self) -> dict[str, tuple[float, float]]:
-        """Metric -> (low, high). UsageError for a text that does not say so."""
-        limits = {}
-        for text in self.bounds:
-            name, _, numbers = text.rpartition("=")
-            try:
-                low, high = map(float, numbers.split(","))
-            except ValueError:
-                low, high = inf, inf
-            if not name or not -inf < low < high < inf:
-                raise UsageError(
-                    f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite"
-                )
-            limits[name] = (low, high)
-        return limits
-
     def with_metrics(
         self,
         metrics: tuple[Metric, ...],
@@ -95,28 +75,34 @@ class TableOptions(SuiteOptions):
         UsageError for an option that names a metric which the file, `source`, does not have, and for a metric with
         both directions.
         """
-        for name in set(self.lower) & set(self.higher):
-            raise UsageError(f"--lower {name} and --higher {name}: a metric has one")
-        limits = self.declared
-        names = [metric.name for metric in metrics]
-        primary = [self.primary] if self.primary else []
-        for name in (*limits, *self.lower, *self.higher, *primary):
-            if name not in names:
-                raise UsageError(f"{source} has no metric {name!r}; {nearest(name, names)}")
-        changed = []
-        for metric in metrics:
-            if metric.name in limits:
-                metric = replace(metric, bounds=limits[metric.name], proportion=False)
-            if metric.name in self.higher:
-                metric = replace(metric, better="higher")
-            if metric.name in self.lower:
-                metric = replace(metric, better="lower")
-            changed.append(metric)
-        return self.model_copy(update={"found": tuple(changed)})
+        changes: dict[str, dict[str, Any]] = {metric.name: {} for metric in metrics}
 
+        def change(name: str, **fields: Any) -> None:
+            if name not in changes:
+                raise UsageError(f"{source} has no metric {name!r}; {nearest(name, list(changes))}")
+            changes[name] |= fields
 
-# metrics that lead every page
-LEADING = 10
+        for text in self.bounds:
+            name, _, numbers = text.rpartition("=")
+            try:
+                low, high = map(float, numbers.split(","))
+            except ValueError:
+                low, high = inf, inf
+            if not name or not -inf < low < high < inf:
+                raise UsageError(
+                    f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite"
+                )
+            change(name, bounds=(low, high), proportion=False)
+        for name in self.lower:
+            change(name, better="lower")
+        for name in self.higher:
+            change(name, better="higher")
+            if name in self.lower:
+                raise UsageError(f"--lower {name} and --higher {name}: a metric has one")
+        if self.primary:
+            change(self.primary)
+        found = [replace(metric, **changes[metric.name]) for metric in metrics]
+        return self.model_copy(update={"found": tuple(found)})
 
 
 def runs(

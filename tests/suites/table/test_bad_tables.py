@@ -119,10 +119,10 @@ def test_damaged_parquet(tmp_path: Path) -> None:
     )
     pd.DataFrame({"id": [b"a"], "metric": "m", "value": [0.0]}).to_parquet(path)
     done = call("score", "table", path, "-o", tmp_path / "o", status=3)
-    assert "id: expected a text or a number a row, got binary" in done.output
+    assert "id: expected a text or a number a row, got bytes" in done.output
     pq.write_table(pa.table({"id": ["a"], "metric": ["m"], "value": [[1, 2]]}), path)
     assert (
-        "value: expected a text or a number a row, got list"
+        "value: expected a text or a number a row, got ndarray"
         in call("score", "table", path, "-o", tmp_path / "o", status=3).output
     )
 
@@ -154,7 +154,7 @@ def test_a_time_is_no_score(tmp_path: Path) -> None:
         {"id": ["a", "b"], "metric": "m", "value": pd.to_datetime(["2026-01-01", "2026-01-02"])}
     )
     made.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="value: expected a text or a number a row, got timestamp"):
+    with pytest.raises(InputError, match="value: expected a number, got '2026-01-01 00:00:00'"):
         et.evaluate("table", tmp_path / "t.parquet")
     made.assign(id=made["value"], value=[0.0, 1.0]).to_parquet(tmp_path / "u.parquet")
     assert et.evaluate("table", tmp_path / "u.parquet").value("m") == 0.5

@@ -1,0 +1,176 @@
+"""`evaltools compare`, `rank` and `plan`: several runs together, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...core.commands import PATH, RUN, out_option, verbose_option
+from ...core.estimates import is_null
+from ...core.files import refuse_input, write_text
+from ...core.folders import require_out
+from ...core.names import find_runs
+from ...core.terminal import echo, paragraph, table
+from ...report import make_study
+from ...report.numbers import interval, number
+from ...report.study_files import aggregate_folder, comparison_csv, csv
+from ...report.study_sentences import plan_notes, plan_title, ranking
+from ..options import RunsCommand, declared_options, study_options
+from ..show import show_checks, show_rows, show_study
+
+csv_option = click.option("--csv", "csv_file", type=PATH, help="Write all of it there as well.")
+runs_argument = click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=RUN)
+
+
+def _whole_numbers(
+    context: click.Context,
+    option: click.Parameter,
+    text: str,
+) -> list[int]:
+    """The whole numbers of "1,3,5"."""
+    parts = text.split(",")
+    if not all(part.isdecimal() and int(part) for part in parts):
+        message = f"{text!r}: expected whole numbers from 1 on, joined by commas"
+        raise click.BadParameter(message, context, option)
+    return [int(part) for part in parts]
+
+
+def _require_target(csv_file: Path | None, *runs: str) -> None:
+    if csv_file is not None:
+        refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
+
+
+def _write(csv_file: Path | None, content: str) -> None:
+    if csv_file is not None:
+        write_text(csv_file, content)
+        echo(csv_file)
+
+
+@click.command(cls=RunsCommand)
+@click.argument("baseline", metavar="A", type=RUN)
+@click.argument("candidate", metavar="B", type=RUN)
+@click.option("--all", "everything", is_flag=True, help="Every metric, not only the headline.")
+@csv_option
+@declared_options
+@verbose_option
+@study_options
+def compare(
+    baseline: str,
+    candidate: str,
+    everything: bool,
+    csv_file: Path | None,
+    verbose: bool,
+    **settings: Any,
+) -> None:
+    """Is B better than A? Two runs, or two sets of seeds, in pairs.
+
+    A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
+    or several runs joined by commas. The options of the suite are taken too (evaltools score SUITE --help).
+    """
+    _require_target(csv_file, baseline, candidate)
+    study = make_study.compare(baseline, candidate, **settings)
+    show_study(study, verbose, everything)
+    _write(csv_file, comparison_csv(study))
+
+
+@click.command(cls=RunsCommand)
+@runs_argument
+@click.option(
+    "--metric",
+    required=True,
+    metavar="NAME",
+    help="The metric that the conditions are ranked by.",
+)
+@out_option
+@verbose_option
+@study_options
+def rank(
+    runs: tuple[str, ...],
+    metric: str,
+    out: Path,
+    verbose: bool,
+    **settings: Any,
+) -> None:
+    """Which condition is best on one metric: ranks.
+
+    Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ of this metric, with ranks.csv in
+    it; the baseline is the first condition by name.
+    """
+    require_out(out)
+    study = make_study.ranked_study(runs, metric, out, **settings)
+    for sentence in ranking(study):
+        paragraph(sentence)
+    rows = []
+    for row in study.rank().to_dict("records"):
+        ends = [row["rank_low"], row["rank_high"]]
+        ranks = "–".join(f"{rank:g}" for rank in dict.fromkeys(ends) if not is_null(rank))
+        rows.append([row["condition"], number(row["value"]), interval(row), ranks, ""])
+    echo()
+    level = f"{study.resampling.percent} interval"
+    show_rows(["condition", "value", level, "rank", ""], rows, verbose)
+    echo()
+    show_checks(study.doubts, verbose)
+    echo(aggregate_folder(out, study.baseline) / "ranks.csv")
+
+
+@click.command(cls=RunsCommand)
+@runs_argument
+@click.option(
+    "--metric",
+    required=True,
+    metavar="NAME",
+    help="The metric in which the difference is looked for.",
+)
+@click.option(
+    "--difference",
+    required=True,
+    type=float,
+    metavar="X",
+    help="The difference, in the metric's own unit.",
+)
+@click.option(
+    "--power",
+    type=float,
+    default=0.8,
+    show_default=True,
+    help="Probability of finding it, 0 to 1.",
+)
+@click.option(
+    "--seeds",
+    default="1,3,5",
+    show_default=True,
+    metavar="N,...",
+    callback=_whole_numbers,
+    help="Numbers of seeds to plan for.",
+)
+@csv_option
+@study_options
+def plan(
+    runs: tuple[str, ...],
+    metric: str,
+    difference: float,
+    power: float,
+    seeds: Sequence[int],
+    csv_file: Path | None,
+    **settings: Any,
+) -> None:
+    """How many samples and seeds would show a difference.
+
+    RUN... are the pilot: the runs of two conditions (named as for `compare`), or of one, whose seeds then stand in
+    for the other.
+    """
+    _require_target(csv_file, *runs)
+    pilot = make_study.study(runs, **settings)
+    planned = pilot.plan(metric, difference, power=power, seeds=seeds)
+    paragraph(plan_title(pilot, metric, difference, power))
+    echo()
+    filled = planned.dropna(axis="columns", how="all")
+    rows = [[number(cell, 2).removesuffix(".00") for cell in row] for row in filled.values]
+    table(list(filled), rows)
+    echo()
+    for note in plan_notes(pilot, planned):
+        paragraph(note)
+    _write(csv_file, csv(planned))
