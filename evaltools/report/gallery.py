@@ -20,7 +20,6 @@ from ..core.manifest import NAME, Manifest
 from ..core.names import RUN_NAME
 from ..core.results import METRICS, MetricsFile, spoilt_files
 from .page import page
-from .sentences import verdict_word
 from .strip import ENDS, axis_over
 from .tables import VERDICTS, shown_estimate
 from .text import anchor, clipped
@@ -121,7 +120,7 @@ def _card(out: Path, folder: Path) -> Card:
         "seeds": [match["seed"] for match in map(RUN_NAME.match, runs) if match],
         "metrics": dict(sorted(metrics.items(), key=lambda item: item[0] in stored.blocked)),
         "leading": leading,
-        "verdict": (say(verdict_word(verdict)), VERDICTS.get(verdict, "info")),
+        "verdict": (say(verdict), VERDICTS.get(verdict, "info")),
         "trust": _trust(Counter(level for level, _ in notes), manifest.incomplete),
         "notes": [(LEVELS[level], sentence) for level, sentence in notes],
         "report": _address(out, report) if is_inside and report.is_file() else "",

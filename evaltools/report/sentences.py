@@ -20,15 +20,6 @@ from .numbers import interval, number, p_equation
 UNDECIDED = ("too few", "not measured")
 
 
-def verdict_word(verdict: str) -> str:
-    """A verdict as it is shown, in English: nobody shall take "tied" for equality.
-
-    >>> verdict_word("tied"), verdict_word("better")
-    ('not shown to differ', 'better')
-    """
-    return "not shown to differ" if verdict == "tied" else verdict
-
-
 def verdict_text(row: Row) -> str:
     """The verdict of a row as it stands beside the metric's numbers.
 
@@ -40,7 +31,7 @@ def verdict_text(row: Row) -> str:
     if verdict == "too few":
         differ, n = int(row["n_differ"]), int(row["n_units"])
         return say("too few: {differ} of {n} differ", differ=differ, n=n)
-    text = say(verdict_word(verdict))
+    text = say(verdict)
     why = shortfall(row)
     if why:
         return f"{text}: {why}"

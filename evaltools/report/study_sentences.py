@@ -17,7 +17,7 @@ from ..stats.compare import POWER
 from ..stats.intervals import MIN_UNITS
 from ..stats.verdicts import equivalence_confidence
 from .numbers import mde_text, number, p_equation
-from .sentences import verdict_parts, verdict_word, whole_sentence
+from .sentences import verdict_parts, whole_sentence
 from .tables import shown_estimate
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def turning(parts: pd.DataFrame) -> list[str]:
         of_parts = []
         for row in rows.to_dict("records"):
             delta = number(row["delta"], signed=True)
-            of_parts.append(f"{row['part']} {delta} ({verdict_word(row['verdict'])})")
+            of_parts.append(f"{row['part']} {delta} ({row['verdict']})")
         title = metric_title(name, rows["title"].iloc[0])
         sentences.append(f"“{title}”: the difference turns its sign: {', '.join(of_parts)}")
     return sentences

@@ -124,8 +124,9 @@ def seeds(
 def demo(**options: Any) -> None:
     """All reports and the gallery on the bundled examples."""
     lang = language()
-    work = batch.Batch(get_suite("cr"), options)
-    for entry in json.loads((EXAMPLES / "demo.json").read_text(encoding="utf-8")):
+    entries = json.loads((EXAMPLES / "demo.json").read_text(encoding="utf-8"))
+    work = batch.Batch(get_suite(entries[0]["suite"]), options)
+    for entry in entries:
         # the settings of the same report by itself, which is then current
         usual = report_suite(entry["suite"]).make_context("report", list(entry["runs"])).params
         runs = usual.pop("runs")

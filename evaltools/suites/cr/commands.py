@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     help="The scorecards file to write.",
 )
 @on_error_option
-@lang_option
 @quiet_option
 def scorecards(
     outputs: Path,
@@ -52,7 +51,7 @@ def scorecards(
         if problem.severity == "error" or not quiet:
             echo(str(problem), err=True)
     if not quiet:
-        echo(say("{n} scorecards -> {file}", n=n, file=str(target)))
+        echo(f"{n} scorecards -> {target}")
 
 
 @click.command("cr")

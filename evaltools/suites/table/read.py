@@ -96,7 +96,7 @@ def _parquet(path: Path, problems: Problems) -> pd.DataFrame:
     _require_columns(list(frame), path, problems)
     for name in frame.select_dtypes("category"):
         frame[name] = frame[name].astype(object)
-    for name in frame.columns[frame.dtypes == object]:
+    for name in frame.select_dtypes(object, exclude="str"):
         kinds = {type(cell) for cell in frame[name]} & NESTED
         if kinds and name in COLUMNS:
             message = f"expected a text or a number a row, got {kinds.pop().__name__}"
