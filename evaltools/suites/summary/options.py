@@ -119,7 +119,7 @@ class SummaryOptions(SuiteOptions):
         }
         if self.judge == "off":
             return policy
-        from .judge_questions import prompts
+        from .judge import prompts
 
         for name in ("model", "base_url", "mode", "confidence", "max_calls"):
             policy[f"judge_{name}"] = getattr(self, f"judge_{name}")

@@ -3,49 +3,55 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaltools import evaluate
-from evaltools.core.errors import Problems
 from evaltools.llm.accounting import Call
 from evaltools.llm.client import Answer
 from evaltools.suites.summary import judge
-from evaltools.suites.summary.judge import Decision, to_ask
-from evaltools.suites.summary.judge_questions import JudgeInput, Reply, request
+from evaltools.suites.summary.judge import Question, Reply, questions, request
 from evaltools.suites.summary.options import SummaryOptions
 from evaltools.suites.summary.reasons import why
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[JudgeInput]:
-    """A judge that calls everything good with confidence 0.9, but has no answer for the case promise-en."""
-    seen: list[JudgeInput] = []
+def answering(
+    monkeypatch: pytest.MonkeyPatch, answer: Callable[[Question], Answer]
+) -> list[Question]:
+    """A judge that answers so; gives the questions that it is asked."""
+    seen: list[Question] = []
 
-    def judge_cases(
-        inputs: Sequence[JudgeInput],
-        options: SummaryOptions,
-        problems: Problems,
-        quiet: bool,
-    ) -> list[Decision]:
-        seen.extend(inputs)
-        out = []
-        for i in inputs:
-            lost = i.case_id == "promise-en"
-            decision = Decision(i, i.rule_score, error="no reply", reason="because")
-            if not lost:
-                decision = Decision(i, 1.0, "llm", llm_score=1.0, confidence=0.9, reason="because")
-            out.append(decision)
-        return out
+    def judge_cases(asked: list[Question], options: SummaryOptions, *_: Any) -> list[Any]:
+        seen.extend(asked)
+        return [judge.decide(question, answer(question), options) for question in asked]
 
     monkeypatch.setattr(judge, "judge_cases", judge_cases)
     return seen
 
 
-def test_decisions_replace_scores_only_where_the_judge_was_asked(asked: list[JudgeInput]) -> None:
+def replies(**fields: Any) -> Answer:
+    return Answer(Reply(reason="왜", **fields), Call(request="", model="judge-2026"))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
+    """A judge that calls everything good with confidence 0.9, but has no answer for the case promise-en."""
+
+    def answer(question: Question) -> Answer:
+        bad = question.metric == "summary_non_definitive" or (
+            question.metric == "summary_needs_followup" and not question.tags
+        )
+        if question.case_id == "promise-en":
+            return Answer(None, Call(request=""), error="no reply")
+        return replies(score=float(not bad), confidence=0.9)
+
+    return answering(monkeypatch, answer)
+
+
+def test_decisions_replace_scores_only_where_the_judge_was_asked(asked: list[Question]) -> None:
     path = "example:summary/cases.jsonl"
     rule = evaluate("summary", path).units.set_index("case_id")
     units = evaluate("summary", path, judge="hybrid", judge_model="m").units.set_index("case_id")
@@ -67,16 +73,10 @@ def test_decisions_replace_scores_only_where_the_judge_was_asked(asked: list[Jud
                 units.loc[case_id, f"{metric}_measured"] and units.loc[case_id, f"{metric}_passed"]
             )
     evidence = units.loc["promise-en", "summary_non_definitive_evidence"]
-    assert evidence["judge"] == {
-        "reason": "because",
-        "error": "no reply",
-        "virtual_tags": [],
-        "points": [],
-        "model": "",
-    }
+    assert evidence["judge"]["error"] == "no reply"
 
 
-def test_the_policy_holds_the_judge_only_where_one_is_asked(asked: list[JudgeInput]) -> None:
+def test_the_policy_holds_the_judge_only_where_one_is_asked(asked: list[Question]) -> None:
     path = "example:summary/cases.jsonl"
     r = evaluate("summary", path, judge="hybrid", judge_model="m", judge_cache="/somewhere")
     assert r.policy["judge_model"] == "m" and "judge_cache" not in r.policy
@@ -104,14 +104,14 @@ def test_the_judge_is_asked_clause_by_clause_about_what_the_rules_cannot_settle(
     tmp_path: Path,
 ) -> None:
     units = evaluate("summary", contested_case(tmp_path), n_resamples=100).data
-    asked = {item.metric: item for item in to_ask(units)}
+    asked = {item.metric: item for item in questions(units)}
     accuracy, coverage = asked["summary_accuracy"], asked["summary_risk_coverage"]
-    assert accuracy.points == (
-        {"summary": "예방접종도 보상됨", "source": "예방접종은 보상하지 않습니다"},
-    )
-    assert coverage.points == ({"summary": "한도를 안내함", "tag": "limit"},)
+    assert accuracy.points == [
+        {"summary": "예방접종도 보상됨", "source": "예방접종은 보상하지 않습니다"}
+    ]
+    assert coverage.points == [{"summary": "한도를 안내함", "tag": "limit"}]
     assert coverage.trigger == "a risk item is named, and not what it is"
-    sent = request(accuracy, "", "m")["messages"][-1]["content"]
+    sent = request(accuracy, "m")["messages"][-1]["content"]
     assert '"points":[{"number":1,' in sent.replace(" ", "")
 
 
@@ -119,19 +119,9 @@ def test_the_judge_is_asked_clause_by_clause_about_what_the_rules_cannot_settle(
 def test_a_clause_that_a_confident_judge_denies_fails_the_case(
     holds: bool, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def replies(
-        inputs: Sequence[JudgeInput],
-        options: SummaryOptions,
-        problems: Problems,
-        quiet: bool,
-    ) -> list[Decision]:
-        point = {"number": 1, "holds": holds}
-        stray = {"number": 7, "holds": False}  # nobody asked
-        reply = Reply(reason="왜", points=(point, stray), score=0.95, confidence=0.9)
-        call = Call(request="", model="judge-2026")
-        return [judge._decide(item, Answer(reply, call), options) for item in inputs]
-
-    monkeypatch.setattr(judge, "judge_cases", replies)
+    stray = {"number": 7, "holds": False}  # nobody asked
+    points = ({"number": 1, "holds": holds}, stray)
+    answering(monkeypatch, lambda _: replies(points=points, score=0.95, confidence=0.9))
     how = {"judge": "hybrid", "judge_model": "m"}
     run = evaluate("summary", contested_case(tmp_path), n_resamples=100, out=tmp_path, **how)
     assert run.units["summary_accuracy_state"].tolist() == [state]
@@ -141,32 +131,6 @@ def test_a_clause_that_a_confident_judge_denies_fails_the_case(
     manifest = json.loads((tmp_path / "results/cases/manifest.json").read_text(encoding="utf-8"))
     assert manifest["answered_by"] == {"judge-2026": 2}
     assert manifest["policy"]["judge_prompt_versions"]["summary_accuracy"] == "2"
-
-
-def judged_case(
-    answer: str,
-    source: str,
-    confidence: float,
-    path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> dict[str, Any]:
-    """The row of a case that a judge calls good with some confidence."""
-
-    def replies(
-        inputs: Sequence[JudgeInput],
-        options: SummaryOptions,
-        problems: Problems,
-        quiet: bool,
-    ) -> list[Decision]:
-        reply = Reply(reason="왜", score=1.0, confidence=confidence)
-        answer = Answer(reply, Call(request="", model="m"))
-        return [judge._decide(item, answer, options) for item in inputs]
-
-    monkeypatch.setattr(judge, "judge_cases", replies)
-    file = path / "cases.jsonl"
-    file.write_text(json.dumps({"id": "1", "answer": answer, "contexts": [source]}), "utf-8")
-    run = evaluate("summary", file, judge="hybrid", judge_model="m", n_resamples=100)
-    return run.units.iloc[0].to_dict()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +145,12 @@ def test_what_the_rules_did_not_measure_is_never_blended(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    case = judged_case("회신을 안내함", "보험료 5만원 납입 안내", confidence, tmp_path, monkeypatch)
+    answering(monkeypatch, lambda _: replies(score=1.0, confidence=confidence))
+    file = tmp_path / "cases.jsonl"
+    row = {"id": "1", "answer": "회신을 안내함", "contexts": ["보험료 5만원 납입 안내"]}
+    file.write_text(json.dumps(row), "utf-8")
+    run = evaluate("summary", file, judge="hybrid", judge_model="m", n_resamples=100)
+    case = run.units.iloc[0]
     found = [case[f"summary_accuracy{end}"] for end in ("", "_measured", "_state")]
     assert found == [score, measured, state]
     assert "the judge says 1.00 (왜)" in why(case, "summary_accuracy")

@@ -13,12 +13,9 @@ from evaltools.core.errors import UsageError
 from evaltools.core.scoring import make_options
 from evaltools.llm.replies import parse
 from evaltools.llm.requests import strict_schema
-from evaltools.suites.summary import judge, judge_questions
-from evaltools.suites.summary.judge_questions import (
-    prompts,
-    reply_model,
-)
-from evaltools.suites.summary.states import JUDGED
+from evaltools.suites.summary import judge
+from evaltools.suites.summary.judge import prompts, reply_model
+from evaltools.suites.summary.rules import JUDGED
 from evaltools.suites.summary.suite import SUITE
 
 
@@ -69,7 +66,7 @@ def test_combine_by_hand() -> None:
 def test_every_metric_has_a_versioned_prompt_and_the_hash_follows_the_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shipped = judge_questions.asset_dir("templates") / "summary" / "judge"
+    shipped = judge.asset_dir("templates") / "summary" / "judge"
     copies = Path(shutil.copytree(shipped, tmp_path / "summary" / "judge"))
     with (copies / "common.md").open("a", encoding="utf-8") as f:
         f.write("- 한 줄 더\n")
@@ -79,7 +76,7 @@ def test_every_metric_has_a_versioned_prompt_and_the_hash_follows_the_text(
         return make_options(SUITE, {"judge": "hybrid", "judge_model": "m"}).policy()
 
     before = policy()
-    monkeypatch.setattr(judge_questions, "asset_dir", lambda name: tmp_path)
+    monkeypatch.setattr(judge, "asset_dir", lambda name: tmp_path)
     after = policy()
     prompts.cache_clear()
     assert set(before["judge_prompt_versions"]) == {"common", *JUDGED}
@@ -89,9 +86,9 @@ def test_every_metric_has_a_versioned_prompt_and_the_hash_follows_the_text(
 
 @pytest.mark.parametrize("metric", JUDGED)
 def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
-    text = (
-        judge_questions.asset_dir("templates") / "summary" / "judge" / f"{metric}.md"
-    ).read_text(encoding="utf-8")
+    text = (judge.asset_dir("templates") / "summary" / "judge" / f"{metric}.md").read_text(
+        encoding="utf-8"
+    )
     example = text.split("출력 예: ")[1].strip()
     reply = reply_model(metric)
     assert isinstance(parse(example, reply), reply)
