@@ -13,7 +13,7 @@ import evaltools as et
 from evaltools.core.language import say, speaking
 from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.cards import cards as cards_of
-from evaltools.suites.summary.judge import to_ask
+from evaltools.suites.summary.judge import questions
 from evaltools.suites.summary.passages import around
 from evaltools.suites.summary.reasons import in_short
 
@@ -76,7 +76,7 @@ def test_unread_figures_go_to_the_judge(tmp_path: Path) -> None:
     ]
     asked = [
         i
-        for i in to_ask(run(tmp_path, cases, ["deductible"]).data)
+        for i in questions(run(tmp_path, cases, ["deductible"]).data)
         if i.metric == "summary_accuracy"
     ]
     assert [(i.case_id, i.trigger) for i in asked] == [("unread", "a figure was not read")]
