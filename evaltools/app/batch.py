@@ -180,6 +180,8 @@ def run_all(
     ):
         for index, future in futures:
             name, error = names[index], future.exception()
+            if isinstance(error, UsageError) and len(tasks) == 1:
+                raise error
             if error is None:
                 ended.add(name)
             else:

@@ -17,6 +17,7 @@ CODES = {"json_invalid": "bad-json", "model_type": "not-an-object"}
 
 
 PLAIN = {
+    "model_type": "expected a JSON object",
     "too_short": "should have at least {min_length} items, not {actual_length}",
     "string_pattern_mismatch": "should match pattern {pattern}",
     "string_too_long": "should have at most {max_length} characters",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SkipValidation
 
 from ...core.csv_files import csv_rows, written_list
 from ...core.errors import Problems
@@ -24,65 +25,71 @@ NUMBERS = ("value", "num", "den", "low", "high", "higher_is_better")
 
 TRUTH = {"true": 1.0, "false": 0.0}
 
-# what no cell of a table is, in parquet
-NESTED = {bytes, dict, np.ndarray}
-
 # what no name of a metric or condition may hold: a line of a terminal begins with it
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
+# what a cell must be is judged alike for all kinds of files (`usable_rows`)
+Name = SkipValidation[str | int | float | None]
+Number = SkipValidation[float | None]
+
+
 class Line(BaseModel):
-    """A line of the JSON Lines form; other keys are further columns.
+    """A line of the JSON Lines form; other keys are further columns."""
 
-    What its cells must be is judged with those of the other forms (`usable_rows`).
-    """
+    model_config = ConfigDict(extra="allow")
 
-    model_config = ConfigDict(strict=True, extra="allow")
-
-    id: str | int | float
-    metric: str
-    value: float | bool | None = None
-    num: float | None = None
-    den: float | None = None
-    condition: str | int | float | None = None
-    seed: str | int | float | None = None
-    trial: str | int | float | None = None
-    cluster: str | int | float | None = None
-    text: str | None = None
-    low: float | None = None
-    high: float | None = None
-    higher_is_better: bool | float | str | None = None
+    id: SkipValidation[str | int | float]
+    metric: SkipValidation[str]
+    value: SkipValidation[float | bool | None] = None
+    num: Number = None
+    den: Number = None
+    condition: Name = None
+    seed: Name = None
+    trial: Name = None
+    cluster: Name = None
+    text: SkipValidation[str | None] = None
+    low: Number = None
+    high: Number = None
+    higher_is_better: SkipValidation[bool | float | str | None] = None
 
 
 def read(path: Path, problems: Problems) -> pd.DataFrame:
-    """The rows of a file, with its columns but those of lists and objects; the index is the line.
+    """The rows of a file, further columns without cells that hold lists; the index is the line.
 
     InputError where the file is damaged or not in the long form.
     """
     require_file(path, problems)
-    if path.suffix.lower() == ".parquet":
-        return _parquet(path, problems)
-    lines = _csv_lines if path.suffix.lower() == ".csv" else _json_lines
-    rows = dict(lines(path, problems))
-    return pd.DataFrame(list(rows.values()), index=list(rows))
+    kind = path.suffix.lower()
+    if kind == ".xlsx":
+        message = "an Excel workbook; save it as CSV"
+        raise problems.fatal("wrong-encoding", message, file=path)
+    read_kind = {".csv": _csv, ".parquet": _parquet}.get(kind, _json_lines)
+    frame = read_kind(path, problems)
+    for name in frame.columns.difference(COLUMNS, sort=False):
+        frame[name] = frame[name].mask(frame[name].map(partial(_is_nested, is_csv=kind == ".csv")))
+    return frame
 
 
-def _csv_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+def _is_nested(cell: Any, is_csv: bool = False) -> bool:
+    """Whether a cell holds a list or an object, which in CSV is written as text."""
+    if is_csv and isinstance(cell, str):
+        return written_list(cell) is not None
+    return isinstance(cell, list | dict | bytes | np.ndarray)
+
+
+def _csv(path: Path, problems: Problems) -> pd.DataFrame:
     rows = csv_rows(path, problems)
     _, header = next(rows)
     _require_columns(header, path, problems)
-    for line, cells in rows:
-        by_name = {name: text or None for name, text in zip(header, cells) if name}
-        for name in by_name.keys() - COLUMNS:
-            if written_list(by_name[name] or "") is not None:
-                by_name[name] = None
-        yield line, by_name
+    cells = {line: {k: text or None for k, text in zip(header, row) if k} for line, row in rows}
+    return pd.DataFrame(list(cells.values()), index=list(cells))
 
 
-def _json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in read_jsonl(path, Line, problems, id_field="id"):
-        cells = line.model_dump(exclude_unset=True).items()
-        yield number, {k: value for k, value in cells if not isinstance(value, list | dict)}
+def _json_lines(path: Path, problems: Problems) -> pd.DataFrame:
+    lines = read_jsonl(path, Line, problems, id_field="id")
+    cells = {n: {k: cell for k, cell in line if k in line.model_fields_set} for n, line in lines}
+    return pd.DataFrame(list(cells.values()), index=list(cells))
 
 
 def _parquet(path: Path, problems: Problems) -> pd.DataFrame:
@@ -96,13 +103,6 @@ def _parquet(path: Path, problems: Problems) -> pd.DataFrame:
     _require_columns(list(frame), path, problems)
     for name in frame.select_dtypes("category"):
         frame[name] = frame[name].astype(object)
-    for name in frame.select_dtypes(object, exclude="str"):
-        kinds = {type(cell) for cell in frame[name]} & NESTED
-        if kinds and name in COLUMNS:
-            message = f"expected a text or a number a row, got {kinds.pop().__name__}"
-            raise problems.fatal("wrong-columns", message, file=path, field=name)
-        if kinds:
-            frame = frame.drop(columns=name)
     frame.index += 1
     return frame
 
@@ -142,7 +142,7 @@ def usable_rows(
     def refuse(is_wrong: Any, column: str, expected: str) -> None:
         for row in np.flatnonzero(np.asarray(is_wrong, dtype=bool) & ~is_bad):
             cell, id_ = cells[column].iloc[row], rows["id"].iloc[row]
-            got = "nothing" if pd.isna(cell) else repr(str(cell)[:80])
+            got = "nothing" if cell is None or cell != cell else repr(str(cell)[:80])
             problems.error(
                 "bad-field",
                 f"expected {expected}, got {got}",
@@ -154,7 +154,9 @@ def usable_rows(
             is_bad[row] = True
 
     for column in NAMES:
-        rows[column] = _as_text(cells[column])
+        is_nested = cells[column].map(_is_nested)
+        rows[column] = _as_text(cells[column].mask(is_nested))
+        refuse(is_nested, column, "a text or a number")
     for column in ("id", "metric"):
         refuse(rows[column].fillna("").str.strip() == "", column, f"the {column} as text")
     for column in ("metric", "condition"):
