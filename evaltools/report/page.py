@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from functools import cache
-from itertools import takewhile
 from typing import Any
 
 from markupsafe import Markup
@@ -112,15 +111,16 @@ def _cells(nb: Any) -> str:
 
 def _with_content(cells: Sequence[Any]) -> list[Any]:
     """The cells without sections whose code shows nothing: their heading, words and code."""
+    levels = [_level(cell) for cell in cells]
     left_out: set[int] = set()
-    for index, cell in enumerate(cells):
-        level = _level(cell)
-        below = takewhile(lambda c, top=level: not 0 < _level(c) <= top, cells[index + 1 :])
-        section = [cell, *below]
-        code = [c for c in section if c.cell_type == "code"]
+    for start, level in enumerate(levels):
+        end = start + 1
+        while end < len(cells) and not 0 < levels[end] <= level:
+            end += 1
+        code = [cell for cell in cells[start:end] if cell.cell_type == "code"]
         if level > 1 and code and not any(map(_shows, code)):
-            left_out.update(map(id, section))
-    return [cell for cell in cells if id(cell) not in left_out]
+            left_out.update(range(start, end))
+    return [cell for index, cell in enumerate(cells) if index not in left_out]
 
 
 def _level(cell: Any) -> int:
