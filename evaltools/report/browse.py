@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 # label of a group of units that differ -> the sign of their change
 CHANGES = {"Higher": 1, "Lower": -1, "Both ways": 0}
 
-# columns of units that hold their text, the first of them that is there, and cards of units that differ that are shown
+# columns of units that hold their text, the first of them that is there
 TEXTS = ("text", "input", "question", "prompt", "answer", "output")
-PAGE = 3
 
 
 def sample_view(shown: Run | Study) -> SampleView:
@@ -39,7 +38,6 @@ def sample_view(shown: Run | Study) -> SampleView:
         texts={texts[0]: ""} if texts else {},
         head="Metric",
         columns={"value": "value"},
-        page=5,
     )
     return SampleView(lambda run: {}, _plain_ids, _plain_cards, layout, cell="value")
 
@@ -140,10 +138,9 @@ def samples_that_differ(
     texts = {
         column: head for column, head in view.layout.texts.items() if column not in view.compared
     }
-    page = min(PAGE, view.layout.page)
     return samples(
         _compared_cards(study, changed.head(MOST), candidate, study.metric(metric).better),
-        replace(view.layout, texts=texts, columns=columns, fields={}, page=page),
+        replace(view.layout, texts=texts, columns=columns, fields={}),
         _by_change(changed, candidate),
         caption,
         units,

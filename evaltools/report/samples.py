@@ -62,7 +62,7 @@ class Layout:
 
     `id`: the column that names the sample. `texts`: column of a text -> its header. `head`: what the rows are about.
     `columns`: name of a cell of the rows -> header of its column. `fields`: columns of texts below all else -> the
-    header under which they are folded ("": open). `page`: cards shown at first. `legend`: what the marks mean.
+    header under which they are folded ("": open). `legend`: what the marks mean.
     Besides these a card shows the columns `tags` (a list of `Line`), `rows` (of `Row`) and `places` (of `Place`).
     """
 
@@ -71,7 +71,6 @@ class Layout:
     head: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
-    page: int = 4
     legend: str = ""
 
 
@@ -144,7 +143,7 @@ def samples(
         say(caption),
         layout.legend,
         buttons,
-        Markup(dumps({"page": layout.page, "groups": numbers})),  # numbers only
+        Markup(dumps(numbers)),  # numbers only
     )
     return HtmlTable(html, frame)
 

@@ -1,4 +1,4 @@
-// What the page does beyond showing itself: theme, folded code, filters of tables, sample browsers, deep links.
+// What the page does beyond showing itself: theme, folded code, filters of tables and samples, deep links.
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -69,96 +69,46 @@
     addFilter(table.closest(".et-box") || table, say("Filter {what}", { what: name }), () => Array.from(table.tBodies[0].rows));
   });
 
-  // sample browsers: all cards stand in the page, and some of them are shown at a time
+  // samples: all cards stand in the page; a group and a search narrow them, and the first are shown until all are asked for
+  const FIRST = 3;
   const plainly = (text) => text.normalize("NFC").toLowerCase();
   const browsers = all(".et-samples").map((section) => {
-    // groups: of each, all samples first, the places of its cards
-    const { page, groups } = JSON.parse(section.querySelector(".et-data").textContent);
-    const list = section.querySelector(".et-cards");
-    const cards = all(".et-sample", list);
+    // of each group, all samples first, the places of its cards
+    const groups = JSON.parse(section.querySelector(".et-data").textContent).map((places) => new Set(places));
+    const cards = all(".et-sample", section);
     const input = section.querySelector("input");
-    const more = section.querySelector(".et-more");
     const chips = all("[data-group]", section);
-    const none = document.createElement("p");
-    none.textContent = say("no samples");
-    list.append(none);
-    let group = "0", limit = page, found = [];
-
-    // what lies beyond the limit is still found by the browser's own search, which then shows it
+    const more = section.querySelector(".et-more");
+    let group = 0, isWhole = false;
     const show = () => {
-      cards.forEach((card) => { card.hidden = true; });
-      found.forEach((card, i) => { if (i < limit) card.hidden = false; else card.setAttribute("hidden", "until-found"); });
-      none.hidden = found.length > 0;
-      more.hidden = found.length === cards.length && limit >= found.length;
-      more.querySelector("button").hidden = limit >= found.length;
-      more.querySelector("span").textContent = say("{n} of {total}", { n: Math.min(limit, found.length), total: cards.length });
-    };
-    const filter = () => {
       const wanted = plainly(input.value).split(/\s+/).filter(Boolean);
-      found = groups[group].map((i) => cards[i]).filter((card) => {
+      let n = 0;
+      cards.forEach((card, place) => {
         const text = wanted.length ? plainly(card.textContent) : "";
-        return wanted.every((word) => text.includes(word));
+        const fits = groups[group].has(place) && wanted.every((word) => text.includes(word));
+        n += fits;
+        // the browser's own search finds what fits and is not shown
+        if (fits && (isWhole || n <= FIRST)) card.hidden = false;
+        else card.setAttribute("hidden", fits ? "until-found" : "");
       });
-      limit = page;
-      chips.forEach((chip) => chip.setAttribute("aria-pressed", chip.dataset.group === group));
-      show();
+      more.hidden = isWhole || n <= FIRST;
+      more.textContent = say("Show all {n}", { n });
+      section.querySelector("[role=status]").textContent = n < cards.length ? say("{n} of {total}", { n, total: cards.length }) : "";
+      chips.forEach((chip) => chip.setAttribute("aria-pressed", Number(chip.dataset.group) === group));
     };
-    const reach = (card) => {
-      limit = Math.max(limit, Math.ceil((found.indexOf(card) + 1) / page) * page);
-      show();
-    };
+    const showAll = () => { isWhole = true; show(); };
+    const choose = (chosen) => { group = chosen; show(); };
     const open = (card) => {
-      if (!found.includes(card)) { group = "0"; input.value = ""; filter(); }
-      reach(card);
+      if (card.getAttribute("hidden") === "") { input.value = ""; choose(0); }
+      if (card.hidden) showAll();
     };
-    input.addEventListener("input", filter);
-    chips.forEach((chip) => chip.addEventListener("click", () => { group = chip.dataset.group; filter(); }));
-    more.querySelector("button").addEventListener("click", () => {
-      const next = found[limit];
-      limit *= 2;
-      show();
-      next.focus({ preventScroll: true });
-    });
-    list.addEventListener("beforematch", ({ target }) => reach(target.closest(".et-sample")));
-    list.removeAttribute("tabindex");
-    section.classList.add("et-live");
-    all(".et-filter", section).forEach((tools) => { tools.hidden = cards.length < 4 && !chips.length; });
-    filter();
-    return { section, input, open, reach, cards: () => found };
-  });
-
-  // j and k: the next and the previous card; /: the search of the browser that is in view
-  const bar = document.querySelector(".bar");
-  const below = (element) => element.getBoundingClientRect().bottom > (bar?.offsetHeight ?? 0) + 8;
-  const step = (by) => {
-    const cards = browsers.flatMap((browser) => (browser.section.offsetParent ? browser.cards().map((card) => [card, browser]) : []));
-    const now = cards.findIndex(([card]) => card === document.activeElement);
-    const inView = cards.findIndex(([card]) => below(card));
-    const next = cards[now < 0 ? inView : now + by];
-    if (!next) return;
-    const [card, browser] = next;
-    browser.reach(card);
-    card.focus({ preventScroll: true });
-    card.scrollIntoView({ block: "start" });
-  };
-  const keys = {
-    j: () => step(1),
-    k: () => step(-1),
-    "/": () => {
-      const seen = browsers.filter(({ section, input }) => section.offsetParent && input.offsetParent);
-      (seen.find(({ section }) => below(section)) ?? seen.at(-1))?.input.focus();
-    },
-  };
-  addEventListener("keydown", (event) => {
-    const typing = event.target.closest?.("input, select, textarea");
-    if (event.key === "Escape" && typing?.type === "search") {
-      typing.value = "";
-      typing.dispatchEvent(new Event("input"));
-      typing.blur();
-    }
-    if (typing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key) || !browsers.length) return;
-    event.preventDefault();
-    keys[event.key]();
+    input.addEventListener("input", show);
+    chips.forEach((chip) => chip.addEventListener("click", () => choose(Number(chip.dataset.group))));
+    more.addEventListener("click", showAll);
+    section.addEventListener("beforematch", showAll);
+    all(".et-filter", section).forEach((tools) => { tools.hidden = cards.length <= FIRST && !chips.length; });
+    show();
+    return { section, open };
   });
 
   // on paper nothing stays folded

@@ -195,7 +195,6 @@ VIEW = SampleView(
     Layout(
         id="turn",
         texts={"user_text": "user", "reply": "reply"},
-        page=2,
         head="Measure",
         columns={"required": "required", "found": "this turn"},
         fields={"context": "memory"},
