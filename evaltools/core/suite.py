@@ -128,7 +128,6 @@ class Suite:
       check blocks; those are left out of what it gives.
     - `primary(options, blocked)`: the metric of the headline that the verdict is about; by default its first.
     - `checks(run)`: what a reader must know before believing a number, besides the checks of every suite.
-    - `intervals(estimates, units, options, resampling)`: the estimates with intervals that the suite makes itself.
     - `verdicts(run)`: for a suite that judges single metrics, a frame with a row a metric: `metric`, `title`,
       `verdict` ("pass", "fail", "not measured", or "no threshold" where it is not judged), `said` (what the verdict
       rests on, half a sentence), and further columns of its own. It stands in metrics.json; pages, terminal and
@@ -145,8 +144,6 @@ class Suite:
       `first_screen(run)`: a piece below it (`report.tables.HtmlTable`).
     - `decode`: columns that the files hold as text -> the function that reads them for `run.units`.
     - `breakdowns`: by which columns the generic notebook splits the units, and which metrics it shows in each part.
-    - `agreement(runs, resampling)`: how far the seeds (seed -> units) of a condition agree, as
-      `stats.agreement.seed_agreement` has it.
 
     For the package itself
 
@@ -174,13 +171,6 @@ class Suite:
     options: type[SuiteOptions] = SuiteOptions
     runs: Callable[[Path, Problems], Sequence[str | None]] | None = None
     checks: Callable[[Any], Iterable[Check]] | None = None
-    intervals: (
-        Callable[
-            [pd.DataFrame, pd.DataFrame, Any, Any],
-            pd.DataFrame,
-        ]
-        | None
-    ) = None
     verdicts: Callable[[Any], pd.DataFrame] | None = None
     artifacts: Callable[[Any, Path], None] | None = None
     notebook: str | Path = "run.ipynb"
@@ -192,13 +182,6 @@ class Suite:
     first_screen: Callable[[Any], Any] | None = None
     decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
-    agreement: (
-        Callable[
-            [Mapping[Any, pd.DataFrame], Any],
-            pd.DataFrame,
-        ]
-        | None
-    ) = None
     runner: tuple[str, ...] = ()
     file: Path | None = None
     code: str = ""

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from ..core.errors import OnError, Problems, UsageError
 from ..core.estimates import metrics_rows
 from ..core.files import file_hashes, write_json
@@ -34,7 +32,7 @@ from ..core.scoring import (
 )
 from ..core.suite import Suite
 from ..core.workers import Workers
-from .run import Run, with_estimates
+from .run import Run, make_run
 
 
 def evaluate(
@@ -91,20 +89,17 @@ def evaluate(
     resampling = make_resampling(resampling or Resampling(), settings)
     if out is not None:
         require_out(Path(out))
+    recorded = {"on_error": on_error, "name": name, **({"query": query} if query else {})}
     with as_files(run, options) as (path, values):
         problems = Problems(on_error)
         source = locate(suite, path, name, make_options(suite, values), problems)
-        recorded = {"on_error": on_error, "name": name}
-        if query:
-            recorded["query"] = query
         manifest = planned_manifest(suite, source, resampling, recorded)
 
         def scored(aside: Path | None) -> Run:
             units, filled = score_source(
                 suite, source, manifest, problems, workers or Workers(), aside
             )
-            run = Run(suite, source.options, units, pd.DataFrame(), filled)
-            run = with_estimates(run)
+            run = make_run(suite, source.options, units, filled)
             return run.where(query) if query else run
 
         if out is None:
@@ -113,28 +108,20 @@ def evaluate(
         require_target(folder, suite, source, fresh)
         stored = None if fresh else read_current(folder, suite, source, manifest)
         if stored is not None:
-            return Run(**stored)
+            return Run(**stored, folder=folder)
         carried = runner_files(folder, suite)
         with whole_folder(folder, carried) as aside:
             for file in carried:
                 shutil.copy2(folder / file, aside / file)
-            return _saved(scored(aside), aside)
+            run = _write(scored(aside), aside)
+        return replace(run, folder=folder)
 
 
-def _saved(
-    run: Run,
-    folder: Path,
-) -> Run:
+def _write(run: Run, folder: Path) -> Run:
     """Write the files of a run; returns it with the manifest that holds their hashes."""
     run.data.to_parquet(folder / UNITS, index=False)
     rows = metrics_rows(run.estimates)
-    content = metrics_json(
-        run.manifest,
-        run.signature,
-        rows,
-        run.checks,
-        run.verdicts,
-    )
+    content = metrics_json(run.manifest, run.signature, rows, run.checks, run.verdicts)
     write_json(folder / METRICS, content)
     if run.suite.artifacts is not None:
         run.suite.artifacts(run, folder)
@@ -143,23 +130,22 @@ def _saved(
     return replace(run, manifest=manifest)
 
 
-def save(
-    run: Run,
-    out: Path,
-) -> Run:
+def save(run: Run, out: Path) -> Run:
     """Write results/<run>/ of a run that was made before, where it does not stand there; one over some units nowhere.
 
     UsageError where the result of another input is in its place.
     """
     folder = out / "results" / run.name
     stored = read_manifest(folder)
-    if run.query or (stored is not None and stored.files == run.manifest.files):
+    if run.query:
         return run
-    contents = [entry.sha256 for entry in run.manifest.inputs]
-    if stored is not None and [entry.sha256 for entry in stored.inputs] != contents:
-        raise UsageError(f"{folder} holds the result of something else")
-    with whole_folder(folder) as aside:
-        return _saved(run, aside)
+    if stored is None or stored.files != run.manifest.files:
+        contents = [entry.sha256 for entry in run.manifest.inputs]
+        if stored is not None and [entry.sha256 for entry in stored.inputs] != contents:
+            raise UsageError(f"{folder} holds the result of something else")
+        with whole_folder(folder) as aside:
+            run = _write(run, aside)
+    return replace(run, folder=folder)
 
 
 def load(folder: str | Path, query: str | None = None) -> Run:
@@ -172,5 +158,5 @@ def load(folder: str | Path, query: str | None = None) -> Run:
     >>> et.load("outputs/results/with_memory__seed1_proposed").name
     'with_memory__seed1_proposed'
     """
-    run = Run(**read_result(Path(folder)))
+    run = Run(**read_result(Path(folder)), folder=Path(folder))
     return run.where(query) if query else run

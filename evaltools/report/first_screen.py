@@ -18,13 +18,12 @@ from ..stats.intervals import MIN_UNITS
 from . import study_sentences
 from .browse import groups_of_change, groups_of_run
 from .numbers import number
-from .provenance import short_signature
-from .sentences import UNDECIDED, verdict_text
 from .strip import axis_over, with_axes
+from .study_sentences import UNDECIDED, verdict_text
 from .tables import VERDICTS, HtmlTable, no_rows, shown_difference, shown_estimate, stack, words
 from .templates import macros
 from .text import anchor
-from .trust import all_checks, is_bundled
+from .trust import all_checks, is_bundled, short_signature
 
 if TYPE_CHECKING:
     from .run import Run
@@ -232,7 +231,7 @@ def study_screen(study: Study) -> HtmlTable:
         groups |= groups_of_change(study, study.primary, name)
     settling = study_sentences.settling(study)
     pieces = []
-    if [compared.identical for compared in study.comparisons.values()] == [False]:
+    if groups and [each.identical for each in study.comparisons.values()] == [False]:
         pieces.append(_verdict_strip(study))
         if settling:
             settling.append(say("Grey band: smaller differences."))

@@ -1,8 +1,9 @@
-"""Putting runs together: the public `study` and `compare`."""
+"""Several runs together: the runs that an input stands for, and the public `study` and `compare`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,89 +14,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray
-from pydantic import Field, create_model
 
-from ..core.errors import UsageError
-from ..core.files import bytes_hash
-from ..core.jsonl_suite import jsonl_suite
+from ..core.errors import Problems, UsageError
+from ..core.files import bytes_hash, resolve
+from ..core.manifest import NAME
+from ..core.memory import as_files, is_data, is_path
 from ..core.metric import Metric
-from ..core.names import LONGEST_NAME, safe_name
+from ..core.names import LONGEST_NAME, RUN_NAME, condition_of, find_runs, natural, safe_name
+from ..core.plugins import get_suite, suite_of_path
+from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
+from ..core.scoring import run_names
 from ..core.suite import Suite
 from ..stats.compare import require_declared
-from .evaluate import evaluate
-from .result import require_comparable
+from .evaluate import evaluate, load, save
+from .result import Result, require_comparable
 from .run import Run
-from .run_groups import as_inputs, group, read_inputs
-from .run_set import Conditions
-from .study import Study
+from .study import Conditions, Study
 from .study_files import save_study
-
-
-def make_study(
-    conditions: Conditions,
-    *,
-    name: str | None = None,
-    baseline: str | None = None,
-    primary: str | None = None,
-    margin: Mapping[str, float] | None = None,
-) -> Study:
-    """Aggregate every condition and compare the others with `baseline` (default: the first by name).
-
-    UsageError for a baseline that is none of the conditions, for runs scored under different policies, and for a
-    primary metric or margin that cannot be tested.
-    """
-    if not conditions:
-        raise UsageError("no runs given")
-    first, *others = (run for of_seed in conditions.values() for run in of_seed.values())
-    require_comparable(first, others)
-    if margin is not None and not isinstance(margin, Mapping):
-        raise UsageError(f"margin: expected {{metric: largest difference}}, got {margin!r}")
-    require_declared(
-        first.metrics,
-        primary,
-        margin or {},
-        first.resampling.confidence,
-    )
-    baseline = _condition(baseline, conditions) if baseline else next(iter(conditions))
-    candidates = [condition for condition in conditions if condition != baseline]
-    study = Study(
-        name=safe_name(name or default_name(baseline, candidates)),
-        conditions=conditions,
-        baseline=baseline,
-        declared=primary,
-        margin=margin or {},
-    )
-    if primary is not None:
-        study.directed(primary)
-    _ = study.comparisons  # what cannot be compared is said here
-    return study
-
-
-def _condition(
-    name: str,
-    conditions: Conditions,
-) -> str:
-    """The condition of this name, or the only one named <name>_<file>, as those of a long table are."""
-    found = [c for c in conditions if c == name] or [
-        c for c in conditions if c.startswith(f"{name}_")
-    ]
-    if len(found) != 1:
-        raise UsageError(f"no condition {name!r} among {', '.join(conditions)}")
-    return found[0]
-
-
-def default_name(
-    baseline: str,
-    candidates: Sequence[str],
-) -> str:
-    """The name of a study that was given none; of long names of conditions the beginnings and a hash of them all."""
-    if not candidates:
-        return f"{baseline}_aggregated"
-    more = f"_and_{len(candidates) - 1}_more" if len(candidates) > 1 else ""
-    name = f"{baseline}_vs_{candidates[0]}{more}"
-    if len(name.encode()) <= LONGEST_NAME:
-        return name
-    return f"{baseline[:20]}_vs_{candidates[0][:20]}{more}_{bytes_hash(name.encode())[:8]}"
 
 
 def study(
@@ -135,19 +70,10 @@ def study(
     inputs = as_inputs(runs)
     if name is not None and len(inputs) == 1:
         settings["name"] = name
-    results, folders = read_inputs(
-        inputs,
-        suite,
-        out,
-        out=out,
-        **settings,
-    )
-    conditions, seeded = group(results)
-    if name is None and len(results) == 1 and not seeded:
-        name = results[0].name
-    result = make_study(conditions, name=name, baseline=baseline, primary=primary, margin=margin)
-    if out is not None and (seeded or len(results) > 1):
-        save_study(result, Path(out), started, folders, list(conditions))
+    conditions = group(read_runs(inputs, suite, out=out, **settings))
+    result = make_study(conditions, name, baseline, primary, margin)
+    if out is not None and (result.seeded or len(result.results) > 1):
+        save_study(result, Path(out), started, conditions)
     return result
 
 
@@ -158,40 +84,17 @@ def ranked_study(
     suite: str | Suite | None = None,
     **settings: Any,
 ) -> Study:
-    """The study of one metric alone, which ranks all conditions; only the folder of the baseline is written.
+    """The study that ranks all conditions by a metric; only the folder of the baseline is written.
 
     UsageError for one condition that has the metric, an unknown metric, and one that has no direction or that a check
     blocks.
     """
     started = datetime.now(UTC)
-    results, folders = read_inputs(
-        as_inputs(runs),
-        suite,
-        out,
-        **settings,
-    )
-    conditions, _ = group([_only(run, metric) for run in results])
-    result = make_study(conditions, primary=metric)
-    ranks = result.rank()  # says what is wrong before anything is written
-    if ranks["rank_low"].count() < 2:
-        raise UsageError(
-            f"{result.primary} is measured in fewer than two conditions: nothing to rank"
-        )
-    save_study(
-        result,
-        out,
-        started,
-        folders,
-        [result.baseline],
-    )
+    result = make_study(group(read_runs(as_inputs(runs), suite, **settings)), primary=metric)
+    if result.rank()["rank_low"].count() < 2:  # says what is wrong before anything is written
+        raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")
+    save_study(result, out, started, [result.baseline])
     return result
-
-
-def _only(run: Run, metric: str) -> Run:
-    """The run with one of its metrics, and what that is made of."""
-    suite = run.suite.only(metric)
-    names = [entry.name for entry in suite.metrics(run.options)]
-    return replace(run, suite=suite, estimates=run.estimates[run.estimates["metric"].isin(names)])
 
 
 def compare(
@@ -228,48 +131,182 @@ def compare(
     """
     if _is_values(baseline) != _is_values(candidate):
         raise UsageError("a list of numbers compares with a list of numbers only")
+    sides: Conditions = {}
     if _is_values(baseline):
-        sides = _values_as_runs(
-            baseline,
-            candidate,
-            bounds,
-            better,
-            settings,
-        )
+        if "name" in settings:
+            raise UsageError("two lists of numbers have no name")
+        frames = _as_tables(baseline, candidate, bounds, better)
+        for name, frame in zip(("baseline", "candidate"), frames):
+            sides[name] = {"": evaluate("table", frame, name=name, **settings)}
     else:
         if bounds is not None:
             settings["bounds"] = bounds
-        name_a, runs_a = _side(baseline, suite, settings)
-        name_b, runs_b = _side(candidate, suite, settings)
+        (name_a, runs_a), (name_b, runs_b) = (
+            _one_condition(side, suite, settings) for side in (baseline, candidate)
+        )
         if name_a == name_b:
             name_a, name_b = f"{name_a} (A)", f"{name_b} (B)"
+        if len(runs_a) == len(runs_b) == 1:
+            # one run each: they pair by sample, whatever their seeds are called
+            runs_a, runs_b = ({"": run} for runs in (runs_a, runs_b) for run in runs.values())
         sides = {name_a: runs_a, name_b: runs_b}
-    if all(len(runs) == 1 for runs in sides.values()):
-        # one run each: they pair by sample, whatever their seeds are called
-        sides = {name: {"": run} for name, runs in sides.items() for run in runs.values()}
-    return make_study(
-        sides,
-        name="comparison",
-        primary=primary,
-        margin=margin,
-    )
+    return make_study(sides, "comparison", primary=primary, margin=margin)
 
 
-def _side(
+def make_study(
+    conditions: Conditions,
+    name: str | None = None,
+    baseline: str | None = None,
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
+) -> Study:
+    """Aggregate every condition and compare the others with `baseline` (default: the first by name).
+
+    UsageError for a baseline that is none of the conditions, for runs scored under different policies, and for a
+    primary metric or margin that cannot be tested.
+    """
+    if not conditions:
+        raise UsageError("no runs given")
+    first, *others = (run for of_seed in conditions.values() for run in of_seed.values())
+    require_comparable(first, others)
+    if margin is not None and not isinstance(margin, Mapping):
+        raise UsageError(f"margin: expected {{metric: largest difference}}, got {margin!r}")
+    require_declared(first.metrics, primary, margin or {}, first.resampling.confidence)
+    named = list(conditions)
+    if baseline:
+        # conditions of a long table are named <condition>_<file>
+        named = [c for c in conditions if c == baseline] or [
+            c for c in conditions if c.startswith(f"{baseline}_")
+        ]
+        if len(named) != 1:
+            raise UsageError(f"no condition {baseline!r} among {', '.join(conditions)}")
+    result = Study("", conditions, named[0], primary, margin or {})
+    result = replace(result, name=safe_name(name or default_name(result)))
+    if primary is not None:
+        result.directed(primary)
+    _ = result.comparisons  # what cannot be compared is said here
+    return result
+
+
+def default_name(study: Study) -> str:
+    """The name of a study that was given none; of long names of conditions the beginning and a hash."""
+    first, *more = study.candidates or [""]
+    name = f"{study.baseline}_aggregated" if study.seeded else study.baseline
+    if first:
+        name = f"{study.baseline}_vs_{first}" + (f"_and_{len(more)}_more" if more else "")
+    if len(name.encode()) > LONGEST_NAME:
+        name = f"{name[:40]}_{bytes_hash(name.encode())[:8]}"
+    return name
+
+
+# --- the runs that an input stands for
+
+
+def as_inputs(runs: Any) -> list[Any]:
+    """What was given, one entry an input: a run, a path, a text as on the command line or data in memory is one.
+
+    A study stands for its runs. UsageError for what is none of these, and no list of them.
+    """
+    if isinstance(runs, Result):
+        return list(runs.results)
+    if is_path(runs):
+        return list(find_runs(runs))
+    if is_data(runs):
+        return [runs]
+    if not isinstance(runs, Iterable):
+        raise UsageError(
+            f"expected runs: paths, results or data in memory, got {type(runs).__name__}"
+        )
+    return [entry for run in runs for entry in as_inputs(run)]
+
+
+def read_runs(
+    inputs: Iterable[Any],
+    suite: str | Suite | None,
+    **settings: Any,
+) -> Iterator[Run]:
+    """The runs of all inputs: a run as it is, a results folder read, all else scored by `evaluate`.
+
+    An input may hold several runs, where `name` picks none of them. Without `suite` it is the one that an input looks
+    like; UsageError where that is none or several.
+    """
+    query, out = settings.get("query"), settings.get("out")
+    for entry in inputs:
+        if isinstance(entry, Run):
+            run = entry.where(query) if query else entry
+            yield run if out is None else save(run, Path(out))
+        elif is_path(entry) and manifest_of_run(resolve(entry)) is not None:
+            yield load(resolve(entry), query)
+        else:
+            yield from _scored(entry, suite, **settings)
+
+
+def _scored(
+    entry: Any,
+    suite: str | Suite | None,
+    name: str | None = None,
+    **settings: Any,
+) -> Iterator[Run]:
+    """The runs of a file, a folder or data."""
+    if suite is None:
+        if not is_path(entry):
+            raise UsageError("data in memory: name its suite")
+        suite = suite_of_run(entry)
+    suite = get_suite(suite) if isinstance(suite, str) else suite
+    with as_files(entry, {}) as (file, _):  # data in memory are written once for all their runs
+        found = run_names(suite, file, Problems()) if name is None else []
+        for each in found if len(found) > 1 else [name]:
+            yield evaluate(suite, file, name=each, **settings)
+
+
+def suite_of_run(path: str | Path) -> Suite:
+    """The suite of a results folder, or of a run to score. UsageError where that is none or several."""
+    path = resolve(path)
+    manifest = read_manifest(path.parent if path.name == NAME else path)
+    if manifest is not None and manifest.kind == "aggregate":
+        raise UsageError(
+            f"{path} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}"
+        )
+    return get_suite(suite_of_path(path)) if manifest is None else suite_of_manifest(manifest)
+
+
+def group(runs: Iterable[Run]) -> Conditions:
+    """Condition -> seed -> run.
+
+    Where all names tell a seed a condition is a run_id, in natural order; runs of one run_id in several modes make a
+    condition a mode. Else every run is a condition, in the order given. UsageError for two runs of one condition and
+    seed.
+    """
+    runs = list(runs)
+    named = [(run.name, "", "", run) for run in runs]
+    if all(RUN_NAME.match(run.name) for run in runs):
+        named = [(*condition_of(run.name), run) for run in runs]
+        named.sort(key=lambda entry: [natural(part) for part in entry[:3]])
+    modes = defaultdict(set)
+    for run_id, _, mode, _ in named:
+        modes[run_id].add(mode)
+    conditions: Conditions = {}
+    for run_id, seed, mode, run in named:
+        condition = run_id if len(modes[run_id]) == 1 else f"{run_id}_{mode}"
+        of_seed = conditions.setdefault(condition, {})
+        if seed in of_seed:
+            raise UsageError(
+                f"{of_seed[seed].name!r} and {run.name!r} are runs of one condition "
+                "and seed; give them names of their own"
+            )
+        of_seed[seed] = run
+    return conditions
+
+
+def _one_condition(
     side: Any,
     suite: str | Suite | None,
     settings: Mapping[str, Any],
 ) -> tuple[str, dict[str, Run]]:
     """(name of the condition, seed -> run) of one side of a comparison."""
-    inputs = as_inputs(side)
-    runs, _ = read_inputs(inputs, suite, **settings)
-    conditions, _ = group(runs)
+    conditions = group(read_runs(as_inputs(side), suite, **settings))
     if len(conditions) > 1:
-        raise UsageError(
-            ""
-            f"{', '.join(run.name if isinstance(run, Run) else str(run) for run in inputs)} "
-            f"holds several conditions: {', '.join(conditions)}"
-        )
+        raise UsageError(f"one side holds several conditions: {', '.join(conditions)}")
     return next(iter(conditions.items()))
 
 
@@ -283,52 +320,33 @@ def _is_values(side: Any) -> bool:
     return isinstance(side, pd.Series | pd.Index | ExtensionArray | np.ndarray | range)
 
 
-def _values_as_runs(
+def _as_tables(
     baseline: Any,
     candidate: Any,
-    bounds: tuple[float, float] | None,
+    bounds: Any,
     better: Any,
-    settings: Mapping[str, Any],
-) -> Conditions:
-    """The two sides as runs with the one metric "value". Series pair by their index, all else by position.
+) -> Iterator[pd.DataFrame]:
+    """The two sides as long tables of the metric "value". Series pair by their index, all else by position.
 
-    `settings`: those of `evaluate`. A null takes no part.
-
-    UsageError for lists of different lengths; InputError for a list that is empty, a
-    doubled index, what is no number, and a value outside of `bounds`.
+    UsageError for lists of different lengths, and for `bounds` and `better` that no metric has.
     """
+    Metric(name="value", numerator="value", denominator="n", better=better, bounds=bounds)
     by_index = isinstance(baseline, pd.Series) and isinstance(candidate, pd.Series)
     if not by_index and len(baseline) != len(candidate):
         raise UsageError(
             f"lists of different lengths pair by no position: {len(baseline)} and "
             f"{len(candidate)} numbers"
         )
-    if "name" in settings:
-        raise UsageError("two lists of numbers have no name")
-    sides = {}
-    for name, side in (("baseline", baseline), ("candidate", candidate)):
-        values = pd.Series(side if by_index else list(side))
-        sides[name] = pd.DataFrame({"id": map(str, values.index), "value": values.tolist()})
-    numbers = pd.concat(sides.values())["value"].dropna()
-    metric = Metric(
-        name="value",
-        title="value",
-        numerator="value",
-        denominator="n",
-        better=better,
-        bounds=bounds,
-        proportion=bounds is None and bool(numbers.isin([0, 1]).all()),
-    )
     low, high = bounds or (None, None)
-    suite = jsonl_suite(
-        "values",
-        title="Values",
-        record=create_model("Value", id=str, value=(float | None, Field(None, ge=low, le=high))),
-        unit="id",
-        columns=lambda record: {"n": None if record.value is None else 1, "value": record.value},
-        metrics=[metric],
-        headline=["value"],
-    )
-    return {
-        name: {"": evaluate(suite, frame, name=name, **settings)} for name, frame in sides.items()
-    }
+    for side in (baseline, candidate):
+        values = pd.Series(side if by_index else list(side))
+        yield pd.DataFrame(
+            {
+                "id": map(str, values.index),
+                "metric": "value",
+                "value": values.tolist(),
+                "low": low,
+                "high": high,
+                "higher_is_better": better != "lower",
+            }
+        )

@@ -15,8 +15,8 @@ from . import markdown as plain
 from . import study_sentences
 from .fonts import ANSWERED
 from .markdown import Strong, latex_table, markdown_table
-from .provenance import BOOTSTRAPS, count_methods
 from .tables import shown_difference, shown_estimate
+from .trust import BOOTSTRAPS, count_methods
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -113,7 +113,7 @@ def methods(study: Study) -> str:
             what += f" clusters of {clustered:,} samples"
         conditions.append(f"{condition} ({what})")
     compared = [comparison.table for comparison in study.comparisons.values()]
-    used = count_methods(compared or study.aggregates.values())
+    used = count_methods(compared or [study.estimates])
     names = ", ".join(METHODS.get(method, method) for method in used)
     sentences = [f"We scored {', '.join(conditions)} ({study.suite.unit})."]
     if names:

@@ -1,21 +1,18 @@
-"""What a run and a study have in common: metrics that are asked for by name, and checks."""
+"""What a run and a study have in common: metrics that are asked for by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..core.check import Check
 from ..core.errors import UsageError
 from ..core.language import say
 from ..core.metric import AnyMetric, MetricTable
 from ..core.names import nearest
 from ..core.suite import Suite
 from .browse import sample_view
-from .trust import all_checks
 
 if TYPE_CHECKING:
     from .run import Run
@@ -24,21 +21,19 @@ if TYPE_CHECKING:
 class Result:
     """Metrics by their names, with a value each: what `Run` and `Study` are."""
 
-    options: Any
-
     if TYPE_CHECKING:
 
         @property
         def suite(self) -> Suite: ...
 
         @property
-        def checks(self) -> Sequence[Check]: ...
+        def metrics(self) -> MetricTable: ...
 
         @property
         def blocked(self) -> frozenset[str]: ...
 
         @property
-        def results(self) -> Sequence[Run]: ...
+        def results(self) -> list[Run]: ...
 
         @property
         def units(self) -> pd.DataFrame: ...
@@ -46,37 +41,26 @@ class Result:
         @property
         def frame(self) -> pd.DataFrame: ...
 
-    @cached_property
-    def metrics(self) -> MetricTable:
-        """The metric table."""
-        return self.suite.metrics(self.options)
-
     def metric(self, name: str) -> AnyMetric:
-        """The metric of that name in the table. UsageError names the nearest for an unknown name.
+        """The metric of that name. UsageError names the nearest for an unknown name.
 
         No name stands for the primary metric where none can be measured: UsageError.
         """
-        if not name:
-            usable = [metric.name for metric in self.metrics if metric.name not in self.blocked]
+        table = {metric.name: metric for metric in self.metrics}
+        if name in table:
+            return table[name]
+        if name:
             raise UsageError(
-                f"no headline metric of {self.suite.name} can be measured here: name a metric; there are "
-                f"{', '.join(usable)}"
+                f"no metric {name!r} in {self.suite.name}; {nearest(name, list(table))}"
             )
-        return self.suite.metric(name, self.options)
+        raise UsageError(
+            f"no headline metric of {self.suite.name} can be measured here: name a metric; there are "
+            f"{', '.join(name for name in table if name not in self.blocked)}"
+        )
 
     def title(self, name: str) -> str:
         """The title of a metric in the language in force."""
         return say(self.metric(name).shown_title)
-
-    @property
-    def usual_primary(self) -> str:
-        """The metric that leads where no check blocks it and no other is declared."""
-        return self.suite.primary_name(self.options, frozenset())
-
-    @property
-    def doubts(self) -> list[Check]:
-        """The checks that failed and are more than notes, and what was wrong with the input of the runs."""
-        return [check for check in all_checks(self) if check.level != "info"]
 
     def queried(self, query: str) -> pd.DataFrame:
         """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""
@@ -85,10 +69,10 @@ class Result:
         try:
             return self.units.query(query)
         except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
-            columns = ", ".join(map(str, self.units.columns))
+            first = self.results[0]
             raise UsageError(
                 f"{query!r} is no query on the units ({type(e).__name__}: {e}); groups: "
-                f"{', '.join(sample_view(self.results[0]).groups(self.results[0]))}; columns: {columns}"
+                f"{', '.join(sample_view(first).groups(first))}; columns: {', '.join(map(str, self.units))}"
             ) from e
 
     def to_frame(self) -> pd.DataFrame:
@@ -115,11 +99,12 @@ class Result:
 
     def __getitem__(self, metric: str) -> pd.Series:
         """The first row of `frame` on a metric. KeyError that names the nearest for an unknown name."""
-        if metric not in self:
+        rows = self._rows()
+        if metric not in rows.index:
             raise KeyError(
-                f"no metric {metric!r} in {self.suite.name}; {nearest(str(metric), list(self))}"
+                f"no metric {metric!r} in {self.suite.name}; {nearest(str(metric), list(rows.index))}"
             )
-        return self._rows().loc[metric]
+        return rows.loc[metric]
 
     def __iter__(self) -> Iterator[str]:
         """The names of the metrics."""
@@ -136,19 +121,17 @@ class Result:
         return list(self)
 
 
-def require_comparable(
-    first: Run,
-    runs: Sequence[Run],
-) -> None:
+def require_comparable(first: Run, runs: Sequence[Run]) -> None:
     """UsageError for runs of several suites, and for runs that were scored under different policies."""
     for run in runs:
         if run.suite.name != first.suite.name:
             raise UsageError(
                 f"{run.name} is a run of {run.suite.name}, {first.name} of {first.suite.name}"
             )
-        different = [key for key in first.policy if run.policy.get(key) != first.policy[key]]
-        if different or len(run.policy) > len(first.policy):
+        mine, theirs = first.manifest.policy, run.manifest.policy
+        if mine != theirs:
+            different = [key for key in mine | theirs if mine.get(key) != theirs.get(key)]
             raise UsageError(
-                f"{run.name} and {first.name} were scored under different policies ({', '.join(different)}) and cannot be "
-                "compared"
+                f"{run.name} and {first.name} were scored under different policies ({', '.join(different)}) and cannot "
+                "be compared"
             )

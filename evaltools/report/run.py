@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from .. import BUILT_IN
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import from_public, marked_blocked, public_frame
 from ..core.language import speaking
 from ..core.manifest import Manifest
-from ..core.metric import AnyMetric, subset
+from ..core.metric import AnyMetric, MetricTable, subset
 from ..core.resampling import Resampling
-from ..core.results import known_options, suite_of_manifest
+from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
 from ..stats.differences import differing, unit_changes, unit_values
@@ -25,10 +25,9 @@ from ..stats.intervals import estimate
 from . import paper
 from .browse import samples_of_run
 from .first_screen import estimates_table, run_screen
-from .provenance import provenance, signature
 from .result import Result, require_comparable
 from .tables import HtmlTable, in_cell, plain_estimates
-from .trust import all_checks, run_checks
+from .trust import all_checks, provenance, run_checks, signature
 
 if TYPE_CHECKING:
     from .figures import RunPlots
@@ -44,6 +43,7 @@ class Run(Result):
 
     `data`: the units as the files hold them, lists as text. `estimates`: a row a metric, in the form of
     `core.estimates`. `manifest`: where the numbers came from. `checks`: what a reader must know before believing them.
+    `query`: which units these are, "" for all. `folder`: where the result stands, if it was written.
 
     >>> import evaltools as et
     >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
@@ -59,7 +59,8 @@ class Run(Result):
     estimates: pd.DataFrame
     manifest: Manifest
     checks: tuple[Check, ...] = ()
-    query: str = field(default="", kw_only=True)
+    query: str = ""
+    folder: Path | None = None
 
     # --- numbers
 
@@ -72,6 +73,11 @@ class Run(Result):
     def results(self) -> list[Run]:
         """The run itself, where a study has all its runs."""
         return [self]
+
+    @cached_property
+    def metrics(self) -> MetricTable:
+        """The metric table."""
+        return self.suite.metrics(self.options)
 
     @property
     def resampling(self) -> Resampling:
@@ -96,12 +102,12 @@ class Run(Result):
     @property
     def headline(self) -> tuple[str, ...]:
         """The names of the metrics that lead the page, without those that a check blocks."""
-        return self.suite.headline_names(self.options, self.blocked)
+        return tuple(self.manifest.headline)
 
     @property
     def primary(self) -> str:
         """The metric that the verdict is about; "" where none can be measured."""
-        return self.suite.primary_name(self.options, self.blocked)
+        return self.manifest.leading
 
     @property
     def verdicts(self) -> pd.DataFrame | None:
@@ -118,7 +124,7 @@ class Run(Result):
         """Number of resampling units."""
         return int(self.data[self.suite.unit].nunique(dropna=False))
 
-    @cached_property
+    @property
     def n_clustered(self) -> int:
         """Number of samples (column `item`) where the resampling units are their clusters, else 0."""
         return int(self.data["item"].nunique()) if "item" in self.data else 0
@@ -134,13 +140,17 @@ class Run(Result):
 
     def estimates_of(self, *names: str) -> pd.DataFrame:
         """The rows of `estimates` of some groups or metrics, in this order. UsageError for an unknown name."""
-        parts = []
-        for name in names:
-            is_named = self.estimates["group"] == name
-            if not is_named.any():
-                is_named = self.estimates["metric"] == self.metric(name).name
-            parts.append(self.estimates[is_named])
-        return pd.concat(parts, ignore_index=True) if parts else self.estimates
+        rows = self.estimates
+        groups = set(rows["group"])
+        parts = [
+            rows[
+                rows["group"] == name
+                if name in groups
+                else rows["metric"] == self.metric(name).name
+            ]
+            for name in names
+        ]
+        return pd.concat(parts, ignore_index=True) if parts else rows
 
     def estimate(self, *metrics: AnyMetric) -> Any:
         """A metric of one's own over the units, with its interval: a Series; a frame for several.
@@ -155,18 +165,13 @@ class Run(Result):
         """
         if not metrics or not all(isinstance(metric, AnyMetric) for metric in metrics):
             raise UsageError("name a metric: run.estimate(et.Metric(...))")
+        names = [metric.name for metric in metrics]
         try:
-            frame = estimate(
-                self.units,
-                subset((*self.metrics, *metrics), [metric.name for metric in metrics]),
-                unit=self.suite.unit,
-                resampling=self.resampling,
-            )
+            table = subset((*self.metrics, *metrics), names)
+            frame = estimate(self.units, table, unit=self.suite.unit, resampling=self.resampling)
         except (KeyError, ValueError) as e:
             raise UsageError(f"the metrics do not fit the units: {e.args[0]}") from e
-        if len(metrics) == 1:
-            return frame.iloc[0].rename(metrics[0].name)
-        return frame.head(len(metrics))
+        return frame.iloc[0].rename(names[0]) if len(names) == 1 else frame.head(len(names))
 
     # --- units
 
@@ -180,12 +185,7 @@ class Run(Result):
 
     def unit_values(self, metric: str) -> pd.Series:
         """The metric of each unit alone, by the unit's name; nan where the unit has none."""
-        return unit_values(
-            self.data,
-            self.metrics,
-            self.suite.unit,
-            self.metric(metric).name,
-        )
+        return unit_values(self.data, self.metrics, self.suite.unit, self.metric(metric).name)
 
     def where(self, part: str | pd.DataFrame) -> Run:
         """A run over some of the units, with its own intervals.
@@ -201,37 +201,29 @@ class Run(Result):
         >>> run.where(units).n_units == len(units)
         True
         """
-        if isinstance(part, str):
-            return self.over(self.queried(part), part)
-        return self.over(part)
+        return self.over(self.queried(part), part) if isinstance(part, str) else self.over(part)
 
-    def over(
-        self,
-        units: pd.DataFrame,
-        query: str = "",
-    ) -> Run:
+    def over(self, units: pd.DataFrame, query: str = "") -> Run:
         """As `where`, over rows of `units` that a query found."""
-        data = self.stored(units)
-        query = query or f"{len(data)} of {len(self.data)} units"
-        if data.empty:
+        if not isinstance(units, pd.DataFrame):
+            raise self._unknown_rows()
+        query = query or f"{len(units)} of {len(self.data)} units"
+        if units.empty:
             raise UsageError(f"{query!r}: no unit of {self.name} is so")
+        unit, index = self.suite.unit, units.index
+        is_known = unit in units and index.is_unique and index.isin(self.data.index).all()
+        if not is_known or not units[unit].equals(self.data.loc[index, unit]):
+            raise self._unknown_rows()
+        plain = units.drop(columns=list(self.suite.decode), errors="ignore").rename(columns=str)
+        data = self.data.loc[index].assign(**plain)
         if data.equals(self.data):
             return self
         if self.query:
             query = f"({self.query}) and ({query})"
-        return with_estimates(replace(self, data=data, query=query))
+        return make_run(self.suite, self.options, data, self.manifest, query)
 
-    def stored(self, units: pd.DataFrame) -> pd.DataFrame:
-        """Rows of `units` as `data` has them; UsageError where they are none of them."""
-        unit = self.suite.unit
-        is_known = isinstance(units, pd.DataFrame) and unit in units
-        if is_known:
-            index = units.index
-            is_known = index.is_unique and index.isin(self.data.index).all()
-        if not is_known or not units[unit].equals(self.data.loc[index, unit]):
-            raise UsageError(f"expected rows of the units of {self.name}, with their index")
-        plain = units.drop(columns=list(self.suite.decode), errors="ignore").rename(columns=str)
-        return self.data.loc[index].assign(**plain)
+    def _unknown_rows(self) -> UsageError:
+        return UsageError(f"expected rows of the units of {self.name}, with their index")
 
     def by(
         self,
@@ -248,47 +240,31 @@ class Run(Result):
         >>> list(run.by("intent", "summary_accuracy").columns[:4])
         ['part', 'n', 'name', 'title']
         """
-        return breakdown(
-            self.units,
-            self.metrics,
-            self.suite.unit,
-            by_parts(self.units, column),
-            [self.metric(name).name for name in metrics or self.headline or [self.primary]],
-            self.resampling,
-        )
+        names = [self.metric(name).name for name in metrics or self.headline or [self.primary]]
+        parts = by_parts(self.units, column)
+        return breakdown(self.units, self.metrics, self.suite.unit, parts, names, self.resampling)
 
-    def diff(
-        self,
-        other: Run,
-        metric: str | None = None,
-    ) -> pd.DataFrame:
+    def diff(self, other: Run, metric: str | None = None) -> pd.DataFrame:
         """The units that carry the difference of a metric (default: the primary one) between two runs.
 
-        Columns: those of `unit_changes` (baseline is this run, candidate the other), and the columns of text of
-        both sides that differ, as NAME and NAME (other). The largest influence first. UsageError for runs that cannot be
+        estimates = from_public(
+            estimate(data, suite.metrics(options), suite.unit, manifest.resampling)
+        )
         compared.
         """
         require_comparable(self, [other])
-        unit = self.suite.unit
-        changes = unit_changes(
-            {"": self.data},
-            {"": other.data},
-            self.metrics,
-            unit,
-            self.metric(metric or self.primary).name,
-            (self.name, other.name),
-        )
-        differences = differing(changes)
-        sides = []
-        for side in (self, other):
-            units = side.units.drop_duplicates(unit).set_index(unit)
-            sides.append(units.select_dtypes(exclude=["number", "bool"]).reindex(differences[unit]))
-        mine, theirs = sides
-        for column in mine.columns.intersection(theirs.columns):
-            differences[column] = mine[column].tolist()
-            if not mine[column].astype(str).equals(theirs[column].astype(str)):
-                differences[f"{column} (other)"] = theirs[column].tolist()
-        return differences
+        unit, name = self.suite.unit, self.metric(metric or self.primary).name
+        sides = {"": self.data}, {"": other.data}
+        names = (self.name, other.name)
+        changes = differing(unit_changes(*sides, self.metrics, unit, name, names))
+        for suffix, run in (("", self), (" (other)", other)):
+            texts = (
+                run.units.drop_duplicates(unit)
+                .set_index(unit)
+                .select_dtypes(exclude=["number", "bool"])
+            )
+            changes = changes.join(texts.add_suffix(suffix), on=unit)
+        return changes
 
     # --- what it shows
 
@@ -354,45 +330,39 @@ class Run(Result):
     # --- pickle: a suite holds functions, which cannot be pickled
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {field.name: getattr(self, field.name) for field in fields(self)}
-        del state["suite"]
-        if "units" in vars(self):  # columns may have been added
-            state["units"] = self.units
-        state["options"] = self.options.model_dump()
-        return state
+        return {name: value for name, value in vars(self).items() if name != "suite"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        suite = suite_of_manifest(state["manifest"])
-        options = suite.options(**known_options(suite, state["options"]))
-        vars(self).update(state, suite=suite, options=options)
+        vars(self).update(state, suite=suite_of_manifest(state["manifest"]))
 
 
-def with_estimates(run: Run) -> Run:
-    """The run with its units estimated and checked, and its headline in its manifest."""
-    run = replace(run, estimates=_estimates(run))
-    with speaking("en"):  # as in metrics.json; pages find them anew in their language
-        run = replace(run, checks=tuple(run_checks(run)))
-    run = replace(run, estimates=marked_blocked(run.estimates, run.checks))
-    leads = {"headline": list(run.headline), "leading": run.primary}
-    return replace(run, manifest=run.manifest.model_copy(update=leads))
+def make_run(
+    suite: Suite,
+    options: Any,
+    data: pd.DataFrame,
+    manifest: Manifest,
+    query: str = "",
+) -> Run:
+    """The run of some units, estimated and checked, with what leads it in its manifest.
 
-
-def _estimates(run: Run) -> pd.DataFrame:
-    """A row a metric. UsageError where metrics that are not ours do not fit the units."""
-    suite = run.suite
-    is_ours = suite.name in BUILT_IN and suite.metrics_file is None
+    UsageError where the metrics do not fit the units.
+    """
     try:
-        estimates = from_public(estimate(run.data, run.metrics, suite.unit, run.resampling))
+        estimates = from_public(
+            estimate(data, suite.metrics(options), suite.unit, manifest.resampling)
+        )
     except (KeyError, ValueError) as e:
-        if is_ours:
-            raise
         where = suite.metrics_file or f"the suite {suite.name!r}"
         raise UsageError(f"{where}: the metrics do not fit the units: {e.args[0]}") from e
-    if suite.intervals is None:
-        return estimates
-    return suite.intervals(
-        estimates,
-        run.data,
-        run.options,
-        run.resampling,
+    run = Run(suite, options, data, estimates, manifest, query=query)
+    with speaking("en"):  # as in metrics.json; pages find them anew in their language
+        run = replace(run, checks=tuple(run_checks(run)))
+    leads = {
+        "headline": list(suite.headline_names(options, run.blocked)),
+        "leading": suite.primary_name(options, run.blocked),
+    }
+    return replace(
+        run,
+        estimates=marked_blocked(estimates, run.checks),
+        manifest=manifest.model_copy(update=leads),
     )

@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import marked_blocked, public_frame
 from ..core.language import speaking
-from ..core.metric import AnyMetric
-from ..core.names import nearest
+from ..core.metric import AnyMetric, Metric, MetricTable
+from ..core.resampling import Resampling
+from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
 from ..stats.compare import Comparison, compare_all, ranks
 from ..stats.differences import unit_changes
-from ..stats.influence import Seed
+from ..stats.influence import Runs
 from ..stats.intervals import aggregate
 from ..stats.plan import plan
 from . import paper, study_sentences
 from .browse import samples_that_differ
 from .first_screen import comparison_table, estimates_table, study_screen
-from .provenance import provenance, signature
-from .run_set import RunSet
+from .run import Result, Run
 from .tables import HtmlTable, fold, in_cell, no_rows, stack
-from .trust import all_checks, study_checks
+from .trust import all_checks, provenance, signature, study_checks
 
 if TYPE_CHECKING:
     from .figures import StudyPlots
-    from .run import Run
+
+# condition -> seed -> run; the seed of a system of one run is ""
+Conditions = dict[str, dict[str, Run]]
+
+# columns of the units of a study that tell of which run a unit is
+OF_RUN = ["condition", "seed", "run"]
 
 # columns of ranks.csv, in order
 RANKS = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
 
 # what a comparison of a metric that a check blocks does not have
-TESTED = ("p_value", "p_adjusted", "mde", "equivalence_low", "equivalence_high")
+TESTED = ["p_value", "p_adjusted", "mde", "equivalence_low", "equivalence_high"]
 
 # the columns of `Study.scores`
 SCORES = ["condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study(RunSet):
+class Study(Result):
     """Conditions by seeds, or systems of one run each, and what follows from them.
 
     `study.table()` is the comparison with the baseline as the report has it and `study.frame` its frame (of one
@@ -62,8 +69,86 @@ class Study(RunSet):
     ('Tuple F1 after review (ref-pol)', 3)
     """
 
+    name: str
+    conditions: Conditions
+    baseline: str
     declared: str | None = None
     margin: Mapping[str, float] = field(default_factory=dict)
+
+    # --- its runs
+
+    @cached_property
+    def results(self) -> list[Run]:
+        """All runs."""
+        return [run for of_seed in self.conditions.values() for run in of_seed.values()]
+
+    @property
+    def suite(self) -> Suite:
+        """The suite of all runs."""
+        return self.results[0].suite
+
+    @property
+    def options(self) -> Any:
+        """The options of the suite."""
+        return self.results[0].options
+
+    @property
+    def resampling(self) -> Resampling:
+        """How intervals are made."""
+        return self.results[0].resampling
+
+    @cached_property
+    def metrics(self) -> MetricTable:
+        """The metric table; a proportion is what is one in every run."""
+        metrics: list[AnyMetric] = []
+        for metric, *others in zip(*(run.metrics for run in self.results)):
+            if isinstance(metric, Metric) and not all(other.proportion for other in others):
+                metric = replace(metric, proportion=False)
+            metrics.append(metric)
+        return metrics
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the runs are told apart by seeds, and not systems of one run each."""
+        return any(seed for of_seed in self.conditions.values() for seed in of_seed)
+
+    @property
+    def candidates(self) -> list[str]:
+        """The conditions that are compared with the baseline."""
+        return [condition for condition in self.conditions if condition != self.baseline]
+
+    def candidate(self, name: str | None = None) -> str:
+        """The candidate of that name, by default the first; UsageError for another name, and where there is none."""
+        if not self.candidates:
+            raise UsageError("one condition only: nothing to compare")
+        if name is not None and name not in self.candidates:
+            raise UsageError(f"no candidate {name!r}; there is {', '.join(self.candidates)}")
+        return name or self.candidates[0]
+
+    def frames(self, condition: str) -> Runs:
+        """Seed -> units of one condition, as stored."""
+        return {seed: run.data for seed, run in self.conditions[condition].items()}
+
+    # --- units
+
+    @cached_property
+    def units(self) -> pd.DataFrame:
+        """The units of all runs, one below the other, with the columns condition, seed and run."""
+        frames = []
+        for condition, of_seed in self.conditions.items():
+            for seed, run in of_seed.items():
+                frames.append(run.units.assign(condition=condition, seed=seed, run=run.name))
+        return pd.concat(frames, ignore_index=True)
+
+    def _of_runs(self, column: Any) -> list[Any]:
+        """A column of `units`, or its index, in pieces: one a run."""
+        ends = np.cumsum([len(run.data) for run in self.results])
+        return [column[end - len(run.data) : end] for end, run in zip(ends, self.results)]
+
+    @cached_property
+    def n_units(self) -> int:
+        """Number of units of all runs, each counted once."""
+        return int(self.units[self.suite.unit].nunique(dropna=False))
 
     def where(self, part: str | pd.DataFrame) -> Study:
         """The study over some of the units of every run, with its own intervals.
@@ -81,12 +166,31 @@ class Study(RunSet):
         """
         if part is self.units:
             return self
-        query = part if isinstance(part, str) else ""
-        conditions: dict[str, dict[str, Run]] = {name: {} for name in self.conditions}
-        for condition, seed, rows in self._of_runs(self.queried(query) if query else part):
-            run = self.conditions[condition][seed]
-            conditions[condition][seed] = run.over(rows, query)
+        query, rows = "", part
+        if isinstance(part, str):
+            query, rows = part, self.queried(part)
+        is_known = isinstance(rows, pd.DataFrame) and rows.index.isin(self.units.index).all()
+        if not is_known or not self.units.loc[rows.index, "run"].equals(rows.get("run")):
+            raise UsageError(f"expected rows of the units of {self.name}, with their index")
+        runs = []
+        for run, index in zip(self.results, self._of_runs(self.units.index)):
+            own = rows[rows.index.isin(index)]
+            own = own.set_axis(run.data.index[own.index - index[0]]).drop(columns=OF_RUN)
+            # columns without a value are those of other runs
+            runs.append(run.over(own.dropna(axis="columns", how="all"), query))
+        left = iter(runs)
+        conditions = {
+            name: {seed: next(left) for seed in of_seed}
+            for name, of_seed in self.conditions.items()
+        }
         return replace(self, conditions=conditions)
+
+    # --- what leads, checks and signature
+
+    @cached_property
+    def blocked(self) -> frozenset[str]:
+        """The metrics that mean nothing in some run, as a check says."""
+        return frozenset().union(*(run.blocked for run in self.results))
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -108,11 +212,14 @@ class Study(RunSet):
     @property
     def _tested_alone(self) -> str | None:
         """The primary metric; None where it has no direction, and where there is none."""
-        if not self.primary or self.metric(self.primary).better == "none":
-            return None
-        return self.primary
+        has_direction = self.primary and self.metric(self.primary).better != "none"
+        return self.primary if has_direction else None
 
-    # --- means over seeds, and comparisons
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the conditions are ranked without being asked: three or more, or two and a primary metric declared."""
+        fewest = 2 if self.declared else 3
+        return len(self.conditions) >= fewest and self._tested_alone is not None
 
     @property
     def _run_checks(self) -> list[Check]:
@@ -120,21 +227,40 @@ class Study(RunSet):
         return [check for run in self.results for check in run.checks]
 
     @cached_property
-    def aggregates(self) -> dict[str, pd.DataFrame]:
-        """Condition -> its estimates over the seeds, in the form of `core.estimates`."""
-        estimates = {}
-        for condition in self.conditions:
-            runs = self.frames(condition)
-            frame = aggregate(runs, self.metrics, self.suite.unit, self.resampling, condition)
-            estimates[condition] = marked_blocked(frame, self._run_checks)
-        return estimates
+    def checks(self) -> list[Check]:
+        """What the checks of its runs found, and what some runs lack, the worst first; in English."""
+        with speaking("en"):
+            return study_checks(self)
+
+    @property
+    def doubts(self) -> list[Check]:
+        """The checks that failed and are more than notes, and what was wrong with the input of the runs."""
+        return [check for check in all_checks(self) if check.level != "info"]
+
+    @cached_property
+    def signature(self) -> str:
+        """The signature of the first run, with the samples and seeds of all of them."""
+        return signature(self, {seed for runs in self.conditions.values() for seed in runs})
+
+    # --- means over seeds, and comparisons
+
+    @cached_property
+    def estimates(self) -> pd.DataFrame:
+        """The estimates of every condition over its seeds, in the form of `core.estimates`."""
+        frames = [
+            aggregate(
+                self.frames(name), self.metrics, self.suite.unit, self.resampling, condition=name
+            )
+            for name in self.conditions
+        ]
+        return marked_blocked(pd.concat(frames, ignore_index=True), self._run_checks)
 
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
         """Candidate -> its comparison with the baseline; what a check blocks has no p and no verdict."""
         if not self.candidates:
             return {}
-        compared_with_baseline = compare_all(
+        compared = compare_all(
             [(name, self.frames(name)) for name in (self.baseline, *self.candidates)],
             self.metrics,
             self.suite.unit,
@@ -143,33 +269,19 @@ class Study(RunSet):
             primary=self._tested_alone,
             margin=self.margin,
         )
-        comparisons = {}
-        for candidate, compared in zip(self.candidates, compared_with_baseline):
-            table = marked_blocked(compared.table, self._run_checks)
-            void = table["metric"].isin(self.blocked)
-            tested = {name: table[name].mask(void) for name in TESTED}
-            verdicts = table["verdict"].mask(void, "not measured")
-            short = table["short"].mask(void, "")
-            unfair = table["not_random"].astype(bool) & table["blocked"].isna()
-            blocked = table["blocked"].mask(unfair, "missing-not-random")
-            table = table.assign(**tested, verdict=verdicts, short=short, blocked=blocked)
-            comparisons[candidate] = replace(compared, table=table)
-        return comparisons
+        return dict(zip(self.candidates, map(self._without_blocked, compared)))
 
-    # --- checks and signature
-
-    @cached_property
-    def checks(self) -> list[Check]:
-        """What the checks of its runs found, and what some runs lack, the worst first; in English."""
-        with speaking("en"):
-            return study_checks(self)
-
-    @cached_property
-    def signature(self) -> str:
-        """The signature of the first run, with the samples and seeds of all of them."""
-        return signature(self, {seed for runs in self.conditions.values() for seed in runs})
-
-    # --- numbers
+    def _without_blocked(self, compared: Comparison) -> Comparison:
+        table = marked_blocked(compared.table, self._run_checks)
+        void = table["blocked"].notna()
+        unfair = table["not_random"].astype(bool) & ~void
+        table = table.assign(
+            **{name: table[name].mask(void) for name in TESTED},
+            verdict=table["verdict"].mask(void, "not measured"),
+            short=table["short"].mask(void, ""),
+            blocked=table["blocked"].mask(unfair, "missing-not-random"),
+        )
+        return replace(compared, table=table)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -177,9 +289,7 @@ class Study(RunSet):
         if self.candidates:
             tables = [compared.table for compared in self.comparisons.values()]
             return pd.concat(tables, ignore_index=True)
-        rows = self.estimates_of(*[metric.name for metric in self.metrics])
-        of_seeds = rows[["condition", "std", "n_seeds"]]
-        return public_frame(rows).join(of_seeds)
+        return public_frame(self.estimates).join(self.estimates[["condition", "std", "n_seeds"]])
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -187,24 +297,12 @@ class Study(RunSet):
         return self.estimates_of(*self.headline).rename(columns={"metric": "name"})[SCORES]
 
     def estimates_of(self, *names: str) -> pd.DataFrame:
-        """The conditions' estimates of these metrics, in the form of `core.estimates`.
-
-        A value is the mean over seeds; of systems without seeds it is that of their one run.
-        """
-        parts = []
-        for condition, of_seed in self.conditions.items():
-            frame = self.aggregates[condition] if self.seeded else of_seed[""].estimates
-            rows = frame.set_index("metric", drop=False).loc[list(names)]
-            parts.append(rows.assign(condition=condition))
-        return pd.concat(parts, ignore_index=True)
+        """The rows of `estimates` on these metrics, condition by condition."""
+        return _rows_of(self.estimates, "condition", names)
 
     def differences_of(self, *names: str) -> pd.DataFrame:
         """Every candidate against the baseline on these metrics, without those of no direction."""
-        tables = [pd.DataFrame()]
-        for compared in self.comparisons.values():
-            by_name = compared.table.set_index("metric", drop=False)
-            tables.append(by_name.loc[[name for name in names if name in by_name.index]])
-        return pd.concat(tables[1:] or tables, ignore_index=True)
+        return _rows_of(self.frame, "candidate", names) if self.candidates else pd.DataFrame()
 
     def __getitem__(self, metric: str) -> pd.Series:
         """One difference as a Series: delta, ci_low, ci_high, p_value, verdict, ...; of one condition, one score.
@@ -217,13 +315,6 @@ class Study(RunSet):
                 f"{metric!r} has no direction and is not compared; its values are those of each run: run[{metric!r}]"
             )
         return super().__getitem__(metric)
-
-    @property
-    def is_ranked(self) -> bool:
-        """Whether the conditions are ranked without being asked: three or more, or two and a primary metric declared."""
-        return (
-            len(self.conditions) >= (2 if self.declared else 3) and self._tested_alone is not None
-        )
 
     def rank(self, metric: str | None = None) -> pd.DataFrame:
         """The conditions from the best on, with rank intervals that hold together (`stats.compare.ranks`).
@@ -246,12 +337,7 @@ class Study(RunSet):
         rows = rows.sort_values("value", ascending=is_ascending, kind="stable", ignore_index=True)
         return rows[RANKS]
 
-    def plan(
-        self,
-        metric: str,
-        difference: float,
-        **settings: Any,
-    ) -> pd.DataFrame:
+    def plan(self, metric: str, difference: float, **settings: Any) -> pd.DataFrame:
         """How many samples under each number of seeds show a difference in a metric, these runs being the pilot.
 
         difference: how much better the candidate truly is, in the metric's own unit.
@@ -266,25 +352,21 @@ class Study(RunSet):
         >>> int(cmp.plan("tuple_f1_s2_refpol", 0.1, seeds=[3])["seeds"].iloc[0])
         3
         """
-        directed = self.directed(metric)
+        name = self.directed(metric).name
         conditions = [self.baseline, *self.candidates]
         if len(conditions) > 2:
             raise UsageError(
                 "a plan takes the runs of one or two conditions; name two of "
                 f"{', '.join(conditions)}"
             )
-        for condition in conditions:
-            estimates = pd.concat(run.estimates for run in self.conditions[condition].values())
-            measured = estimates["metric"][estimates["value"].notna()].unique().tolist()
-            if directed.name not in measured:
-                raise UsageError(
-                    f"{directed.name} is not measured in {condition}; {nearest(directed.name, measured)}"
-                )
+        rows = self.estimates_of(name)
+        for condition in rows.loc[rows["value"].isna(), "condition"]:
+            raise UsageError(f"{name} is not measured in {condition}")
         return plan(
             [self.frames(condition) for condition in conditions],
             self.metrics,
             self.suite.unit,
-            directed.name,
+            name,
             difference,
             resampling=self.resampling,
             **settings,
@@ -297,17 +379,12 @@ class Study(RunSet):
             raise UsageError(
                 f"{directed.name} has no direction, so that no condition can be better in it"
             )
-        for run in self.results:
-            for check in run.checks:
-                if directed.name in check.blocks:
-                    raise UsageError(f"{directed.name} means nothing here: {check.message}")
+        for check in self._run_checks:
+            if directed.name in check.blocks:
+                raise UsageError(f"{directed.name} means nothing here: {check.message}")
         return directed
 
-    def changes(
-        self,
-        metric: str,
-        candidate: str | None = None,
-    ) -> pd.DataFrame:
+    def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
         """The metric of every paired unit under both conditions (`stats.differences`)."""
         name = self.candidate(candidate)
         return unit_changes(
@@ -319,28 +396,24 @@ class Study(RunSet):
             (self.baseline, name),
         )
 
-    def by(
-        self,
-        column: str,
-        *metrics: str,
-        candidate: str | None = None,
-    ) -> pd.DataFrame:
+    def by(self, column: Any, *metrics: str, candidate: str | None = None) -> pd.DataFrame:
         """The difference to the baseline within each part of the units that both sides have.
 
-        `column`: a column of the units; those in which the sides differ in it are the part "(differs)". `metrics`: by
-        default the primary one. Columns: part, n, then those of `frame`, and turns: whether another part is better or
-        worse with a difference of the other sign, of which a warning is given too. p is adjusted over the parts (Holm)
-        in `p_adjusted`.
+        `column`: a column of the units, or what `Run.by` takes; units in which the sides differ in it are the part
+        "(differs)". `metrics`: by default the primary one. Columns: part, n, then those of `frame`, and turns: whether
+        another part is better or worse with a difference of the other sign, of which a warning is given too. p is
+        adjusted over the parts (Holm) in `p_adjusted`.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
         >>> sorted(cmp.by("split")["part"])
         ['dev', 'valid']
         """
-        in_parts: dict[str, dict[Seed, pd.DataFrame]] = {name: {} for name in self.conditions}
-        for condition, seed, rows in self._of_runs(self.units):
-            data = self.conditions[condition][seed].data
-            in_parts[condition][seed] = data.assign(**{PART: by_parts(rows, column)})
+        parts = iter(self._of_runs(by_parts(self.units, column)))
+        in_parts = {
+            name: {seed: data.assign(**{PART: next(parts).array}) for seed, data in frames.items()}
+            for name, frames in zip(self.conditions, map(self.frames, self.conditions))
+        }
         name = self.candidate(candidate)
         frame = compare_parts(
             in_parts[self.baseline],
@@ -376,18 +449,11 @@ class Study(RunSet):
         if self.candidates:
             return comparison_table(self, names, is_whole)
         if not is_whole:
-            names += tuple(
-                name
-                for name in self.suite.headline(self.options, frozenset())
-                if name in self.blocked
-            )
+            usual = self.suite.headline(self.options, frozenset())
+            names += tuple(name for name in usual if name in self.blocked)
         return estimates_table(self, self.estimates_of(*names), is_whole)
 
-    def samples(
-        self,
-        metric: str | None = None,
-        candidate: str | None = None,
-    ) -> HtmlTable:
+    def samples(self, metric: str | None = None, candidate: str | None = None) -> HtmlTable:
         """The units that carry the difference of a metric (by default the primary) between baseline and candidate.
 
         A unit does where its own numerator or denominator differs in a seed. The largest influence comes first; of each
@@ -413,7 +479,7 @@ class Study(RunSet):
     def provenance(self) -> HtmlTable:
         """Inputs with their hashes, policy, methods of intervals and signature."""
         compared = [comparison.table for comparison in self.comparisons.values()]
-        return provenance(self, [*self.aggregates.values(), *compared])
+        return provenance(self, [self.estimates, *compared])
 
     def to_latex(self) -> str:
         """The headline as a LaTeX table: intervals, differences, bold for better, and a note (`report.paper`)."""
@@ -432,3 +498,10 @@ class Study(RunSet):
         lines += study_sentences.outcomes(self)
         lines += check_lines(all_checks(self))
         return "\n".join([*lines, self.signature])
+
+
+def _rows_of(rows: pd.DataFrame, by: str, names: Sequence[str]) -> pd.DataFrame:
+    """The rows on some metrics in the order of these, for each value of the column `by`."""
+    keyed = rows.set_index([by, "metric"], drop=False)
+    keys = [key for key in product(rows[by].unique(), names) if key in keyed.index]
+    return keyed.loc[keys].reset_index(drop=True)

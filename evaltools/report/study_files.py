@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -15,21 +14,11 @@ from ..core.estimates import aggregated_frame, metrics_rows
 from ..core.files import file_hashes, write_json, write_text
 from ..core.folders import require_replaceable, whole_folder
 from ..core.language import language
-from ..core.manifest import SCHEMA_VERSION, Manifest, Member
+from ..core.manifest import Manifest, Member
 from ..core.names import safe_name
 from ..core.results import METRICS, metrics_json, read_manifest
-from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
-
-if TYPE_CHECKING:
-    from .study import Study
-
-# what the manifest of a study takes from that of its first run: it is the same for all of them
-SHARED = {
-    "suite", "suite_title", "metrics", "policy", "options", "resampling", "unit", "versions", "git_commit",
-}  # fmt: skip
-
-# columns of comparison.csv behind those of `stats.compare`
-BESIDES = ("n_differ", "missing_baseline", "missing_candidate", "blocked")
+from ..stats.compare import CONTRACT
+from .study import Study
 
 
 def csv(frame: pd.DataFrame) -> str:
@@ -39,7 +28,7 @@ def csv(frame: pd.DataFrame) -> str:
 
 def comparison_csv(study: Study) -> str:
     """The content of comparison.csv: every candidate against the baseline."""
-    return csv(study.frame[list(dict.fromkeys([*COMPARISON_COLUMNS, *BESIDES]))])
+    return csv(study.frame[[*CONTRACT, "blocked"]])
 
 
 def result_folders(path: Path) -> list[Path]:
@@ -48,18 +37,21 @@ def result_folders(path: Path) -> list[Path]:
     manifest = read_manifest(folder)
     if manifest is None or manifest.kind == "run":
         return [folder]
-    relative = manifest.folders or [f"../{run}" for run in manifest.runs]
-    return [folder / place for place in relative]
+    return [folder / place for place in manifest.folders or [f"../{run}" for run in manifest.runs]]
+
+
+def aggregate_folder(out: Path, condition: str) -> Path:
+    """Where the files of a condition stand."""
+    return out / "results" / f"{safe_name(condition)}_aggregated"
 
 
 def save_study(
     study: Study,
     out: Path,
     started: datetime,
-    folders: Mapping[str, Path],
-    conditions: Sequence[str],
+    conditions: Iterable[str],
 ) -> None:
-    """Write results/<condition>_aggregated/ for these conditions, each whole. `folders`: run -> where its result is.
+    """Write results/<condition>_aggregated/ for these conditions, each whole.
 
     UsageError, and nothing is written, where the result of a run or of another suite, or an input, stands in the
     place of one.
@@ -68,108 +60,75 @@ def save_study(
     for target in targets.values():
         _require_target(target, study)
     for condition, target in targets.items():
-        manifest = study_manifest(study, condition, started)
-        places = [os.path.relpath(folders[run], target) for run in manifest.runs]
+        manifest = _manifest(study, condition, target, started)
+        estimates = study.estimates[study.estimates["condition"] == condition]
+        means = aggregated_frame(estimates)
+        tables = {"aggregated_mean_std.csv": csv(means)}
+        if study.candidates:
+            means.insert(0, "condition", condition)
+            tables = {
+                "aggregated_mean_std.csv": csv(means),
+                "comparison.csv": comparison_csv(study),
+            }
+        if condition == study.baseline and study.is_ranked:
+            tables["ranks.csv"] = csv(study.rank())
         with whole_folder(target) as folder:
-            for file, text in _texts(study, condition).items():
+            for file, text in tables.items():
                 write_text(folder / file, text)
-            rows = metrics_rows(study.aggregates[condition], seeds=True)
-            content = metrics_json(
-                manifest,
-                study.signature,
-                rows,
-                study.checks,
+            rows = metrics_rows(estimates, seeds=True)
+            write_json(
+                folder / METRICS, metrics_json(manifest, study.signature, rows, study.checks)
             )
-            write_json(folder / METRICS, content)
-            last = {"folders": places, "files": file_hashes(folder)}
-            manifest.model_copy(update=last).write(folder)
+            manifest.model_copy(update={"files": file_hashes(folder)}).write(folder)
 
 
-def aggregate_folder(
-    out: Path,
-    condition: str,
-) -> Path:
-    """Where the files of a condition stand."""
-    return out / "results" / f"{safe_name(condition)}_aggregated"
-
-
-def _texts(
-    study: Study,
-    condition: str,
-) -> dict[str, str]:
-    """File -> text of the tables of a condition; with several conditions the column `condition` comes first."""
-    means = aggregated_frame(study.aggregates[condition])
-    if study.candidates:
-        means.insert(0, "condition", condition)
-    agreement = study.agreement
-    texts = {
-        "aggregated_mean_std.csv": csv(means),
-        "agreement.csv": csv(agreement[agreement["condition"] == condition]),
-    }
-    if condition == study.baseline and study.is_ranked:
-        texts["ranks.csv"] = csv(study.rank())
-    if study.candidates:
-        texts["comparison.csv"] = comparison_csv(study)
-    return texts
-
-
-def _require_target(
-    target: Path,
-    study: Study,
-) -> None:
+def _require_target(target: Path, study: Study) -> None:
     stored = read_manifest(target)
-    replaced = ("aggregate", study.suite.name)
-    if stored is not None and (stored.kind, stored.suite) != replaced:
+    if stored is not None and (stored.kind, stored.suite) != ("aggregate", study.suite.name):
         raise UsageError(
             f"{target} holds {stored.run}, a {stored.kind} of {stored.suite}; give another --out"
         )
     require_replaceable(target)
-    folder = target.resolve()
     for run in study.results:
         for entry in run.manifest.inputs:
-            path = Path(entry.path).resolve()
-            if path.is_relative_to(folder):
+            if Path(entry.path).resolve().is_relative_to(target.resolve()):
                 raise UsageError(
                     f"{target} holds an input, and would be replaced; give another --out"
                 )
 
 
-def study_manifest(
-    study: Study,
-    condition: str,
-    started: datetime,
-) -> Manifest:
-    """The manifest of one condition of a study, without the folders of its runs."""
-    first = study.results[0].manifest
-    own = [run.manifest for run in study.conditions[condition].values()]
+def _manifest(study: Study, condition: str, target: Path, started: datetime) -> Manifest:
+    """The manifest of one condition of a study."""
+    runs = list(study.conditions[condition].values())
+    units = pd.concat(run.data[study.suite.unit] for run in runs)
     members = []
     for name, of_seed in study.conditions.items():
         for seed, run in of_seed.items():
-            same = run.manifest.model_dump(include={"suite", "run", "inputs", "options"})
-            members.append(Member(**same, condition=name, seed=seed))
-    names = pd.concat(units[study.suite.unit] for units in study.frames(condition).values())
-    fields = first.model_dump(include=SHARED)
-    if language() != "en":
-        fields["lang"] = language()
-    return Manifest(
-        schema_version=SCHEMA_VERSION,
-        kind="aggregate",
-        headline=list(study.headline),
-        leading=study.primary,
-        n_units=int(names.nunique()),
-        run=f"{condition}_aggregated",
-        report=study.name,
-        condition=condition,
-        conditions=list(study.conditions),
-        baseline=study.baseline,
-        primary=study.declared or "",
-        margin=dict(study.margin),
-        runs=[manifest.run for manifest in own],
-        inputs=[entry for manifest in own for entry in manifest.inputs],
-        members=members,
-        signature=study.signature,
-        problems=[problem for manifest in own for problem in manifest.problems],
-        started=started.isoformat(timespec="seconds"),
-        seconds=round((datetime.now(UTC) - started).total_seconds(), 3),
-        **fields,
-    )
+            fields = run.manifest.model_dump(include={"suite", "run", "inputs", "options"})
+            members.append(Member(**fields, condition=name, seed=seed))
+    changed = {
+        "kind": "aggregate",
+        "headline": list(study.headline),
+        "leading": study.primary,
+        "n_units": int(units.nunique()),
+        "run": f"{condition}_aggregated",
+        "report": study.name,
+        "condition": condition,
+        "conditions": list(study.conditions),
+        "baseline": study.baseline,
+        "primary": study.declared or "",
+        "margin": dict(study.margin),
+        "runs": [run.name for run in runs],
+        "folders": [
+            os.path.relpath(run.folder or target.parent / run.name, target) for run in runs
+        ],
+        "inputs": [entry for run in runs for entry in run.manifest.inputs],
+        "members": members,
+        "signature": study.signature,
+        "problems": [problem for run in runs for problem in run.manifest.problems],
+        "answered_by": {},
+        "lang": language(),
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round((datetime.now(UTC) - started).total_seconds(), 3),
+    }
+    return study.results[0].manifest.model_copy(update=changed)

@@ -1,6 +1,7 @@
 """What came out of a run or a study, in words: verdicts, how they were reached, ranks, and what these data can show.
 
-Page, terminal, gallery and paper take their sentences from here, in the language in force.
+The statistics give words of their own (a verdict, the code of a note) and numbers; page, terminal, gallery and paper
+take their sentences on them from here. The English texts are the keys of the translations in `lang/`.
 """
 
 from __future__ import annotations
@@ -9,15 +10,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..core.estimates import Row
+from ..core.estimates import Row, is_null
 from ..core.language import listed, say
 from ..core.metric import metric_title
 from ..core.resampling import Resampling
 from ..stats.compare import POWER
 from ..stats.intervals import MIN_UNITS
 from ..stats.verdicts import equivalence_confidence
-from .numbers import mde_text, number, p_equation
-from .sentences import verdict_parts, whole_sentence
+from .numbers import interval, mde_text, number, p_equation
 from .tables import shown_estimate
 
 if TYPE_CHECKING:
@@ -26,6 +26,34 @@ if TYPE_CHECKING:
 
 # a finding, and the numbers behind it ("" for none)
 Parts = tuple[str, str]
+
+# verdicts that are none: pages and figures show them in grey
+UNDECIDED = ("too few", "not measured")
+
+# what keeps a row from a verdict, by the column `short` of a comparison
+SHORTFALLS = {
+    "p": "p is not small enough",
+    "interval": "the interval holds 0",
+    "missing": "missing values could turn it",
+}
+
+# what the row of a primary metric says, by its verdict; "few differ" is "too few" of units enough
+FINDINGS = {
+    "not measured": "{b} cannot be compared with {a} on “{title}”",
+    "better": "{b} is better than {a} on “{title}”",
+    "worse": "{b} is worse than {a} on “{title}”",
+    "equivalent": "{b} is equivalent to {a} on “{title}” within {margin}",
+    "tied": "{b} is not shown to differ from {a} on “{title}”",
+    "too few": "{n} samples are too few to judge {b} against {a} on “{title}”",
+    "few differ": "Too few samples differ to tell {b} from {a} on “{title}”",
+}
+
+# the numbers behind a verdict, and those behind one that is none
+DETAILS = "{x} against {y}, a difference of {delta}, {level} interval {bounds}, {p}."
+OTHER_DETAILS = {
+    "too few": "{x} against {y}, a difference of {delta}, {level} interval {bounds}.",
+    "few differ": "{x} against {y}, a difference of {delta}, {level} interval {bounds}; {differ} of {n} pairs differ.",
+}
 
 # what intervals say, by the claim of `stats.seeds`
 COVER = {
@@ -37,14 +65,89 @@ COVER = {
 }
 
 
-def cover(
-    rows: pd.DataFrame,
-    resampling: Resampling,
-) -> list[str]:
-    """What the intervals of estimates or differences cover, a sentence a claim."""
-    claims = rows.get("claim", pd.Series("new samples, this run", rows.index))
-    claims = sorted(set(claims[rows["ci_low"].notna()]))
-    return [say(COVER.get(claim, claim), level=resampling.percent) for claim in claims]
+# --- a row of a comparison
+
+
+def verdict_text(row: Row) -> str:
+    """The verdict of a row as it stands beside the metric's numbers.
+
+    >>> row = {"verdict": "too few", "short": "", "n_units": 40, "n_differ": 3}
+    >>> verdict_text(row)
+    'too few: 3 of 40 differ'
+    """
+    verdict = row["verdict"]
+    if verdict == "too few":
+        differ, n = int(row["n_differ"]), int(row["n_units"])
+        return say("too few: {differ} of {n} differ", differ=differ, n=n)
+    text = say(verdict)
+    if row["short"]:
+        return f"{text}: {say(SHORTFALLS[row['short']])}"
+    if verdict == "equivalent":
+        text += f" (±{row['margin']:g})"
+    if verdict in ("better", "worse", "equivalent") and not row["family"]:
+        text += " " + say("(exploratory)")
+    return text
+
+
+def p_sentence(row: Row) -> str:
+    """The p of a row as in a sentence: the adjusted one, which is marked where it differs, else the raw one."""
+    adjusted, raw = row["p_adjusted"], row["p_value"]
+    if is_null(adjusted) or adjusted == raw:
+        return p_equation(raw)
+    return f"{p_equation(adjusted)} {say('(adjusted)')}"
+
+
+def verdict_parts(row: Row, resampling: Resampling) -> Parts:
+    """The finding of the row of a primary metric, which is the title of its page, and the numbers behind it.
+
+    Behind an equivalence stands the interval that lies within the margin.
+    """
+    verdict, n = row["verdict"], int(row["n_units"])
+    if verdict == "too few" and n >= MIN_UNITS:
+        verdict = "few differ"
+    finding = say(
+        FINDINGS[verdict],
+        a=row["baseline"],
+        b=row["candidate"],
+        title=say(metric_title(row["metric"], row["title"])),
+        margin=f"±{row['margin']:g}",
+        n=n,
+    )
+    if verdict == "not measured":
+        unfair = "what one side lacks is not like the rest."
+        return finding, say(unfair if row["not_random"] else "it is not measured on both sides.")
+    level, bounds = resampling.percent, interval(row, signed=True)
+    if verdict == "equivalent":
+        level = f"{100 * equivalence_confidence(resampling.confidence):.4g}%"
+        ends = {"ci_low": row["equivalence_low"], "ci_high": row["equivalence_high"]}
+        bounds = interval(ends, signed=True)
+    text = OTHER_DETAILS.get(verdict, DETAILS)
+    if not bounds:
+        text = "{x} against {y}, a difference of {delta}."
+        if verdict in ("better", "worse"):
+            text = "{x} against {y}, a difference of {delta}, {p}; all pairs differ alike: no interval."
+    details = say(
+        text,
+        x=number(row["value_candidate"]),
+        y=number(row["value_baseline"]),
+        delta=number(row["delta"], signed=True),
+        level=level,
+        bounds=bounds,
+        p=p_sentence(row),
+        n=n,
+        differ=int(row["n_differ"]),
+    )
+    if row["short"]:
+        details += " " + say("No verdict: {why}.", why=say(SHORTFALLS[row["short"]]))
+    return finding, details
+
+
+def whole_sentence(finding: str, details: str) -> str:
+    """A finding and the numbers behind it as one sentence; the finding alone where there are none."""
+    return say("{finding}: {details}", finding=finding, details=details) if details else finding
+
+
+# --- a run
 
 
 def run_finding(run: Run) -> Parts:
@@ -58,21 +161,39 @@ def run_finding(run: Run) -> Parts:
     return _value(estimates.iloc[0].to_dict(), run.resampling)
 
 
-def _value(
-    estimate: Row,
-    resampling: Resampling,
-) -> Parts:
+def _value(estimate: Row, resampling: Resampling) -> Parts:
     texts = shown_estimate(estimate, resampling)
     title = say(metric_title(estimate["metric"], estimate["title"]))
-    if not texts["interval"]:
-        return f"{title} {texts['value']}", say("n = {n}", n=texts["n"])
-    details = say(
-        "{level} interval {bounds}, n = {n}",
-        level=resampling.percent,
-        bounds=texts["interval"],
-        n=texts["n"],
-    )
-    return f"{title} {texts['value']}", details
+    text = "{level} interval {bounds}, n = {n}" if texts["interval"] else "n = {n}"
+    values = {"level": resampling.percent, "bounds": texts["interval"], "n": texts["n"]}
+    return f"{title} {texts['value']}", say(text, **values)
+
+
+def cover(rows: pd.DataFrame, resampling: Resampling) -> list[str]:
+    """What the intervals of estimates or differences cover, a sentence a claim."""
+    claims = rows.get("claim", pd.Series("new samples, this run", rows.index))
+    claims = sorted(set(claims[rows["ci_low"].notna()]))
+    return [say(COVER.get(claim, claim), level=resampling.percent) for claim in claims]
+
+
+def switched(shown: Run | Study) -> list[str]:
+    """That another metric than the suite's own leads, because a check says that this one cannot be measured."""
+    usual = shown.suite.primary_name(shown.options, frozenset())
+    if usual not in shown.blocked or shown.primary in (usual, getattr(shown, "declared", None)):
+        return []
+    if not shown.primary:
+        return [say("No headline metric can be measured here.")]
+    text = "Headline is {primary}, because {usual} cannot be measured here."
+    return [say(text, usual=shown.title(usual), primary=shown.title(shown.primary))]
+
+
+# --- a study
+
+
+def primary_rows(study: Study) -> dict[str, Row]:
+    """Candidate -> the row of the primary metric in its comparison; without those that have none."""
+    rows = study.differences_of(study.primary).to_dict("records")
+    return {row["candidate"]: row for row in rows}
 
 
 def finding(study: Study) -> Parts:
@@ -81,16 +202,50 @@ def finding(study: Study) -> Parts:
     Of one candidate its verdict; of several those that differ from the baseline; of one condition what it reaches. What
     makes a whole run mean nothing stands before all.
     """
-    leads = _void_runs(study)
-    if len(study.candidates) > 1 and study.primary:
-        leads.append(_among_several(study))
-    leads += _verdicts(study) if study.candidates else _values(study)
+    leads = _findings(study)
+    if len(study.candidates) > 1 and study.primary and not _void_runs(study):
+        return _among_several(study)
     return leads[0] if leads else (study.name, "")
+
+
+def outcomes(study: Study) -> list[str]:
+    """What came out, a sentence each: the verdicts; where there are none what the primary metric of each condition is.
+
+    What makes a whole run mean nothing is said before any of them.
+    """
+    return [*(whole_sentence(*parts) for parts in _findings(study)), *switched(study)]
+
+
+def _findings(study: Study) -> list[Parts]:
+    rows = primary_rows(study)
+    verdicts = []
+    for candidate, compared in study.comparisons.items():
+        if compared.identical:
+            text = "{b} and {a} are identical: there is nothing to compare."
+            verdicts.append((say(text, a=study.baseline, b=candidate), ""))
+        elif candidate in rows:
+            verdicts.append(verdict_parts(rows[candidate], study.resampling))
+    if not verdicts and study.primary:
+        values = study.estimates_of(study.primary).dropna(subset="value")
+        for row in values.to_dict("records"):
+            value, details = _value(row, study.resampling)
+            verdicts.append((f"{row['condition']}, {value}", details))
+    return [*_void_runs(study), *verdicts]
+
+
+def _void_runs(study: Study) -> list[Parts]:
+    """The runs of which a check says that none of their numbers means anything."""
+    return [
+        (f"{run.name}: {check.message}", "")
+        for run in study.results
+        for check in run.checks
+        if check.level == "blocking" and not check.blocks
+    ]
 
 
 def _among_several(study: Study) -> Parts:
     """Which of several conditions differ from the baseline; where none does, the one that comes closest to it."""
-    rows = pd.DataFrame(list(primary_rows(study).values()))
+    rows = study.differences_of(study.primary)
     values = {"title": study.title(study.primary), "baseline": study.baseline, "n": len(rows)}
     found = []
     for verdict, text in (
@@ -105,104 +260,40 @@ def _among_several(study: Study) -> Parts:
         lead = "; ".join(found)
         text = say("{lead} (“{title}”, {n} conditions compared)", lead=lead, **values)
         return text[:1].upper() + text[1:], ""
-    tested = rows[rows["p_value"].notna()]
     text = say("No difference from {baseline} is confirmed on “{title}” ({n} conditions)", **values)
-    if tested.empty:
+    p = rows["p_adjusted"].fillna(rows["p_value"]).dropna()
+    if p.empty:
         return text, ""
-    closest = tested.loc[tested["p_adjusted"].fillna(tested["p_value"]).idxmin()]
-    p = closest["p_value"] if pd.isna(closest["p_adjusted"]) else closest["p_adjusted"]
+    closest = rows.loc[p.idxmin()].to_dict()
     return text, say(
         "Closest: {name} {delta} ({p}).",
         name=closest["candidate"],
         delta=number(closest["delta"], signed=True),
-        p=p_equation(p),
+        p=p_sentence(closest),
     )
-
-
-def outcomes(study: Study) -> list[str]:
-    """What came out, a sentence each: the verdicts; where there are none what the primary metric of each condition is.
-
-    What makes a whole run mean nothing is said before any of them.
-    """
-    parts = [*_void_runs(study), *(_verdicts(study) or _values(study))]
-    sentences = [whole_sentence(*each) for each in parts]
-    return [*sentences, *switched(study)]
-
-
-def switched(shown: Run | Study) -> list[str]:
-    """That another metric than the suite's own leads, because a check says that this one cannot be measured."""
-    usual = shown.usual_primary
-    if usual not in shown.blocked or shown.primary in (usual, getattr(shown, "declared", None)):
-        return []
-    if not shown.primary:
-        return [say("No headline metric can be measured here.")]
-    text = "Headline is {primary}, because {usual} cannot be measured here."
-    return [say(text, usual=shown.title(usual), primary=shown.title(shown.primary))]
-
-
-def _void_runs(study: Study) -> list[Parts]:
-    """The runs of which a check says that none of their numbers means anything."""
-    parts = []
-    for run in study.results:
-        for check in run.checks:
-            if check.level == "blocking" and not check.blocks:
-                parts.append((f"{run.name}: {check.message}", ""))
-    return parts
-
-
-def _verdicts(study: Study) -> list[Parts]:
-    """The verdict on every candidate; of identical sides only that they are."""
-    rows = primary_rows(study)
-    parts = []
-    for candidate, compared in study.comparisons.items():
-        if compared.identical:
-            text = "{b} and {a} are identical: there is nothing to compare."
-            parts.append((say(text, a=study.baseline, b=candidate), ""))
-        elif candidate in rows:
-            parts.append(verdict_parts(rows[candidate], study.resampling))
-    return parts
-
-
-def _values(study: Study) -> list[Parts]:
-    """The primary metric of each condition; without those in which it is not measured."""
-    parts = []
-    for condition, estimates in study.aggregates.items():
-        measured = estimates[(estimates["metric"] == study.primary) & estimates["value"].notna()]
-        for row in measured.to_dict("records"):
-            value, details = _value(row, study.resampling)
-            parts.append((f"{condition}, {value}", details))
-    return parts
 
 
 def turning(parts: pd.DataFrame) -> list[str]:
     """A warning for each metric whose difference turns its sign between parts (`stats.compare_parts`)."""
     sentences = []
     for name, rows in parts[parts["turns"]].groupby("metric", sort=False):
-        of_parts = []
-        for row in rows.to_dict("records"):
-            delta = number(row["delta"], signed=True)
-            of_parts.append(f"{row['part']} {delta} ({row['verdict']})")
+        of_parts = ", ".join(
+            f"{row['part']} {number(row['delta'], signed=True)} ({row['verdict']})"
+            for row in rows.to_dict("records")
+        )
         title = metric_title(name, rows["title"].iloc[0])
-        sentences.append(f"“{title}”: the difference turns its sign: {', '.join(of_parts)}")
+        sentences.append(f"“{title}”: the difference turns its sign: {of_parts}")
     return sentences
-
-
-def primary_rows(study: Study) -> dict[str, Row]:
-    """Candidate -> the row of the primary metric in its comparison; without those that have none."""
-    rows = study.differences_of(study.primary).to_dict("records")
-    return {row["candidate"]: row for row in rows}
 
 
 def settling(study: Study) -> list[str]:
     """What difference could be confirmed, where a candidate is not shown to differ."""
-    tied = [
-        row for row in primary_rows(study).values() if row["verdict"] == "tied" and mde_text(row)
-    ]
-    if not tied:
+    rows = study.differences_of(study.primary)
+    tied = rows[(rows["verdict"] == "tied") & rows["mde"].notna()] if len(rows) else rows
+    if tied.empty:
         return []
     text = "These data can confirm differences of {now} or more ({power:.0%} power)."
-    lowest = max(tied, key=lambda row: row["mde"])
-    return [say(text, now=mde_text(lowest), power=POWER)]
+    return [say(text, now=mde_text(tied.loc[tied["mde"].idxmax()]), power=POWER)]
 
 
 def how(study: Study) -> str:
@@ -211,47 +302,46 @@ def how(study: Study) -> str:
     "" where all is identical, and without any interval or comparison.
     """
     compared = list(study.comparisons.values())
-    if compared and all(each.identical for each in compared):
+    if not compared:
+        return " ".join(cover(study.estimates, study.resampling))
+    if all(each.identical for each in compared):
         return ""
-    rows = (
-        study.differences_of(*study.headline) if compared else pd.concat(study.aggregates.values())
+    by = say(compared[0].paired_by) if study.seeded else study.suite.unit
+    return " ".join(
+        [
+            say("Paired by {by}; samples missing on one side are left out.", by=by),
+            *family(study),
+            *cover(study.differences_of(*study.headline), study.resampling),
+        ]
     )
-    sentences = cover(rows, study.resampling)
-    if compared:
-        by = say(compared[0].paired_by) if study.seeded else study.suite.unit
-        text = "Paired by {by}; samples missing on one side are left out."
-        sentences = [say(text, by=by), *family(study), *sentences]
-    return " ".join(sentences)
 
 
 def family(study: Study) -> list[str]:
     """How the p of the headline stand to each other, and what a verdict needs; nothing where none is tested."""
-    if not study.candidates:
-        return []
     rows = study.differences_of(*study.headline)
-    tested = rows[rows["p_adjusted"].notna() & (rows["n_units"] >= MIN_UNITS)]
-    tested = tested[tested["alias_of"] == ""]
+    if rows.empty:
+        return []
+    is_tested = rows["p_adjusted"].notna() & (rows["n_units"] >= MIN_UNITS)
+    tested = rows[is_tested & (rows["alias_of"] == "")]
     if tested.empty:
         return []
+    on_others = "p and intervals of the other headline metrics ({n}) are adjusted together (step-down max-T)"
+    if len(study.candidates) > 1:
+        on_others = "the {n} comparisons on the other headline metrics are tested together, with simultaneous intervals"
+    texts = {
+        True: "The {n} comparisons on “{title}” are tested together, with simultaneous intervals",
+        False: on_others,
+    }
     families = []
-    leading, others = tested[tested["primary"]], tested[~tested["primary"]]
-    for rows in (leading, others):
-        if len(rows) == 1:
-            families.append(
-                say("“{title}” is tested alone", title=study.title(rows["metric"].item()))
-            )
-    if len(leading) > 1:
-        text = "The {k} comparisons on “{title}” are tested together, with simultaneous intervals"
-        families.append(say(text, title=study.title(study.primary), k=len(leading)))
-    if len(others) > 1:
-        text = "p and intervals of the other headline metrics ({n}) are adjusted together (step-down max-T)"
-        if len(study.candidates) > 1:
-            text = "the {n} comparisons on the other headline metrics are tested together, with simultaneous intervals"
-        families.append(say(text, n=len(others)))
+    for is_primary, text in texts.items():
+        members = tested.loc[tested["primary"] == is_primary, "metric"].tolist()
+        if members:
+            text = "“{title}” is tested alone" if len(members) == 1 else text
+            families.append(say(text, title=study.title(members[0]), n=len(members)))
     families.append(say("all else is exploratory"))
-    sentences = ["; ".join(families) + "."]
     text = "Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."
-    sentences.append(say(text, level=f"{study.resampling.level:g}", least=MIN_UNITS))
+    level = f"{study.resampling.level:g}"
+    sentences = ["; ".join(families) + ".", say(text, level=level, least=MIN_UNITS)]
     if study.margin:
         text = "Equivalent: the {level} interval lies within the declared margin (two one-sided tests)."
         level = f"{equivalence_confidence(study.resampling.confidence):.0%}"
@@ -262,16 +352,11 @@ def family(study: Study) -> list[str]:
 def ranking(study: Study) -> list[str]:
     """How the conditions stand to each other on the primary metric, in sentences."""
     measured = study.rank().dropna(subset=["rank_low"])
-    first = measured[measured["rank_low"] == 1]["condition"].tolist()
-    template = "The best of {n} conditions on “{title}” is one of these: {first}."
+    first = measured.loc[measured["rank_low"] == 1, "condition"]
+    text = "The best of {n} conditions on “{title}” is one of these: {first}."
     if len(first) == 1:
-        template = "{first} is the best of {n} conditions on “{title}”."
-    lead = say(
-        template,
-        n=len(measured),
-        first=listed(first),
-        title=study.title(study.primary),
-    )
+        text = "{first} is the best of {n} conditions on “{title}”."
+    lead = say(text, n=len(measured), first=listed(first), title=study.title(study.primary))
     text = "All ranks lie within their intervals at once, with {level:.0%} confidence."
     return [lead, say(text, level=study.resampling.confidence)]
 
@@ -279,12 +364,7 @@ def ranking(study: Study) -> list[str]:
 # --- plans: for the terminal, in English
 
 
-def plan_title(
-    study: Study,
-    metric: str,
-    difference: float,
-    power: float,
-) -> str:
+def plan_title(study: Study, metric: str, difference: float, power: float) -> str:
     """What a plan is for, a sentence."""
     candidate = study.candidates[0] if study.candidates else "another condition"
     return (
@@ -293,20 +373,16 @@ def plan_title(
     )
 
 
-def plan_notes(
-    study: Study,
-    planned: pd.DataFrame,
-) -> list[str]:
+def plan_notes(study: Study, planned: pd.DataFrame) -> list[str]:
     """What a reader must know of a plan, in sentences."""
     notes = [
         f"samples: units ({study.suite.unit}); samples_low to samples_high: what these runs leave open."
     ]
-    lacking = planned.loc[planned["samples"].isna(), "seeds"]
+    lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str).unique()
     if len(lacking):
-        seeds = ", ".join(map(str, lacking.unique()))
         notes.append(
-            f"No number of samples is enough for {seeds} seeds: the differences between seeds keep the power below what "
-            "is asked, or only one seed pairs here."
+            f"No number of samples is enough for {', '.join(lacking)} seeds: the differences between seeds keep the power "
+            "below what is asked, or only one seed pairs here."
         )
     if not study.candidates:
         notes.append(

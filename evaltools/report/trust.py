@@ -1,11 +1,15 @@
-"""Whether a result can be believed: what its checks found, and the line that every page opens on."""
+"""Whether a result can be believed, and how it was made: its checks, signature, inputs and policy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from .. import __version__
 from ..core.check import Check, checks_of_runs, worst_first
 from ..core.common_checks import (
     class_sizes,
@@ -18,13 +22,20 @@ from ..core.common_checks import (
     one_sided_missing,
     other_texts,
 )
-from ..core.files import EXAMPLES
+from ..core.files import EXAMPLES, bytes_hash, dumps
 from ..core.language import language, listed, say
+from ..core.names import natural
+from .tables import HtmlTable, fold, table
 
 if TYPE_CHECKING:
-    from .result import Result
     from .run import Run
     from .study import Study
+
+# what `ci_method` says of an interval that is a bootstrap
+BOOTSTRAPS = ("bca", "bca-t", "percentile")
+
+
+# --- checks
 
 
 def run_checks(run: Run) -> list[Check]:
@@ -41,29 +52,14 @@ def run_checks(run: Run) -> list[Check]:
     return worst_first(checks)
 
 
-def spoken_checks(shown: Result) -> Sequence[Check]:
-    """The checks of runs in the language in force; those that they hold are in English, as in metrics.json."""
-    if language() == "en":
-        return shown.checks
-    if len(shown.results) == 1 and shown is shown.results[0]:
-        return run_checks(shown.results[0])
-    return study_checks(shown)  # type: ignore[arg-type]
-
-
-def all_checks(shown: Result) -> list[Check]:
-    """The checks that failed, and what was wrong with the input of the runs."""
-    return [*spoken_checks(shown), *input_problems(shown.results)]
-
-
 def study_checks(study: Study) -> list[Check]:
     """What the checks of its runs found, and those of units and seeds that some runs lack; the worst first."""
     checks = checks_of_runs([spoken_checks(run) for run in study.results])
-    sizes = {run.name: run.data[study.suite.unit].nunique() for run in study.results}
-    checks += missing_units(sizes, len(study.unit_names))
+    sizes = {run.name: run.n_units for run in study.results}
+    checks += missing_units(sizes, study.n_units)
     if study.candidates:
         leading = study.differences_of(*dict.fromkeys([study.primary, *study.headline]))
-        checks += one_sided_missing(leading)
-        checks += not_random(leading)
+        checks += [*one_sided_missing(leading), *not_random(leading)]
         for candidate, compared in study.comparisons.items():
             checks += other_texts(compared.n_other_texts, study.baseline, candidate)
     if study.seeded:
@@ -71,22 +67,19 @@ def study_checks(study: Study) -> list[Check]:
     return worst_first(checks)
 
 
-# --- whether to believe it
+def spoken_checks(shown: Run | Study) -> Sequence[Check]:
+    """The checks in the language in force; those that a result holds are in English, as in metrics.json."""
+    if language() == "en":
+        return shown.checks
+    find: Any = study_checks if hasattr(shown, "conditions") else run_checks
+    return find(shown)
 
 
-def is_bundled(shown: Run | Study) -> bool:
-    """Whether numbers are of the bundled example, which nobody may take for their own."""
-    inputs = [Path(entry.path) for run in shown.results for entry in run.manifest.inputs]
-    return bool(inputs) and all(path.is_relative_to(EXAMPLES) for path in inputs)
-
-
-def input_problems(runs: Sequence[Run]) -> list[Check]:
-    """What was wrong with the input of runs, as a check; empty where nothing was."""
-    problems = {run.name: problems_of(run) for run in runs}
-    texts = [f"{name}: {text}" for name, text in problems.items() if text]
-    if not texts:
-        return []
-    return [Check("input", "warning", say("input: {what}", what=listed(texts, "; ")))]
+def all_checks(shown: Run | Study) -> list[Check]:
+    """The checks that failed, and what was wrong with the input of the runs."""
+    texts = [f"{run.name}: {text}" for run in shown.results if (text := problems_of(run))]
+    message = say("input: {what}", what=listed(texts, "; "))
+    return [*spoken_checks(shown), *([Check("input", "warning", message)] if texts else [])]
 
 
 def problems_of(run: Run) -> str:
@@ -95,16 +88,89 @@ def problems_of(run: Run) -> str:
     What a check of the run says in words, under the same code, is left to it.
     """
     stated = {check.code for check in run.checks}
-    texts = []
-    for problem in run.manifest.problems:
-        if problem.code not in stated:
-            text = say(
-                "{n} x {code} ({severity})",
-                n=problem.count,
-                code=problem.code,
-                severity=say(problem.severity),
-            )
-            texts.append(text)
+    text = "{n} x {code} ({severity})"
+    problems = listed(
+        say(text, n=problem.count, code=problem.code, severity=say(problem.severity))
+        for problem in run.manifest.problems
+        if problem.code not in stated
+    )
     if run.manifest.incomplete:
-        return say("this run is not complete: {problems}", problems=listed(texts))
-    return listed(texts)
+        return say("this run is not complete: {problems}", problems=problems)
+    return problems
+
+
+def is_bundled(shown: Run | Study) -> bool:
+    """Whether numbers are of the bundled example, which nobody may take for their own."""
+    inputs = [Path(entry.path) for run in shown.results for entry in run.manifest.inputs]
+    return bool(inputs) and all(path.is_relative_to(EXAMPLES) for path in inputs)
+
+
+# --- how the numbers were made
+
+
+def signature(shown: Run | Study, seeds: Iterable[str] = ()) -> str:
+    """One line that says how the numbers of a run, or of a study by its first run, were made (after sacreBLEU)."""
+    run = shown.results[0]
+    usual = run.suite.primary_name(run.options, frozenset())
+    parts = {
+        "suite": run.suite.name,
+        **run.options.signature(),
+        "metrics": run.manifest.policy.get("metrics"),
+        "policy": run.manifest.policy["eval_policy_hash"],
+        "primary": None if shown.primary == usual else shown.primary,
+        "where": run.query or None,
+        "n": shown.n_units,
+        "unit": run.suite.unit,
+        "ci": f"{run.resampling.method}{100 * run.resampling.confidence:g}",
+        "resamples": run.resampling.n_resamples,
+        "seed": run.resampling.seed,
+        "seeds": ",".join(sorted(filter(None, seeds), key=natural)) or None,
+        "version": __version__,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
+
+
+def short_signature(shown: Run | Study) -> str:
+    """Eight hex digits that stand for the signature where it would be too long."""
+    return bytes_hash(shown.signature.encode())[:8]
+
+
+def count_methods(frames: Iterable[pd.DataFrame]) -> dict[str, int]:
+    """Method -> number of intervals in estimates or comparisons, the commonest first."""
+    counts: Counter[str] = Counter()
+    for frame in frames:
+        counts.update(frame.loc[frame["ci_low"].notna(), "ci_method"])
+    return dict(counts.most_common())
+
+
+def provenance(shown: Run | Study, frames: Iterable[pd.DataFrame] = ()) -> HtmlTable:
+    """Inputs with their hashes, policy, methods of the intervals of `frames`, and signature, folded.
+
+    Times stand in the manifest only.
+    """
+    rows = dict.fromkeys(_provenance_rows(shown, frames))
+    frame = pd.DataFrame(list(rows), columns=["what", "value"])
+    return fold(say("Inputs, policy and signature"), table(frame))
+
+
+def _provenance_rows(
+    shown: Run | Study,
+    frames: Iterable[pd.DataFrame],
+) -> Iterator[tuple[str, str]]:
+    first = shown.results[0]
+    for run in shown.results:
+        for entry in run.manifest.inputs:
+            file = f"{Path(entry.path).name} · {entry.bytes:,} B · sha256 {entry.sha256}"
+            yield say("input: {what}", what=entry.role), file
+    for key, value in first.manifest.policy.items():
+        yield say("policy: {what}", what=key), value if isinstance(value, str) else dumps(value)
+    settings = say(
+        "{method}, {n:,} resamples, {level}, seed {seed}",
+        method=first.resampling.method,
+        n=first.resampling.n_resamples,
+        level=first.resampling.percent,
+        seed=first.resampling.seed,
+    )
+    used = [f"{name} {n}" for name, n in count_methods(frames).items()]
+    yield say("intervals"), "; ".join([settings, *([listed(used)] if used else [])])
+    yield say("signature"), f"{shown.signature} ({short_signature(shown)})"

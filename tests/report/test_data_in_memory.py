@@ -173,9 +173,9 @@ def test_arrays_of_events_and_nullable_series_are_numbers() -> None:
         ([0, 1], [0, 1, 1], None, "lists of different lengths pair by no position: 2 and 3"),
         ([], [], None, "data: the file is empty"),
         ([0.5], "example:cr/no_memory", None, "compares with a list of numbers only"),
-        (np.ones((3, 2)), np.ones((3, 2)), None, "data:1: 0: value: "),
-        (pd.Series(["a"]), pd.Series(["b"]), None, "data:1: 0: value: .*number"),
-        ([2.0, 0.3], [0.1, 0.3], (0, 1), "data:1: 0: value: .*less than or equal to 1"),
+        (np.ones((3, 2)), np.ones((3, 2)), None, "data:1: 0: value"),
+        (pd.Series(["a"]), pd.Series(["b"]), None, "data:1: 0: value.*number"),
+        ([2.0, 0.3], [0.1, 0.3], (0, 1), "data:1: 0: value: 2 is not within 0 and 1"),
         (pd.Series([1, 2], index=["x", "x"]), pd.Series([1]), None, "data:2: .*x"),
     ],
 )

@@ -16,7 +16,7 @@ from scipy import stats
 from evaltools.core.errors import UsageError
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Resampling
-from evaltools.report.sentences import verdict_parts
+from evaltools.report.study_sentences import verdict_parts
 from evaltools.stats.compare import Comparison, compare, ranks
 from evaltools.stats.differences import unit_changes
 from evaltools.stats.intervals import aggregate, estimate

@@ -24,8 +24,8 @@ from ...core.results import METRICS, UNITS, MetricsFile, read_manifest, spoilt_f
 from ...core.terminal import echo
 from ...report.evaluate import load
 from ...report.make_study import compare
-from ...report.sentences import verdict_text
 from ...report.study_files import result_folders
+from ...report.study_sentences import verdict_text
 from ...report.text import visible
 from ...stats.intervals import MIN_UNITS
 from ..options import margin_option, named_numbers
