@@ -29,7 +29,6 @@ from ..core.metric import Difference, metric_title
 from .fonts import ANSWERED, families, webfont_css
 from .numbers import number, titled
 from .strip import limits
-from .study_sentences import UNDECIDED
 from .text import visible, width_of
 
 if TYPE_CHECKING:

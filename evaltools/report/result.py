@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ..core.check import Check
 from ..core.errors import UsageError
 from ..core.language import say
 from ..core.metric import AnyMetric, MetricTable
 from ..core.names import nearest
+from ..core.resampling import Resampling
 from ..core.suite import Suite
+from . import paper
 from .browse import sample_view
+from .trust import all_checks
 
 if TYPE_CHECKING:
     from .run import Run
@@ -75,6 +79,17 @@ class Result:
                 f"{', '.join(sample_view(first).groups(first))}; columns: {', '.join(map(str, self.units))}"
             ) from e
 
+    @property
+    def resampling(self) -> Resampling:
+        """How intervals are made."""
+        return self.results[0].manifest.resampling
+
+    @property
+    def doubts(self) -> list[Check]:
+        """The checks that failed and are more than notes, and what was wrong with the input of the runs."""
+        shown: Any = self
+        return [check for check in all_checks(shown) if check.level != "info"]
+
     def to_frame(self) -> pd.DataFrame:
         """As `frame`."""
         return self.frame
@@ -91,6 +106,11 @@ class Result:
         values = rows["delta" if "delta" in rows else "value"]
         return {name: None if pd.isna(value) else float(value) for name, value in values.items()}
 
+    def to_latex(self) -> str:
+        """The headline as a LaTeX table with intervals, differences (bold for better), and a note."""
+        shown: Any = self
+        return paper.latex(shown)
+
     def _rows(self) -> pd.DataFrame:
         """The first row of `frame` on each metric, by its name."""
         frame = self.frame
@@ -98,13 +118,20 @@ class Result:
         return frame.drop_duplicates(key).set_index(key, drop=False)
 
     def __getitem__(self, metric: str) -> pd.Series:
-        """The first row of `frame` on a metric. KeyError that names the nearest for an unknown name."""
+        """The first row of `frame` on a metric: an estimate, or the difference of the first candidate to the baseline.
+
+        KeyError that names the nearest for an unknown name, and one for a metric without a direction in a comparison.
+        """
         rows = self._rows()
-        if metric not in rows.index:
+        if metric in rows.index:
+            return rows.loc[metric]
+        if any(entry.name == metric for entry in self.metrics):
             raise KeyError(
-                f"no metric {metric!r} in {self.suite.name}; {nearest(str(metric), list(rows.index))}"
+                f"{metric!r} has no direction and is not compared; its values are those of each run: run[{metric!r}]"
             )
-        return rows.loc[metric]
+        raise KeyError(
+            f"no metric {metric!r} in {self.suite.name}; {nearest(str(metric), list(rows.index))}"
+        )
 
     def __iter__(self) -> Iterator[str]:
         """The names of the metrics."""

@@ -16,13 +16,11 @@ from ..core.estimates import from_public, marked_blocked, public_frame
 from ..core.language import speaking
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, MetricTable, subset
-from ..core.resampling import Resampling
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
 from ..stats.differences import differing, unit_changes, unit_values
 from ..stats.intervals import estimate
-from . import paper
 from .browse import samples_of_run
 from .first_screen import estimates_table, run_screen
 from .result import Result, require_comparable
@@ -78,11 +76,6 @@ class Run(Result):
     def metrics(self) -> MetricTable:
         """The metric table."""
         return self.suite.metrics(self.options)
-
-    @property
-    def resampling(self) -> Resampling:
-        """How the intervals are made."""
-        return self.manifest.resampling
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -308,10 +301,6 @@ class Run(Result):
     def provenance(self) -> HtmlTable:
         """Inputs with their hashes, policy, methods of intervals and signature."""
         return provenance(self)
-
-    def to_latex(self) -> str:
-        """The headline as a LaTeX table with intervals, and a note."""
-        return paper.latex(self)
 
     def _repr_html_(self) -> str:
         return in_cell(run_screen(self).html)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from ..core.check import Check, check_lines
@@ -17,8 +16,8 @@ from ..core.errors import UsageError
 from ..core.estimates import marked_blocked, public_frame
 from ..core.language import speaking
 from ..core.metric import AnyMetric, Metric, MetricTable
-from ..core.resampling import Resampling
 from ..core.suite import Suite
+from ..stats.agreement import COLUMNS as AGREEMENT
 from ..stats.breakdown import PART, by_parts, compare_parts
 from ..stats.compare import Comparison, compare_all, ranks
 from ..stats.differences import unit_changes
@@ -38,17 +37,13 @@ if TYPE_CHECKING:
 # condition -> seed -> run; the seed of a system of one run is ""
 Conditions = dict[str, dict[str, Run]]
 
-# columns of the units of a study that tell of which run a unit is
+# columns of the units that tell of which run a unit is, of ranks.csv, and of `Study.scores`
 OF_RUN = ["condition", "seed", "run"]
-
-# columns of ranks.csv, in order
 RANKS = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
+SCORES = ["condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds"]
 
 # what a comparison of a metric that a check blocks does not have
 TESTED = ["p_value", "p_adjusted", "mde", "equivalence_low", "equivalence_high"]
-
-# the columns of `Study.scores`
-SCORES = ["condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,17 +51,15 @@ class Study(Result):
     """Conditions by seeds, or systems of one run each, and what follows from them.
 
     `study.table()` is the comparison with the baseline as the report has it and `study.frame` its frame (of one
-    condition: the scores); `study.plot` the figures; `study.scores` the means over seeds. `cmp["metric"]` is
-    one difference.
+    condition: the scores); `study.scores` the means over seeds; `cmp["metric"]` one difference.
 
-    `conditions`: name -> seed -> run, in natural order. `declared`: the primary metric that was named, if one was.
-    `margin`: metric -> the largest difference that does not matter. All else is counted when it is asked for.
+    `declared`: the primary metric that was named, if one was. `margin`: metric -> the largest difference that does not
+    matter.
 
     >>> import evaltools as et
     >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2, 3)])
-    >>> row = study.frame.set_index("name").loc["tuple_f1_s2_refpol"]
-    >>> row["title"], int(row["n_seeds"])
-    ('Tuple F1 after review (ref-pol)', 3)
+    >>> int(study["tuple_f1_s2_refpol"]["n_seeds"])
+    3
     """
 
     name: str
@@ -74,8 +67,6 @@ class Study(Result):
     baseline: str
     declared: str | None = None
     margin: Mapping[str, float] = field(default_factory=dict)
-
-    # --- its runs
 
     @cached_property
     def results(self) -> list[Run]:
@@ -89,23 +80,18 @@ class Study(Result):
 
     @property
     def options(self) -> Any:
-        """The options of the suite."""
         return self.results[0].options
-
-    @property
-    def resampling(self) -> Resampling:
-        """How intervals are made."""
-        return self.results[0].resampling
 
     @cached_property
     def metrics(self) -> MetricTable:
         """The metric table; a proportion is what is one in every run."""
-        metrics: list[AnyMetric] = []
-        for metric, *others in zip(*(run.metrics for run in self.results)):
-            if isinstance(metric, Metric) and not all(other.proportion for other in others):
-                metric = replace(metric, proportion=False)
-            metrics.append(metric)
-        return metrics
+        tables = zip(*(run.metrics for run in self.results))
+        return [
+            replace(metric, proportion=metric.proportion and all(m.proportion for m in others))
+            if isinstance(metric, Metric)
+            else metric
+            for metric, *others in tables
+        ]
 
     @property
     def seeded(self) -> bool:
@@ -129,21 +115,23 @@ class Study(Result):
         """Seed -> units of one condition, as stored."""
         return {seed: run.data for seed, run in self.conditions[condition].items()}
 
-    # --- units
-
     @cached_property
     def units(self) -> pd.DataFrame:
         """The units of all runs, one below the other, with the columns condition, seed and run."""
-        frames = []
-        for condition, of_seed in self.conditions.items():
-            for seed, run in of_seed.items():
-                frames.append(run.units.assign(condition=condition, seed=seed, run=run.name))
+        frames = [
+            run.units.assign(condition=condition, seed=seed, run=run.name)
+            for condition, of_seed in self.conditions.items()
+            for seed, run in of_seed.items()
+        ]
         return pd.concat(frames, ignore_index=True)
 
-    def _of_runs(self, column: Any) -> list[Any]:
-        """A column of `units`, or its index, in pieces: one a run."""
-        ends = np.cumsum([len(run.data) for run in self.results])
-        return [column[end - len(run.data) : end] for end, run in zip(ends, self.results)]
+    def _of_runs(self, column: Any) -> Iterator[tuple[str, str, Run, Any]]:
+        """Condition, seed and run, each with its piece of a column of `units`, or of their index."""
+        end = 0
+        for condition, of_seed in self.conditions.items():
+            for seed, run in of_seed.items():
+                start, end = end, end + len(run.data)
+                yield condition, seed, run, column[start:end]
 
     @cached_property
     def n_units(self) -> int:
@@ -160,32 +148,24 @@ class Study(Result):
         >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2)])
         >>> [run.n_units for run in study.where("split == 'dev'").results]
         [30, 30]
-        >>> units = study.units.query("seed == '1' or n_gold_tuples > 1")
-        >>> [run.n_units for run in study.where(units).results]
-        [60, 14]
         """
         if part is self.units:
             return self
-        query, rows = "", part
+        query = ""
+        rows: Any = part
         if isinstance(part, str):
             query, rows = part, self.queried(part)
         is_known = isinstance(rows, pd.DataFrame) and rows.index.isin(self.units.index).all()
         if not is_known or not self.units.loc[rows.index, "run"].equals(rows.get("run")):
             raise UsageError(f"expected rows of the units of {self.name}, with their index")
-        runs = []
-        for run, index in zip(self.results, self._of_runs(self.units.index)):
-            own = rows[rows.index.isin(index)]
-            own = own.set_axis(run.data.index[own.index - index[0]]).drop(columns=OF_RUN)
+        conditions: Conditions = {name: {} for name in self.conditions}
+        for condition, seed, run, index in self._of_runs(self.units.index):
+            own = rows[rows.index.isin(index)].drop(columns=OF_RUN)
+            own = own.set_axis(run.data.index[own.index - index[0]])
             # columns without a value are those of other runs
-            runs.append(run.over(own.dropna(axis="columns", how="all"), query))
-        left = iter(runs)
-        conditions = {
-            name: {seed: next(left) for seed in of_seed}
-            for name, of_seed in self.conditions.items()
-        }
+            own = own.dropna(axis="columns", how="all")
+            conditions[condition][seed] = run.over(own, query)
         return replace(self, conditions=conditions)
-
-    # --- what leads, checks and signature
 
     @cached_property
     def blocked(self) -> frozenset[str]:
@@ -210,20 +190,13 @@ class Study(Result):
         return directed[0] if directed else names[0]
 
     @property
-    def _tested_alone(self) -> str | None:
-        """The primary metric; None where it has no direction, and where there is none."""
+    def tested(self) -> str | None:
+        """The primary metric; None where there is none with a direction."""
         has_direction = self.primary and self.metric(self.primary).better != "none"
         return self.primary if has_direction else None
 
     @property
-    def is_ranked(self) -> bool:
-        """Whether the conditions are ranked without being asked: three or more, or two and a primary metric declared."""
-        fewest = 2 if self.declared else 3
-        return len(self.conditions) >= fewest and self._tested_alone is not None
-
-    @property
     def _run_checks(self) -> list[Check]:
-        """The checks of all runs."""
         return [check for run in self.results for check in run.checks]
 
     @cached_property
@@ -232,17 +205,10 @@ class Study(Result):
         with speaking("en"):
             return study_checks(self)
 
-    @property
-    def doubts(self) -> list[Check]:
-        """The checks that failed and are more than notes, and what was wrong with the input of the runs."""
-        return [check for check in all_checks(self) if check.level != "info"]
-
     @cached_property
     def signature(self) -> str:
         """The signature of the first run, with the samples and seeds of all of them."""
         return signature(self, {seed for runs in self.conditions.values() for seed in runs})
-
-    # --- means over seeds, and comparisons
 
     @cached_property
     def estimates(self) -> pd.DataFrame:
@@ -266,7 +232,7 @@ class Study(Result):
             self.suite.unit,
             self.resampling,
             self.headline,
-            primary=self._tested_alone,
+            primary=self.tested,
             margin=self.margin,
         )
         return dict(zip(self.candidates, map(self._without_blocked, compared)))
@@ -275,12 +241,10 @@ class Study(Result):
         table = marked_blocked(compared.table, self._run_checks)
         void = table["blocked"].notna()
         unfair = table["not_random"].astype(bool) & ~void
-        table = table.assign(
-            **{name: table[name].mask(void) for name in TESTED},
-            verdict=table["verdict"].mask(void, "not measured"),
-            short=table["short"].mask(void, ""),
-            blocked=table["blocked"].mask(unfair, "missing-not-random"),
-        )
+        table[TESTED] = table[TESTED].mask(void)
+        table["verdict"] = table["verdict"].mask(void, "not measured")
+        table["short"] = table["short"].mask(void, "")
+        table["blocked"] = table["blocked"].mask(unfair, "missing-not-random")
         return replace(compared, table=table)
 
     @property
@@ -304,18 +268,6 @@ class Study(Result):
         """Every candidate against the baseline on these metrics, without those of no direction."""
         return _rows_of(self.frame, "candidate", names) if self.candidates else pd.DataFrame()
 
-    def __getitem__(self, metric: str) -> pd.Series:
-        """One difference as a Series: delta, ci_low, ci_high, p_value, verdict, ...; of one condition, one score.
-
-        Of several candidates that of the first. KeyError for a metric without a direction, and one that names the
-        nearest for an unknown name.
-        """
-        if metric not in self and any(entry.name == metric for entry in self.metrics):
-            raise KeyError(
-                f"{metric!r} has no direction and is not compared; its values are those of each run: run[{metric!r}]"
-            )
-        return super().__getitem__(metric)
-
     def rank(self, metric: str | None = None) -> pd.DataFrame:
         """The conditions from the best on, with rank intervals that hold together (`stats.compare.ranks`).
 
@@ -333,9 +285,8 @@ class Study(Result):
         frames = {name: self.frames(name) for name in self.conditions}
         found = ranks(frames, self.metrics, self.suite.unit, ranked.name, self.resampling)
         rows = self.estimates_of(ranked.name).merge(found, on="condition")
-        is_ascending = ranked.better == "lower"
-        rows = rows.sort_values("value", ascending=is_ascending, kind="stable", ignore_index=True)
-        return rows[RANKS]
+        rows = rows.sort_values("value", ascending=ranked.better == "lower", kind="stable")
+        return rows[RANKS].reset_index(drop=True)
 
     def plan(self, metric: str, difference: float, **settings: Any) -> pd.DataFrame:
         """How many samples under each number of seeds show a difference in a metric, these runs being the pilot.
@@ -344,20 +295,18 @@ class Study(Result):
         settings: power (0 to 1, default 0.8), seeds (numbers of seeds to plan for, default (1, 3, 5)).
 
         Columns: seeds, samples (null: no number is enough), power, samples_low and samples_high (what the pilot
-        leaves open), calls, ... UsageError for three conditions and more, an unknown metric, and one that has no
-        direction or that a check blocks.
+        leaves open), calls, ... UsageError for three conditions and more, and as `rank`.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
-        >>> int(cmp.plan("tuple_f1_s2_refpol", 0.1, seeds=[3])["seeds"].iloc[0])
-        3
+        >>> cmp.plan("tuple_f1_s2_refpol", 0.1, seeds=[3])["seeds"].tolist()
+        [3]
         """
         name = self.directed(metric).name
         conditions = [self.baseline, *self.candidates]
         if len(conditions) > 2:
             raise UsageError(
-                "a plan takes the runs of one or two conditions; name two of "
-                f"{', '.join(conditions)}"
+                f"a plan takes one or two conditions; name two of {', '.join(conditions)}"
             )
         rows = self.estimates_of(name)
         for condition in rows.loc[rows["value"].isna(), "condition"]:
@@ -376,9 +325,7 @@ class Study(Result):
         """The metric of that name; UsageError where it can be neither better nor worse, or means nothing here."""
         directed = self.metric(name)
         if directed.better == "none" or not getattr(directed, "denominator", True):
-            raise UsageError(
-                f"{directed.name} has no direction, so that no condition can be better in it"
-            )
+            raise UsageError(f"{name} has no direction, so that no condition can be better in it")
         for check in self._run_checks:
             if directed.name in check.blocks:
                 raise UsageError(f"{directed.name} means nothing here: {check.message}")
@@ -399,21 +346,18 @@ class Study(Result):
     def by(self, column: Any, *metrics: str, candidate: str | None = None) -> pd.DataFrame:
         """The difference to the baseline within each part of the units that both sides have.
 
-        `column`: a column of the units, or what `Run.by` takes; units in which the sides differ in it are the part
-        "(differs)". `metrics`: by default the primary one. Columns: part, n, then those of `frame`, and turns: whether
-        another part is better or worse with a difference of the other sign, of which a warning is given too. p is
-        adjusted over the parts (Holm) in `p_adjusted`.
+        `column`: as in `Run.by`; units in which the sides differ in it are the part "(differs)". `metrics`: by default
+        the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm), and turns: whether
+        another part is better or worse with a difference of the other sign, of which a warning is given too.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
         >>> sorted(cmp.by("split")["part"])
         ['dev', 'valid']
         """
-        parts = iter(self._of_runs(by_parts(self.units, column)))
-        in_parts = {
-            name: {seed: data.assign(**{PART: next(parts).array}) for seed, data in frames.items()}
-            for name, frames in zip(self.conditions, map(self.frames, self.conditions))
-        }
+        in_parts: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in self.conditions}
+        for condition, seed, run, parts in self._of_runs(by_parts(self.units, column)):
+            in_parts[condition][seed] = run.data.assign(**{PART: parts.array})
         name = self.candidate(candidate)
         frame = compare_parts(
             in_parts[self.baseline],
@@ -428,7 +372,17 @@ class Study(Result):
             warnings.warn(sentence, stacklevel=2)
         return frame
 
-    # --- what it shows
+    @cached_property
+    def agreement(self) -> pd.DataFrame:
+        """How far the seeds of each condition agree: condition, then the columns of `stats.agreement`."""
+        columns = ["condition", *AGREEMENT]
+        frames = [pd.DataFrame(columns=columns)]
+        for condition, of_seed in self.conditions.items():
+            if self.suite.agreement is not None and len(of_seed) > 1:
+                units = {seed: run.units for seed, run in of_seed.items()}
+                frame = self.suite.agreement(units, self.resampling).assign(condition=condition)
+                frames.append(frame[columns])
+        return pd.concat(frames[1:] or frames, ignore_index=True)
 
     @property
     def plot(self) -> StudyPlots:
@@ -443,9 +397,8 @@ class Study(Result):
         "all": every metric, folded.
         """
         is_whole = names == ("all",)
-        if is_whole:
-            names = tuple(metric.name for metric in self.metrics)
-        names = tuple(self.metric(name).name for name in names or self.headline)
+        asked = [metric.name for metric in self.metrics] if is_whole else names or self.headline
+        names = tuple(self.metric(name).name for name in asked)
         if self.candidates:
             return comparison_table(self, names, is_whole)
         if not is_whole:
@@ -456,15 +409,12 @@ class Study(Result):
     def samples(self, metric: str | None = None, candidate: str | None = None) -> HtmlTable:
         """The units that carry the difference of a metric (by default the primary) between baseline and candidate.
 
-        A unit does where its own numerator or denominator differs in a seed. The largest influence comes first; of each
-        unit the gold and what both conditions made of it, side by side, with how many of the seeds say so. Without
-        `candidate`, a browser of each. `.frame` of what it gives holds the units of one candidate: their values on both
-        sides, the change, and its influence. Of one condition, the samples of its first run.
+        The largest influence comes first; of each unit the gold and what both conditions made of it, side by side, with
+        how many of the seeds say so. Without `candidate`, a browser of each. `.frame`: the units of one candidate with
+        their values on both sides, the change, and its influence.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
-        >>> "no_memory" in cmp.samples("tuple_f1_s2_refpol").html
-        True
         >>> cmp.samples("tuple_f1_s2_refpol").frame["text_id"].head(2).tolist()
         ['review-023', 'review-034']
         """
@@ -480,10 +430,6 @@ class Study(Result):
         """Inputs with their hashes, policy, methods of intervals and signature."""
         compared = [comparison.table for comparison in self.comparisons.values()]
         return provenance(self, [self.estimates, *compared])
-
-    def to_latex(self) -> str:
-        """The headline as a LaTeX table: intervals, differences, bold for better, and a note (`report.paper`)."""
-        return paper.latex(self)
 
     def paragraph(self) -> str:
         """Methods and results in words, for a paper."""

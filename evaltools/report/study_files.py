@@ -62,15 +62,18 @@ def save_study(
     for condition, target in targets.items():
         manifest = _manifest(study, condition, target, started)
         estimates = study.estimates[study.estimates["condition"] == condition]
-        means = aggregated_frame(estimates)
-        tables = {"aggregated_mean_std.csv": csv(means)}
+        means, agreement = aggregated_frame(estimates), study.agreement
         if study.candidates:
             means.insert(0, "condition", condition)
-            tables = {
-                "aggregated_mean_std.csv": csv(means),
-                "comparison.csv": comparison_csv(study),
-            }
-        if condition == study.baseline and study.is_ranked:
+        tables = {
+            "aggregated_mean_std.csv": csv(means),
+            "agreement.csv": csv(agreement[agreement["condition"] == condition]),
+        }
+        if study.candidates:
+            tables["comparison.csv"] = comparison_csv(study)
+        # two conditions are ranked where a primary metric was declared
+        is_ranked = study.tested and len(study.conditions) >= (2 if study.declared else 3)
+        if condition == study.baseline and is_ranked:
             tables["ranks.csv"] = csv(study.rank())
         with whole_folder(target) as folder:
             for file, text in tables.items():

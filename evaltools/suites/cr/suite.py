@@ -10,6 +10,7 @@ from typing import Any
 
 from ...core.metric import AnyMetric, MetricTable, make_metric
 from ...core.suite import Suite
+from .agreement import seed_agreement
 from .artifacts import artifacts
 from .checks import checks
 from .options import CrOptions
@@ -131,4 +132,5 @@ SUITE = Suite(
         "reviews": read_actions,
         "arbiter": read_actions,
     },
+    agreement=seed_agreement,
 )
