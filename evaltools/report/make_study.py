@@ -248,6 +248,11 @@ def _scored(
     **settings: Any,
 ) -> Iterator[Run]:
     """The runs of a file, a folder or data."""
+    manifest = read_manifest(resolve(entry)) if is_path(entry) else None
+    if manifest is not None and manifest.kind == "aggregate":
+        raise UsageError(
+            f"{entry} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}"
+        )
     if suite is None:
         if not is_path(entry):
             raise UsageError("data in memory: name its suite")
@@ -263,10 +268,6 @@ def suite_of_run(path: str | Path) -> Suite:
     """The suite of a results folder, or of a run to score. UsageError where that is none or several."""
     path = resolve(path)
     manifest = read_manifest(path.parent if path.name == NAME else path)
-    if manifest is not None and manifest.kind == "aggregate":
-        raise UsageError(
-            f"{path} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}"
-        )
     return get_suite(suite_of_path(path)) if manifest is None else suite_of_manifest(manifest)
 
 

@@ -34,15 +34,12 @@ from .trust import all_checks, provenance, signature, study_checks
 if TYPE_CHECKING:
     from .figures import StudyPlots
 
-# condition -> seed -> run; the seed of a system of one run is ""
-Conditions = dict[str, dict[str, Run]]
+Conditions = dict[str, dict[str, Run]]  # by seed; the seed of a system of one run is ""
 
-# columns of the units that tell of which run a unit is, of ranks.csv, and of `Study.scores`
+# columns of the units that tell of which run a unit is, of ranks.csv, of `scores`, and those that a blocked metric lacks
 OF_RUN = ["condition", "seed", "run"]
 RANKS = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
 SCORES = ["condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds"]
-
-# what a comparison of a metric that a check blocks does not have
 TESTED = ["p_value", "p_adjusted", "mde", "equivalence_low", "equivalence_high"]
 
 
@@ -135,7 +132,7 @@ class Study(Result):
 
     @cached_property
     def n_units(self) -> int:
-        """Number of units of all runs, each counted once."""
+        """Number of different units."""
         return int(self.units[self.suite.unit].nunique(dropna=False))
 
     def where(self, part: str | pd.DataFrame) -> Study:
