@@ -27,7 +27,7 @@ from ..core.language import LANGUAGES, PACKAGE
 from ..core.names import find_runs
 from ..core.plugins import get_suite, load_suite_file
 from ..core.workers import Workers
-from ..report.run_groups import suite_of_run
+from ..report.make_study import suite_of_run
 from .groups import suite_file_option
 
 if TYPE_CHECKING:

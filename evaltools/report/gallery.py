@@ -21,7 +21,6 @@ from ..core.names import RUN_NAME
 from ..core.results import METRICS, MetricsFile, spoilt_files
 from .page import page
 from .strip import ENDS, axis_over
-from .study_sentences import verdict_word
 from .tables import VERDICTS, shown_estimate
 from .text import anchor, clipped
 

@@ -17,7 +17,7 @@ from ...core.names import find_runs
 from ...core.plugins import get_suite
 from ...core.terminal import echo
 from ...report.gallery import build
-from ...report.run_groups import suite_of_run
+from ...report.make_study import suite_of_run
 from .. import batch
 from ..groups import LazyGroup, suite_file_option
 from ..options import (
