@@ -114,8 +114,8 @@ def _require_columns(
 ) -> None:
     """InputError for a header that is not of the long form."""
     message = ""
-    for column in COLUMNS:
-        if header.count(column) > 1:
+    for column in header:
+        if column and header.count(column) > 1:
             message = f"two columns are named {column}"
     has_score = "value" in header or {"num", "den"} <= set(header)
     if not has_score or not {"id", "metric"} <= set(header):
@@ -140,9 +140,10 @@ def usable_rows(
     is_bad = np.zeros(len(cells), dtype=bool)
 
     def refuse(is_wrong: Any, column: str, expected: str) -> None:
+        is_empty = cells[column].isna()
         for row in np.flatnonzero(np.asarray(is_wrong, dtype=bool) & ~is_bad):
-            cell, id_ = cells[column].iloc[row], rows["id"].iloc[row]
-            got = "nothing" if cell is None or cell != cell else repr(str(cell)[:80])
+            id_ = rows["id"].iloc[row]
+            got = "nothing" if is_empty.iloc[row] else repr(str(cells[column].iloc[row])[:80])
             problems.error(
                 "bad-field",
                 f"expected {expected}, got {got}",
