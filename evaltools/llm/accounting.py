@@ -56,11 +56,7 @@ class Limits:
     cost: float | None = None
     price: tuple[float, float] | None = None
 
-    def cost_of(
-        self,
-        tokens_in: int | None,
-        tokens_out: int | None,
-    ) -> float | None:
+    def cost_of(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
         """The cost of so many tokens; None without a price or where a number is unknown.
 
         >>> Limits(price=(2.0, 10.0)).cost_of(1_000_000, 100_000)
@@ -68,33 +64,17 @@ class Limits:
         """
         if self.price is None or tokens_in is None or tokens_out is None:
             return None
-        input_price, output_price = self.price
-        return (tokens_in * input_price + tokens_out * output_price) / 1e6
+        return (tokens_in * self.price[0] + tokens_out * self.price[1]) / 1e6
 
-    def leaves(
-        self,
-        spent: Spent,
-        cost: float,
-    ) -> bool:
-        """Whether so much may be spent besides.
-
-        >>> Limits(cost=1.0).leaves(Spent(cost=0.75), 0.5)
-        False
-        """
-        return self.cost is None or spent.cost + cost <= self.cost
-
-    def reached(
-        self,
-        spent: Spent,
-        cost: float = 0.0,
-    ) -> str:
-        """Which limit one more call of this cost would pass, as a sentence; "" while more may be sent.
+    def reached(self, spent: Spent, cost: float = 0.0) -> str:
+        """Which limit is passed where so much more is spent, as a sentence; "" while more may be sent.
 
         >>> Limits(requests=2).reached(Spent(requests=2))
         'the limit of 2 requests is reached'
         """
         if self.requests is not None and spent.requests >= self.requests:
             return f"the limit of {self.requests} requests is reached"
-        if self.cost is not None and (spent.cost >= self.cost or not self.leaves(spent, cost)):
+        is_spent = self.cost is not None and spent.cost >= self.cost
+        if is_spent or (self.cost is not None and spent.cost + cost > self.cost):
             return f"the limit of {self.cost:g} in cost is reached"
         return ""

@@ -1,24 +1,30 @@
 """Checked replies of language models on disk: one small file a request, FOLDER/ab/abcd....json.
 
-An entry appears whole or not at all, so a run that is killed keeps every reply it has stored, and
-several runs may share a folder. Only replies that passed the check are stored; no key and no text
-of a request.
+What arrives while the disk is busy is stored together: one synced line each in a journal, from which
+the files are written. Runs may share a folder. Only replies that passed the check are stored; no key
+and no text of a request.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from pydantic import BaseModel
 from pydantic_core import from_json
 
 from ..core.errors import Problems, WorkFailed
-from ..core.files import bytes_hash, dumps, write_json
+from ..core.files import bytes_hash, dumps
 from .accounting import Call
 from .replies import Reply
 from .requests import address_in_force
+
+JOURNALS = "journal-*.jsonl"
 
 
 def request_hash(base_url: str | None, body: Mapping[str, Any]) -> str:
@@ -30,60 +36,93 @@ def request_hash(base_url: str | None, body: Mapping[str, Any]) -> str:
     True
     """
     request = {"base_url": address_in_force(base_url), **body}
-    in_order = {name: request[name] for name in sorted(request)}
-    return bytes_hash(dumps(in_order).encode())
+    return bytes_hash(dumps(dict(sorted(request.items()))).encode())
 
 
-def entry_file(folder: Path, key: str) -> Path:
-    """The file of an entry; `key` is a `request_hash`."""
-    return folder / key[:2] / f"{key}.json"
+class ReplyCache:
+    """The replies in a folder. What a run that was killed left in its journal is taken in first."""
 
+    def __init__(self, folder: Path, problems: Problems) -> None:
+        self.folder = folder
+        self.problems = problems
+        self.journal = folder / JOURNALS.replace("*", uuid4().hex)
+        self._waiting: list[dict[str, Any]] = []
+        self._disk = asyncio.Lock()
+        for journal in folder.glob(JOURNALS):
+            self._recover(journal)
 
-def load_reply(
-    folder: Path,
-    key: str,
-    model: type[Reply],
-    problems: Problems,
-) -> tuple[Reply, Call] | None:
-    """The stored reply and what its call took, or None.
+    def file(self, key: str) -> Path:
+        """The file of an entry; `key` is a `request_hash`."""
+        return self.folder / key[:2] / f"{key}.json"
 
-    An entry that cannot be used counts as missing, with a warning.
-    """
-    file = entry_file(folder, key)
-    try:
-        entry = from_json(file.read_bytes())
-        if entry["key"] == key:
-            reply = model.model_validate_json(dumps(entry["reply"]))
-            call = Call.model_validate({**entry["call"], "request": key})
-            return reply, call
-    except FileNotFoundError:
+    def load(self, key: str, model: type[Reply]) -> tuple[Reply, Call] | None:
+        """The stored reply and what its call took, or None.
+
+        An entry that cannot be used counts as missing, with a warning.
+        """
+        file = self.file(key)
+        try:
+            entry = from_json(file.read_bytes())
+            if entry["key"] == key:
+                reply = model.model_validate_json(dumps(entry["reply"]))
+                return reply, Call.model_validate({**entry["call"], "request": key})
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, LookupError, TypeError):
+            pass  # no JSON, or JSON that holds no entry or another reply: as for another key
+        message = "this cache entry cannot be used; the model is asked again"
+        self.problems.warn("reply-cache", message, file=file)
         return None
-    except (OSError, ValueError, LookupError, TypeError):
-        pass  # no JSON, or JSON that holds no entry or another reply: as for another key
-    problems.warn(
-        "reply-cache",
-        "this cache entry cannot be used; the model is asked again",
-        file=file,
-    )
-    return None
 
+    async def store(self, reply: BaseModel, call: Call) -> None:
+        """Put a reply on disk, with all that came while the disk was busy; its cost is left out, as prices change.
 
-def store_reply(
-    folder: Path,
-    reply: BaseModel,
-    call: Call,
-) -> None:
-    """Write the entry of a call; its cost is left out, as prices change.
+        WorkFailed where the folder cannot be written: paying twice is worse than stopping.
+        """
+        entry = {
+            "key": call.request,
+            "reply": reply.model_dump(mode="json"),
+            "call": call.model_dump(mode="json", exclude={"request", "cost"}),
+        }
+        self._waiting.append(entry)
+        async with self._disk:
+            if entry in self._waiting:  # else it was stored together with an earlier one
+                batch = list(self._waiting)
+                await asyncio.to_thread(self._write, batch)
+                del self._waiting[: len(batch)]
 
-    WorkFailed where the folder cannot be written: paying twice is worse than stopping.
-    """
-    key = call.request
-    entry = {
-        "key": key,
-        "reply": reply.model_dump(mode="json"),
-        "call": call.model_dump(mode="json", exclude={"request", "cost"}),
-    }
-    try:
-        write_json(entry_file(folder, key), entry)
-    except OSError as error:
-        raise WorkFailed(f"cannot write the reply cache {folder}: {error.strerror}") from error
+    def _write(self, batch: list[dict[str, Any]]) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self.journal.open("a", encoding="utf-8") as file:
+                file.writelines(dumps(entry) + "\n" for entry in batch)
+                file.flush()
+                os.fsync(file.fileno())
+            for entry in batch:
+                self._write_entry(entry)
+        except OSError as error:
+            message = f"cannot write the reply cache {self.folder}: {error.strerror}"
+            raise WorkFailed(message) from error
+
+    def _write_entry(self, entry: Mapping[str, Any]) -> None:
+        file = self.file(entry["key"])
+        file.parent.mkdir(exist_ok=True)
+        part = file.with_suffix(f".{os.getpid()}.part")
+        part.write_text(dumps(entry) + "\n", encoding="utf-8")
+        part.replace(file)
+
+    def _recover(self, journal: Path) -> None:
+        """Take in the journal of a run that was killed."""
+        for line in journal.read_bytes().splitlines():
+            with suppress(ValueError):  # a line that a power cut ended
+                self._write_entry(from_json(line))
+        self._remove(journal)
+
+    def _remove(self, journal: Path) -> None:
+        os.sync()  # its entries are files by now
+        journal.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """End the use of the folder by this run; what could not be written stays in the journal."""
+        if self.journal.exists() and not self._waiting:
+            self._remove(self.journal)

@@ -29,8 +29,8 @@ from tenacity import (
 
 from ..core.errors import Problems, UsageError
 from .accounting import Call, Limits, Spent
-from .cache import load_reply, request_hash, store_reply
-from .replies import PATIENCE, CallFailed, Completion, parse, read_completion
+from .cache import ReplyCache, request_hash
+from .replies import PATIENCE, REFUSED, CallFailed, Completion, parse, read_completion
 from .requests import FORMS, Form, address_in_force
 
 if TYPE_CHECKING:
@@ -81,30 +81,6 @@ class Answer:
     cached: bool = False
 
 
-@dataclass
-class Exchange:
-    """One request on its way to an answer of a model, in the form in which it is sent next."""
-
-    request: dict[str, Any]
-    model: type[BaseModel]
-    call: Call
-    form: Form = field(default_factory=Form)
-    server_errors: int = 0
-
-    def adapt(self, failure: CallFailed) -> None:
-        """Choose a plainer form where the failure calls for one, and allow another attempt."""
-        form = None
-        if failure.refused:
-            form = self.form.next(failure.param)
-        elif failure.status >= 500:
-            self.server_errors += 1
-            if self.server_errors % SERVER_ERRORS == 0:
-                form = self.form.next()
-        if form is not None:
-            self.form = form
-            failure.retry, failure.wait = True, 0.0
-
-
 def read_key(names: Sequence[str], base_url: str | None) -> str:
     """The key in the first of these environment variables that is set, else "".
 
@@ -153,6 +129,7 @@ class Client:
     def __post_init__(self) -> None:
         self.spent = Spent()
         self.calls: list[Call] = []
+        self._replies = self.cache and ReplyCache(self.cache, self.problems)
         self._asked: dict[str, asyncio.Task[Answer]] = {}
         self._slots = asyncio.Semaphore(self.concurrency)
         self._returned = asyncio.Condition()
@@ -170,6 +147,8 @@ class Client:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
+        if self._replies:
+            self._replies.close()
         if self._connection is not None:
             await self._connection.close()
 
@@ -187,18 +166,19 @@ class Client:
         key = request_hash(self.base_url, request)
         if key in self._asked:
             return replace(await self._asked[key], cached=True)
-        exchange = Exchange(dict(request), model, Call(request=key))
-        self._asked[key] = asyncio.ensure_future(self._answer(exchange, send))
+        work = self._answer(request, model, Call(request=key), send)
+        self._asked[key] = asyncio.ensure_future(work)
         return await self._asked[key]
 
     async def _answer(
         self,
-        exchange: Exchange,
+        request: Mapping[str, Any],
+        model: type[BaseModel],
+        call: Call,
         send: bool,
     ) -> Answer:
-        call = exchange.call
-        if self.cache is not None and not self.fresh:
-            stored = load_reply(self.cache, call.request, exchange.model, self.problems)
+        if self._replies and not self.fresh:
+            stored = self._replies.load(call.request, model)
             if stored is not None:
                 reply, call = stored
                 call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
@@ -208,49 +188,68 @@ class Client:
             return Answer(None, call, NOT_SENT)
         began = time.monotonic()
         async with self._slots:
-            answer = self._without_key(await self._in_turn(exchange))
+            answer = self._without_key(await self._in_turn(request, model, call))
             elapsed_ms = int(1000 * (time.monotonic() - began))
             call.wait_ms = max(elapsed_ms - call.api_ms, 0)
             self.calls.append(call)
-            if answer.reply is not None and self.cache is not None:
+            if answer.reply is not None and self._replies:
                 # on disk before the slot is free: a kill loses at most what is in flight
-                await asyncio.to_thread(store_reply, self.cache, answer.reply, call)
+                await self._replies.store(answer.reply, call)
         return answer
 
-    async def _in_turn(self, exchange: Exchange) -> Answer:
+    async def _in_turn(self, *asked: Any) -> Answer:
         """The first request goes alone: what it finds out about the server serves the others."""
         if self._first is None:
-            self._first = asyncio.ensure_future(self._converse(exchange))
+            self._first = asyncio.ensure_future(self._converse(*asked))
             return await self._first
         await asyncio.wait([self._first])
-        return await self._converse(exchange)
+        return await self._converse(*asked)
 
-    async def _converse(self, exchange: Exchange) -> Answer:
+    async def _converse(
+        self,
+        request: Mapping[str, Any],
+        model: type[BaseModel],
+        call: Call,
+    ) -> Answer:
         """Ask, and ask again for a reply that fits."""
-        call = exchange.call
         error = ""
         for _ in range(1 + self.repairs):
             try:
-                text = await self._complete(exchange)
+                text = await self._complete(request, call)
             except CallFailed as failure:
                 if failure.lasting:
                     self._stopped = failure.sentence
                 return Answer(None, call, failure.sentence, failure.lasting)
             try:
-                return Answer(parse(text, exchange.model), call)
+                return Answer(parse(text, model), call)
             except ValueError as problem:
                 error = str(problem)
-            exchange.request["messages"] = [
-                *exchange.request["messages"],
+            messages = [
+                *request["messages"],
                 {"role": "assistant", "content": text},
                 {"role": "user", "content": REPAIR.format(error=error)},
             ]
+            request = {**request, "messages": messages}
         return Answer(None, call, error)
 
-    async def _complete(self, exchange: Exchange) -> str:
+    async def _complete(self, request: Mapping[str, Any], call: Call) -> str:
         """The text of a completion, after as many attempts as it takes."""
-        exchange.form = self._form
-        exchange.server_errors = 0
+        form = self._form
+        server_errors = 0
+
+        async def attempt() -> Completion:
+            nonlocal form, server_errors
+            try:
+                return await self._attempt(form.body(request), call)
+            except CallFailed as failure:
+                server_errors += failure.status >= 500
+                is_refused = failure.status in REFUSED
+                if is_refused or (failure.status >= 500 and server_errors % SERVER_ERRORS == 0):
+                    before, form = form, form.next(failure.param if is_refused else "")
+                    if form != before:
+                        failure.retry, failure.wait = True, 0.0
+                raise
+
         retrying = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, CallFailed) and error.retry),
             wait=self._seconds_to_wait,
@@ -258,11 +257,26 @@ class Client:
             reraise=True,
         )
         try:
-            text: str = await retrying(self._attempt, exchange)
+            completion: Completion = await retrying(attempt)
         except CallFailed as failure:
             failure.lasting |= self._is_new
             raise
-        return text
+        # where the usual form has worked, errors 5xx say nothing of it: the server was down for a while
+        if form == self._form:
+            self._form_works = True
+        elif not (self._form_works and server_errors):
+            self._ask_in(form)
+        if call.finish_reason not in ("", "stop"):
+            raise CallFailed(f"the reply is not whole (finish_reason {call.finish_reason})")
+        return completion.choices[0].message.content.strip()
+
+    def _ask_in(self, form: Form) -> None:
+        """Ask in this form, which a completion answered, from now on."""
+        self._form, self._form_works = form, True
+        left_out = ", ".join(sorted(form.left_out)) or "none"
+        message = f"the server is asked in the form {FORMS[form.level]}, "
+        message += f"with these parameters left out: {left_out}"
+        self.problems.warn("model-options", message)
 
     @property
     def _is_new(self) -> bool:
@@ -284,28 +298,38 @@ class Client:
         most = FIRST_ATTEMPTS if self._is_new else ATTEMPTS
         return state.attempt_number >= most or stop_before_delay(PATIENCE)(state)
 
-    async def _attempt(self, exchange: Exchange) -> str:
+    async def _attempt(self, body: Mapping[str, Any], call: Call) -> Completion:
         """Send a request once, when limits allow it. CallFailed says why there is no completion."""
         await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
-        await self._reserve(exchange)
+        await self._reserve(body)
+        self.spent.retries += call.attempts > 0
+        call.attempts += 1
+        began = time.monotonic()
         try:
-            return await self._send(exchange)
+            async with asyncio.timeout(TIMEOUT):
+                raw = await self._post(body)
+            completion = read_completion(raw)
+            self._count(completion, call)
+            return completion
+        except TimeoutError:
+            raise CallFailed("the model did not answer in time", retry=True) from None
         finally:
+            call.api_ms += int(1000 * (time.monotonic() - began))
             async with self._returned:
                 self._in_flight -= 1
                 self._returned.notify_all()
 
-    async def _reserve(self, exchange: Exchange) -> None:
+    async def _reserve(self, body: Mapping[str, Any]) -> None:
         """Wait until what is in flight leaves room for one more call. CallFailed where none is left.
 
         Each call in flight is taken to cost as much as the largest so far, else its token limit.
         """
-        most_tokens = exchange.request.get("max_tokens", 0)
-        reserve = self._largest_cost or self.limits.cost_of(0, most_tokens) or 0.0
+        most_tokens = body.get("max_tokens", body.get("max_completion_tokens", 0))
+        each = self._largest_cost or self.limits.cost_of(0, most_tokens) or 0.0
 
         def has_room() -> bool:
-            in_flight = reserve * self._in_flight
-            return not in_flight or self.limits.leaves(self.spent, in_flight + reserve)
+            reserved = each * (self._in_flight + 1)
+            return not self._in_flight or not self.limits.reached(self.spent, reserved)
 
         async with self._returned:
             await self._returned.wait_for(has_room)
@@ -314,30 +338,6 @@ class Client:
                 raise CallFailed(reason, lasting=True)
             self._in_flight += 1
             self.spent.requests += 1
-
-    async def _send(self, exchange: Exchange) -> str:
-        """The text of the completion that the server sends. CallFailed says why there is none."""
-        call = exchange.call
-        self.spent.retries += call.attempts > 0
-        call.attempts += 1
-        began = time.monotonic()
-        try:
-            async with asyncio.timeout(TIMEOUT):
-                raw = await self._post(exchange.form.body(exchange.request))
-        except TimeoutError:
-            raise CallFailed("the model did not answer in time", retry=True) from None
-        except CallFailed as failure:
-            exchange.adapt(failure)
-            raise
-        finally:
-            call.api_ms += int(1000 * (time.monotonic() - began))
-        completion = read_completion(raw)
-        self._remember(exchange)
-        self._count(completion, call)
-        if completion.finish_reason not in ("", "stop"):
-            reason = f"finish_reason {completion.finish_reason}"
-            raise CallFailed(f"the reply is not whole ({reason})")
-        return completion.text
 
     async def _post(self, body: Mapping[str, Any]) -> bytes:
         """The body of the server's reply; the connection is made for the first request."""
@@ -352,53 +352,30 @@ class Client:
             self._connection = Connection(base_url, self._key, TIMEOUT)
         return await self._connection.post(body)
 
-    def _count(
-        self,
-        completion: Completion,
-        call: Call,
-    ) -> None:
+    def _count(self, completion: Completion, call: Call) -> None:
         """Add what a completion took to its call and to what is spent."""
-        call.model = completion.model
-        call.finish_reason = completion.finish_reason
-        for name in ("tokens_in", "tokens_out", "tokens_cached"):
-            before, more = getattr(call, name), getattr(completion, name)
-            setattr(call, name, None if None in (before, more) else before + more)
+        usage = completion.usage
+        tokens_in, tokens_out = usage.prompt_tokens, usage.completion_tokens
+        tokens_cached = usage.prompt_tokens_details.cached_tokens
+        call.model, call.finish_reason = completion.model, completion.choices[0].finish_reason
+        call.tokens_in = _sum(call.tokens_in, tokens_in)
+        call.tokens_out = _sum(call.tokens_out, tokens_out)
+        call.tokens_cached = _sum(call.tokens_cached, tokens_cached)
         call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
-        tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
-        self.spent.tokens += tokens_in + tokens_out
-        cost = self.limits.cost_of(tokens_in, tokens_out) or 0.0
+        cost = self.limits.cost_of(tokens_in or 0, tokens_out or 0) or 0.0
+        self.spent.tokens += (tokens_in or 0) + (tokens_out or 0)
         self.spent.cost += cost
         self._largest_cost = max(self._largest_cost, cost)
 
-    def _remember(self, exchange: Exchange) -> None:
-        """Ask in the form of this exchange, which a completion answered, from now on.
-
-        A request that is refused in every form says nothing of the next. Where the usual form has
-        worked before, errors 5xx say nothing of it, either: the server was down for a while.
-        """
-        known = self._form
-        if exchange.form == known:
-            self._form_works = True
-        if self._form_works and exchange.server_errors:
-            return
-        self._form = known.joined(exchange.form)
-        if self._form != known:
-            names = ", ".join(sorted(self._form.left_out)) or "none"
-            form = FORMS[self._form.level]
-            message = (
-                f"the server is asked in the form {form}, with these parameters left out: {names}"
-            )
-            self.problems.warn("model-options", message)
-
     def _without_key(self, answer: Answer) -> Answer:
         """The answer, or one that says nothing of what a server sent that repeats the key."""
-        if len(self._key) < SECRET_LENGTH:
-            return answer
-        call = answer.call
-        texts = [call.model, call.finish_reason, answer.error]
-        if answer.reply is not None:
-            texts.append(answer.reply.model_dump_json())
-        if not any(self._key in text for text in texts):
+        call, reply = answer.call, answer.reply
+        sent = [call.model, call.finish_reason, answer.error, reply and reply.model_dump_json()]
+        if len(self._key) < SECRET_LENGTH or not any(self._key in (text or "") for text in sent):
             return answer
         call.model = call.finish_reason = ""
         return Answer(None, call, KEY_REPEATED)
+
+
+def _sum(so_far: int | None, more: int | None) -> int | None:
+    return None if so_far is None or more is None else so_far + more

@@ -8,10 +8,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 # seconds after which no attempt at a request begins
 PATIENCE = 600.0
@@ -36,15 +35,22 @@ TOO_LONG = "context_length_exceeded"
 # statuses below 500 that a later attempt may not get
 PASSING = (408, 409, 425, 429)
 
+# characters that are kept of the name of a model and of the reason why a reply ended
+LONGEST_NAME = 200
+
+# a server that counts more tokens has miscounted
+MOST_TOKENS = 10**9
+
+Reply = TypeVar("Reply", bound=BaseModel)
+
 
 @dataclass(eq=False)
 class CallFailed(Exception):
     """Why an attempt gave no reply, in a sentence.
 
     `retry`: another attempt may succeed, after `wait` seconds (None: as usual). `lasting`: every
-    other request would fail in the same way. `status` is that of the HTTP reply, 0 without one.
-    `refused`: a plainer form of the request may succeed. `param` is the parameter that the server
-    does not take.
+    other request would fail in the same way. `status` is that of the HTTP reply, 0 without one;
+    `param` the parameter that the server does not take.
     """
 
     sentence: str
@@ -52,7 +58,6 @@ class CallFailed(Exception):
     retry: bool = False
     wait: float | None = None
     lasting: bool = False
-    refused: bool = False
     param: str = ""
 
 
@@ -70,19 +75,18 @@ def failure_of_status(
     sentence = f"the server answered with HTTP status {status}"
     wait = retry_after(headers)
     reason = LASTING.get(status, "")
+    if code == TOO_LONG:
+        return CallFailed(f"{sentence}: the model's context is too short for the request")
     if 300 <= status < 400:
         reason = "redirects are not followed"
     elif code == "insufficient_quota":
         reason = "the quota is used up"
     elif wait is not None and wait > PATIENCE:
         reason = f"it asks to wait for {wait:.0f} s"
-    elif code == TOO_LONG:
-        reason = "the model's context is too short for the request"
     if reason:
-        return CallFailed(f"{sentence}: {reason}", status, lasting=code != TOO_LONG)
+        return CallFailed(f"{sentence}: {reason}", status, lasting=True)
     retry = status in PASSING or status >= 500
-    refused = status in REFUSED
-    return CallFailed(sentence, status, retry, wait, refused=refused, param=param or "")
+    return CallFailed(sentence, status, retry, wait, param=param or "")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -101,65 +105,13 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         seconds = float(text) if milliseconds is None else float(milliseconds) / 1000
     except ValueError:
-        seconds = _seconds_until(text)
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
     if not math.isfinite(seconds) or seconds > LONGEST_RETRY_AFTER:
         return None
     return max(seconds, 0.0)
-
-
-def _seconds_until(date: str) -> float:
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except (ValueError, TypeError, OverflowError):
-        return math.nan
-
-
-LONGEST_NAME = 200
-"""Characters that are kept of the name of a model and of the reason why a reply ended."""
-
-MOST_TOKENS = 10**9
-"""A server that counts more tokens has miscounted."""
-
-Reply = TypeVar("Reply", bound=BaseModel)
-
-
-@dataclass(frozen=True)
-class Completion:
-    """The text of a chat completion and what it took.
-
-    A number of tokens is None where it is unknown.
-    """
-
-    text: str
-    model: str
-    finish_reason: str
-    tokens_in: int | None
-    tokens_out: int | None
-    tokens_cached: int | None
-
-
-def read_completion(raw: bytes) -> Completion:
-    """The completion in the body of an HTTP reply. CallFailed where there is none with a text."""
-    try:
-        body = from_json(raw)
-        choice = body["choices"][0]
-        text = choice["message"]["content"].strip()
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise CallFailed("the answer is not a chat completion with a text") from None
-    usage = _mapping(body.get("usage"))
-    details = _mapping(usage.get("prompt_tokens_details"))
-    return Completion(
-        text=text,
-        model=_name(body.get("model")),
-        finish_reason=_name(choice.get("finish_reason")),
-        tokens_in=_count(usage.get("prompt_tokens")),
-        tokens_out=_count(usage.get("completion_tokens")),
-        tokens_cached=_count(details.get("cached_tokens", 0)),
-    )
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _name(value: Any) -> str:
@@ -167,10 +119,53 @@ def _name(value: Any) -> str:
 
 
 def _count(value: Any) -> int | None:
-    """A number of tokens; None for anything else."""
-    if type(value) is int and 0 <= value <= MOST_TOKENS:
-        return value
-    return None
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
+def _object(value: Any) -> Any:
+    return value if isinstance(value, dict) else {}
+
+
+# what a server says beside the text is never a reason to lose it: what is no sensible value is none
+Name = Annotated[str, BeforeValidator(_name)]
+Count = Annotated[int | None, BeforeValidator(_count)]
+
+
+class Details(BaseModel):
+    cached_tokens: Count = 0
+
+
+class Usage(BaseModel):
+    """Numbers of tokens; None where the server does not say one."""
+
+    prompt_tokens: Count = None
+    completion_tokens: Count = None
+    prompt_tokens_details: Annotated[Details, BeforeValidator(_object)] = Details()
+
+
+class Message(BaseModel):
+    content: str
+
+
+class Choice(BaseModel):
+    message: Message
+    finish_reason: Name = ""
+
+
+class Completion(BaseModel):
+    """The body of a reply to a chat request."""
+
+    model: Name = ""
+    choices: Annotated[list[Choice], Field(min_length=1)]
+    usage: Annotated[Usage, BeforeValidator(_object)] = Usage()
+
+
+def read_completion(raw: bytes) -> Completion:
+    """The completion in the body of an HTTP reply. CallFailed where there is none with a text."""
+    try:
+        return Completion.model_validate_json(raw)
+    except ValidationError:
+        raise CallFailed("the answer is not a chat completion with a text") from None
 
 
 def parse(text: str, model: type[Reply]) -> Reply:
@@ -191,14 +186,11 @@ def parse(text: str, model: type[Reply]) -> Reply:
         value = json.loads(text, strict=False)
         return model.model_validate_json(json.dumps(value))
     except ValidationError as error:
-        raise ValueError(_what_is_wrong(error)) from None
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        field = ".".join(map(str, first["loc"][:3])) or "reply"
+        reason = f"does not fit: {field}: {first['msg']}"
+        if first["type"] == "json_invalid":
+            reason = "is not valid JSON"
     except (ValueError, RecursionError):
-        raise ValueError("the reply is not valid JSON") from None
-
-
-def _what_is_wrong(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    if first["type"] == "json_invalid":
-        return "the reply is not valid JSON"
-    field = ".".join(str(part) for part in first["loc"][:3]) or "reply"
-    return f"the reply does not fit: {field}: {first['msg']}"
+        reason = "is not valid JSON"
+    raise ValueError(f"the reply {reason}")

@@ -132,18 +132,11 @@ class Form:
     level: int = JSON_SCHEMA
     left_out: frozenset[str] = frozenset()
 
-    def next(self, refused: str = "") -> Form | None:
-        """The form without a parameter that was refused, else the next plainer one.
-
-        None after the last.
-        """
+    def next(self, refused: str = "") -> Form:
+        """The form without a parameter that was refused, else the next plainer one; the last has none after it."""
         if refused in OPTIONAL and refused not in self.left_out:
             return Form(self.level, self.left_out | {refused})
-        return Form(self.level + 1, self.left_out) if self.level < TEXT else None
-
-    def joined(self, other: Form) -> Form:
-        """The form that a server takes which needs both of two."""
-        return Form(max(self.level, other.level), self.left_out | other.left_out)
+        return Form(min(self.level + 1, TEXT), self.left_out)
 
     def body(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """A request of `chat` in this form.

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -334,8 +335,7 @@ def test_a_reply_is_stored_before_its_slot_is_free(
             target=asked, args=(server.url, *bodies), kwargs={"concurrency": 3, "cache": tmp_path}
         )
         worker.start()
-        for _ in range(3):
-            assert at_disk.acquire(timeout=60)
+        assert at_disk.acquire(timeout=60)
         assert not fourth_sent.wait(0.2)
         disk_works.set()
         worker.join(60)
@@ -387,3 +387,38 @@ def test_a_reply_is_waited_for_no_longer_than_the_limit(monkeypatch: pytest.Monk
     (answer,), _ = ask(script, body())
     never.set()
     assert "in time" in answer.error
+
+
+def test_the_journal_of_a_run_that_was_killed_is_taken_in(tmp_path: Path) -> None:
+    """A power cut may take the files of entries, never the synced lines; the last line may be half."""
+    with ModelServer(lambda s: label()) as server:
+        asked(server.url, body(), cache=tmp_path)
+        (file,) = tmp_path.rglob("*.json")
+        (tmp_path / "journal-1.jsonl").write_text(file.read_text() + '{"key": "half')
+        file.write_bytes(b"")
+        assert asked(server.url, body(), cache=tmp_path)[0].cached
+        assert len(server.seen) == 1
+    assert not list(tmp_path.glob("journal*"))
+
+
+def test_what_comes_while_the_disk_is_busy_is_stored_with_one_sync(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync, syncs, at_once = os.fsync, [], 8
+    all_arrived = threading.Barrier(at_once)
+
+    def script(seen: Seen) -> Sent:
+        if len(server.seen) > 1:
+            all_arrived.wait(timeout=60)
+        return label()
+
+    def slow(file: int) -> None:
+        syncs.append(file)
+        time.sleep(0.2)
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    with ModelServer(script) as server:
+        asked(server.url, *(body(str(i)) for i in range(at_once + 1)), cache=tmp_path)
+    assert len(syncs) < at_once
+    assert len(list(tmp_path.rglob("*.json"))) == at_once + 1
