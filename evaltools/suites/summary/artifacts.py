@@ -23,9 +23,8 @@ from .metric_table import TERMS
 from .options import rules_in_force
 from .reasons import against, in_short, judged
 from .rules import METRICS
-from .states import JUDGED, WORD_OF
+from .states import JUDGED, WORD_OF, finding, metric_verdicts
 from .units import by_metric
-from .verdicts import finding, metric_verdicts
 
 if TYPE_CHECKING:
     from ...report.run import Run

@@ -15,13 +15,10 @@ from ...report.text import anchor, marked
 from .metric_table import TERMS
 from .options import rules_in_force
 from .reasons import Case, Evidence, compared, in_short, source_sentence, why
-from .states import JUDGED, STATES, WORD_OF
-from .verdicts import fails, finding
+from .states import JUDGED, STATES, WORD_OF, fails
 
 if TYPE_CHECKING:
     from ...report.run import Run
-
-__all__ = ["cards", "finding", "first_screen", "groups", "sample_view"]
 
 WORST = 10
 """Cases that the first screen shows."""

@@ -13,8 +13,7 @@ from ...core.check import Check, Level
 from ...core.common_checks import duplicate_texts
 from ...core.language import listed, say
 from .options import SummaryOptions
-from .states import JUDGED
-from .verdicts import metric_verdicts
+from .states import JUDGED, metric_verdicts
 
 if TYPE_CHECKING:
     from ...report.run import Run

@@ -7,52 +7,59 @@ insurance_summary_prd 5 and 6; specification section 3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 from ...core.metric import Metric, MetricTable
-from .rules import METRICS
-from .states import JUDGED
+from .rules import JUDGED
 
 ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
 """Scores that are 0 or 1 by rule: what matters of them is the failing cases, not the mean."""
 
-TITLES = {
-    "summary_accuracy": "Summary accuracy (entity precision)",
-    "summary_risk_coverage": "Risk coverage",
-    "summary_non_definitive": "Non-definitive rate",
-    "summary_needs_followup": "Follow-up rate",
-    "entity_recall": "Entity recall",
-}
-"""The scores as readers call them."""
 
-TERMS = {
-    "summary_accuracy": "Summary accuracy",
-    "summary_risk_coverage": "Risk coverage",
-    "summary_non_definitive": "Non-definitive",
-    "summary_needs_followup": "Follow-up",
-    "entity_recall": "Entity recall",
-}
-"""Shorter names: in titles of what is derived, and on chips."""
+class About(NamedTuple):
+    """What readers are told of a score: its title, a shorter name, what is scored, and where that is defined."""
 
-WHAT = {
-    "summary_accuracy": "Figures and conditions of the summary that the contexts support",
-    "summary_risk_coverage": "Expected risk items that the summary names",
-    "summary_non_definitive": "Summaries without a definitive promise",
-    "summary_needs_followup": "Summaries that name a follow-up where one is due, and only there",
-    "entity_recall": "Figures and conditions of the contexts that the summary keeps",
-}
-"""What is scored."""
+    title: str
+    term: str
+    what: str
+    source: str
 
-SOURCES = {
-    "summary_accuracy": "seed 5.1, D14, D16",
-    "summary_risk_coverage": "seed 5.2, D14",
-    "summary_non_definitive": "seed 5.3",
-    "summary_needs_followup": "seed 5.4",
-    "entity_recall": "D36",
+
+ABOUT = {
+    "summary_accuracy": About(
+        "Summary accuracy (entity precision)",
+        "Summary accuracy",
+        "Figures and conditions of the summary that the contexts support",
+        "seed 5.1, D14, D16",
+    ),
+    "summary_risk_coverage": About(
+        "Risk coverage",
+        "Risk coverage",
+        "Expected risk items that the summary names",
+        "seed 5.2, D14",
+    ),
+    "summary_non_definitive": About(
+        "Non-definitive rate",
+        "Non-definitive",
+        "Summaries without a definitive promise",
+        "seed 5.3",
+    ),
+    "summary_needs_followup": About(
+        "Follow-up rate",
+        "Follow-up",
+        "Summaries that name a follow-up where one is due, and only there",
+        "seed 5.4",
+    ),
+    "entity_recall": About(
+        "Entity recall",
+        "Entity recall",
+        "Figures and conditions of the contexts that the summary keeps",
+        "D36",
+    ),
 }
+TERMS = {name: about.term for name, about in ABOUT.items()}
 
 ANY_UNSUPPORTED = Metric(
     name="any_unsupported",
@@ -70,34 +77,6 @@ ANY_UNSUPPORTED = Metric(
     source="D23",
 )
 
-FORMS: Mapping[str, dict[str, Any]] = {
-    "{name}": {
-        "group": "score",
-        "numerator": "{name}",
-        "denominator": "cases",
-        "bounds": (0.0, 1.0),
-        "description": "{what}: mean over all cases.",
-    },
-    "{name}_measured": {
-        "group": "measured",
-        "numerator": "{name}_if_measured",
-        "denominator": "{name}_measured",
-        "bounds": (0.0, 1.0),
-        "title": "{metric}, measured cases",
-        "description": "{what}: mean over the cases in which it could be measured.",
-    },
-    "{name}_pass_rate": {
-        "group": "pass",
-        "numerator": "{name}_passed",
-        "denominator": "cases",
-        "proportion": True,
-        "title": "{metric} pass rate (≥ {threshold})",
-        "description": "{what}: share of all cases at or above {threshold}.",
-        "source": "seed 6",
-    },
-}
-"""The metrics that are made of each score, in the order of reports: name -> fields of it."""
-
 
 @lru_cache(maxsize=8)
 def metric_table(thresholds: tuple[tuple[str, float], ...], judged: bool) -> MetricTable:
@@ -105,35 +84,46 @@ def metric_table(thresholds: tuple[tuple[str, float], ...], judged: bool) -> Met
 
     judged: a judge's score may lie between 0 and 1, so that a mean of 0/1 scores is no proportion any more.
     """
-    limits = {name: f"{threshold:g}" for name, threshold in thresholds}
-    table = []
-    for form, fields in FORMS.items():
-        for name in METRICS if form == "{name}" else JUDGED:
-            metric = _metric(form, fields, name, limits.get(name, ""))
-            if name in ZERO_ONE and not judged and metric.bounds:
-                metric = replace(metric, proportion=True)
-            table.append(metric)
-    return (*table, ANY_UNSUPPORTED)
+    means = [_mean(name, name in ZERO_ONE and not judged) for name in ABOUT]
+    measured, passed = [], []
+    for mean, (name, threshold) in zip(means, thresholds):
+        _, term, what, _ = ABOUT[name]
+        where_measured = replace(
+            mean,
+            name=f"{name}_measured",
+            group="measured",
+            numerator=f"{name}_if_measured",
+            denominator=f"{name}_measured",
+            title=f"{term}, measured cases",
+            description=f"{what}: mean over the cases in which it could be measured.",
+        )
+        measured.append(where_measured)
+        rate = replace(
+            mean,
+            name=f"{name}_pass_rate",
+            group="pass",
+            numerator=f"{name}_passed",
+            bounds=None,
+            proportion=True,
+            title=f"{term} pass rate (≥ {threshold:g})",
+            description=f"{what}: share of all cases at or above {threshold:g}.",
+            source="seed 6",
+        )
+        passed.append(rate)
+    return (*means, *measured, *passed, ANY_UNSUPPORTED)
 
 
-def _metric(
-    form: str,
-    fields: dict[str, Any],
-    name: str,
-    threshold: str,
-) -> Metric:
-    """A metric of a score."""
-    values = {"metric": TERMS[name], "what": WHAT[name], "threshold": threshold}
-    title = TITLES[name]
-    if "title" in fields:
-        title = fields["title"].format(**values)
-    better = "none" if name == "entity_recall" else "higher"  # described, never judged
-    defaults = {"better": better, "source": SOURCES[name]}
-    result = {
-        "name": form.format(name=name),
-        "numerator": fields["numerator"].format(name=name),
-        "denominator": fields["denominator"].format(name=name),
-        "title": title,
-        "description": fields["description"].format(**values),
-    }
-    return Metric(**{**defaults, **fields, **result})
+def _mean(name: str, proportion: bool) -> Metric:
+    """The mean of a score over all cases."""
+    return Metric(
+        name=name,
+        group="score",
+        numerator=name,
+        denominator="cases",
+        bounds=(0.0, 1.0),
+        proportion=proportion,
+        better="higher" if name in JUDGED else "none",
+        title=ABOUT[name].title,
+        description=f"{ABOUT[name].what}: mean over all cases.",
+        source=ABOUT[name].source,
+    )

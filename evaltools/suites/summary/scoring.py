@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .compare import Comparison, as_json, compare
+from .compare import as_json, compare
 from .compiled import FOLLOWUP_TAG, CompiledRules
 from .entities import Entity, ReadText, by_key, read_text, unread_figures
 from .rules import DEFAULT_RULES, Rules, load_rules
 from .schema import split_tags
 from .tags import denied_items, find_tag, promises, weakly_said
-from .wording import Matches, find_matches
+from .wording import find_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,10 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class CaseScores:
-    """The scores of a case by metric, and what decides whether a judge is asked.
-
-    n_entities: values that the summary states. ambiguous: it names a follow-up, but every wording
-    of it is let off. unknown_tags: tags that the rules do not know. unread_figures: figures of the
-    summary that are part of no entity, so that nothing compares them.
-    """
+    """The scores of a case by metric. n_entities: values that the summary states."""
 
     scores: dict[str, Score]
     n_entities: int
-    ambiguous: bool
-    unknown_tags: tuple[str, ...]
-    unread_figures: tuple[str, ...]
 
 
 def score(
@@ -119,10 +111,7 @@ def score(
 
 
 def score_case(
-    answer: str | None,
-    contexts: Sequence[str],
-    tags: Sequence[str] | None,
-    rules: Rules,
+    answer: str | None, contexts: Sequence[str], tags: Sequence[str] | None, rules: Rules
 ) -> CaseScores:
     """Score one summary against its contexts and tags (in normal form; None: none were given).
 
@@ -132,111 +121,53 @@ def score_case(
     summary = read_text(compiled, answer or "")
     sources = [read_text(compiled, context) for context in contexts]
     blank = not summary.text.norm.strip()
-    unread = unread_figures(summary, sources)
-    comparison = _compared(summary, sources, compiled)
-    unknown = tuple(tag for tag in tags or () if tag not in rules.known_tags)
-    of_tags = {}
-    due = {}
-    for tag in tags or ():
-        if tag in rules.tags:
-            of_tags[tag], due[tag] = find_tag(tag, summary, sources, compiled)
-    if FOLLOWUP_TAG in (tags or ()):
-        followup, _ = find_tag(FOLLOWUP_TAG, summary, sources, compiled)
-    else:
-        followup = find_matches(compiled.sure, summary, compiled)
-    definitive = [promises(named, summary, sources, compiled) for named in compiled.definitive]
-
+    stated = _stated(summary.entities)
     scores = {
-        "summary_accuracy": _accuracy(blank, comparison, sources, unread),
-        "summary_risk_coverage": _risk_coverage(of_tags, due, unknown),
-        "summary_non_definitive": _non_definitive(blank, definitive),
-        "summary_needs_followup": _needs_followup(blank, tags, followup),
+        "summary_accuracy": _accuracy(blank, summary, sources, compiled),
+        "summary_risk_coverage": _risk_coverage(tags or (), summary, sources, compiled),
+        "summary_non_definitive": _non_definitive(blank, summary, sources, compiled),
+        "summary_needs_followup": _needs_followup(blank, tags, summary, sources, compiled),
         "entity_recall": _recall(summary, sources),
     }
-    return CaseScores(
-        scores=scores,
-        n_entities=len(_stated(summary.entities)),
-        ambiguous=bool(followup.let_off) and not followup.standing,
-        unknown_tags=unknown,
-        unread_figures=tuple(unread),
-    )
+    return CaseScores(scores, len(stated))
 
 
-def _compared(
-    summary: ReadText,
-    sources: Sequence[ReadText],
-    rules: CompiledRules,
-) -> Comparison:
-    """The facts of a summary against those of its sources; the literal rules compare values alone."""
-    in_other_words = weakly_said(summary, sources, rules)
-    comparison = compare(summary, sources, in_other_words, relations=rules.fold)
-    if rules.fold:
-        for item, is_sure in denied_items(summary, sources, rules):
-            comparison.add_denied(item, is_sure)
-    return comparison
+def _ratio(numerator: int, denominator: int, **evidence: Any) -> Score:
+    return Score(numerator / denominator, True, numerator, denominator, evidence)
 
 
-def _ratio(
-    numerator: int,
-    denominator: int,
-    **evidence: Any,
-) -> Score:
-    return Score(
-        score=numerator / denominator,
-        measured=True,
-        numerator=numerator,
-        denominator=denominator,
-        evidence=evidence,
-    )
-
-
-def _not_measured(
-    number: float,
-    reason: str,
-    **evidence: Any,
-) -> Score:
-    return Score(
-        score=number,
-        measured=False,
-        numerator=0,
-        denominator=0,
-        evidence={"reason": reason, **evidence},
-    )
+def _not_measured(number: float, reason: str, **evidence: Any) -> Score:
+    return Score(number, False, 0, 0, {"reason": reason, **evidence})
 
 
 def _accuracy(
-    blank: bool,
-    comparison: Comparison,
-    sources: Sequence[ReadText],
-    unread: Sequence[str],
+    blank: bool, summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
 ) -> Score:
     """Supported entities of the summary over its entities, each value once (seed 5.1, D14, D34).
 
-    `unread` figures take no part in it, and are listed (D20).
+    Unread figures take no part in it, and are listed (D20). The literal rules compare values alone.
     """
     if blank:
         return Score(0.0, True, 0, 0, {"reason": "empty summary"})
-    read: dict[str, Any] = {"read": "read"}
+    in_other_words = weakly_said(summary, sources, rules)
+    comparison = compare(summary, sources, in_other_words, relations=rules.fold)
+    for item, is_sure in denied_items(summary, sources, rules) if rules.fold else ():
+        comparison.add_denied(item, is_sure)
+    unread = unread_figures(summary, sources)
+    supported, unsupported = [*comparison.supported.values()], [*comparison.unsupported.values()]
+    read: dict[str, Any] = {"read": "partly read" if unread else "read"}
     if unread:
-        read = {"read": "partly read", "unread": list(unread)}
-    is_known = comparison.supported or comparison.contradicted
+        read["unread"] = unread
+    is_known = supported or comparison.contradicted
     if not is_known and not any(_stated(source.entities) for source in sources):
-        return _not_measured(
-            0.0, "no context entities", unsupported=[*comparison.unsupported.values()], **read
-        )
-    if not comparison.supported and not comparison.unsupported:
+        return _not_measured(0.0, "no context entities", unsupported=unsupported, **read)
+    if not supported and not unsupported:
         return _not_measured(0.5, "no summary entities", **read)
-    if comparison.contradicted:
-        read["contradicted"] = comparison.contradicted
-    if comparison.look:
-        read["look"] = comparison.look
-    return _ratio(
-        len(comparison.supported),
-        len(comparison.supported) + len(comparison.unsupported),
-        supported=[*comparison.supported.values()],
-        unsupported=[*comparison.unsupported.values()],
-        **read,
-    )
+    for name in ("contradicted", "look"):
+        if points := getattr(comparison, name):
+            read[name] = points
+    found = {"supported": supported, "unsupported": unsupported}
+    return _ratio(len(supported), len(supported) + len(unsupported), **found, **read)
 
 
 def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
@@ -250,13 +181,12 @@ def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
             place = {"context": number, "context_at": [entity.start, entity.end]}
             places.setdefault(entity.key, place)
     in_summary = by_key(summary.entities)
-    kept = []
-    lost = []
-    for key, entity in asked.items():
-        if key in in_summary:
-            kept.append({**as_json(in_summary[key]), **places[key]})
-        else:
-            lost.append({**as_json(entity), "at": None, **places[key]})
+    kept = [as_json(in_summary[key]) | places[key] for key in asked if key in in_summary]
+    lost = [
+        as_json(entity) | {"at": None} | places[key]
+        for key, entity in asked.items()
+        if key not in in_summary
+    ]
     return _ratio(len(kept), len(asked), kept=kept, lost=lost)
 
 
@@ -271,63 +201,66 @@ BARE_NOUN = "a risk item is named, and not what it is"
 
 
 def _risk_coverage(
-    of_tags: Mapping[str, Matches],
-    due: Mapping[str, dict[str, Any]],
-    unknown: Sequence[str],
+    tags: Sequence[str], summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
 ) -> Score:
     """Expected tags that the summary covers over expected tags (seed 5.2), but for needs_followup (D32).
 
-    Unknown tags are expected of nobody. due: for each missing tag, where the contexts name it.
+    Unknown tags are expected of nobody. due: for a missing tag, where the contexts name it.
     """
-    more: dict[str, Any] = {}
-    if unknown:
-        more["unknown_tags"] = list(unknown)
-    named = {tag: place for tag, place in due.items() if place}
-    if named:
-        more["due"] = named
-    if not of_tags:
-        reason = "no known tags" if unknown else "no tags"
-        return _not_measured(1.0, reason, **more)
-    covered = {}
-    missing = {}
-    look = []
-    for tag, matches in of_tags.items():
+    known = [tag for tag in tags if tag in rules.tags and tag != FOLLOWUP_TAG]
+    more: dict[str, Any] = {"unknown_tags": [tag for tag in tags if tag not in rules.tags]}
+    covered, missing, due, look = {}, {}, {}, []
+    for tag in known:
+        matches, place = find_tag(tag, summary, sources, rules)
         if matches.standing:
             covered[tag] = matches.standing
         else:
             missing[tag] = matches.let_off
+        if place:
+            due[tag] = place
         look += [{**match, "tag": tag, "why": BARE_NOUN} for match in matches.bare[:1]]
-    if look:
-        more["look"] = look
-    return _ratio(len(covered), len(of_tags), covered=covered, missing=missing, **more)
+    more |= {"due": due, "look": look}
+    more = {name: found for name, found in more.items() if found}
+    if not known:
+        return _not_measured(1.0, "no known tags" if more else "no tags", **more)
+    return _ratio(len(covered), len(known), covered=covered, missing=missing, **more)
 
 
-def _non_definitive(blank: bool, matches: Sequence[Matches]) -> Score:
+def _non_definitive(
+    blank: bool, summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
+) -> Score:
     """1 unless a definitive phrase stands that nothing takes back (seed 5.3)."""
     if blank:
         return _not_measured(1.0, "empty summary")
-    definitive = _in_order(phrase for found in matches for phrase in found.standing)
-    let_off = _in_order(phrase for found in matches for phrase in found.let_off)
+    found = [promises(named, summary, sources, rules) for named in rules.definitive]
+    definitive = sorted((phrase for of in found for phrase in of.standing), key=_place)
+    let_off = sorted((phrase for of in found for phrase in of.let_off), key=_place)
     return _ratio(0 if definitive else 1, 1, definitive=definitive, let_off=let_off)
 
 
-def _in_order(phrases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(phrases, key=lambda phrase: phrase["at"][0])
+def _place(phrase: Mapping[str, Any]) -> int:
+    return phrase["at"][0]
 
 
 def _needs_followup(
     blank: bool,
     tags: Sequence[str] | None,
-    followup: Matches,
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
 ) -> Score:
     """1 where a follow-up is named exactly if the tag asks for one (seed 5.4).
 
     A case that gives tags, an empty list too, says whether one is due; of one without the field the
     same number is not measured (D32).
     """
-    evidence = {"phrases": followup.standing, "let_off": followup.let_off}
     expected = FOLLOWUP_TAG in (tags or ())
-    good = bool(followup.standing) == expected
+    if expected:
+        found, _ = find_tag(FOLLOWUP_TAG, summary, sources, rules)
+    else:
+        found = find_matches(rules.sure, summary, rules)
+    evidence = {"phrases": found.standing, "let_off": found.let_off}
+    good = bool(found.standing) == expected
     if blank and not expected:
         return _not_measured(1.0, "empty summary", **evidence)
     if tags is None:

@@ -1,4 +1,4 @@
-"""What is to become of a summary: fail, look or ok. One definition for every page, file and gate.
+"""What is to become of a summary: fail, look or ok, and whether a file passes. One definition for every page and gate.
 
 A metric's state follows from its score and its evidence, a case's is the worst of its metrics:
 
@@ -6,18 +6,23 @@ A metric's state follows from its score and its evidence, a case's is the worst 
     look   a person must settle something: nothing is shown to be wrong, and not all could be compared
     ok     all else
 
-Source: specification D35, D36.
+Source: specification D22, D24, D35, D36.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
+from ...core.language import say
+from .options import rules_in_force
 from .rules import JUDGED, METRICS
+
+if TYPE_CHECKING:
+    from ...report.run import Run
 
 State = Literal["fail", "look", "ok"]
 
@@ -90,18 +95,77 @@ def with_states(units: pd.DataFrame) -> pd.DataFrame:
     """
     columns: dict[str, list[State]] = {}
     for metric in METRICS:
-        columns[f"{metric}_state"] = _states_of(units, metric)
+        measured, decided_by = units[f"{metric}_measured"], units[f"{metric}_decided_by"]
+        passed = units.get(f"{metric}_passed", [True] * len(units))
+        columns[f"{metric}_state"] = [
+            metric_state(metric, json.loads(evidence), measured=m, passed=p, decided_by=by)
+            for evidence, m, p, by in zip(units[f"{metric}_evidence"], measured, passed, decided_by)
+        ]
     cases = [worst(states) for states in zip(*columns.values())]
     return units.assign(**columns, state=cases)
 
 
-def _states_of(units: pd.DataFrame, metric: str) -> list[State]:
-    columns = pd.DataFrame(
-        {
-            "evidence": units[f"{metric}_evidence"].map(json.loads),
-            "measured": units[f"{metric}_measured"],
-            "passed": units.get(f"{metric}_passed", True),
-            "decided_by": units[f"{metric}_decided_by"],
+VERDICT: dict[State, str] = {"fail": "fail", "look": "look", "ok": "pass"}
+"""What the worst state of its cases makes of a metric."""
+
+
+def state_counts(states: pd.Series) -> dict[str, int]:
+    """How many cases are in each state, the worst first."""
+    return {state: int((states == state).sum()) for state in STATES}
+
+
+def fails(units: pd.DataFrame) -> pd.DataFrame:
+    """Whether each case fails, by metric that is judged."""
+    return pd.DataFrame({metric: units[f"{metric}_state"] == "fail" for metric in JUDGED})
+
+
+def verdicts(run: Run) -> pd.DataFrame:
+    """The verdict on the cases (`metric` is "state"), then those of the metrics."""
+    states = run.data["state"]
+    template = "{fail} of {n} must not ship, {look} to look at"
+    of_cases = {
+        "metric": "state",
+        "title": "Summaries",
+        "verdict": VERDICT[worst(states)],
+        "said": say(template, **state_counts(states), n=len(states)),
+    }
+    return pd.concat([pd.DataFrame([of_cases]), metric_verdicts(run)], ignore_index=True)
+
+
+def metric_verdicts(run: Run) -> pd.DataFrame:
+    """One row a judged metric: verdict, mean and number of the measured cases, how many fail.
+
+    `mean` is over all cases, with the source document's number for each that could not be measured.
+    """
+    thresholds = rules_in_force(run.options).thresholds
+    titles = run.frame.set_index("name")["title"]
+    units = run.data
+    template = "{fail} of {n} fail, {look} to look at, {unmeasured} not measured (≥ {threshold})"
+    rows = []
+    for metric in JUDGED:
+        states = units[f"{metric}_state"]
+        counts = state_counts(states)
+        n_measured = int(units[f"{metric}_measured"].sum())
+        numbers = {**counts, "n": len(units), "unmeasured": len(units) - n_measured}
+        row = {
+            "metric": metric,
+            "title": titles[metric],
+            "verdict": VERDICT[worst(states)] if n_measured else "not measured",
+            "said": say(template, **numbers, threshold=f"{thresholds[metric]:g}"),
+            "measured": n_measured,
+            "failing": counts["fail"],
+            "look": counts["look"],
+            "not_measured": len(units) - n_measured,
+            "threshold": thresholds[metric],
+            "mean_measured": run.value(f"{metric}_measured"),
+            "mean": run.value(metric),
         }
-    )
-    return [metric_state(metric, **row) for row in columns.to_dict("records")]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def finding(run: Run) -> tuple[str, str]:
+    """What a page says first: how many summaries must not ship, and how the others stand."""
+    counts = state_counts(run.data["state"])
+    first = say("{k} of {n} summaries must not ship", k=counts["fail"], n=len(run.data))
+    return first, say("{look} more to look at, {ok} ok", look=counts["look"], ok=counts["ok"])

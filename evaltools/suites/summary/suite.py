@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from ...core.errors import Problems
 from ...core.metric import MetricTable
@@ -15,14 +14,14 @@ from ...core.suite import Scored, Source, Suite
 from ...core.text_files import require_file
 from ...core.workers import Workers
 from .artifacts import write_artifacts
+from .cards import first_screen, sample_view
 from .checks import checks
 from .metric_table import metric_table
 from .options import SummaryOptions, rules_in_force
 from .read import read_cases
-from .rules import METRICS
-from .states import JUDGED
+from .rules import JUDGED, METRICS
+from .states import finding, verdicts
 from .units import finish, score_cases
-from .verdicts import verdicts
 
 JSON_COLUMNS = [
     "contexts",
@@ -36,8 +35,9 @@ JSON_COLUMNS = [
 
 def metrics(options: SummaryOptions) -> MetricTable:
     """The metrics under the rules in force."""
-    thresholds = tuple(rules_in_force(options).thresholds.items())
-    return metric_table(thresholds, options.judge != "off")
+    thresholds = rules_in_force(options).thresholds
+    in_order = tuple((metric, thresholds[metric]) for metric in JUDGED)
+    return metric_table(in_order, options.judge != "off")
 
 
 def headline(options: SummaryOptions, blocked: frozenset[str]) -> tuple[str, ...]:
@@ -94,24 +94,6 @@ def score(
     return Scored(finish(units, rules), {"cases": len(cases)}, {"answered_by": answered_by})
 
 
-def _sample_view(shown: Any) -> Any:
-    from . import cards  # for pages only
-
-    return cards.sample_view(shown)
-
-
-def _finding(shown: Any) -> Any:
-    from . import cards  # for pages only
-
-    return cards.finding(shown)
-
-
-def _first_screen(shown: Any) -> Any:
-    from . import cards  # for pages only
-
-    return cards.first_screen(shown)
-
-
 SUITE = Suite(
     name="summary",
     title="Insurance summaries",
@@ -126,8 +108,8 @@ SUITE = Suite(
     verdicts=verdicts,
     artifacts=write_artifacts,
     notebook="summary.ipynb",
-    sample_view=_sample_view,
-    finding=_finding,
-    first_screen=_first_screen,
+    sample_view=sample_view,
+    finding=finding,
+    first_screen=first_screen,
     decode=dict.fromkeys(JSON_COLUMNS, json.loads),
 )

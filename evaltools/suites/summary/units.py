@@ -18,7 +18,7 @@ from ...core.files import dumps
 from ...core.workers import Workers
 from .rules import METRICS, Rules
 from .schema import Case
-from .scoring import CaseScores, Score, score_case
+from .scoring import score_case
 from .states import FIGURES, with_states
 
 CHUNK = 500
@@ -36,27 +36,13 @@ def score_cases(
 
     cases: (line, case). Each unknown tag or product is a warning in `problems`.
     """
-    chunks = []
-    for start in range(0, len(cases), CHUNK):
-        chunks.append([case for _, case in cases[start : start + CHUNK]])
-    if not chunks:  # a file without any usable case has the same columns
-        chunks = [[Case(id="0")]]
+    alone = [case for _, case in cases] or [Case(id="0")]  # no usable case has the same columns
+    chunks = [alone[start : start + CHUNK] for start in range(0, len(alone), CHUNK)]
     parts = workers.map(partial(_score_chunk, rules=rules), chunks)
     units = pd.concat(parts, ignore_index=True).head(len(cases))
-    _warn_of_unknown_names(cases, units["unknown_tags"], rules, problems, file)
-    return units
-
-
-def _warn_of_unknown_names(
-    cases: Sequence[tuple[int, Case]],
-    unknown_tags: Iterable[str],
-    rules: Rules,
-    problems: Problems,
-    file: str,
-) -> None:
     hint = cache(rules.nearest_tag)
     product_hint = cache(rules.unknown_product)
-    for (line, case), unknown in zip(cases, unknown_tags):
+    for (line, case), unknown in zip(cases, units["unknown_tags"]):
         place: dict[str, Any] = {"file": file, "line": line, "id": case.id}
         for tag in json.loads(unknown):
             message = f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}"
@@ -64,22 +50,18 @@ def _warn_of_unknown_names(
         said = product_hint(case.metadata.product)
         if said:
             problems.warn("unknown-product", said, field="product", **place)
+    return units
 
 
 def _score_chunk(chunk: Sequence[Case], rules: Rules) -> pd.DataFrame:
     """The rows of some cases: a hundred thousand as dictionaries would take a gigabyte."""
-    rows = []
-    for case in chunk:
-        tags = rules.expected_tags(case.tags, case.metadata.product)
-        rows.append(_row(case, tags, score_case(case.answer, case.contexts, tags, rules)))
-    return pd.DataFrame(rows)
+    return pd.DataFrame([_row(case, rules) for case in chunk])
 
 
-def _row(
-    case: Case,
-    tags: list[str] | None,
-    case_scores: CaseScores,
-) -> dict[str, Any]:
+def _row(case: Case, rules: Rules) -> dict[str, Any]:
+    tags = rules.expected_tags(case.tags, case.metadata.product)
+    found = score_case(case.answer, case.contexts, tags, rules)
+    accuracy, coverage, _, followup, _ = found.scores.values()
     row: dict[str, Any] = {
         "case_id": case.id,
         "question": case.question,
@@ -87,58 +69,43 @@ def _row(
         "contexts": dumps(case.contexts),
         "ground_truth": case.ground_truth,
         "tags": dumps(tags or []),
-        "unknown_tags": dumps(case_scores.unknown_tags),
+        "unknown_tags": dumps(coverage.evidence.get("unknown_tags", [])),
         "intent": case.metadata.summary_intent,
         "product": case.metadata.product,
         "channel": case.metadata.channel,
         "cases": 1,
     }
-    for metric, score in case_scores.scores.items():
-        row |= _columns(metric, score)
-    accuracy = case_scores.scores["summary_accuracy"]
-    row["any_unsupported"] = _has_unsupported_figure(accuracy)
+    for metric, score in found.scores.items():
+        row |= {
+            metric: score.score,
+            f"{metric}_measured": score.measured,
+            f"{metric}_rule": score.score,
+            f"{metric}_llm": float("nan"),
+            f"{metric}_confidence": float("nan"),
+            f"{metric}_decided_by": "rule",
+            f"{metric}_trigger": None,
+            f"{metric}_num": score.numerator,
+            f"{metric}_den": score.denominator,
+            f"{metric}_evidence": dumps(score.evidence),
+        }
+    unsupported = accuracy.evidence.get("unsupported", []) if accuracy.denominator else []
+    phrases = followup.evidence
+    row["any_unsupported"] = any(entity["kind"] in FIGURES for entity in unsupported)
     row["any_unsupported_measured"] = accuracy.denominator > 0
-    row["n_entities"] = case_scores.n_entities
-    row["ambiguous_followup"] = case_scores.ambiguous
-    row["unread_figures"] = dumps(case_scores.unread_figures)
+    row["n_entities"] = found.n_entities
+    row["ambiguous_followup"] = bool(phrases["let_off"]) and not phrases["phrases"]
+    row["unread_figures"] = dumps(accuracy.evidence.get("unread", []))
     return row
-
-
-def _columns(metric: str, score: Score) -> dict[str, Any]:
-    """The columns of a metric, the rule having decided."""
-    return {
-        metric: score.score,
-        f"{metric}_measured": score.measured,
-        f"{metric}_rule": score.score,
-        f"{metric}_llm": float("nan"),
-        f"{metric}_confidence": float("nan"),
-        f"{metric}_decided_by": "rule",
-        f"{metric}_trigger": None,
-        f"{metric}_num": score.numerator,
-        f"{metric}_den": score.denominator,
-        f"{metric}_evidence": dumps(score.evidence),
-    }
-
-
-def _has_unsupported_figure(accuracy: Score) -> bool:
-    if not accuracy.denominator:
-        return False
-    return any(entity["kind"] in FIGURES for entity in accuracy.evidence["unsupported"])
 
 
 def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     """Add the columns that follow from the final scores: passed, the score where measured, state."""
     added = {}
     for metric in METRICS:
-        score = units[metric]
-        measured = units[f"{metric}_measured"]
-        threshold = rules.thresholds.get(metric)
-        if threshold is not None:
-            passed = score >= threshold - 1e-12
-            added[f"{metric}_passed"] = passed
-        added[f"{metric}_if_measured"] = score.where(measured)
-    units = pd.concat([units, pd.DataFrame(added, index=units.index)], axis=1)
-    return with_states(units)
+        if metric in rules.thresholds:
+            added[f"{metric}_passed"] = units[metric] >= rules.thresholds[metric] - 1e-12
+        added[f"{metric}_if_measured"] = units[metric].where(units[f"{metric}_measured"])
+    return with_states(pd.concat([units, pd.DataFrame(added, index=units.index)], axis=1))
 
 
 def by_metric(

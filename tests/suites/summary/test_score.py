@@ -18,8 +18,8 @@ from evaltools.suites.summary import units as units_frame
 from evaltools.suites.summary.rules import load_rules
 from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import Score, score_case
+from evaltools.suites.summary.states import verdicts
 from evaltools.suites.summary.units import finish, score_cases
-from evaltools.suites.summary.verdicts import verdicts
 
 RULES = load_rules("ko-insurance")
 
