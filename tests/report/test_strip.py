@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from evaltools.core.metric import Difference, Mean, Metric
-from evaltools.report.strip import axis_over, with_axes
+from evaltools.report.strip import with_axes
 from evaltools.report.templates import macros
 
 
@@ -22,26 +20,7 @@ def test_places_are_percent_of_the_line() -> None:
     assert 'role="img" aria-label="0.890 [0.81, 0.94]"' in html
     assert "et-few" in strip(0.5, (0, 1), n_units=9) and "et-few" not in html
     assert 'style="--value:75.0%;--zero:50.0%"' in strip(0.5, (-1, 1))
-
-
-@pytest.mark.parametrize("value", [None, float("nan")])
-def test_what_was_not_measured_has_no_strip(value: float | None) -> None:
-    assert not strip(value, (0, 1), ci_low=0.1, ci_high=0.2).strip()
-
-
-@pytest.mark.parametrize(
-    "numbers, axis",
-    [
-        ([0.2, 0.9], (0, 1)),
-        ([-0.2, 0.9], (-0.9, 0.9)),
-        ([-0.04, 0.05], (-0.05, 0.05)),
-        ([120.0, 950.0], (0, 1000)),
-        ([], (0, 1)),
-        ([None, 3.0], (0, 3)),
-    ],
-)
-def test_an_axis_reaches_to_a_round_number(numbers: list[float], axis: tuple[float, float]) -> None:
-    assert axis_over(numbers) == axis
+    assert not strip(None, (0, 1)).strip() and not strip(float("nan"), (0, 1)).strip()
 
 
 def test_metrics_of_the_same_limits_share_an_axis_and_so_do_their_changes() -> None:
