@@ -32,32 +32,28 @@ HOSTILE = (
 )
 
 
-def estimates(n: int = 12, **columns: Any) -> pd.DataFrame:
-    """Estimates as `bootstrap.estimate` makes them: one not measured, one without interval, one of few units."""
+def estimates(n: int = 12) -> pd.DataFrame:
+    """Estimates as a run holds them: one not measured, one without interval."""
     value = np.linspace(0.1, 0.9, n)
     frame = pd.DataFrame(
         {
             "metric": [f"metric_{i}" for i in range(n)],
+            "title": [f"Metric {i}, as a reader calls it" for i in range(n)],
             "value": value,
             "ci_low": value - 0.08,
             "ci_high": value + 0.07,
-            "ci_method": "bca",
-            "numerator": value * 40,
-            "denominator": 40.0,
             "n_units": 40,
-            "group": ["quality", "process"] * (n // 2) + ["quality"] * (n % 2),
-            "better": ["higher", "lower", "none"] * (n // 3) + ["higher"] * (n % 3),
             "condition": "",
-            "axis": "value",
-            **columns,
         }
     )
-    frame["title"] = [f"Metric {i}, as a reader calls it" for i in range(n)]
-    frame.loc[1, ["value", "ci_low", "ci_high", "numerator"]] = np.nan
-    frame.loc[1, "denominator"] = 0.0
+    frame.loc[1, ["value", "ci_low", "ci_high"]] = np.nan
     frame.loc[2, ["ci_low", "ci_high"]] = np.nan
-    frame.loc[3, "n_units"] = 6
     return frame
+
+
+def in_panels(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Estimates as `forest` takes them."""
+    return estimates.assign(label=estimates["title"], axis="value")
 
 
 SAMPLE_COLUMNS = {"gold": "Gold", "before": "Stage 1", "after": "Final"}
@@ -107,11 +103,6 @@ def shown(value: Any, source: str) -> Any:
     return new_code_cell(source, outputs=[new_output("display_data", data=data, metadata=metadata)])
 
 
-def in_panels(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Estimates as `forest` takes them."""
-    return estimates.assign(label=estimates["title"], axis="value", verdict="", condition="")
-
-
 def noisy_cell() -> Any:
     """A code cell with streams, a script and markup among its outputs."""
     markdown = {"text/markdown": "*md* <img src=x onerror=alert(1)> $x$"}
@@ -126,51 +117,26 @@ def noisy_cell() -> Any:
 
 def notebook() -> Any:
     rng = np.random.default_rng(7)
-    e = estimates()
     frame = sample_frame()
     before = pd.Series(rng.beta(3, 2, 80).round(2), name="before")
-    by_text = estimates(len(HOSTILE)).assign(title=HOSTILE, axis="F1")
-    wide = pd.DataFrame(
-        rng.normal(size=(40, 14)), columns=[f"a rather long column {i}" for i in range(14)]
-    )
+    by_text = estimates(len(HOSTILE)).assign(title=HOSTILE)
+    heads = [f"a rather long column {i}" for i in range(14)]
+    wide = pd.DataFrame(rng.normal(size=(40, 14)), columns=heads)
     wide.insert(0, "run", [f"run {i} 조건" for i in range(40)])
+    texts = frame[["text_id", "text", "actions"]]
     cells = [
         new_markdown_cell("# A report"),
-        new_code_cell(
-            'RUN = "example:cr"  # <script>alert(1)</script>', metadata={"tags": ["parameters"]}
-        ),
-        shown(tables.notice("Incomplete: 33 of 50 samples", "warning"), "notice(...)"),
-        new_markdown_cell(
-            "## Headline 결과\n\nWith $5 and **bold**, `code`, and [a link](#samples)."
-        ),
-        shown(forest(in_panels(e)), "forest(estimates)"),
-        shown(tables.table(e), "table(estimates)"),
+        new_code_cell("RUN = 'a'  # <script>alert(1)</script>"),
+        new_markdown_cell("## Headline 결과\n\nWith $5, **bold**, `code`, [a link](#samples)."),
+        shown(tables.table(estimates()), "table(estimates)"),
         new_markdown_cell("### By category"),
         shown(forest(in_panels(by_text)), "forest(...)"),
-        new_markdown_cell("## Change"),
-        shown(
-            figures.paired(before, before),
-            "paired()",
-        ),
+        shown(figures.paired(before, before), "paired()"),
         shown(tables.table(wide, caption="A wide table"), "table(wide)"),
-        shown(
-            tables.table(frame[["text_id", "text", "actions"]], caption="Hostile"), "table(hostile)"
-        ),
+        shown(tables.table(texts, caption="Hostile"), "table(hostile)"),
         new_markdown_cell("## Samples"),
-        shown(
-            browser(
-                frame,
-                head="Aspect",
-                columns=SAMPLE_COLUMNS,
-                fields={"actions": "Review"},
-                caption="Fixed",
-            ),
-            "samples(frame)",
-        ),
-        shown(
-            browser(frame.head(2), columns={"after": "Final"}, caption="Conflicts"),
-            "samples(frame)",
-        ),
+        shown(browser(frame, head="Aspect", columns=SAMPLE_COLUMNS), "samples(frame)"),
+        shown(browser(frame.head(2), fields={"actions": "Review"}), "samples(frame)"),
         new_markdown_cell("## Provenance"),
         noisy_cell(),
     ]
