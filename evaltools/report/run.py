@@ -18,7 +18,7 @@ from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, MetricTable, subset
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
-from ..stats.breakdown import breakdown, by_parts
+from ..stats.breakdown import breakdown
 from ..stats.differences import differing, unit_changes, unit_values
 from ..stats.intervals import estimate
 from .browse import samples_of_run
@@ -234,8 +234,7 @@ class Run(Result):
         ['part', 'n', 'name', 'title']
         """
         names = [self.metric(name).name for name in metrics or self.headline or [self.primary]]
-        parts = by_parts(self.units, column)
-        return breakdown(self.units, self.metrics, self.suite.unit, parts, names, self.resampling)
+        return breakdown(self.units, self.metrics, self.suite.unit, column, names, self.resampling)
 
     def diff(self, other: Run, metric: str | None = None) -> pd.DataFrame:
         """The units that carry the difference of a metric (default: the primary one) between two runs.

@@ -343,7 +343,7 @@ class Study(Result):
     def by(self, column: Any, *metrics: str, candidate: str | None = None) -> pd.DataFrame:
         """The difference to the baseline within each part of the units that both sides have.
 
-        `column`: as in `Run.by`; units in which the sides differ in it are the part "(differs)". `metrics`: by default
+        `column`: as in `Run.by`; a sample is compared in a part that it is in on both sides. `metrics`: by default
         the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm), and turns: whether
         another part is better or worse with a difference of the other sign, of which a warning is given too.
 

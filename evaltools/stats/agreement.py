@@ -16,7 +16,6 @@ import pandas as pd
 
 from ..core.metric import Metric
 from ..core.resampling import Resampling
-from .influence import Array
 from .intervals import estimate
 
 # The columns of `seed_agreement`, in order.
@@ -66,15 +65,9 @@ def seed_agreement(
            metric  value  n_samples
     0  same_label  0.667         30
     """
-    incomplete = samples["n_seeds"] < n_seeds
-    counted = samples.copy()
-    table, n_samples, n_incomplete = [], [], []
-    for measure in measures:
-        known = samples[measure.column].notna()
-        counted[f"{measure.column}_n"] = known
-        n_samples.append(int(known.sum()))
-        n_incomplete.append(int((known & incomplete).sum()))
-        metric = Metric(
+    known = samples[[measure.column for measure in measures]].notna()
+    table = [
+        Metric(
             name=measure.name,
             numerator=measure.column,
             denominator=f"{measure.column}_n",
@@ -83,16 +76,12 @@ def seed_agreement(
             better="higher",
             proportion=measure.exact,
         )
-        table.append(metric)
-    estimates = estimate(
-        counted,
-        table,
-        unit,
-        resampling,
-    )
+        for measure in measures
+    ]
+    estimates = estimate(samples.join(known.add_suffix("_n")), table, unit, resampling)
     return estimates.rename(columns={"name": "metric"}).assign(
-        n_samples=n_samples,
-        n_incomplete=n_incomplete,
+        n_samples=known.sum().to_numpy(),
+        n_incomplete=known[samples["n_seeds"] < n_seeds].sum().to_numpy(),
     )[COLUMNS]
 
 
@@ -121,12 +110,8 @@ def ballot(
     >>> ballot(votes, ["sample"]).iloc[0].to_dict()
     {'A': 'DROP+FLAG', 'B': 'DROP'}
     """
-
-    def combined(categories: pd.Series) -> str:
-        return "+".join(sorted(set(categories)))
-
-    by_rater = votes.groupby([*subject, "rater"], sort=True)["category"]
-    return by_rater.agg(combined).unstack("rater").sort_index(axis=1)
+    by_rater = votes.groupby([*subject, "rater"])["category"]
+    return by_rater.agg(lambda votes: "+".join(sorted(set(votes)))).unstack("rater")
 
 
 def reviewer_agreement(
@@ -150,19 +135,18 @@ def reviewer_agreement(
     3         cohen_kappa   0.00
     """
     sheet = ballot(votes, subject)
-    raters = list(sheet.columns)
-    full = sheet.dropna()
-    of_all = dict.fromkeys(("fleiss_kappa", "perfect_agreement", "majority_agreement"), np.nan)
+    raters, full = list(sheet.columns), sheet.dropna()
+    values = [np.nan] * 3
     if len(raters) >= 2 and len(full):
-        counts = _counts(full)
-        largest = counts.max(axis=1)
-        of_all = {
-            "fleiss_kappa": fleiss_kappa(counts),
-            "perfect_agreement": float(np.mean(largest == len(raters))),
-            "majority_agreement": float(np.mean(largest > len(raters) / 2)),
-        }
+        largest = _counts(full).max(axis=1)
+        values = [
+            fleiss_kappa(_counts(full)),
+            (largest == len(raters)).mean(),
+            (largest > len(raters) / 2).mean(),
+        ]
     names = ", ".join(map(str, raters))
-    rows = [(measure, names, value, len(full)) for measure, value in of_all.items()]
+    measures = ["fleiss_kappa", "perfect_agreement", "majority_agreement"]
+    rows = [(measure, names, value, len(full)) for measure, value in zip(measures, values)]
     for a, b in combinations(raters, 2):
         both = sheet[[a, b]].dropna()
         rows.append(("cohen_kappa", f"{a}, {b}", kappa_of(both), len(both)))
@@ -173,22 +157,28 @@ def kappa_of(sheet: pd.DataFrame) -> float:
     """Cohen's kappa of two raters, Fleiss' of more, over the subjects of a `ballot` that all have.
 
     nan without such a subject, for one rater, and where one category is all that was chosen.
+
+    >>> sheet = pd.DataFrame({"a": ["x", "x", "y"], "b": ["x", "y", "y"]})
+    >>> round(kappa_of(sheet), 3)
+    0.4
     """
     full = sheet.dropna()
-    if len(sheet.columns) < 2 or full.empty:
+    if len(full.columns) < 2 or full.empty:
         return np.nan
-    if len(sheet.columns) == 2:
-        return cohen_kappa(full.iloc[:, 0], full.iloc[:, 1])
-    return fleiss_kappa(_counts(full))
+    if len(full.columns) > 2:
+        return fleiss_kappa(_counts(full))
+    one, other = full.iloc[:, 0], full.iloc[:, 1]
+    of_one, of_other = (side.value_counts(normalize=True) for side in (one, other))
+    by_chance = of_one.mul(of_other, fill_value=0.0).sum()
+    return _beyond_chance((one == other).mean(), by_chance)
 
 
-def _counts(full: pd.DataFrame) -> Array:
+def _counts(full: pd.DataFrame) -> np.ndarray:
     """(subjects, categories): how many raters chose each category; every rater has every subject."""
-    chosen = full.astype(str).apply(pd.Series.value_counts, axis=1)
-    return chosen.fillna(0).to_numpy(int)
+    return full.apply(pd.Series.value_counts, axis=1).fillna(0).to_numpy(int)
 
 
-def fleiss_kappa(counts: Array) -> float:
+def fleiss_kappa(counts: np.ndarray) -> float:
     """Fleiss' kappa, at most 1, of counts: a row a subject, a column a category.
 
     A count is how many raters chose the category. All subjects have the same raters, two and
@@ -199,33 +189,10 @@ def fleiss_kappa(counts: Array) -> float:
     """
     raters = counts[0].sum()
     share = counts.sum(axis=0) / counts.sum()
-    agreeing_pairs = (counts * counts).sum(axis=1) - raters
-    agreed = agreeing_pairs / (raters * (raters - 1.0))
+    agreed = ((counts * counts).sum(axis=1) - raters) / (raters * (raters - 1.0))
     return _beyond_chance(agreed.mean(), (share * share).sum())
 
 
-def cohen_kappa(
-    one: pd.Series,
-    other: pd.Series,
-) -> float:
-    """Cohen's kappa, at most 1, of what two raters chose for the same subjects.
-
-    nan where one category is all that was chosen.
-
-    >>> round(cohen_kappa(pd.Series(["x", "x", "y"]), pd.Series(["x", "y", "y"])), 3)
-    0.4
-    """
-    of_one = one.value_counts(normalize=True)
-    of_other = other.value_counts(normalize=True)
-    by_chance = of_one.mul(of_other, fill_value=0.0).sum()
-    return _beyond_chance((one == other).mean(), by_chance)
-
-
-def _beyond_chance(
-    agreed: float,
-    by_chance: float,
-) -> float:
+def _beyond_chance(agreed: float, by_chance: float) -> float:
     """(agreed - by chance) / (1 - by chance); nan where chance agreement is certain."""
-    if by_chance >= 1:
-        return np.nan
-    return float((agreed - by_chance) / (1 - by_chance))
+    return float((agreed - by_chance) / (1 - by_chance)) if by_chance < 1 else np.nan

@@ -65,14 +65,11 @@ def bootstrap(
         if statistic:
             of_size.setdefault(len(statistic[0]), []).append((i, statistic))
     for alike in of_size.values():
-        together = np.hstack([columns for _, (columns, _) in alike])
-        # most metrics share a denominator: each column is drawn once
-        different, place = np.unique(together, axis=1, return_inverse=True)
-        sums, place = _resampled(different, resampling), place.ravel()
+        sums = _resampled(np.hstack([columns for _, (columns, _) in alike]), resampling)
         for i, (columns, metric) in alike:
-            own, place = place[: columns.shape[1]], place[columns.shape[1] :]
+            own, sums = np.split(sums, [columns.shape[1]], axis=1)
             total = columns.sum(axis=0)
-            replicates, jackknife = metric(sums[:, own]), metric(total - columns)
+            replicates, jackknife = metric(own), metric(total - columns)
             known = replicates[~np.isnan(replicates)], jackknife[~np.isnan(jackknife)]
             draws[i] = Draws(known[0], float(metric(total)), known[1])
     return draws

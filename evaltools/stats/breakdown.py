@@ -23,8 +23,6 @@ from .verdicts import verdicts
 MOST = 20
 # The column that holds the part of each row, in frames that `compare_parts` takes.
 PART = "(part)"
-# The part of a unit that is in one part on one side and in another on the other.
-DIFFERS = "(differs)"
 
 
 def by_parts(
@@ -34,33 +32,25 @@ def by_parts(
     """The part of each row of the units.
 
     `column`: a column of theirs, values row by row, or a function of the units. A null is the part
-    "(none)"; 2 and 2.0 are one part. UsageError for a column that the units have not, for another number of values, and
-    for a Series of other rows.
+    "(none)"; 2 and 2.0 are one part. UsageError for a column that the units have not, and for values of other rows.
     """
-    if isinstance(column, str) and column not in units:
-        known = ", ".join(map(str, units.columns))
-        raise UsageError(f"the units have no column {column!r}; there are {known}")
-    values = column(units) if callable(column) else column
-    name = PART
     if isinstance(column, str):
-        values, name = units[column], column
+        if column not in units:
+            known = ", ".join(map(str, units.columns))
+            raise UsageError(f"the units have no column {column!r}; there are {known}")
+        column = units[column]
+    values = column(units) if callable(column) else column
     n_values = len(values) if is_list_like(values) else 1
-    if n_values != len(units):
+    is_other = isinstance(values, pd.Series) and not units.index.isin(values.index).all()
+    if n_values != len(units) or is_other:
         raise UsageError(
-            f"{n_values} values for {len(units)} units: expected one a row (of some "
-            "rows of the units: run.where(rows).by(...))"
+            f"{n_values} values for {len(units)} units: expected one a row, by "
+            "the index of the units (of some rows: run.where(rows).by(...))"
         )
-    if isinstance(values, pd.Series):
-        if values.index.equals(units.index):
-            values = values.to_numpy()
-        elif not units.index.isin(values.index).all():
-            raise UsageError("the index of the values is not that of the units")
-    parts = pd.Series(values, index=units.index, name=name)
+    parts = pd.Series(values, index=units.index)
     texts = parts.astype("string").fillna("(none)")
-    if pd.api.types.is_float_dtype(parts):
-        # whole numbers are floats where one of them is null
-        texts = texts.str.removesuffix(".0")
-    return texts
+    # whole numbers are floats where one of them is null
+    return texts.str.removesuffix(".0") if pd.api.types.is_float_dtype(parts) else texts
 
 
 def largest_parts(
@@ -134,29 +124,19 @@ def compare_parts(
     The frames have the part of each row in the column PART. Columns: `part`, `n` (paired units),
     then those of `compare(...).table`, and `turns`. `p_adjusted` is Holm's over the parts of one
     metric, and the verdict follows it. `turns`: whether another part is better or worse with a
-    difference of the other sign. Parts in which the sides share no unit are left out; units that
-    are in one part on one side and in another on the other are the part DIFFERS.
+    difference of the other sign. A sample is compared in a part that it is in on both sides; parts
+    without any are left out.
     """
     metrics = subset(table, names)
-    sides = [
-        pd.concat([frame[[unit, PART]] for frame in runs.values()], ignore_index=True)
-        for runs in (baseline, candidate)
-    ]
-    alike = sides[0].merge(sides[1])[unit]
-    moved = set(sides[0][unit]) & set(sides[1][unit]) - set(alike)
-    own = sides[0][PART].mask(sides[0][unit].isin(moved), DIFFERS)
-    parts, part_names = largest_parts(own, sides[0][unit])
-    shown = dict(zip(own, parts))
+    own = pd.concat([frame[[unit, PART]] for frame in baseline.values()], ignore_index=True)
+    parts, part_names = largest_parts(own[PART], own[unit])
+    shown = dict(zip(own[PART], parts))
     frames = []
     for part in part_names:
-        of_part: list[Runs] = []
-        for runs in (baseline, candidate):
-            of_side = {}
-            for seed, units in runs.items():
-                labels = units[PART].mask(units[unit].isin(moved), DIFFERS).map(shown)
-                of_side[seed] = units[labels == part]
-            of_part.append(of_side)
-        a, b = of_part
+        a, b = (
+            {seed: frame[frame[PART].map(shown) == part] for seed, frame in runs.items()}
+            for runs in (baseline, candidate)
+        )
         try:
             compared = compare(a, b, metrics, unit, resampling, names=conditions)
         except NothingPaired:
@@ -170,9 +150,8 @@ def compare_parts(
     frame = pd.concat(frames, ignore_index=True)
     frame["p_adjusted"] = frame.groupby("metric")["p_value"].transform(holm)
     frame["verdict"], frame["short"] = verdicts(frame, resampling.level)
-    sign = np.sign(frame["delta"])
-    is_shown = frame["verdict"].isin(["better", "worse"])
-    found = set(zip(frame["metric"][is_shown], sign[is_shown]))
-    opposite = zip(frame["metric"], -sign)
+    sign = np.sign(frame["delta"]).where(frame["verdict"].isin(["better", "worse"]))
+    found = set(zip(frame["metric"], sign))
+    opposite = zip(frame["metric"], -np.sign(frame["delta"]))
     frame["turns"] = [other in found and other[1] != 0 for other in opposite]
     return frame

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from .agreement import ballot, cohen_kappa, kappa_of
+from .agreement import ballot, kappa_of
 from .formulas import score_t, t_quantile, wilson
 from .influence import Array
 
@@ -65,70 +65,53 @@ def calibrate(
 ) -> Calibration:
     """Hold scores (`labels.read_scores`) against labels (`labels.read_labels`).
 
-    Several raters of a case count as their mean.
+    Several raters of a case count as their mean. What was not `measured` takes no part.
 
     >>> cases = [f"c{i}" for i in range(60)]
     >>> scores = pd.DataFrame({"case_id": cases, "metric": "m", "score": [0.0, 1.0] * 30})
     >>> labels = scores[:40].assign(label=[0.0, 1.0, 1.0, 1.0] * 10, rater="")
-    >>> frame = calibrate(scores.assign(threshold=np.nan), labels).frame
+    >>> frame = calibrate(scores.assign(threshold=np.nan, measured=True), labels).frame
     >>> frame[["metric", "n", "n_labelled", "judge_mean", "corrected_mean"]].round(3)
       metric   n  n_labelled  judge_mean  corrected_mean
     0      m  60          40         0.5            0.75
     """
-    rows = []
-    notes = []
+    scores = scores[scores["measured"]]
+    rows, notes = [], []
     for metric, votes in labels.groupby("metric", sort=False):
-        cases = labelled_cases(scores, votes, metric)
-        labelled = cases[cases["label"].notna()]
-        n = len(labelled)
+        cases = scores[scores["metric"] == metric]
+        is_used = votes["case_id"].isin(cases["case_id"])
+        if n_left := int((~is_used).sum()):
+            notes.append(
+                f"{metric}: {n_left} of {len(votes)} labels are of cases that were not measured, and take no part"
+            )
+        votes = votes[is_used]
+        cases = cases.assign(label=cases["case_id"].map(votes.groupby("case_id")["label"].mean()))
+        score, label = cases["score"].to_numpy(), cases["label"].to_numpy()
+        n = int((~np.isnan(label)).sum())
         if not n:
             continue
         row = {
             "metric": metric,
             "n": len(cases),
             "n_labelled": n,
-            "judge_mean": cases["score"].mean(),
-            "labels_mean": labelled["label"].mean(),
+            "judge_mean": score.mean(),
+            "labels_mean": np.nanmean(label),
             **_agreement(cases, votes, confidence),
         }
         if n < LEAST:
-            n_alike = int(((labelled["score"] >= PASS) == (labelled["label"] >= PASS)).sum())
+            n_alike = int(((score >= PASS) == (label >= PASS))[~np.isnan(label)].sum())
             notes.append(
                 f"{metric}: score and label agree in {n_alike} of {n} cases; fewer than {LEAST} labels correct no mean"
             )
         else:
-            row |= _means(cases, confidence)
-        drawn = how_drawn(cases)
-        if drawn:
+            _, *of_labels = corrected_mean(score, label, confidence, weight=0.0)
+            row["labels_low"], row["labels_high"] = of_labels
+            corrected = corrected_mean(score, label, confidence)
+            row |= dict(zip(("corrected_mean", "corrected_low", "corrected_high"), corrected))
+        if drawn := how_drawn(cases):
             notes.append(f"{metric}: {drawn}")
         rows.append(row)
     return Calibration(pd.DataFrame(rows, columns=list(COLUMNS)), tuple(notes))
-
-
-def labelled_cases(
-    scores: pd.DataFrame,
-    labels: pd.DataFrame,
-    metric: str,
-) -> pd.DataFrame:
-    """The scored cases of a metric: case_id, score, threshold, label (mean of the raters, or nan)."""
-    scored = scores[scores["metric"] == metric]
-    of_metric = labels[labels["metric"] == metric]
-    means = of_metric.groupby("case_id")["label"].mean()
-    return scored.assign(label=scored["case_id"].map(means))
-
-
-def _means(cases: pd.DataFrame, confidence: float) -> dict[str, float]:
-    """The intervals of the mean label, and the corrected mean with its own."""
-    score, label = cases["score"].to_numpy(), cases["label"].to_numpy()
-    _, labels_low, labels_high = corrected_mean(score, label, confidence, weight=0.0)
-    mean, low, high = corrected_mean(score, label, confidence)
-    return {
-        "labels_low": labels_low,
-        "labels_high": labels_high,
-        "corrected_mean": mean,
-        "corrected_low": low,
-        "corrected_high": high,
-    }
 
 
 def corrected_mean(
@@ -212,7 +195,7 @@ def _agreement(
             row[name] = right.mean()
             bounds = wilson(right.mean(), len(right), ndtri(0.5 + confidence / 2))
             row[f"{name}_low"], row[f"{name}_high"] = bounds
-    row["judge_kappa"] = cohen_kappa(good, passed)
+    row["judge_kappa"] = kappa_of(pd.DataFrame({"people": good, "judge": passed}))
     sheet = votes.assign(category=votes["label"].astype(str))
     row["rater_kappa"] = kappa_of(ballot(sheet, ["case_id"]))
     return row

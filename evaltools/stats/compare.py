@@ -96,6 +96,7 @@ def compare(
 
     As `compare_all` of two conditions, called by `names`.
 
+    >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
     >>> old = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
     >>> new = old.assign(right=[1, 0, 1, 1] * 10)
@@ -204,6 +205,7 @@ def ranks(
     rank with probability 1 - level. Null for a condition that is not measured. Pairs of fewer than MIN_UNITS units, or
     whose missing values are not random, are not shown to differ.
 
+    >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
     >>> one = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
     >>> two = one.assign(right=[1, 0, 1, 1] * 10)

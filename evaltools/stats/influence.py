@@ -64,10 +64,8 @@ class Formula:
         ones = np.ones(len(next(iter(columns.values()))))
 
         def total(expression: str) -> Array:
-            values = 0.0 * ones
-            for name, factor in linear(expression).items():
-                values += factor * columns[name]
-            return values
+            terms = (columns[name] * factor for name, factor in linear(expression).items())
+            return sum(terms, np.zeros_like(ones))
 
         parts = [total(ratio.numerator) for ratio in self.ratios]
         parts += [total(ratio.denominator) for ratio in self.ratios]
@@ -162,14 +160,17 @@ def _wrong_row(
 ) -> tuple[int, str] | None:
     """(row, what is wrong with it) of the first row that a ratio cannot be made of; None where all are right."""
     for name, values in columns.items():
-        if np.fmax.reduce(np.abs(values), initial=0.0) >= LARGEST:
+        if (
+            np.fmax.reduce(values, initial=0) >= LARGEST
+            or np.fmin.reduce(values, initial=0) <= -LARGEST
+        ):
             row = int(np.argmax(np.abs(values) >= LARGEST))
             return row, f"{name} is {values[row]:g}; expected a finite number below {LARGEST:g}"
     metric = formula.metric
     if not isinstance(metric, Metric):
         return None  # what it is made of stands in the table too
     num, den = rows[0], rows[1]
-    for row in np.flatnonzero(np.isnan(num) & (np.nan_to_num(den) != 0))[:1]:
+    for row in np.flatnonzero(np.isnan(num) & (den != 0) & ~np.isnan(den))[:1]:
         name = next(name for name in linear(metric.numerator) if np.isnan(columns[name][row]))
         counts = " and ".join(linear(metric.denominator))
         leave = f"leave {counts} null or 0 where {name} was not measured"

@@ -129,8 +129,8 @@ def run_intervals(runs: Sequence[Cells], resampling: Resampling) -> list[Interva
     for run in runs:
         is_drawn = run.present.sum() <= LARGE and run.takes_part.sum() >= MIN_UNITS
         is_drawn &= not run.is_count and varies(run.errors[0], run.values[0])
-        columns = run.sums[0][run.present[0]]
-        statistics.append((columns, run.formula.values) if is_drawn else None)
+        columns = run.sums[0, run.present[0]] if is_drawn else None
+        statistics.append(None if columns is None else (columns, run.formula.values))
     draws = bootstrap(statistics, resampling)
     return [_run_interval(run, own, resampling) for run, own in zip(runs, draws)]
 
@@ -306,7 +306,8 @@ def _over_seeds(
         for metric in range(start, start + at_once):
             cells = labelled.cells(metric).per_unit()
             is_known = ~np.isnan(cells.values)
-            measured.append(cells.at(is_known) if is_known.any() else cells)
+            is_part = is_known.any() and not is_known.all()
+            measured.append(cells.at(is_known) if is_part else cells)
         alone = [cells for cells in measured if len(cells.sums) == 1]
         of_one = iter(run_intervals(alone, resampling))
         for cells in measured:

@@ -42,14 +42,14 @@ class Scored(_Row):
 
     score: Share | None
     threshold: Share | None = None
-    measured: bool | None = None
+    measured: Annotated[bool, BeforeValidator(lambda value: value is None or value)] = True
 
 
 class Label(_Row):
     """A row of a file of labels; without a label it counts as not labelled yet."""
 
     label: Share | None
-    rater: str | None = None
+    rater: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
 
 
 def label_value(value: Any, scale: tuple[float, float] = (0, 1)) -> Any:
@@ -86,23 +86,15 @@ def read_scores(
     problems: Problems,
     score: str = "score",
 ) -> pd.DataFrame:
-    """case_id, metric, score (0..1), threshold, measured of a file of scores.
+    """case_id, metric, score (0..1), threshold, measured of the rows of a file of scores that have one.
 
     Not `measured` is a number that only stands for a score; without that column all are. `score`
     names the column of the score. summary_scores.csv is such a file, summary_scores.xlsx too. Reports what is wrong
     by line, also a case that has two scores of a metric.
     """
     field: Any = (Share | None, Field(validation_alias=score))
-    row: Any = create_model("Scored", __base__=Scored, score=field)
-    kept = []
-    first_lines = FirstLines(path, problems)
-    for line, r in _rows(path, row, problems):
-        key, what = (r.case_id, r.metric), f"score of {r.metric}"
-        is_first = first_lines.is_first(key, line, id=r.case_id, what=what, field="case_id")
-        if is_first and r.score is not None:
-            kept.append(r.model_dump() | {"measured": r.measured is not False})
-    columns = ["case_id", "metric", "score", "threshold", "measured"]
-    frame = pd.DataFrame(kept, columns=columns)
+    rows = _read(path, create_model("Scored", __base__=Scored, score=field), problems, "score")
+    frame = pd.DataFrame(rows, columns=["case_id", "metric", "score", "threshold", "measured"])
     return frame.astype({"score": float, "threshold": float, "measured": bool})
 
 
@@ -117,48 +109,49 @@ def read_labels(
     A row without a label counts as not labelled yet. scale: what 0 and 1 are written as. Reports by line what is
     wrong: a label of another scale, a case that is not in the `scores`, a second label of one rater.
     """
-    label: Any = (Annotated[Share | None, BeforeValidator(partial(label_value, scale=scale))], ...)
-    row: Any = create_model("LabelOfScale", __base__=Label, label=label)
+    field: Any = (Annotated[Share | None, BeforeValidator(partial(label_value, scale=scale))], ...)
+    rows = _read(path, create_model("Label", __base__=Label, label=field), problems, "label")
     known = set(zip(scores["case_id"], scores["metric"]))
-    kept = []
+    for row in rows:
+        if path.suffix.lower() != ".xlsx" and (row["case_id"], row["metric"]) not in known:
+            message = f"the scores have no {row['metric']} of this case"
+            place = {"file": path, "line": row["line"], "id": row["case_id"], "field": "case_id"}
+            problems.error("unknown-case", message, **place)
+    return pd.DataFrame(rows, columns=["case_id", "metric", "label", "rater"]).astype(
+        {"label": float}
+    )
+
+
+def _read(
+    path: Path,
+    model: type[Scored | Label],
+    problems: Problems,
+    value: str,
+) -> list[dict[str, Any]]:
+    """The rows of a file of any kind that have a `value`, a score or a label: each case's once a metric and rater."""
+    if path.suffix.lower() == ".xlsx":
+        records = _workbook_rows(path, model, problems)
+    else:
+        records = read_rows(path, model, problems, "case_id")
     first_lines = FirstLines(path, problems)
-    for line, r in _rows(path, row, problems):
-        if r.label is None:
+    rows = []
+    for line, record in records:
+        row = record.model_dump() | {"line": line}
+        by = f" by {row['rater']}" if row.get("rater") else ""
+        key, what = (row["case_id"], row["metric"], by), f"{value} of {row['metric']}{by}"
+        if row[value] is None:
             continue
-        if path.suffix.lower() != ".xlsx" and (r.case_id, r.metric) not in known:
-            message = f"the scores have no {r.metric} of this case"
-            place: dict[str, Any] = {"file": path, "line": line, "id": r.case_id}
-            problems.error("unknown-case", message, field="case_id", **place)
-            continue
-        rater = r.rater or ""
-        key, what = (
-            (r.case_id, r.metric, rater),
-            f"label of {r.metric}" + (f" by {rater}" if rater else ""),
-        )
-        if first_lines.is_first(key, line, id=r.case_id, what=what, field="case_id"):
-            kept.append(r.model_dump() | {"rater": rater})
-    frame = pd.DataFrame(kept, columns=["case_id", "metric", "label", "rater"])
-    return frame.astype({"label": float})
+        if first_lines.is_first(key, line, id=row["case_id"], what=what, field="case_id"):
+            rows.append(row)
+    return rows
 
 
-def _rows(
+def _workbook_rows(
     path: Path,
     model: type[Model],
     problems: Problems,
 ) -> Iterator[tuple[int, Model]]:
-    """Yield (line, record) of a file of any kind."""
-    if path.suffix.lower() != ".xlsx":
-        yield from read_rows(path, model, problems, "case_id")
-        return
-    for line, record in _workbook_rows(path, problems):
-        place: dict[str, Any] = {"file": path, "line": line, "id": str(record["case_id"])}
-        row = fitted(model, record, problems, **place)
-        if row is not None:
-            yield line, row
-
-
-def _workbook_rows(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (row, cells by column) of the sheet that has the columns case, metric, score and label."""
+    """Yield (row, record) of the sheet that has the columns case, metric, score and label."""
     require_file(path, problems)
     try:
         sheets = pd.read_excel(path, sheet_name=None, header=None, dtype=object, engine="openpyxl")
@@ -167,20 +160,20 @@ def _workbook_rows(path: Path, problems: Problems) -> Iterator[tuple[int, dict[s
             "bad-xlsx", f"no Excel workbook that can be read: {e}", file=path
         ) from e
     for sheet in sheets.values():
-        rows = sheet.astype(object).where(sheet.notna(), None).to_numpy().tolist()
-        for header, cells in enumerate(rows[:20]):
-            names = [COLUMNS.get(str(cell), str(cell)) for cell in cells]
+        for header in range(min(20, len(sheet))):
+            names = [COLUMNS.get(str(cell), str(cell)) for cell in sheet.iloc[header]]
             if {"case_id", "metric", "score", "label"} <= set(names):
-                for line, row in enumerate(rows[header + 1 :], header + 2):
-                    if any(cell is not None for cell in row):
-                        yield line, dict(zip(names, row))
+                body = sheet[header + 1 :].set_axis(names, axis=1).dropna(how="all").astype(object)
+                cells = body.where(body.notna(), None).to_dict("records")
+                for line, row in zip(body.index + 1, cells):
+                    place: dict[str, Any] = {
+                        "file": path,
+                        "line": int(line),
+                        "id": str(row["case_id"]),
+                    }
+                    record = fitted(model, row, problems, **place)
+                    if record is not None:
+                        yield int(line), record
                 return
     message = "expected a sheet with the columns case, metric, score and label (사례, metric, 점수, 사람 판정)"
     raise problems.fatal("wrong-columns", message, file=path)
-
-
-def only_measured(scores: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of scores or labels of which the score was measured."""
-    keys = ["case_id", "metric"]
-    of_measured = pd.MultiIndex.from_frame(scores.loc[scores["measured"], keys])
-    return frame[pd.MultiIndex.from_frame(frame[keys]).isin(of_measured)]

@@ -225,7 +225,10 @@ def test_a_column_added_to_the_units_of_a_study_is_usable_everywhere() -> None:
         (lambda run: run.samples("nosuch == 1"), "groups: broken, fixed.*columns: "),
         (lambda run: run.by("nosuch"), "no column 'nosuch'; there are line, text_id"),
         (lambda run: run.by([1, 2, 3]), "3 values for 60 units: expected one a row"),
-        (lambda run: run.by(pd.Series(range(60), index=range(100, 160))), "not that of the units"),
+        (
+            lambda run: run.by(pd.Series(range(60), index=range(100, 160))),
+            "by the index of the units",
+        ),
         (lambda run: run.by("split", "nosuch_metric"), "no metric 'nosuch_metric'"),
         (lambda run: run.plot.forest("fix_ratex"), "did you mean fix_rate"),
     ],

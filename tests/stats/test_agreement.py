@@ -9,8 +9,8 @@ import pytest
 from evaltools.core.resampling import Resampling
 from evaltools.stats.agreement import (
     Measure,
-    cohen_kappa,
     fleiss_kappa,
+    kappa_of,
     reviewer_agreement,
     seed_agreement,
 )
@@ -54,7 +54,7 @@ def test_kappas_equal_statsmodels_to_the_last_bit(raters: int) -> None:
         counts, _ = theirs.aggregate_raters(said)
         assert fleiss_kappa(counts) == theirs.fleiss_kappa(counts)
         table = theirs.to_table(said[:, :2])[0]
-        mine = cohen_kappa(pd.Series(said[:, 0]), pd.Series(said[:, 1]))
+        mine = kappa_of(pd.DataFrame(said[:, :2]))
         assert mine == pytest.approx(theirs.cohens_kappa(table, return_results=False), abs=1e-14)
 
 

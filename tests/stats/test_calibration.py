@@ -25,7 +25,9 @@ def frames(score: Any, label: Any, **more: Any) -> tuple[pd.DataFrame, pd.DataFr
     """SCORES and LABELS of one metric and rater; label nan where none was given."""
     score, label = np.asarray(score, float), np.asarray(label, float)
     ids = [f"c{i}" for i in range(len(score))]
-    scores = pd.DataFrame({"case_id": ids, "metric": "m", "score": score, "threshold": NAN, **more})
+    scores = pd.DataFrame(
+        {"case_id": ids, "metric": "m", "score": score, "threshold": NAN, "measured": True, **more}
+    )
     labels = pd.DataFrame({"case_id": ids, "metric": "m", "label": label, "rater": ""})
     return scores, labels[labels["label"].notna()]
 

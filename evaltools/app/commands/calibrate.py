@@ -15,7 +15,7 @@ from ...report.numbers import interval, number
 from ...report.study_files import csv
 from ...report.text import visible
 from ...stats.calibration import calibrate as calibration_of
-from ...stats.labels import only_measured, read_labels, read_scores
+from ...stats.labels import read_labels, read_scores
 from ..options import confidence_option
 
 
@@ -81,8 +81,7 @@ def calibrate(
     problems.raise_if_failed()
     if labelled.empty:
         raise problems.fatal("no-labels", "no label in this file", file=labels or scores)
-    used = only_measured(scored, labelled)
-    result = calibration_of(only_measured(scored, scored), used, confidence)
+    result = calibration_of(scored, labelled, confidence)
     write_text(out, csv(result.frame))
     rows = []
     for row in result.frame.to_dict("records"):
@@ -93,11 +92,6 @@ def calibrate(
         rows.append([visible(str(row["metric"])), labels_of, *means, corrected])
     table(["metric", "labels", "score", "label", "kappa", "corrected mean"], rows)
     paragraph(f"\nIntervals of {confidence:.0%}, for new cases of the same kind.")
-    counts = labelled["metric"].value_counts(sort=False)
-    for metric, n_left in counts.sub(used["metric"].value_counts(), fill_value=0).items():
-        if n_left:
-            text = "labels are of cases that were not measured, and take no part"
-            paragraph(f"note: {visible(str(metric))}: {n_left:g} of {counts[metric]} {text}")
     for note in result.notes:
         paragraph(f"note: {visible(note)}")
     echo(out)
