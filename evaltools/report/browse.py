@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -116,6 +115,32 @@ def samples_of_run(
 # --- two conditions
 
 
+def changed_units(
+    study: Study,
+    metric: str,
+    candidate: str,
+) -> pd.DataFrame:
+    """The units that carry a difference (`stats.unit_changes`), with the `sign` of their change.
+
+    A unit with a value on one side only changes as it moves the whole.
+    """
+    changed = differing(study.changes(metric, candidate))
+    change = changed["change"].fillna(changed["influence"]).fillna(0)
+    return changed.assign(sign=np.sign(change).astype(int))
+
+
+def groups_of_change(
+    changed: pd.DataFrame,
+    candidate: str,
+) -> dict[str, pd.Index]:
+    """Label of each group of units that changed, or of their cards -> its rows."""
+    groups = {}
+    for change, sign in CHANGES.items():
+        label = say("{group} under {candidate}", group=say(change), candidate=candidate)
+        groups[label] = changed.index[changed["sign"] == sign]
+    return groups
+
+
 def samples_that_differ(
     study: Study,
     metric: str,
@@ -124,116 +149,42 @@ def samples_that_differ(
     """The browser of `Study.samples` for one candidate.
 
     Each unit has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
-    the seeds say so.
-    """
-    title = titled(study.metric(metric).shown_title, study.metric(metric).better)
-    caption = f"{title}, {study.baseline} → {candidate}"
-    units = differing(study.changes(metric, candidate))
-    if units.empty:
-        return HtmlTable(no_rows(say("{metric}: samples that differ", metric=caption)).html, units)
-    changed = _changed_cards(study, units, candidate)
-    view = sample_view(study)
-    columns = {name: view.layout.columns[name] for name in view.given}
-    columns |= {name: name for name in (study.baseline, candidate)}
-    texts = {
-        column: head for column, head in view.layout.texts.items() if column not in view.compared
-    }
-    return samples(
-        _compared_cards(study, changed.head(MOST), candidate, study.metric(metric).better),
-        replace(view.layout, texts=texts, columns=columns, fields={}),
-        _by_change(changed, candidate),
-        caption,
-        units,
-        len(changed),
-    )
-
-
-def groups_of_change(
-    study: Study,
-    metric: str,
-    candidate: str,
-) -> dict[str, pd.Index]:
-    """Label of each group of `samples_that_differ` -> the ids of its cards."""
-    units = differing(study.changes(metric, candidate))
-    return _by_change(_changed_cards(study, units, candidate), candidate)
-
-
-def _by_change(
-    changed: pd.DataFrame,
-    candidate: str,
-) -> dict[str, pd.Index]:
-    groups = {}
-    for change, sign in CHANGES.items():
-        label = say("{group} under {candidate}", group=say(change), candidate=candidate)
-        groups[label] = changed.index[np.sign(changed["direction"]) == sign]
-    return groups
-
-
-def _card_ids(
-    study: Study,
-    units: pd.Series,
-    candidate: str,
-) -> Iterator[tuple[str, Run, pd.Series]]:
-    """Condition, run and the ids of its cards of some units."""
-    view = sample_view(study)
-    for name in (study.baseline, candidate):
-        for run in study.conditions[name].values():
-            of_run = run.units
-            yield name, run, view.ids(run, of_run[of_run[study.suite.unit].isin(units)])
-
-
-def _changed_cards(
-    study: Study,
-    changed: pd.DataFrame,
-    candidate: str,
-) -> pd.DataFrame:
-    """What differs (`unit_changes`), a row a card, by the id of the card, with the `direction` of the change.
-
-    A unit with a value on one side only changes as it moves the whole.
+    the seeds say so. Its tag is its value on both sides, right or wrong where the metric has a better direction.
     """
     unit = study.suite.unit
-    cards = []
-    for _, run, ids in _card_ids(study, changed[unit], candidate):
-        cards.append(run.units.loc[ids.index, [unit]].assign(card=ids))
-    each_once = pd.concat(cards).drop_duplicates("card")
-    changed = changed.assign(direction=changed["change"].fillna(changed["influence"]))
-    return changed.merge(each_once, on=unit).set_index("card")
-
-
-def _compared_cards(
-    study: Study,
-    changed: pd.DataFrame,
-    candidate: str,
-    better: str,
-) -> pd.DataFrame:
-    """The cards of units that differ, with a column for each condition in their rows.
-
-    Their tags are the values of the unit; right or wrong where the metric has a better direction.
-    """
     view = sample_view(study)
-    parts = []
-    for condition, run, ids in _card_ids(study, changed[study.suite.unit], candidate):
-        cards = view.cards(run, run.units.loc[ids.index])
-        parts.append(cards.assign(card=ids, condition=condition))
-    of_all_runs = pd.concat(parts)
-    compared = of_all_runs.drop_duplicates("card").set_index("card").loc[changed.index]
-    rows = {id: _joined_rows(view, of_card) for id, of_card in of_all_runs.groupby("card")}
-    compared["rows"] = pd.Series(rows)
-    if "places" in compared:
-        # terms stand in a text that is common to all runs: without the marks of one
-        compared["places"] = [
-            [(*place[:3], "", 0, "") for place in places if not place[4]]
-            for places in compared["places"]
-        ]
-    marks = {"higher": ("", "good", "bad"), "lower": ("", "bad", "good")}.get(better, ("", "", ""))
+    better = study.metric(metric).better
+    title = titled(study.metric(metric).shown_title, better)
+    caption = f"{title}, {study.baseline} → {candidate}"
+    changed = changed_units(study, metric, candidate)
+    frame = changed.drop(columns="sign")
+    if changed.empty:
+        return HtmlTable(no_rows(say("{metric}: samples that differ", metric=caption)).html, frame)
+    columns = {name: view.layout.columns[name] for name in view.given}
+    of_runs = []
+    for condition in (study.baseline, candidate):
+        columns[condition] = condition
+        for run in study.conditions[condition].values():
+            ids = view.ids(run, run.units[run.units[unit].isin(changed[unit].head(MOST))])
+            units = run.units.loc[ids.index]
+            made = view.cards(run, units).assign(card=ids, condition=condition)
+            of_runs.append(made.assign(unit=units[unit]))
+    every = pd.concat(of_runs)
+    each_once = every.drop_duplicates("card")
+    cards = changed.rename(columns={unit: "unit"}).merge(each_once, on="unit").set_index("card")
+    cards["rows"] = pd.Series({id: _joined_rows(view, of) for id, of in every.groupby("card")})
+    good = {"higher": 1, "lower": -1}.get(better, 0)
     tags = []
-    for before, after, sign in zip(
-        changed["baseline"],
-        changed["candidate"],
-        np.sign(changed["direction"]).fillna(0).astype(int),
-    ):
-        tags.append([Line(f"{number(before, 2)} → {number(after, 2)}", marks[sign])])
-    return compared.assign(tags=tags)
+    for before, after, sign in zip(cards["baseline"], cards["candidate"], cards["sign"]):
+        mark = {1: "good", -1: "bad"}.get(good * sign, "")
+        tags.append([Line(f"{number(before, 2)} → {number(after, 2)}", mark)])
+    if "places" in cards:
+        # terms stand in a text that is common to all runs: without the marks of one
+        cards["places"] = [[(*p[:3], "", 0, "") for p in of if not p[4]] for of in cards["places"]]
+    texts = {name: head for name, head in view.layout.texts.items() if name not in view.compared}
+    layout = replace(view.layout, texts=texts, columns=columns, fields={})
+    groups = groups_of_change(cards, candidate)
+    return samples(cards.assign(tags=tags), layout, groups, caption, frame, len(cards))
 
 
 def _joined_rows(

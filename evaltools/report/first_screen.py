@@ -16,7 +16,7 @@ from ..core.check import LEVEL_WORDS
 from ..core.language import listed, say
 from ..stats.intervals import MIN_UNITS
 from . import study_sentences
-from .browse import groups_of_change, groups_of_run
+from .browse import changed_units, groups_of_change, groups_of_run
 from .numbers import number
 from .strip import axis_over, with_axes
 from .study_sentences import UNDECIDED, verdict_text
@@ -228,7 +228,7 @@ def study_screen(study: Study) -> HtmlTable:
         return run_screen(study.results[0])
     groups: dict[str, Sized] = {}
     for name in study.candidates if study.primary else []:
-        groups |= groups_of_change(study, study.primary, name)
+        groups |= groups_of_change(changed_units(study, study.primary, name), name)
     settling = study_sentences.settling(study)
     pieces = []
     if groups and [each.identical for each in study.comparisons.values()] == [False]:
