@@ -83,7 +83,7 @@ def _show_estimates(
     """Print the headline of a run, or of the conditions of a study, in a table."""
     rows = []
     for estimate in shown.estimates_of(*shown.headline).to_dict("records"):
-        texts = shown_estimate(estimate, shown.resampling)
+        texts = shown_estimate(estimate)
         cells = [texts[name] for name in ("title", "value", "interval", "n")]
         rows.append([*cells, verdicts.get(texts["metric"], ""), texts["metric"]])
     level = f"{shown.resampling.percent} interval"

@@ -49,7 +49,7 @@ def estimates_table(
     estimates = estimates[~estimates["metric"].isin(aliases)]
     rows = []
     for row in estimates.to_dict("records"):
-        texts = shown_estimate(row, shown.resampling)
+        texts = shown_estimate(row)
         is_primary = not is_whole and row["metric"] == shown.primary
         row |= {"group": say(row["group"]) if is_whole else "", "primary": is_primary}
         cells = {**texts, "ratio": texts["ratio"] or f"n = {texts['n']}"}
@@ -140,7 +140,7 @@ def _verdict_strip(study: Study) -> HtmlTable:
 
     What the data would miss is grey.
     """
-    row = next(iter(study_sentences.primary_rows(study).values()), None)
+    row = next(iter(study.differences_of(study.primary).to_dict("records")), None)
     if row is None:
         return HtmlTable("")
     miss = row["mde"] if row["verdict"] == "tied" else None
@@ -263,7 +263,6 @@ def _screen(
     size = f"n = {ends} ({shown.suite.unit}) · {short_signature(shown)}"
     pieces = [
         HtmlTable(macros().first(kind, size, *finding)),
-        words("\n\n".join(study_sentences.switched(shown))),
         *verdict,
         trust_line(shown),
         where_to_look(groups),

@@ -104,7 +104,7 @@ def _card(out: Path, folder: Path) -> Card:
         row = {**by_name[name].model_dump(), "metric": name}
         if name in stored.blocked:
             row |= dict.fromkeys(ENDS)
-        metrics[name] = {**row, "cells": shown_estimate(row, manifest.resampling)}
+        metrics[name] = {**row, "cells": shown_estimate(row)}
     usable = [name for name in metrics if name not in stored.blocked]
     leading = manifest.leading if manifest.leading in usable else "".join(usable[:1])
     verdict = _verdict(folder, manifest, stored, leading)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
@@ -93,26 +93,23 @@ def latex_table(
 ) -> str:
     """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
     heads, texts, numeric = text_columns(df)
-    name = re.sub(r"[^A-Za-z0-9:-]", "-", label)
-    alignment = "".join("r" if is_number else "l" for is_number in numeric)
-    lines = [
-        r"\begin{table}",
-        r"\centering\small\setlength{\tabcolsep}{4pt}",
-        rf"\caption{{{latex(caption)}}}",
-        rf"\label{{{name}}}",
-        rf"\begin{{tabular}}{{{alignment}}}",
-        r"\toprule",
-        _tex_row(heads),
-        r"\midrule",
-        *map(_tex_row, zip(*texts)),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    if note:
-        lines.append(
-            rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {latex(note)}}}"
+    columns = {latex(head): map(latex, cells) for head, cells in zip(heads, texts)}
+    code = (
+        pd.DataFrame(columns)
+        .style.hide(axis="index")
+        .to_latex(
+            hrules=True,
+            column_format="".join("r" if is_number else "l" for is_number in numeric),
+            caption=latex(caption),
+            label=re.sub(r"[^A-Za-z0-9:-]", "-", label),
+            position_float="centering",
         )
-    return "\n".join([*lines, r"\end{table}"]) + "\n"
+    )
+    code = code.replace(r"\centering", r"\centering\small\setlength{\tabcolsep}{4pt}", 1)
+    if note:
+        below = rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {latex(note)}}}"
+        code = code.replace(r"\end{table}", f"{below}\n\\end{{table}}")
+    return code
 
 
 _TEX = {
@@ -138,7 +135,3 @@ def latex(text: str) -> str:
     if isinstance(text, Strong):
         return rf"\textbf{{{escaped}}}"
     return f"{{{escaped}}}" if escaped.startswith(("[", "*")) else escaped
-
-
-def _tex_row(cells: Iterable[str]) -> str:
-    return " & ".join(map(latex, cells)) + r" \\"

@@ -6,12 +6,8 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 from ..core.estimates import Row, is_null
 from ..core.language import say
-from ..core.resampling import Resampling
-from ..stats.bootstrap import monte_carlo_digits
 
 # the better direction of a metric -> its sign
 ARROWS = {"higher": "↑", "lower": "↓"}
@@ -80,27 +76,16 @@ def estimate_text(estimate: Row) -> str:
     return number(value, 0 if is_whole else 3)
 
 
-def interval(
-    row: Row,
-    resampling: Resampling | None = None,
-    *,
-    signed: bool = False,
-) -> str:
+def interval(row: Row, *, signed: bool = False) -> str:
     """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval.
 
-    With `resampling` it has no more decimals than the Monte-Carlo error of a bootstrap's bounds supports. So narrow an
-    interval that its ends would be alike has more.
+    So narrow an interval that its ends would be alike has more decimals than three, one from LARGE on none.
     """
     ends: list[Any] = [row.get("ci_low"), row.get("ci_high")]
     if any(map(is_null, ends)):
         return ""
     width = float(ends[1] - ends[0])
-    value: Any = row.get("value")
-    decimals = 3
-    if not is_null(value) and abs(value) >= LARGE:
-        decimals = 0
-    elif resampling is not None:
-        decimals = min(3, monte_carlo_digits(width, resampling))
+    decimals = 0 if max(map(abs, ends)) >= LARGE else 3
     if LEAST <= width < 2 * 10.0**-decimals:
         decimals = decimals_of(width, 2)
     low, high = (number(round(float(end), decimals), decimals, signed=signed) for end in ends)
@@ -128,22 +113,13 @@ def p_equation(p: float) -> str:
 
 
 def mde_text(row: Row) -> str:
-    """The smallest difference that could be shown, with the digits that are known; "" for none.
+    """The smallest difference that could be shown, with the digits that are known.
 
     >>> mde_text({"mde": 0.1, "n_units": 30}), mde_text({"mde": 0.1, "n_units": 12})
     ('0.10', '0.1')
     """
-    if is_null(row["mde"]):
-        return ""
     digits = 1 if row["n_units"] < KNOWN_UNITS else 2
-    text = np.format_float_positional(
-        row["mde"],
-        digits,
-        unique=False,
-        fractional=False,
-        trim="k",
-    )
-    return text.removesuffix(".")
+    return number(row["mde"], max(0, decimals_of(row["mde"], digits)))
 
 
 def sort_key(value: Any) -> float | str:

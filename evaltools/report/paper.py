@@ -56,7 +56,7 @@ def table(shown: Run | Study) -> pd.DataFrame:
     rows = []
     if not (_is_study(shown) and shown.candidates):
         for row in shown.estimates_of(*names).dropna(subset="value").to_dict("records"):
-            texts = shown_estimate(row, shown.resampling)
+            texts = shown_estimate(row)
             rows.append([texts[key] for key in ("title", "value", "interval", "n")])
         return pd.DataFrame(rows, columns=["Metric", "Value", level, "n"], dtype=object)
     compared = shown.differences_of(*names)
@@ -71,10 +71,7 @@ def table(shown: Run | Study) -> pd.DataFrame:
     # counts have no direction and so no difference, but a paper names them (D31)
     counts = shown.estimates_of(*(name for name in names if name not in set(compared["metric"])))
     for _, of_metric in counts.dropna(subset="value").groupby("metric", sort=False):
-        shown_of = {
-            row["condition"]: shown_estimate(row, shown.resampling)
-            for row in of_metric.to_dict("records")
-        }
+        shown_of = {row["condition"]: shown_estimate(row) for row in of_metric.to_dict("records")}
         for candidate in shown.candidates:
             if {candidate, shown.baseline} <= shown_of.keys():
                 texts, of_baseline = shown_of[candidate], shown_of[shown.baseline]

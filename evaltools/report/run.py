@@ -306,7 +306,7 @@ class Run(Result):
 
     def __repr__(self) -> str:
         """The headline as plain text."""
-        rows = plain_estimates(self.estimates_of(*self.headline), self.resampling, self.blocked)
+        rows = plain_estimates(self.estimates_of(*self.headline), self.blocked)
         lines = [
             f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})",
             *check_lines(all_checks(self)),

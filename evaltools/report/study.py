@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -344,8 +343,7 @@ class Study(Result):
         """The difference to the baseline within each part of the units that both sides have.
 
         `column`: as in `Run.by`; a sample is compared in a part that it is in on both sides. `metrics`: by default
-        the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm), and turns: whether
-        another part is better or worse with a difference of the other sign, of which a warning is given too.
+        the primary one. Columns: part, n, then those of `frame`, p adjusted over the parts (Holm).
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
@@ -356,7 +354,7 @@ class Study(Result):
         for condition, seed, run, parts in self._of_runs(by_parts(self.units, column)):
             in_parts[condition][seed] = run.data.assign(**{PART: parts.array})
         name = self.candidate(candidate)
-        frame = compare_parts(
+        return compare_parts(
             in_parts[self.baseline],
             in_parts[name],
             self.metrics,
@@ -365,9 +363,6 @@ class Study(Result):
             [self.metric(metric).name for metric in metrics or [self.primary]],
             (self.baseline, name),
         )
-        for sentence in study_sentences.turning(frame):
-            warnings.warn(sentence, stacklevel=2)
-        return frame
 
     @cached_property
     def agreement(self) -> pd.DataFrame:

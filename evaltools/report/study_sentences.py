@@ -37,7 +37,7 @@ SHORTFALLS = {
     "missing": "missing values could turn it",
 }
 
-# what the row of a primary metric says, by its verdict; "few differ" is "too few" of units enough
+# what the row of a primary metric says, by its verdict
 FINDINGS = {
     "not measured": "{b} cannot be compared with {a} on “{title}”",
     "better": "{b} is better than {a} on “{title}”",
@@ -45,15 +45,8 @@ FINDINGS = {
     "equivalent": "{b} is equivalent to {a} on “{title}” within {margin}",
     "tied": "{b} is not shown to differ from {a} on “{title}”",
     "too few": "{n} samples are too few to judge {b} against {a} on “{title}”",
-    "few differ": "Too few samples differ to tell {b} from {a} on “{title}”",
 }
-
-# the numbers behind a verdict, and those behind one that is none
-DETAILS = "{x} against {y}, a difference of {delta}, {level} interval {bounds}, {p}."
-OTHER_DETAILS = {
-    "too few": "{x} against {y}, a difference of {delta}, {level} interval {bounds}.",
-    "few differ": "{x} against {y}, a difference of {delta}, {level} interval {bounds}; {differ} of {n} pairs differ.",
-}
+FEW_DIFFER = "Too few samples differ to tell {b} from {a} on “{title}”"
 
 # what intervals say, by the claim of `stats.seeds`
 COVER = {
@@ -63,9 +56,6 @@ COVER = {
     "new seeds and new samples (seeds taken as normal)": "{level} intervals cover new seeds and new samples; seeds are "
     "taken as normal.",
 }
-
-
-# --- a row of a comparison
 
 
 def verdict_text(row: Row) -> str:
@@ -89,84 +79,63 @@ def verdict_text(row: Row) -> str:
     return text
 
 
-def p_sentence(row: Row) -> str:
-    """The p of a row as in a sentence: the adjusted one, which is marked where it differs, else the raw one."""
-    adjusted, raw = row["p_adjusted"], row["p_value"]
-    if is_null(adjusted) or adjusted == raw:
-        return p_equation(raw)
-    return f"{p_equation(adjusted)} {say('(adjusted)')}"
-
-
 def verdict_parts(row: Row, resampling: Resampling) -> Parts:
     """The finding of the row of a primary metric, which is the title of its page, and the numbers behind it.
 
     Behind an equivalence stands the interval that lies within the margin.
     """
-    verdict, n = row["verdict"], int(row["n_units"])
-    if verdict == "too few" and n >= MIN_UNITS:
-        verdict = "few differ"
-    finding = say(
-        FINDINGS[verdict],
-        a=row["baseline"],
-        b=row["candidate"],
-        title=say(metric_title(row["metric"], row["title"])),
-        margin=f"±{row['margin']:g}",
-        n=n,
-    )
-    if verdict == "not measured":
-        unfair = "what one side lacks is not like the rest."
-        return finding, say(unfair if row["not_random"] else "it is not measured on both sides.")
+    verdict, n, short = row["verdict"], int(row["n_units"]), row["short"]
+    adjusted, p = row["p_adjusted"], row["p_value"]
+    is_adjusted = not is_null(adjusted) and adjusted != p
     level, bounds = resampling.percent, interval(row, signed=True)
     if verdict == "equivalent":
         level = f"{100 * equivalence_confidence(resampling.confidence):.4g}%"
         ends = {"ci_low": row["equivalence_low"], "ci_high": row["equivalence_high"]}
         bounds = interval(ends, signed=True)
-    text = OTHER_DETAILS.get(verdict, DETAILS)
-    if not bounds:
-        text = "{x} against {y}, a difference of {delta}."
+    values = {
+        "a": row["baseline"],
+        "b": row["candidate"],
+        "title": say(metric_title(row["metric"], row["title"])),
+        "margin": f"±{row['margin']:g}",
+        "n": n,
+        "differ": int(row["n_differ"]),
+        "x": number(row["value_candidate"]),
+        "y": number(row["value_baseline"]),
+        "delta": number(row["delta"], signed=True),
+        "level": level,
+        "bounds": bounds,
+        "p": p_equation(adjusted if is_adjusted else p),
+        "why": say(SHORTFALLS[short]) if short else "",
+    }
+    few_differ = verdict == "too few" and n >= MIN_UNITS
+    texts = ["{x} against {y}, a difference of {delta}, {level} interval {bounds}, {p}."]
+    if verdict == "not measured":
+        texts = ["it is not measured on both sides."]
+        if row["not_random"]:
+            texts = ["what one side lacks is not like the rest."]
+    elif not bounds:
+        texts = ["{x} against {y}, a difference of {delta}."]
         if verdict in ("better", "worse"):
-            text = "{x} against {y}, a difference of {delta}, {p}; all pairs differ alike: no interval."
-    details = say(
-        text,
-        x=number(row["value_candidate"]),
-        y=number(row["value_baseline"]),
-        delta=number(row["delta"], signed=True),
-        level=level,
-        bounds=bounds,
-        p=p_sentence(row),
-        n=n,
-        differ=int(row["n_differ"]),
-    )
-    if row["short"]:
-        details += " " + say("No verdict: {why}.", why=say(SHORTFALLS[row["short"]]))
-    return finding, details
+            texts = [
+                "{x} against {y}, a difference of {delta}, {p}; all pairs differ alike: no interval."
+            ]
+    elif few_differ:
+        texts = [
+            "{x} against {y}, a difference of {delta}, {level} interval {bounds}; {differ} of {n} pairs differ."
+        ]
+    elif verdict == "too few":
+        texts = ["{x} against {y}, a difference of {delta}, {level} interval {bounds}."]
+    elif is_adjusted:
+        values["p"] += f" {say('(adjusted)')}"
+    if short:
+        texts.append("No verdict: {why}.")
+    finding = FEW_DIFFER if few_differ else FINDINGS[verdict]
+    return say(finding, **values), " ".join(say(text, **values) for text in texts)
 
 
 def whole_sentence(finding: str, details: str) -> str:
     """A finding and the numbers behind it as one sentence; the finding alone where there are none."""
     return say("{finding}: {details}", finding=finding, details=details) if details else finding
-
-
-# --- a run
-
-
-def run_finding(run: Run) -> Parts:
-    """What the suite says of a run first; else its primary metric with value, interval and n, if it has any."""
-    own = run.suite.finding(run) if run.suite.finding else None
-    if own is not None:
-        return own
-    estimates = run.estimates[run.estimates["metric"] == run.primary]
-    if estimates["value"].isna().all():
-        return say("No headline metric of {run} can be measured", run=run.name), ""
-    return _value(estimates.iloc[0].to_dict(), run.resampling)
-
-
-def _value(estimate: Row, resampling: Resampling) -> Parts:
-    texts = shown_estimate(estimate, resampling)
-    title = say(metric_title(estimate["metric"], estimate["title"]))
-    text = "{level} interval {bounds}, n = {n}" if texts["interval"] else "n = {n}"
-    values = {"level": resampling.percent, "bounds": texts["interval"], "n": texts["n"]}
-    return f"{title} {texts['value']}", say(text, **values)
 
 
 def cover(rows: pd.DataFrame, resampling: Resampling) -> list[str]:
@@ -176,24 +145,21 @@ def cover(rows: pd.DataFrame, resampling: Resampling) -> list[str]:
     return [say(COVER.get(claim, claim), level=resampling.percent) for claim in claims]
 
 
-def switched(shown: Run | Study) -> list[str]:
-    """That another metric than the suite's own leads, because a check says that this one cannot be measured."""
-    usual = shown.suite.primary_name(shown.options, frozenset())
-    if usual not in shown.blocked or shown.primary in (usual, getattr(shown, "declared", None)):
-        return []
-    if not shown.primary:
-        return [say("No headline metric can be measured here.")]
-    text = "Headline is {primary}, because {usual} cannot be measured here."
-    return [say(text, usual=shown.title(usual), primary=shown.title(shown.primary))]
+def run_finding(run: Run) -> Parts:
+    """What the suite says of a run first; else its primary metric with value, interval and n, if it has any."""
+    own = run.suite.finding(run) if run.suite.finding else None
+    values = run.estimates[run.estimates["metric"] == run.primary].dropna(subset="value")
+    if own is None and values.empty:
+        return say("No headline metric of {run} can be measured", run=run.name), ""
+    return own or _value(values.iloc[0].to_dict(), run.resampling)
 
 
-# --- a study
-
-
-def primary_rows(study: Study) -> dict[str, Row]:
-    """Candidate -> the row of the primary metric in its comparison; without those that have none."""
-    rows = study.differences_of(study.primary).to_dict("records")
-    return {row["candidate"]: row for row in rows}
+def _value(estimate: Row, resampling: Resampling) -> Parts:
+    texts = shown_estimate(estimate)
+    title = say(metric_title(estimate["metric"], estimate["title"]))
+    text = "{level} interval {bounds}, n = {n}" if texts["interval"] else "n = {n}"
+    values = {"level": resampling.percent, "bounds": texts["interval"], "n": texts["n"]}
+    return f"{title} {texts['value']}", say(text, **values)
 
 
 def finding(study: Study) -> Parts:
@@ -202,10 +168,10 @@ def finding(study: Study) -> Parts:
     Of one candidate its verdict; of several those that differ from the baseline; of one condition what it reaches. What
     makes a whole run mean nothing stands before all.
     """
-    leads = _findings(study)
-    if len(study.candidates) > 1 and study.primary and not _void_runs(study):
-        return _among_several(study)
-    return leads[0] if leads else (study.name, "")
+    void, others = _void_runs(study), _findings(study)
+    if len(study.candidates) > 1 and study.primary and not void:
+        return _among_several(study), ""
+    return [*void, *others, (study.name, "")][0]
 
 
 def outcomes(study: Study) -> list[str]:
@@ -213,24 +179,7 @@ def outcomes(study: Study) -> list[str]:
 
     What makes a whole run mean nothing is said before any of them.
     """
-    return [*(whole_sentence(*parts) for parts in _findings(study)), *switched(study)]
-
-
-def _findings(study: Study) -> list[Parts]:
-    rows = primary_rows(study)
-    verdicts = []
-    for candidate, compared in study.comparisons.items():
-        if compared.identical:
-            text = "{b} and {a} are identical: there is nothing to compare."
-            verdicts.append((say(text, a=study.baseline, b=candidate), ""))
-        elif candidate in rows:
-            verdicts.append(verdict_parts(rows[candidate], study.resampling))
-    if not verdicts and study.primary:
-        values = study.estimates_of(study.primary).dropna(subset="value")
-        for row in values.to_dict("records"):
-            value, details = _value(row, study.resampling)
-            verdicts.append((f"{row['condition']}, {value}", details))
-    return [*_void_runs(study), *verdicts]
+    return [whole_sentence(*parts) for parts in [*_void_runs(study), *_findings(study)]]
 
 
 def _void_runs(study: Study) -> list[Parts]:
@@ -243,8 +192,25 @@ def _void_runs(study: Study) -> list[Parts]:
     ]
 
 
-def _among_several(study: Study) -> Parts:
-    """Which of several conditions differ from the baseline; where none does, the one that comes closest to it."""
+def _findings(study: Study) -> list[Parts]:
+    if not study.primary:
+        return [(say("No headline metric can be measured here."), "")]
+    found = []
+    for row in study.differences_of(study.primary).to_dict("records"):
+        parts = verdict_parts(row, study.resampling)
+        if study.comparisons[row["candidate"]].identical:
+            text = "{b} and {a} are identical: there is nothing to compare."
+            parts = say(text, a=study.baseline, b=row["candidate"]), ""
+        found.append(parts)
+    if not found:
+        for row in study.estimates_of(study.primary).dropna(subset="value").to_dict("records"):
+            value, details = _value(row, study.resampling)
+            found.append((f"{row['condition']}, {value}", details))
+    return found
+
+
+def _among_several(study: Study) -> str:
+    """Which of several conditions differ from the baseline."""
     rows = study.differences_of(study.primary)
     values = {"title": study.title(study.primary), "baseline": study.baseline, "n": len(rows)}
     found = []
@@ -256,34 +222,11 @@ def _among_several(study: Study) -> Parts:
         names = rows.loc[rows["verdict"] == verdict, "candidate"]
         if len(names):
             found.append(say(text, names=listed(names), **values))
-    if found:
-        lead = "; ".join(found)
-        text = say("{lead} (“{title}”, {n} conditions compared)", lead=lead, **values)
-        return text[:1].upper() + text[1:], ""
-    text = say("No difference from {baseline} is confirmed on “{title}” ({n} conditions)", **values)
-    p = rows["p_adjusted"].fillna(rows["p_value"]).dropna()
-    if p.empty:
-        return text, ""
-    closest = rows.loc[p.idxmin()].to_dict()
-    return text, say(
-        "Closest: {name} {delta} ({p}).",
-        name=closest["candidate"],
-        delta=number(closest["delta"], signed=True),
-        p=p_sentence(closest),
-    )
-
-
-def turning(parts: pd.DataFrame) -> list[str]:
-    """A warning for each metric whose difference turns its sign between parts (`stats.compare_parts`)."""
-    sentences = []
-    for name, rows in parts[parts["turns"]].groupby("metric", sort=False):
-        of_parts = ", ".join(
-            f"{row['part']} {number(row['delta'], signed=True)} ({row['verdict']})"
-            for row in rows.to_dict("records")
-        )
-        title = metric_title(name, rows["title"].iloc[0])
-        sentences.append(f"“{title}”: the difference turns its sign: {of_parts}")
-    return sentences
+    if not found:
+        text = "No difference from {baseline} is confirmed on “{title}” ({n} conditions)"
+        return say(text, **values)
+    text = say("{lead} (“{title}”, {n} conditions compared)", lead="; ".join(found), **values)
+    return text[:1].upper() + text[1:]
 
 
 def settling(study: Study) -> list[str]:
@@ -307,13 +250,9 @@ def how(study: Study) -> str:
     if all(each.identical for each in compared):
         return ""
     by = say(compared[0].paired_by) if study.seeded else study.suite.unit
-    return " ".join(
-        [
-            say("Paired by {by}; samples missing on one side are left out.", by=by),
-            *family(study),
-            *cover(study.differences_of(*study.headline), study.resampling),
-        ]
-    )
+    paired = say("Paired by {by}; samples missing on one side are left out.", by=by)
+    covered = cover(study.differences_of(*study.headline), study.resampling)
+    return " ".join([paired, *family(study), *covered])
 
 
 def family(study: Study) -> list[str]:
@@ -375,9 +314,8 @@ def plan_title(study: Study, metric: str, difference: float, power: float) -> st
 
 def plan_notes(study: Study, planned: pd.DataFrame) -> list[str]:
     """What a reader must know of a plan, in sentences."""
-    notes = [
-        f"samples: units ({study.suite.unit}); samples_low to samples_high: what these runs leave open."
-    ]
+    unit = study.suite.unit
+    notes = [f"samples: units ({unit}); samples_low to samples_high: what these runs leave open."]
     lacking = planned.loc[planned["samples"].isna(), "seeds"].astype(str).unique()
     if len(lacking):
         notes.append(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 from markupsafe import Markup
@@ -16,7 +16,6 @@ from markupsafe import Markup
 from ..core.estimates import Row, is_null
 from ..core.language import say
 from ..core.metric import metric_title
-from ..core.resampling import Resampling
 from .markdown import text_columns, text_of
 from .numbers import estimate_text, interval, number, p_text, titled
 from .templates import OWN_STYLES, macros, style
@@ -121,18 +120,17 @@ def stack(items: Iterable[HtmlTable]) -> HtmlTable:
     return HtmlTable(Markup("").join(Markup(piece.html) for piece in items))
 
 
-def shown_estimate(
-    estimate: Row,
-    resampling: Resampling,
-) -> dict[str, str]:
+def shown_estimate(estimate: Row) -> dict[str, str]:
     """What a reader sees of an estimate, as text."""
     title = metric_title(str(estimate["metric"]), text_of(estimate["title"]))
+    sums = [estimate["numerator"], estimate["denominator"]]
+    ratio = [f"{value:,.2f}".removesuffix(".00") for value in sums if not is_null(value)]
     return {
         "metric": str(estimate["metric"]),
         "title": titled(title, estimate["better"]),
         "value": estimate_text(estimate),
-        "interval": interval(estimate, resampling),
-        "ratio": _ratio(estimate["numerator"], estimate["denominator"]),
+        "interval": interval(estimate),
+        "ratio": " / ".join(ratio) if len(ratio) == 2 else "",
         "n": number(estimate["n_units"], 0),
         "n_seeds": number(estimate.get("n_seeds"), 0),
         "method": text_of(estimate["ci_method"]),
@@ -157,22 +155,11 @@ def shown_difference(
     }
 
 
-def _ratio(*sums: Any) -> str:
-    """ "3 / 7", or "" where one of them is null."""
-    if any(map(is_null, sums)):
-        return ""
-    return " / ".join(f"{value:,.2f}".removesuffix(".00") for value in sums)
-
-
-def plain_estimates(
-    estimates: pd.DataFrame,
-    resampling: Resampling,
-    blocked: frozenset[str] = frozenset(),
-) -> pd.DataFrame:
+def plain_estimates(estimates: pd.DataFrame, blocked: frozenset[str]) -> pd.DataFrame:
     """The estimates as text, a row a metric: metric, value, interval, n, method; without numbers for what is blocked."""
     rows = []
     for estimate in estimates.to_dict("records"):
-        row = shown_estimate(estimate, resampling)
+        row = shown_estimate(estimate)
         if row["metric"] in blocked:
             row |= {"value": say("cannot be measured"), "interval": ""}
         rows.append(row)

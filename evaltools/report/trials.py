@@ -12,14 +12,8 @@ from ..stats.differences import unit_values
 from ..stats.intervals import estimate
 from .run import Run
 
-ROW = "row"
 
-
-def pass_at_k(
-    run: Run,
-    k: int,
-    metric: str | None = None,
-) -> pd.Series:
+def pass_at_k(run: Run, k: int, metric: str | None = None) -> pd.Series:
     """How often at least one of k trials of a sample is right, with its interval for new samples and new draws.
 
     Of n trials of a sample of which c are right it is 1 - C(n - c, k) / C(n, k), the mean over all choices of k of them;
@@ -35,63 +29,32 @@ def pass_at_k(
     >>> round(float(et.pass_at_k(run, 2)["value"]), 3)
     0.556
     """
-    sample, values = _values(run, metric)
-    if not values["value"].isin([0, 1]).all():
+    from scipy.stats import hypergeom  # slow to import
+
+    trials, unit = run.data, run.suite.unit
+    if "trial" not in trials:
+        raise UsageError(f"{run.name} has no trials: every sample was drawn once")
+    name = run.metric(metric or run.headline[0]).name
+    each_alone = trials.assign(row=range(len(trials)))
+    values = unit_values(each_alone, run.metrics, "row", name).to_numpy()
+    if not pd.Series(values).dropna().isin([0, 1]).all():
         raise UsageError("pass@k needs a metric whose trials are 0 or 1")
-    unit = run.suite.unit  # the samples of a cluster are resampled together
-    grouped = values.groupby(list({unit: "", sample: ""}), sort=False)["value"]
-    counts = grouped.agg(n="count", right="sum").reset_index()
+    sample = list({unit: "", "item" if "item" in trials else unit: ""})
+    units = trials.assign(right=values).groupby(sample, sort=False)["right"]
+    units = units.agg(n="count", right="sum").reset_index()
     is_whole = isinstance(k, Integral) and k >= 1
-    if not is_whole or not (counts["n"] >= k).any():
+    if not is_whole or not (units["n"] >= k).any():
         raise UsageError(
             f"pass@k: expected k from 1 to the number of trials of a sample, got {k!r}"
         )
-    counts = counts[counts["n"] >= k]
-    from scipy.stats import hypergeom  # slow to import
-
-    none_right = hypergeom.pmf(
-        0,
-        counts["n"],
-        counts["right"],
-        k,
-    )
-    units = counts.assign(passed=1 - none_right, one=1)
-    name = f"pass@{k}"
+    units = units[units["n"] >= k]
+    units = units.assign(passed=1 - hypergeom.pmf(0, units["n"], units["right"], k), one=1)
     passed = Metric(
-        name=name,
+        name=f"pass@{k}",
         numerator="passed",
         denominator="one",
         better="higher",
-        title=name,
         bounds=(0, 1),
-        proportion=k == 1 and bool((counts["n"] == 1).all()),
+        proportion=k == 1 and bool((units["n"] == 1).all()),
     )
-    frame = estimate(
-        units,
-        [passed],
-        unit=unit,
-        resampling=run.resampling,
-    )
-    return frame.iloc[0].rename(name)
-
-
-def _values(
-    run: Run,
-    metric: str | None,
-) -> tuple[str, pd.DataFrame]:
-    """(column of the samples, a row a measured trial with its sample, its resampling unit and its value)."""
-    data = run.data
-    if "trial" not in data:
-        raise UsageError(f"{run.name} has no trials: every sample was drawn once")
-    name = run.metric(metric or run.headline[0]).name
-    sample = "item" if "item" in data else run.suite.unit
-    trials_as_units = data.assign(**{ROW: range(len(data))})
-    values = unit_values(
-        trials_as_units,
-        run.metrics,
-        ROW,
-        name,
-    )
-    names = data[list({sample: "", run.suite.unit: ""})]
-    frame = names.assign(value=values.to_numpy())
-    return sample, frame.dropna(subset=["value"])
+    return estimate(units, [passed], unit, run.resampling).iloc[0].rename(passed.name)

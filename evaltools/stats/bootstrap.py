@@ -92,14 +92,3 @@ def _resampled(columns: Array, resampling: Resampling) -> Array:
 def expanded(alpha: float, n: int) -> float:
     """The level at which a bootstrap of n units is as wide as a t interval at `alpha` (Hesterberg)."""
     return float(2 * ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, alpha / 2)))
-
-
-def monte_carlo_digits(width: float, resampling: Resampling) -> int:
-    """Decimals of bounds that their Monte-Carlo error supports, 1 to 4, for an interval so wide.
-
-    >>> monte_carlo_digits(0.4, Resampling())
-    2
-    """
-    # a quantile of 95% intervals of a normal has this standard error, in widths of the interval
-    error = 0.68 * width / np.sqrt(resampling.n_resamples)
-    return int(np.clip(np.floor(-np.log10(max(error, 1e-9))), 1, 4))

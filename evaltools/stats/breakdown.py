@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pandas.api.types import is_list_like
 
@@ -122,10 +121,9 @@ def compare_parts(
     """The difference of two conditions within each part of their units, the largest part first.
 
     The frames have the part of each row in the column PART. Columns: `part`, `n` (paired units),
-    then those of `compare(...).table`, and `turns`. `p_adjusted` is Holm's over the parts of one
-    metric, and the verdict follows it. `turns`: whether another part is better or worse with a
-    difference of the other sign. A sample is compared in a part that it is in on both sides; parts
-    without any are left out.
+    then those of `compare(...).table`. `p_adjusted` is Holm's over the parts of one metric, and the
+    verdict follows it. A sample is compared in a part that it is in on both sides; parts without any
+    are left out.
     """
     metrics = subset(table, names)
     own = pd.concat([frame[[unit, PART]] for frame in baseline.values()], ignore_index=True)
@@ -150,8 +148,4 @@ def compare_parts(
     frame = pd.concat(frames, ignore_index=True)
     frame["p_adjusted"] = frame.groupby("metric")["p_value"].transform(holm)
     frame["verdict"], frame["short"] = verdicts(frame, resampling.level)
-    sign = np.sign(frame["delta"]).where(frame["verdict"].isin(["better", "worse"]))
-    found = set(zip(frame["metric"], sign))
-    opposite = zip(frame["metric"], -np.sign(frame["delta"]))
-    frame["turns"] = [other in found and other[1] != 0 for other in opposite]
     return frame

@@ -6,7 +6,6 @@ import inspect
 import pickle
 import pydoc
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -185,23 +184,6 @@ def test_where_no_headline_metric_can_be_measured_that_is_said() -> None:
             ask()
     with pytest.raises(KeyError, match="'size' has no direction and is not compared"):
         cmp["size"]
-
-
-def test_a_difference_that_turns_its_sign_between_parts_is_a_warning() -> None:
-    rng = np.random.default_rng(0)
-    kind = np.array(["x", "y", "z"] * 30)
-    old = rng.random(90)
-    gain = pd.Series(kind).map({"x": 0.3, "y": -0.3, "z": 0.3})
-    cmp = et.compare(
-        scores("old", old, kind=kind), scores("new", old + gain + rng.normal(0, 0.1, 90), kind=kind)
-    )
-    with pytest.warns(UserWarning, match=r"“m”: the difference turns its sign: .*y −0.* \(worse\)"):
-        parts = cmp.by("kind")
-    assert parts["turns"].all()
-    alike = et.compare(scores("old", old, kind=kind), scores("new", old + 0.1, kind=kind))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert not alike.by("kind")["turns"].any()
 
 
 def test_a_column_added_to_the_units_of_a_study_is_usable_everywhere() -> None:

@@ -42,11 +42,7 @@ def structural_table(run: Run, row: dict[str, Any]) -> pd.DataFrame:
     """All of structural_metrics.csv, a row each: id, then as people read it: metric, value, interval, n, method."""
     from ...report.tables import plain_estimates
 
-    shown = plain_estimates(
-        run.estimates,
-        resampling=run.resampling,
-        blocked=run.blocked,
-    )
+    shown = plain_estimates(run.estimates, run.blocked)
     metrics = run.estimates["metric"].tolist()
     shown.insert(0, "id", metrics)
     others = []

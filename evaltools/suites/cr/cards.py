@@ -136,9 +136,9 @@ def finding(run: Run) -> tuple[str, str] | None:
         "{title} {value} {bounds}; change {change} {ends}.",
         title=run.title(f"tuple_f1_s2_{key}"),
         value=number(after["value"]),
-        bounds=interval(after, run.resampling),
+        bounds=interval(after),
         change=number(delta["value"], signed=True),
-        ends=interval(delta, run.resampling, signed=True),
+        ends=interval(delta, signed=True),
     )
     return lead, details
 

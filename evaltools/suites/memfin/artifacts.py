@@ -94,7 +94,7 @@ def report_md(result: Run) -> str:
     Metrics with intervals, eligibility, problems in the input, signature.
     """
     n = counters(result.data)
-    table = plain_estimates(result.estimates, result.resampling, result.blocked)
+    table = plain_estimates(result.estimates, result.blocked)
     for column in ("numerator", "denominator"):
         sums = result.estimates[column].map("{:.6g}".format, na_action="ignore")
         table[column] = sums.to_list()
