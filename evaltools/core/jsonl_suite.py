@@ -15,9 +15,8 @@ from .. import BUILT_IN
 from .errors import Problems, UsageError
 from .json_files import read_jsonl
 from .metric import AnyMetric
-from .records import unique_records
+from .records import require_file, unique_records
 from .suite import Scored, Source, Suite, SuiteOptions
-from .text_files import require_file
 
 
 def jsonl_suite(

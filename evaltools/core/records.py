@@ -1,85 +1,80 @@
-"""Records held against a pydantic model: what does not fit, and what comes twice."""
+"""Text files, CSV, and records held against pydantic models: what does not fit, and what comes twice."""
 
 from __future__ import annotations
 
+import csv
+import os
+import re
+from ast import literal_eval
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from .errors import Problems
+from .errors import InputError, Problems
 
 T = TypeVar("T", bound=BaseModel)
+
+BOM = b"\xef\xbb\xbf"
+
+FOREIGN = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "compressed (gzip)"}
+"""How files begin that are no UTF-8, whatever their names say."""
+
+READ_BYTES = 1 << 18
+"""Read at a time: lines of tens of kilobytes are put together from few pieces."""
+
+LINE_BYTES = 256 << 20
+"""A longer line is no record."""
+
+FILE_BYTES = 1 << 30
+"""A JSON value is held in memory whole: a larger file is refused."""
 
 CODES = {"json_invalid": "bad-json", "model_type": "not-an-object"}
 """Type of an error of pydantic's -> code of the problem; all others are "bad-field"."""
 
+TEXTS = TypeAdapter(list[str | None])
 
-PLAIN = {
-    "model_type": "expected a JSON object",
-    "too_short": "should have at least {min_length} items, not {actual_length}",
-    "string_pattern_mismatch": "should match pattern {pattern}",
-    "string_too_long": "should have at most {max_length} characters",
-}
-"""Type of an error of pydantic's -> what is said of it, where its own sentence is made of more than a template."""
-
-
-JSON_REASONS = {
-    "EOF while parsing": "it ends too early",
-    "expected": "a sign is missing or in the wrong place",
-    "trailing comma": "a comma before a closing bracket",
-    "trailing characters": "more text behind its end",
-    "key must be": "a key without double quotes",
-}
-"""How a parser's reason begins -> what is said instead."""
-
-
-def json_reason(text: str) -> str:
-    """Why a text is no JSON, in plain words, of what a parser says; the column where it names one.
-
-    >>> json_reason("trailing comma at line 1 column 8")
-    'a comma before a closing bracket (character 8)'
-    """
-    reason, _, place = text.partition(" at line ")
-    plain = next((JSON_REASONS[key] for key in JSON_REASONS if reason.startswith(key)), reason)
-    column = place.rpartition(" ")[2]
-    if not column or plain == JSON_REASONS["EOF while parsing"]:
-        return plain
-    return f"{plain} (character {column})"
+# --- records and models
 
 
 def describe(error: ValidationError) -> list[tuple[str, str, str]]:
-    """(code, field, message) for each thing that a pydantic model did not accept in one line."""
+    """(code, field, message) for each thing that a pydantic model did not accept in one record."""
     problems = []
     for e in error.errors(include_url=False):
-        code = CODES.get(e["type"], "bad-field")
-        message = _sentence_of(e)
-        of_a_whole = e["type"] == "value_error" and isinstance(e["input"], dict)
+        kind, value = e["type"], e["input"]
+        code = CODES.get(kind, "bad-field")
+        message = e["msg"]
+        if kind == "json_invalid":
+            message = not_json(e["ctx"]["error"])
+        elif kind == "model_type":
+            message = "expected a JSON object"
+        elif kind == "value_error":  # of a validator of ours
+            message = str(e["ctx"]["error"])
+        of_a_whole = kind == "value_error" and isinstance(value, dict)
         # what stands under an unknown key may be a secret
-        is_shown = e["type"] not in ("missing", "extra_forbidden") and not of_a_whole
-        if code == "bad-field" and is_shown:
-            message = f"{message}, got {short(e['input'])}"
-        field = ".".join(str(part) or '""' for part in e["loc"])
-        problems.append((code, field, message))
+        if code == "bad-field" and kind not in ("missing", "extra_forbidden") and not of_a_whole:
+            message = f"{message}, got {short(value)}"
+        name = ".".join(str(part) or '""' for part in e["loc"])
+        problems.append((code, name, message))
     return problems
+
+
+def not_json(reason: str) -> str:
+    """A parser's reason with the character in place of its line, which is known already.
+
+    >>> not_json("trailing comma at line 1 column 8")
+    'not JSON: trailing comma (character 8)'
+    """
+    return re.sub(r" at line \d+ column (\d+)$", r" (character \1)", f"not JSON: {reason}")
 
 
 def all_wrong(error: ValidationError) -> str:
     """All that a pydantic model of settings did not accept, as one sentence."""
     return "; ".join(f"{name}: {message}" for _, name, message in describe(error))
-
-
-def _sentence_of(error: Any) -> str:
-    """What pydantic says of an error, without its own prefixes."""
-    context = error.get("ctx", {})
-    if error["type"] == "value_error":  # of a validator of ours
-        return str(context["error"])
-    if error["type"] == "json_invalid":
-        return f"Invalid JSON: {json_reason(str(context['error']))}"
-    if error["type"] in PLAIN:
-        return PLAIN[error["type"]].format(**context)
-    return error["msg"]
 
 
 def fitted(
@@ -95,8 +90,8 @@ def fitted(
     try:
         return model.model_validate(value, context=context)
     except ValidationError as e:
-        for code, field, message in describe(e):
-            path = ".".join(part for part in (under, field) if part)
+        for code, name, message in describe(e):
+            path = ".".join(part for part in (under, name) if part)
             problems.error(code, message, field=path, **where)
     return None
 
@@ -108,6 +103,7 @@ def short(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+@dataclass
 class FirstLines:
     """The lines on which keys were first seen in a file. A later record of the same key is reported as an error.
 
@@ -118,48 +114,216 @@ class FirstLines:
     False
     """
 
-    def __init__(
-        self,
-        path: Path | str,
-        problems: Problems,
-        code: str = "duplicate-id",
-    ):
-        self.path = path
-        self.problems = problems
-        self.code = code
-        self.line_of: dict[Any, int] = {}
+    path: Path | str
+    problems: Problems
+    code: str = "duplicate-id"
+    line_of: dict[Any, int] = field(default_factory=dict)
 
-    def is_first(
-        self,
-        key: Any,
-        line: int,
-        *,
-        what: str,
-        **where: str,
-    ) -> bool:
+    def is_first(self, key: Any, line: int, *, what: str, **where: str) -> bool:
         """Whether no earlier line had this key; `what` names such a record in the message, `where` its id and field."""
         first = self.line_of.setdefault(key, line)
         if first != line:
-            self.problems.error(
-                self.code,
-                f"a second {what}; the first is on line {first}",
-                file=self.path,
-                line=line,
-                **where,
-            )
+            message = f"a second {what}; the first is on line {first}"
+            self.problems.error(self.code, message, file=self.path, line=line, **where)
         return first == line
 
 
 def unique_records(
     records: Iterable[tuple[int, Any]],
-    field: str,
+    id_field: str,
     problems: Problems,
     path: Path,
 ) -> Iterator[tuple[int, str, Any]]:
-    """Yield (line, id, record) of the records whose `field`, the id, comes for the first time; report the others."""
+    """Yield (line, id, record) of the records whose id comes for the first time; report the others."""
     first_lines = FirstLines(path, problems)
-    what = f"record of this {field}"
     for line, record in records:
-        uid = str(getattr(record, field))
-        if first_lines.is_first(uid, line, id=uid, what=what):
+        uid = str(getattr(record, id_field))
+        if first_lines.is_first(uid, line, id=uid, what=f"record of this {id_field}"):
             yield line, uid, record
+
+
+# --- text
+
+
+def require_file(path: Path, problems: Problems) -> None:
+    """Raise InputError unless `path` is a file with something in it."""
+    start = b""
+    wrong = None
+    if not path.is_file():
+        wrong = "missing-file", "no such file"
+    elif path.name.startswith("~$"):
+        message = f"the lock file of a workbook that is open in Excel; give {path.name[2:]}"
+        wrong = "lock-file", message
+    elif not os.access(path, os.R_OK):
+        wrong = "unreadable-file", "cannot be read: permission denied"
+    else:
+        with path.open("rb") as f:
+            start = f.read(4)
+        wrong = None if start else ("empty-file", "the file is empty")
+    for mark, encoding in FOREIGN.items():
+        if start.startswith(mark):
+            wrong = "wrong-encoding", f"the file is {encoding}; expected text in UTF-8"
+    if wrong:
+        code, message = wrong
+        raise problems.fatal(code, message, file=path)
+
+
+def first_line(path: Path) -> bytes:
+    """The first line of a file that is not blank, without its byte-order mark.
+
+    b"" where there is no file or no such line, or the line is too long for a record.
+    """
+    if path.is_file():
+        with path.open("rb") as f:
+            for line in lines_of(f):
+                text = line.removeprefix(BOM)
+                if text.strip():
+                    return text if len(line) <= LINE_BYTES else b""
+    return b""
+
+
+def read_utf8(path: Path, problems: Problems) -> str:
+    """The text of a whole file, without its byte-order mark.
+
+    InputError where it cannot be read, is not UTF-8 or larger than FILE_BYTES.
+    """
+    try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise OSError("is no file")
+        if path.stat().st_size > FILE_BYTES:
+            message = f"of more than {FILE_BYTES >> 20} MB, and would have to be held in memory"
+            raise problems.fatal("file-too-large", message, file=path)
+        raw = path.read_bytes().removeprefix(BOM)
+        return raw.decode("utf-8")
+    except OSError as e:
+        message = f"cannot be read: {e.strerror or e}"
+        raise problems.fatal("unreadable-file", message, file=path) from e
+    except UnicodeDecodeError as e:
+        line = raw.count(b"\n", 0, e.start) + 1
+        raise problems.fatal("not-utf8", not_utf8(raw, e, "file"), file=path, line=line) from None
+
+
+def not_utf8(raw: bytes, error: UnicodeDecodeError, of: str) -> str:
+    """Where some bytes are no UTF-8, and that they read as the encoding which Korean files often have."""
+    text = f"byte {error.start} of the {of} is not UTF-8 (0x{raw[error.start]:02x})"
+    is_korean = re.search("[가-힣]{2}", raw.decode("cp949", "replace"))
+    return f"{text}; {'it reads as CP949: ' if is_korean else ''}save it as UTF-8"
+
+
+def lines_of(f: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file; of one that is too long its first LINE_BYTES + 1."""
+    return iter(partial(f.readline, LINE_BYTES + 1), b"")
+
+
+def pass_line(f: IO[bytes]) -> None:
+    """Read to the end of a line, in pieces."""
+    for piece in iter(partial(f.readline, READ_BYTES), b""):
+        if piece.endswith(b"\n"):
+            break
+
+
+# --- CSV
+
+
+def read_csv(
+    path: Path,
+    model: type[T],
+    problems: Problems,
+    *,
+    id_field: str,
+) -> Iterator[tuple[int, T]]:
+    """Yield (line, record) of a CSV file with a header; an empty cell is null.
+
+    The line is that on which the record ends. InputError where a column is lacking that the model requires.
+    """
+    rows = csv_rows(path, problems)
+    _, header = next(rows)
+    index_of = {}
+    for name, info in model.model_fields.items():
+        column = str(info.validation_alias or name)
+        if info.is_required() and header.count(column) != 1:
+            message = f"expected the column {column} once, got {', '.join(header)[:200]}"
+            raise problems.fatal("wrong-columns", message, file=path, line=1)
+        if column in header:
+            index_of[column] = header.index(column)
+    for line, cells in rows:
+        by_name = {column: cells[index] or None for column, index in index_of.items()}
+        id_ = by_name[id_field] or ""
+        record = fitted(model, by_name, problems, file=path, line=line, id=id_)
+        if record is not None:
+            yield line, record
+
+
+def csv_rows(
+    path: Path,
+    problems: Problems,
+    sep: str = ",",
+) -> Iterator[tuple[int, list[str]]]:
+    """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
+
+    A row that is damaged, or has more or fewer cells than the header, is reported and left out. InputError for a
+    damaged header.
+    """
+    csv.field_size_limit(LINE_BYTES)  # a long text is no error
+    with path.open("rb") as file:
+        if file.read(len(BOM)) != BOM:
+            file.seek(0)
+        rows = _whole_rows(file, path, problems, sep)
+        line, header = next(rows, (0, []))
+        if not header and problems.errors:
+            raise InputError(problems.errors)
+        yield line, header
+        for line, cells in rows:
+            if len(cells) == len(header):
+                yield line, cells
+            elif cells:
+                message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
+                problems.error("bad-row", message, file=path, line=line)
+
+
+def _whole_rows(
+    file: IO[bytes],
+    path: Path,
+    problems: Problems,
+    sep: str,
+) -> Iterator[tuple[int, list[str]]]:
+    """(line on which it ends, cells) of every row; a damaged one is reported, and has no cells."""
+    line = 0
+    while True:
+        lines_before, row_start = line, file.tell()
+        reader = csv.reader(_texts(file), strict=True, delimiter=sep)
+        try:
+            for cells in reader:
+                line, row_start = lines_before + reader.line_num, file.tell()
+                yield line, cells
+            return
+        except csv.Error as e:
+            # an open quote takes in all that follows: given up is the line on which its row begins
+            file.seek(row_start)
+            pass_line(file)
+            line += 1
+            problems.error("bad-csv", f"not CSV: {e}", file=path, line=line)
+            yield line, []
+
+
+def _texts(file: IO[bytes]) -> Iterator[str]:
+    """The lines from here on, each when it is asked for. csv.Error for one that is not UTF-8."""
+    for raw in iter(partial(file.readline, LINE_BYTES), b""):
+        try:
+            yield raw.decode("utf-8")
+        except UnicodeDecodeError as e:
+            raise csv.Error(not_utf8(raw, e, "line")) from None
+
+
+def written_list(text: str) -> list[str | None] | None:
+    """The list of texts that a cell holds, as JSON or Python write one; None for a cell that holds plain text.
+
+    >>> written_list('["a", null]'), written_list("['a', 'b']"), written_list("[면책] 90일")
+    (['a', None], ['a', 'b'], None)
+    """
+    if text.lstrip().startswith("["):
+        with suppress(ValidationError):
+            return TEXTS.validate_json(text)
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            return TEXTS.validate_python(literal_eval(text.strip()))
+    return None

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field
 from pydantic_core import from_json
 
-from ..core import text_files
+from ..core import records
 from ..core.records import fitted, short
 from .source import Records, Row, Score, Scored, Source, Unfit, higher_is_better, mapping, number
 
@@ -130,7 +130,7 @@ def read(source: Source) -> Records:
 
 def _unzipped(source: Source) -> Iterator[Any]:
     """The header, then the samples one by one. InputError for a zip that is damaged, or holds too much."""
-    most = text_files.FILE_BYTES
+    most = records.FILE_BYTES
     try:
         with zipfile.ZipFile(source.path) as log:
             names = log.namelist()

@@ -14,9 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..core.errors import InputError, Problems
 from ..core.json_files import read_json, read_jsonl
-from ..core.records import describe, fitted, short
+from ..core.records import BOM, describe, fitted, not_utf8, require_file, short
 from ..core.score_rows import COLUMNS
-from ..core.text_files import BOM, not_utf8, require_file
 
 # lm-eval: its registry, for samples without their results. ragas: its documentation. inspect: its own scorers that
 # give numbers; of perplexities a sample holds the negative log-likelihood.

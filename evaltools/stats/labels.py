@@ -10,10 +10,9 @@ from typing import Annotated, Any, TypeVar
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from ..core.csv_files import read_rows
 from ..core.errors import Problems
-from ..core.records import FirstLines, fitted
-from ..core.text_files import require_file
+from ..core.json_files import read_jsonl
+from ..core.records import FirstLines, fitted, read_csv, require_file
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Model = TypeVar("Model", bound=BaseModel)
@@ -132,7 +131,9 @@ def _read(
     if path.suffix.lower() == ".xlsx":
         records = _workbook_rows(path, model, problems)
     else:
-        records = read_rows(path, model, problems, "case_id")
+        require_file(path, problems)
+        read = read_csv if path.suffix.lower() == ".csv" else read_jsonl
+        records = read(path, model, problems, id_field="case_id")
     first_lines = FirstLines(path, problems)
     rows = []
     for line, record in records:

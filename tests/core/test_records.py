@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evaltools.core import text_files as jsonl
-from evaltools.core.csv_files import csv_rows
+from evaltools.core import records
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import atomic, write_json, write_jsonl
-from evaltools.core.json_files import read_jsonl, shards
+from evaltools.core.json_files import read_json, read_jsonl, shards
 from evaltools.core.manifest import found_problems
+from evaltools.core.records import csv_rows
 
 
 class Row(BaseModel):
@@ -52,6 +53,47 @@ def test_shards_cover_every_line_once(
         found += [row.x for _, row in read_jsonl(path, Row, problems, start=start, stop=stop)]
         assert not problems.kept
     assert found == list(range(len(texts)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"x": 1, "x": 2}', '{"x": 1, "o": {"a": 1, "a": 1}}', '{"x": 1, "x":2, "t": "\\u003a"}'],
+)
+def test_a_doubled_key_is_an_error(line: str, tmp_path: Path) -> None:
+    path, problems = tmp_path / "f.jsonl", Problems("skip")
+    path.write_text(line + '\n{"x": 3}\n')
+    assert [row.x for _, row in read_jsonl(path, Row, problems)] == [3]
+    assert [(p.line, p.code) for p in problems.errors] == [(1, "bad-json")]
+    path.write_text(line)
+    with pytest.raises(InputError, match="doubled key"):
+        read_json(path, Problems())
+
+
+class Kinds(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    x: tuple[float, ...] | int | str | None = None
+
+
+@given(
+    st.recursive(
+        st.none() | st.floats() | st.integers() | st.text(),
+        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
+        max_leaves=5,
+    )
+)
+def test_a_line_is_read_as_the_model_reads_json(
+    tmp_path_factory: pytest.TempPathFactory, value: object
+) -> None:
+    path, problems = tmp_path_factory.mktemp("k") / "f.jsonl", Problems("skip")
+    line = json.dumps({"x": value, "y": value})
+    path.write_text(line)
+    try:
+        expected = [Kinds.model_validate_json(line)]
+    except ValidationError:
+        expected = []
+    assert repr([row for _, row in read_jsonl(path, Kinds, problems)]) == repr(expected)
+    assert bool(problems.errors) == (not expected)
 
 
 def test_line_numbers_of_a_shard_move_down_when_merged() -> None:
@@ -125,7 +167,7 @@ def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(
 def test_a_line_without_end_is_not_read_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jsonl, "LINE_BYTES", 100)
+    monkeypatch.setattr(records, "LINE_BYTES", 100)
     path = tmp_path / "f.jsonl"
     path.write_text("[]\n" + "[" * 200)
     with pytest.raises(InputError, match=r"f.jsonl:2: a line of more than"):

@@ -11,9 +11,8 @@ from pydantic_core import from_json
 
 from ...core.errors import InputError, Problems
 from ...core.json_files import read_json, read_jsonl
-from ...core.records import FirstLines, fitted
+from ...core.records import FirstLines, first_line, fitted, require_file
 from ...core.suite import Source
-from ...core.text_files import first_line, require_file
 from .options import CrOptions
 from .schema import Gold, Row, TupleRow, first_id
 from .sources import gold_rows

@@ -1,7 +1,6 @@
 """What is read of a Conflict Review file: typed models of only the fields that are used.
 
-Sources: seed cr_metrics_spec sections 1, 2 and 7. Unknown keys are ignored. A duplicate key of one
-object counts with its last value, as JSON readers do.
+Sources: seed cr_metrics_spec sections 1, 2 and 7. Unknown keys are ignored.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from msgspec import json
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 STAND_IN = "stand-in (rules, no model)"
 """What the bundled stand-in calls itself where a model's name stands."""
@@ -163,9 +162,15 @@ class ParsedOutput(WithGold):
 
 
 class Output(ParsedOutput):
-    """One line of outputs.jsonl."""
+    """One line of outputs.jsonl; `content` is all that it holds."""
 
     meta: Meta
+    content: dict[str, Any]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep(cls, value: Any) -> Any:
+        return {**value, "content": value} if isinstance(value, dict) else value
 
 
 class Ate(Row):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,15 +13,12 @@ from unicodedata import is_normalized
 import msgspec
 import pandas as pd
 import pyarrow as pa
-from pydantic import ValidationError
 
 from ...core.errors import Problems
-from ...core.fast_json import decoder
 from ...core.files import beside, content_hash, refuse_input, state
 from ...core.json_files import Progress, read_jsonl, shards
-from ...core.records import FirstLines
+from ...core.records import FirstLines, require_file
 from ...core.suite import Scored, Source
-from ...core.text_files import require_file
 from ...core.workers import Workers
 from .options import CrOptions
 from .read import FILES, read_gold, read_override
@@ -52,28 +47,15 @@ class _Run(NamedTuple):
 
 
 def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Problems, int]:
-    """(rows, problems, number of lines) of one byte range of the main file; `scorecard` holds those that are made.
-
-    Scorecards are large and only read: a fast decoder makes objects that look like a Scorecard.
-    """
+    """(rows, problems, number of lines) of one byte range of the main file; `scorecard` holds those that are made."""
     start, stop = shard
     problems, progress = Problems("skip"), Progress()
     model: Any = Output if run.is_outputs else Scorecard
-    decode: Any = _output_and_line if run.is_outputs else decoder(Scorecard)
-    records = read_jsonl(
-        run.path,
-        model,
-        problems,
-        start=start,
-        stop=stop,
-        progress=progress,
-        decode=decode,
-    )
+    records = read_jsonl(run.path, model, problems, start=start, stop=stop, progress=progress)
     gold_by_id, _ = _gold_of(run.gold)
     wanted = run.options.profile
     rows: list[dict[str, Any]] = []
-    for number, record in records:
-        card, raw = record if run.is_outputs else (record, b"")
+    for number, card in records:
         uid = text_id(card)
         where = {"file": run.path, "line": number, "id": uid}
         if not uid:
@@ -86,7 +68,7 @@ def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Probl
         if run.is_outputs:
             is_injected = uid in gold_by_id
             origin = run.provenance or {}
-            content = scorecard(json.loads(raw), card, gold, is_injected, run.options, origin)
+            content = scorecard(card.content, card, gold, is_injected, run.options, origin)
             card = Scorecard.model_validate(content)
         for code, message, field in _doubts(card.meta.input_text or "", gold, final_rows(card)[1]):
             problems.warn(code, message, field=field, **where)
@@ -98,13 +80,6 @@ def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Probl
             # a number that is none, which JSON cannot hold, becomes null
             unit["scorecard"] = msgspec.json.encode(content) + b"\n"
     return pa.Table.from_pylist(rows).to_pandas(), problems, progress.lines
-
-
-def _output_and_line(line: bytes) -> tuple[Output, bytes] | None:
-    """An output and its line; None where the line does not fit, and `read_jsonl` says why."""
-    with suppress(ValidationError):
-        return Output.model_validate_json(line), line
-    return None
 
 
 def _doubts(

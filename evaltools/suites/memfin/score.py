@@ -13,9 +13,8 @@ from pydantic import Field
 from ...core.errors import Problems, UsageError
 from ...core.files import dumps
 from ...core.json_files import read_json, read_jsonl
-from ...core.records import unique_records
+from ...core.records import require_file, unique_records
 from ...core.suite import Scored, Source, SuiteOptions
-from ...core.text_files import require_file
 from ...core.workers import Workers
 from .measures import add_dialog_ratios
 from .profile import VALUES

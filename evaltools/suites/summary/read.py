@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from ...core.csv_files import csv_rows
 from ...core.errors import Problems
 from ...core.json_files import read_json, read_jsonl
-from ...core.records import FirstLines, fitted
-from ...core.text_files import read_utf8, require_file
+from ...core.records import FirstLines, csv_rows, fitted, read_utf8, require_file
 from .schema import Case
 
 # field of a case -> what a column of a table may be called besides

@@ -30,8 +30,7 @@ from ...core.files import sha256
 from ...core.json_files import read_json
 from ...core.manifest import policy_hash
 from ...core.names import nearest
-from ...core.records import describe
-from ...core.text_files import require_file
+from ...core.records import describe, require_file
 from .compiled import FOLLOWUP_TAG, CompiledRules
 
 DEFAULT_RULES = "ko-insurance"
@@ -335,7 +334,7 @@ def read_rules(path: Path, problems: Problems) -> Rules:
     InputError, with the reasons in `problems` as well, for one that is no rule file.
     """
     require_file(path, problems)
-    content = read_json(path, problems, unique_keys=True)
+    content = read_json(path, problems)
     if not isinstance(content, dict):
         raise problems.fatal("not-an-object", "a rule file is one JSON object", file=path)
     if "extends" in content:

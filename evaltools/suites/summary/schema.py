@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import from_json
 
-from ...core.csv_files import written_list
+from ...core.records import written_list
 from .rules import normal_tag
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ...core.errors import Problems
 from ...core.metric import MetricTable
+from ...core.records import require_file
 from ...core.suite import Scored, Source, Suite
-from ...core.text_files import require_file
 from ...core.workers import Workers
 from .artifacts import write_artifacts
 from .cards import first_screen, sample_view

@@ -13,12 +13,11 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 from pydantic import BaseModel, ConfigDict, SkipValidation
 
-from ...core.csv_files import csv_rows, written_list
 from ...core.errors import Problems
 from ...core.json_files import read_jsonl
 from ...core.metric import LARGEST
+from ...core.records import csv_rows, require_file, written_list
 from ...core.score_rows import COLUMNS
-from ...core.text_files import require_file
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
 NUMBERS = ("value", "num", "den", "low", "high", "higher_is_better")

@@ -15,9 +15,9 @@ from pandas.api.types import is_numeric_dtype
 from ...core.errors import InputError, Problems
 from ...core.files import state
 from ...core.metric import Better, Metric
+from ...core.records import require_file
 from ...core.score_rows import COLUMNS
 from ...core.suite import Scored, Source
-from ...core.text_files import require_file
 from ...core.workers import Workers
 from .read import read, usable_rows
 

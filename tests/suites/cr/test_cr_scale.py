@@ -1,4 +1,4 @@
-"""Large and odd files: shards, jobs, the fast decoder, long lines, many tuples, and values that are no numbers."""
+"""Large and odd files: shards, jobs, long lines, many tuples, and values that are no numbers."""
 
 from __future__ import annotations
 
@@ -11,18 +11,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from msgspec import Raw
 
 from evaltools import evaluate
 from evaltools.core.errors import InputError, Problem
-from evaltools.core.fast_json import decoder
 from evaltools.core.json_files import shards
 from evaltools.core.resampling import Resampling
 from evaltools.core.workers import Workers
 from evaltools.suites.cr import score as scoring
-from evaltools.suites.cr.schema import Row, Scorecard
 from tests.suites.cr.cards import gold, output, run, scorecard, tup, write
 
 QUICK = Resampling(n_resamples=100)
@@ -111,57 +106,3 @@ def test_scorecards_of_outputs_are_the_same_whatever_the_shards(
     ]
     columns = ["text_id", "gold", "final", "f1_s2_refpol", *stage_delta, "stage_delta_mismatch"]
     pd.testing.assert_frame_equal(again.data[columns], result.data[columns])
-
-
-def plain(value: Any) -> Any:
-    """A record of either kind as plain data."""
-    if isinstance(value, Row):
-        return {k: plain(getattr(value, k)) for k in type(value).model_fields}
-    if hasattr(value, "__struct_fields__"):
-        return {k: plain(getattr(value, k)) for k in value.__struct_fields__}
-    if isinstance(value, Raw | bytes):
-        return json.loads(bytes(value))
-    return [plain(v) for v in value] if isinstance(value, list) else value
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
-
-
-def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    return [at, *(p for k, v in inner for p in places(v, (*at, k)))]
-
-
-@settings(max_examples=300)
-@given(data=st.data())
-def test_the_fast_decoder_reads_what_pydantic_reads_or_nothing(data: st.DataObject) -> None:
-    made = card("a", validator=[{"stage": "stage2", "structural_risks": [{"risk_id": "NEGATION"}]}])
-    made["runtime"]["parsed_output"]["process_trace"] = [
-        {
-            "stage": "stage1",
-            "agent": "ATSA",
-            "output": {"aspect_sentiments": [tup("a#b", "c")]},
-            "notes": "x",
-        }
-    ]
-    *path, last = data.draw(st.sampled_from(places(made)[1:]))
-    holder = made
-    for key in path:
-        holder = holder[key]
-    holder[last] = data.draw(JSON)
-    line = json.dumps(made).encode()
-    fast = decoder(Scorecard)(line)
-    if fast is not None:
-        assert plain(fast) == plain(Scorecard.model_validate_json(line))

@@ -19,8 +19,7 @@ from pydantic import (
 
 from ....core.errors import InputError, Problems
 from ....core.files import resolve
-from ....core.records import fitted
-from ....core.text_files import read_utf8, require_file
+from ....core.records import fitted, read_utf8, require_file
 from ....formats.convert import FORMATS
 from ....llm.requests import EXPECTED, is_plain_url
 

@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from ....core.csv_files import read_csv
 from ....core.errors import Problems
 from ....core.files import asset_dir
 from ....core.json_files import read_jsonl
-from ....core.text_files import read_utf8, require_file
+from ....core.records import read_csv, read_utf8, require_file
 from ....formats.convert import FORMATS
 from ....formats.source import Source
 from ..read import read_gold

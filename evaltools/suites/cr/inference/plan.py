@@ -10,7 +10,7 @@ from ....core.errors import Problems, UsageError
 from ....core.files import content_hash
 from ....core.json_files import read_jsonl
 from ....core.manifest import policy_hash
-from ....core.text_files import require_file
+from ....core.records import require_file
 from ....llm.accounting import Limits
 from ....llm.requests import address_in_force
 from .config import Config, read_config
