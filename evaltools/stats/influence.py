@@ -215,7 +215,7 @@ def label(
     sample = of_unit
     if names:
         by_unit = rows[names].astype(str).assign(unit=of_unit)
-        sample = by_unit.groupby(["unit", *names]).ngroup().to_numpy()
+        sample = by_unit.groupby(["unit", *names], dropna=False).ngroup().to_numpy()
     _, first = np.unique(sample, return_index=True)
     starts = np.flatnonzero(np.diff(of_unit[first], prepend=-1))
     labelled = []
