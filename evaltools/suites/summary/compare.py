@@ -20,7 +20,7 @@ from typing import Any
 
 from .entities import Entity, ReadText, month_and_day
 from .facts import (
-    ABSENT,
+    CHANGE,
     CLAIM,
     DENIED,
     DOWN,
@@ -28,9 +28,8 @@ from .facts import (
     LOSS,
     LOW,
     NEGATIVE,
-    PAID,
-    PRESENT,
-    UP,
+    OPPOSITE_BOUND,
+    OPPOSITE_PAYMENT,
     Fact,
     clause_facts,
     has_figure,
@@ -58,9 +57,6 @@ WRITTEN_ALIKE = 0.1
 """What counts as much as values that are written the same (measured: a wrong digit is shown beside its original in 9 of
 10 instead of 8 of 10, a date in 8 of 10 instead of 4)."""
 
-MOST_CLOSE = 50
-"""Candidates whose writing is compared."""
-
 MISPLACED = 1.5
 """Weight of the words of a value's item that stand around another value of the sources alone, if it is of another item.
 Of two values that a summary states both, and may have swapped: of both together."""
@@ -79,23 +75,7 @@ SUMS = ("amount", "percent", "count")
 
 BOUNDS = frozenset({LOW, HIGH})
 
-OPPOSITE_PAYMENT = "the source says the opposite of payment"
-OPPOSITE_BOUND = "the source puts the opposite bound on it"
-CHANGE = "the source says the opposite change"
-EXISTENCE = "one says that there is none, the other that there is"
-DENIAL = "one denies what the other says"
 ITEM = "the source says it of another item"
-
-WHY = {
-    LOW: OPPOSITE_BOUND,
-    HIGH: OPPOSITE_BOUND,
-    PAID: OPPOSITE_PAYMENT,
-    DENIED: OPPOSITE_PAYMENT,
-    PRESENT: EXISTENCE,
-    ABSENT: EXISTENCE,
-    UP: CHANGE,
-    DOWN: CHANGE,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,21 +90,6 @@ class Comparison:
     unsupported: dict[str, Evidence]
     contradicted: list[Evidence]
     look: list[Evidence]
-
-    def add_denied(self, item: Mapping[str, Any], is_sure: bool) -> None:
-        """Add an item that the summary denies and a source has; its condition word (면책) has no support any more."""
-        start, end = item["at"]
-        if any(other["at"][0] < end and start < other["at"][1] for other in self.contradicted):
-            return
-        denied = {"kind": CLAIM, "value": "", **item, "why": EXISTENCE}
-        if not is_sure:
-            self.look.append(denied)
-            return
-        for key, entity in list(self.supported.items()):
-            if start <= entity["at"][0] < end:
-                del self.supported[key]
-        self.contradicted.append(denied)
-        self.unsupported[item["text"]] = denied
 
 
 def compare(
@@ -275,7 +240,7 @@ class Sources:
         same = self.same.get(fact.entity.key, [])[:MOST_SOURCES]
         if fact.entity.kind == CLAIM:
             # "10만원 한도" says of a thing that it has a figure, and not whether it is paid
-            says = {*fact.says, *map(opposite, fact.says)}
+            says = {*fact.says, *(opposite(side)[0] for side in fact.says)}
             same = [source for source in same if source.says & says]
         if fact.says & BOUNDS:
             if fact.entity.kind == "duration":
@@ -285,7 +250,7 @@ class Sources:
             same = [source for source in same if source.says & BOUNDS] or same
 
         def rank(source: Fact) -> float:
-            confirms = fact.says & source.says and not _opposites(fact, source)
+            confirms = fact.says & source.says and not _contradicted(fact, source)
             return self.alike(fact, source) + PREFERRED * bool(confirms)
 
         return max(same, key=rank, default=None)
@@ -300,20 +265,19 @@ class Sources:
         is_lost = all(NEGATIVE in source.says for source in self.same[fact.entity.key])
         if is_lost and not fact.says & {DOWN, LOSS}:
             return CHANGE, True
-        opposites = _opposites(fact, nearest)
-        if not opposites:
+        whys = _contradicted(fact, nearest)
+        if not whys:
             return "", False
-        why = WHY.get(opposites[0], DENIAL)
         alike = self.alike(fact, nearest, unknown=int(kind == CLAIM))
         of_period = kind not in (*SUMS, CLAIM) and not fact.says & nearest.says & BOUNDS
         turned_twice = (DENIED in fact.says) != (DENIED in nearest.says)
         if (
-            (why == OPPOSITE_PAYMENT and of_period)
-            or (why == OPPOSITE_BOUND and turned_twice)
+            (whys[0] == OPPOSITE_PAYMENT and of_period)
+            or (whys[0] == OPPOSITE_BOUND and turned_twice)
             or (kind == CLAIM and alike < ALIKE)
         ):
             return "", False
-        return why, len(opposites) == 1 and alike >= ALIKE
+        return whys[0], len(whys) == 1 and alike >= ALIKE
 
     def instead(self, fact: Fact) -> Fact | None:
         """The sources' own value of the kind at the item of a value that none of them states.
@@ -321,20 +285,14 @@ class Sources:
         Of those around which about as many of its words stand the one that is written most alike: 94.1% for 91.4%.
         """
         kind, value = fact.entity.kind, fact.entity.value
-        candidates = [source for source in self.compared if source.entity.kind == kind]
-        alike = [self.alike(fact, source) for source in candidates]
-        most = max(alike, default=0.0)
-        if not most:
-            return None
-        if not has_figure(value):
-            return candidates[alike.index(most)]
-        close = [pair for pair in zip(alike, candidates) if pair[0] >= most - WRITTEN_ALIKE]
-
-        def rank(pair: tuple[float, Fact]) -> float:
-            written_alike = SequenceMatcher(None, value, pair[1].entity.value).ratio()
-            return pair[0] + WRITTEN_ALIKE * written_alike
-
-        return max(close[:MOST_CLOSE], key=rank)[1]
+        weight = WRITTEN_ALIKE if has_figure(value) else 0
+        ranked: list[tuple[float, int, Fact]] = []
+        for number, source in enumerate(self.compared):
+            alike = self.alike(fact, source) if source.entity.kind == kind else 0
+            if alike:
+                written_alike = SequenceMatcher(None, value, source.entity.value).ratio()
+                ranked.append((alike + weight * written_alike, -number, source))
+        return max(ranked)[2] if ranked else None
 
     def elsewhere(self, fact: Fact, own: Mapping[str, Sequence[Fact]]) -> Fact | None:
         """Another value of the kind that the source says of the item, where it does not say this one of it.
@@ -342,30 +300,25 @@ class Sources:
         own: the facts of the summary by key. Where it states the other value too, it may have swapped
         the two: each must fit better in the place of the other.
         """
-        kind = fact.entity.kind
-        if kind not in FIGURES or fact.entity.base in NAMES or fact.is_reckoned:
+        if fact.entity.kind not in FIGURES or fact.entity.base in NAMES or fact.is_reckoned:
             return None
         if self.same[fact.entity.key][0].entity.support_only:
             return None
-        best = None
-        best_excess = 0.0
-        for candidate in self.compared:
+        found: list[tuple[float, int, Fact]] = []
+        for number, candidate in enumerate(self.compared):
             if not _is_alternative(fact, candidate):
                 continue
             of_other, of_own = self._weights_of_item(fact, candidate)
             excess = of_other - of_own
-            if excess <= best_excess:
-                continue
             # what is said of a day stands on either side of it
-            is_misplaced = kind != "date" and of_own == 0 and of_other >= MISPLACED
-            if candidate.entity.key in own:
+            is_misplaced = fact.entity.kind != "date" and of_own == 0 and excess >= MISPLACED
+            if excess > 0 and candidate.entity.key in own:
                 others = own[candidate.entity.key][:MOST_PLACES]
                 back = min(self._excess(other, fact.entity.key) for other in others)
                 is_misplaced = back >= 0 and excess + back >= MISPLACED
             if is_misplaced:
-                best = candidate
-                best_excess = excess
-        return best
+                found.append((excess, -number, candidate))
+        return max(found)[2] if found else None
 
     def _excess(self, fact: Fact, key: str) -> float:
         """How much more of the item of a fact stands around the value of a key than around its own."""
@@ -420,10 +373,11 @@ def _total(weights: Mapping[str, float], words: Iterable[str], unknown: float = 
     return math.fsum(weights.get(word, unknown) for word in words)
 
 
-def _opposites(one: Fact, other: Fact) -> list[str]:
-    """What the one says of which the other says the opposite."""
-    of_one, of_other = one.says - other.says, other.says - one.says
-    return sorted(side for side in of_one if opposite(side) in of_other)
+def _contradicted(one: Fact, other: Fact) -> list[str]:
+    """The names of what the one says of which the other says the opposite."""
+    of_other = other.says - one.says
+    opposites = (opposite(side) for side in sorted(one.says - other.says))
+    return [why for side, why in opposites if side in of_other]
 
 
 def _is_alternative(fact: Fact, candidate: Fact) -> bool:

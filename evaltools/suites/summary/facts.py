@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from .entities import Entity, ReadText
@@ -31,23 +31,36 @@ CLAIM = "payment"
 PRESENT, ABSENT = "present", "absent"
 NEGATIVE, LOSS = "negative", "loss"
 
-OPPOSITE = {LOW: HIGH, UP: DOWN, PAID: DENIED, PRESENT: ABSENT}
-OPPOSITE |= {other: one for one, other in OPPOSITE.items()}
+OPPOSITE_PAYMENT = "the source says the opposite of payment"
+OPPOSITE_BOUND = "the source puts the opposite bound on it"
+EXISTENCE = "one says that there is none, the other that there is"
+CHANGE = "the source says the opposite change"
+DENIAL = "one denies what the other says"
 
 SAYS, DENIES = "says ", "denies "
 """Before the stem of a verb behind a value."""
 
+_OPPOSITES = {
+    (LOW, HIGH): OPPOSITE_BOUND,
+    (PAID, DENIED): OPPOSITE_PAYMENT,
+    (PRESENT, ABSENT): EXISTENCE,
+    (UP, DOWN): CHANGE,
+}
+OPPOSITE = {
+    one: (other, why) for pair, why in _OPPOSITES.items() for one, other in (pair, pair[::-1])
+}
 
-def opposite(side: str) -> str | None:
-    """What contradicts something that is said of a value.
 
-    >>> opposite("low"), opposite("denies 더"), opposite("loss")
-    ('high', 'says 더', None)
+def opposite(side: str) -> tuple[str, str]:
+    """What contradicts something that is said of a value, and what that is called; ("", "") where nothing does.
+
+    >>> opposite("low")[0], opposite("denies 더")[0], opposite("loss")
+    ('high', 'says 더', ('', ''))
     """
     for one, other in ((SAYS, DENIES), (DENIES, SAYS)):
         if side.startswith(one):
-            return other + side.removeprefix(one)
-    return OPPOSITE.get(side)
+            return other + side.removeprefix(one), DENIAL
+    return OPPOSITE.get(side, ("", ""))
 
 
 _JOINT = r"\s?(?:이|가|을|를|은|는|의|보다|만큼)?\s?"
@@ -107,16 +120,11 @@ _PAID = re.compile(
     rf"|나옵|나온|나와|받습|받는|받을 수 있|{_PAY}에 포함|(?:은|는|도) (?:됩|돼|된|됨)"
 )
 _ABSENT = re.compile(
-    r"없(?:음|다|습|고|이|으며|으$|었|어요|[\s.,)]|$)|미적용|적용 ?안|불필요|무제한"
+    r"없(?:음|다|습|고|으며|으$|었|어요|[\s.,)]|$)|미적용|적용 ?안|불필요|무제한"
     r"|(?:공제|부과|적용|발생|차감|부담)[하되]지 ?(?:는|도)? ?않"
     r"|(?:부담|공제)[가-힣]{0,3} ?면제|(?<![0-9,.])0\s?[%원]"
 )
-"""An item is told as not there: 면책기간 없음, 자기부담 0%."""
-
-_NONE_OF_IT = re.compile(
-    rf"\s?(?:기간|금액?)?(?:[은는이가도을를의]|도 없이)?\s?(?:따로|별도로?|전혀|아예)?\s?(?:{_ABSENT.pattern})"
-)
-"""Right behind the name of an item: there is none."""
+"""An item is told as not there: 면책기간 없음, 자기부담 0%; but 동의 없이 is a circumstance of what follows."""
 
 _VERB = re.compile(
     rf"(?<![가-힣])(?!{_PAY})(?P<stem>[가-힣]{{1,4}})"
@@ -191,6 +199,9 @@ _TOPIC = re.compile(r"[가-힣][은는]\s")
 """What has a topic of its own is no item of the list before it."""
 
 
+NO_WORDS: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What a text says in one place: of a value, or without any, that something is paid or not.
@@ -222,38 +233,34 @@ def value_facts(read: ReadText, number: int = 0) -> list[Fact]:
     [['high']]
     """
     result = []
-    of_cells = _cells(read.raw) if "|" in read.raw else []
+    of_cells = _cells(read.raw) if "|" in read.raw else [(0, NO_WORDS)]
     starts = [start for start, _ in of_cells]
     for entities in (read.entities, read.figures):
         last_end: dict[str, int] = {}
         for index, entity in enumerate(entities):
             first = max(last_end.get(entity.kind, 0), entity.start - BEFORE)
             last_end[entity.kind] = entity.end
-            fact = _fact(read.raw, entities, index, first, number)
-            cell = bisect_right(starts, entity.start)
-            if cell and of_cells[cell - 1][1]:
-                fact = replace(fact, words=fact.words | of_cells[cell - 1][1])
-            result.append(fact)
+            _, of_cell = of_cells[bisect_right(starts, entity.start) - 1]
+            result.append(_fact(read.raw, entities, index, first, number, of_cell))
     return result
 
 
 def _cells(raw: str) -> list[tuple[int, frozenset[str]]]:
     """Where each cell of the tables of a text begins, with the words of its row and its column; none beyond a table."""
-    cells: list[tuple[int, frozenset[str]]] = [(0, frozenset())]
+    cells = [(0, NO_WORDS)]
     for table in _TABLE.finditer(raw):
         place = table.start()
-        first, *rows = table[0].splitlines(keepends=True)
-        heads = [_item_words(_norm(head)) for head in first.split("|")]
-        place += len(first)
-        for row in rows:
-            texts = row.split("|")
-            of_row = _item_words(_norm(texts[1]))
-            for column, text in enumerate(texts):
-                of_column = heads[column] if column < len(heads) else frozenset()
-                cells.append((place, of_row | of_column if column > 1 else frozenset()))
+        heads: list[frozenset[str]] = []
+        for row in table[0].splitlines(keepends=True):
+            words = [_item_words(_norm(text)) for text in row.split("|")]
+            for column, text in enumerate(row.split("|")):
+                of_item = heads and column > 1
+                of_column = heads[column] if of_item and column < len(heads) else NO_WORDS
+                cells.append((place, words[1] | of_column if of_item else NO_WORDS))
                 place += len(text) + 1
             place -= 1  # no bar behind the last
-        cells.append((table.end(), frozenset()))
+            heads = heads or words
+        cells.append((table.end(), NO_WORDS))
     return cells
 
 
@@ -263,17 +270,23 @@ def _fact(
     index: int,
     first: int,
     number: int,
+    of_cell: frozenset[str],
 ) -> Fact:
     """What is said of one of the values of a text; what stands before `first` is said of another one."""
     entity = entities[index]
     before = _norm(raw[max(entity.start - BEFORE, 0) : entity.start])
     after = _norm(raw[entity.end : entity.end + AFTER])
     line = _LINE.split(raw[first : entity.start])[-1]
-    words = _item_words(_norm(line))
-    behind = (other.start for other in entities[index + 1 : index + 5] if other.base)
-    following = next(behind, len(raw))
-    words |= _words_behind(after, following - entity.end)
-    words |= _conditions(entities, index, entity.start - len(line))
+    words = of_cell | _item_words(_norm(line))
+    behind = STOP.split(after, maxsplit=1)[0]
+    following = (other.start for other in entities[index + 1 : index + 5] if other.base)
+    if next(following, len(raw)) - entity.end > len(behind):  # else the words are of the next value
+        words |= _item_words(behind)
+    # figures of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)
+    for other in reversed(entities[max(0, index - MOST_CONDITIONS) : index]):
+        if other.start < entity.start - len(line) or other.kind == entity.kind:
+            break
+        words |= {other.key} if other.base else NO_WORDS
     is_reckoned = bool(_RECKONED.search(before) or _RECKONED_WITH.match(after))
     return Fact(entity, number, _sides(before, after), words, is_reckoned)
 
@@ -318,48 +331,13 @@ def _claimed(clause: str) -> frozenset[str]:
     return frozenset(says)
 
 
-def has_absence(text: str) -> bool:
-    """Whether a text says of anything that there is none."""
-    return bool(_ABSENT.search(text))
-
-
-def is_denied(after: str) -> bool:
-    """Whether what stands behind the name of an item says that there is none.
-
-    >>> is_denied("은 없으며 바로 보장"), is_denied("이 지나지 않은 경우 보장 없음")
-    (True, False)
-    """
-    return bool(_NONE_OF_IT.match(after))
-
-
 def has_figure(text: str) -> bool:
     return bool(_FIGURE.search(text))
-
-
-def _words_behind(after: str, next_value: int) -> frozenset[str]:
-    """The words between a value and the end of its part; those before a next value are of that one."""
-    part = STOP.split(after, maxsplit=1)[0]
-    return frozenset() if next_value <= len(part) else _item_words(part)
 
 
 def _item_words(text: str) -> frozenset[str]:
     """What a value is of, with the units of other figures (대물 1사고당 is 대물, and 사고당)."""
     return syllable_pairs(_FIGURE.sub(" ", text))
-
-
-def _conditions(
-    entities: Sequence[Entity],
-    index: int,
-    start: int,
-) -> frozenset[str]:
-    """The figures of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)."""
-    keys = set()
-    for other in reversed(entities[max(0, index - MOST_CONDITIONS) : index]):
-        if other.start < start or other.kind == entities[index].kind:
-            break
-        if other.base:
-            keys.add(other.key)
-    return frozenset(keys)
 
 
 def _norm(text: str) -> str:

@@ -21,7 +21,7 @@ from .compiled import FOLLOWUP_TAG, CompiledRules
 from .entities import Entity, ReadText, by_key, read_text, unread_figures
 from .rules import DEFAULT_RULES, Rules, load_rules
 from .schema import split_tags
-from .tags import denied_items, find_tag, promises, weakly_said
+from .tags import find_tag, promises, weakly_said
 from .wording import find_matches
 
 
@@ -151,8 +151,6 @@ def _accuracy(
         return Score(0.0, True, 0, 0, {"reason": "empty summary"})
     in_other_words = weakly_said(summary, sources, rules)
     comparison = compare(summary, sources, in_other_words, relations=rules.fold)
-    for item, is_sure in denied_items(summary, sources, rules) if rules.fold else ():
-        comparison.add_denied(item, is_sure)
     unread = unread_figures(summary, sources)
     supported, unsupported = [*comparison.supported.values()], [*comparison.unsupported.values()]
     read: dict[str, Any] = {"read": "partly read" if unread else "read"}

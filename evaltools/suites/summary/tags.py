@@ -19,9 +19,9 @@ from typing import Any
 
 from .compiled import FOLLOWUP_TAG, CompiledPhrases, CompiledRules
 from .entities import ReadText
-from .facts import STOP, has_absence, has_figure, is_denied, syllable_pairs
+from .facts import STOP, syllable_pairs
 from .text import normalise
-from .wording import NEEDED_WITHIN, Matches, find_matches
+from .wording import Matches, find_matches
 
 Place = dict[str, Any]
 """Evidence: `text`, and where it stands: `at` in the summary, `context` and `context_at` in a source."""
@@ -118,56 +118,6 @@ def weakly_said(
             if carrying:
                 places[entity.key] = carrying[0].place
     return places
-
-
-def denied_items(
-    summary: ReadText,
-    sources: Sequence[ReadText],
-    rules: CompiledRules,
-) -> list[tuple[Place, bool]]:
-    """Items that a summary tells as not there, of which a source has a figure, in whatever words (D34).
-
-    Each with whether that is sure: the figure is not that of another thing (상해는 면책기간 없음). Of two tags that
-    are named in one place (면책, 면책기간) the last.
-    """
-    denied: dict[int, tuple[Place, bool]] = {}
-    if not has_absence(summary.raw):  # as in most summaries
-        return []
-    for named in rules.tags.values():
-        match = _first_denied(named, summary, rules)
-        if match is None or any(_first_denied(named, source, rules) for source in sources):
-            continue
-        stating = _with_figure(named, sources, rules)
-        if stating and not _with_figure(named, [summary], rules):
-            source = stating[0]
-            start = match["at"][0]
-            before = STOP.split(summary.raw[max(start - NEEDED_WITHIN, 0) : start])[-1]
-            is_sure = syllable_pairs(normalise(before).norm) <= source.words
-            place = {**source.place, **match, "instead": source.place["text"]}
-            denied[start] = (place, is_sure)
-    return list(denied.values())
-
-
-def _with_figure(
-    named: CompiledPhrases,
-    texts: Sequence[ReadText],
-    rules: CompiledRules,
-) -> list[Clause]:
-    """The clauses of texts that tell an item with a figure."""
-    return [clause for clause in _carriers(named, texts, rules) if has_figure(clause.text)]
-
-
-def _first_denied(
-    named: CompiledPhrases,
-    read: ReadText,
-    rules: CompiledRules,
-) -> Place | None:
-    """The first wording of an item right behind which a text says that there is none."""
-    for match in find_matches(named, read, rules).standing:
-        end = match["at"][1]
-        if is_denied(read.raw[end : end + NEEDED_WITHIN]):
-            return match
-    return None
 
 
 def promises(
