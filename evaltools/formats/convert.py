@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,22 +33,21 @@ class Format:
 
 FORMATS = {
     "nikl": Format("sentiment", lines.nikl),
-    "semeval14": Format("sentiment", semeval.read14, ("level",), ("level",)),
+    "semeval14": Format("sentiment", semeval.read14, needs=("level",)),
     "semeval15": Format("sentiment", semeval.read16),
     "semeval16": Format("sentiment", semeval.read16),
     "aste": Format("sentiment", lines.aste),
     "asqp": Format("sentiment", lines.asqp),
     "tasd": Format("sentiment", lines.tasd),
     "acos": Format("sentiment", lines.acos),
-    "inspect": Format("scores", inspect_logs.read, ("condition",)),
-    "lm-eval": Format("scores", lm_eval.read, ("condition", "seed")),
+    "inspect": Format("scores", inspect_logs.read),
+    "lm-eval": Format("scores", lm_eval.read),
     "promptfoo": Format("scores", promptfoo.read),
-    "deepeval": Format("scores", deepeval.read, ("condition", "seed")),
-    "ragas": Format("scores", ragas.read, ("condition", "seed", "sep", "decimal")),
+    "deepeval": Format("scores", deepeval.read),
+    "ragas": Format("scores", ragas.read, options=("sep", "decimal")),
 }
 
-
-# options that are given once for all files, or once for each
+# options of scores that are given once for all files, or once for each
 PER_FILE = ("condition", "seed")
 
 
@@ -74,20 +74,21 @@ def convert(
     form = FORMATS[name]
     settings = {key: value for key, value in options.items() if value not in (None, ())}
     _check_options(name, form, settings, len(files))
-    if as_ == "predictions" and form.kind != "sentiment":
-        raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
     refuse_input(target, files)
     samples = _samples(form, files, settings, problems)
-    if form.kind == "sentiment":
-        is_gold = as_ == "gold"
-        rows = _gold_rows(samples, files, problems) if is_gold else map(_prediction_row, samples)
-        return write_jsonl(target, rows)
-    rows = _score_rows(samples, problems)
-    if target.suffix.lower() != ".csv":
-        return write_jsonl(target, rows)
-    frame = pd.DataFrame(list(rows), dtype=object)
-    write_text(target, frame.to_csv(index=False))
-    return len(frame)
+    if form.kind == "scores":
+        if as_ == "predictions":
+            raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
+        rows = _score_rows(samples, problems)
+        if target.suffix.lower() == ".csv":
+            frame = pd.DataFrame(list(rows), dtype=object)
+            write_text(target, frame.to_csv(index=False))
+            return len(frame)
+    elif as_ == "predictions":
+        rows = map(_prediction_row, samples)
+    else:
+        rows = _gold_rows(samples, files, problems)
+    return write_jsonl(target, rows)
 
 
 def _check_options(
@@ -97,16 +98,16 @@ def _check_options(
     n_files: int,
 ) -> None:
     """UsageError for options that the format does not take or lacks, or given too often."""
-    for option in sorted(settings):
-        if option not in form.options:
-            known = ", ".join(f"--{name}" for name in form.options) or "-"
-            raise UsageError(f"{name} takes no --{option}; its options: {known}")
+    known = (*form.options, *form.needs, *(PER_FILE if form.kind == "scores" else ()))
+    for option in settings:
+        if option not in known:
+            listed = ", ".join(f"--{name}" for name in known) or "-"
+            raise UsageError(f"{name} takes no --{option}; its options: {listed}")
+        if option in PER_FILE and len(settings[option]) not in (1, n_files):
+            raise UsageError(f"give --{option} once, or once for each of the {n_files} files")
     for option in form.needs:
         if option not in settings:
             raise UsageError(f"{name} needs --{option}")
-    for option in PER_FILE:
-        if len(settings.get(option, ())) not in (0, 1, n_files):
-            raise UsageError(f"give --{option} once, or once for each of the {n_files} files")
 
 
 def _samples(
@@ -120,57 +121,39 @@ def _samples(
     InputError for a metric of several tasks: what they measure is not the same.
     """
     options = {key: value for key, value in settings.items() if key not in PER_FILE}
-    seen: set[tuple[str, Any]] = set()
-    origins: dict[Any, str] = {}
+    seen: set[Any] = set()
+    tasks: dict[str, str] = {}
     for number, path in enumerate(files):
         of_file = {}
-        for option in PER_FILE:
-            if option in settings:
-                of_file[option] = settings[option][min(number, len(settings[option]) - 1)]
+        for option in settings.keys() & PER_FILE:
+            of_file[option] = settings[option][min(number, len(settings[option]) - 1)]
         source = Source(path, problems)
         for place, sample in form.read(source, **options):
             sample = replace(sample, **of_file)
             keys = _keys(sample)
-            if form.kind == "scores":
-                _require_one_task(source, sample, origins)
-            repeated = [key for key in keys if key in seen or keys.count(key) > 1]
+            for what, _ in keys:
+                other = tasks.setdefault(what, source.task)
+                if other != source.task:
+                    message = f"{what} is of the task {source.task} here, and of the task {other}"
+                    raise source.fatal("several-tasks", f"{message}: convert one task at a time")
+            repeated = [what for what, key in keys if key in seen]
             if repeated:
-                message = f"a second {repeated[0][0] or 'sample'} of this id"
+                message = f"a second {repeated[0]} of this id"
                 source.error("duplicate-id", message, id=sample.id, **where(place))
                 continue
-            seen.update(keys)
+            seen.update(key for _, key in keys)
             yield sample
     problems.raise_if_failed()
     if not seen:
         raise problems.fatal("no-rows", "nothing in it can be used", file=files[0])
 
 
-def _require_one_task(
-    source: Source,
-    sample: Scored,
-    origins: dict[Any, str],
-) -> None:
-    """InputError where a metric is of another task than in a file before.
-
-    Where no task is known each file of a run counts as one. `origins`: metric (and run) -> its task.
-    """
-    run = () if source.task else (sample.condition, sample.seed)
-    task = f"the task {source.task}" if source.task else str(source.path)
-    for score in sample.scores:
-        other = origins.setdefault((score.metric, *run), task)
-        if other != task:
-            message = (
-                f"{score.metric} is of {task} here, and of {other}: convert one task at a time"
-            )
-            raise source.fatal("several-tasks", message)
-
-
 def _keys(row: Sample | Scored) -> list[tuple[str, Any]]:
-    """What may come once only: a sample, or a metric on a sample."""
+    """What may come once only, and its name: a sample, or a metric on a sample."""
     if isinstance(row, Sample):
-        return [("", row.id)]
+        return [("sample", row.id)]
     sample = row.condition, row.seed, row.trial, row.id
-    return [(score.metric, sample) for score in row.scores]
+    return [(score.metric, (score.metric, *sample)) for score in row.scores]
 
 
 def _gold_rows(
@@ -195,30 +178,48 @@ def _prediction_row(sample: Sample) -> dict[str, Any]:
 def _score_rows(samples: Iterable[Scored], problems: Problems) -> Iterator[dict[str, Any]]:
     """The rows of a long table. What describes a sample stands in the first of its rows.
 
-    A direction that is not known is null: without the column, higher would be better. A warning
-    names the metrics of which no file says it.
+    A metric of which no value is a number is left out, with a warning. So are directions: a metric
+    has that on which all who know it agree, else null: without the column, higher would be better.
     """
-    has_direction: dict[str, bool] = {}
+    samples = list(samples)
+    known: defaultdict[str, set[bool | None]] = defaultdict(set)
+    no_numbers: Counter[str] = Counter()
     for sample in samples:
-        further = further_columns(sample.further)
         for score in sample.scores:
-            known = has_direction.get(score.metric, False)
-            has_direction[score.metric] = known or score.higher_is_better is not None
-            is_ratio = score.den is not None and score.value is not None
-            row: dict[str, Any] = {"id": sample.id, "metric": score.metric}
-            row |= {"num": score.value, "den": score.den} if is_ratio else {"value": score.value}
-            for column in ("condition", "seed", "trial", "text"):
-                if getattr(sample, column) is not None:
-                    row[column] = getattr(sample, column)
-            row["higher_is_better"] = score.higher_is_better
-            if score.error:
-                row["error"] = score.error
-            yield {**row, **further}
-            further = {}
-    unknown = [metric for metric, known in has_direction.items() if not known]
+            if isinstance(score.value, list | dict):
+                no_numbers[score.metric] += 1
+            else:
+                known[score.metric].add(score.higher_is_better)
+    for metric, n in no_numbers.items():
+        message = f"{metric} is no number and left out"
+        if metric in known:
+            message = f"{metric}: {n} values are no numbers: not measured"
+        problems.warn("no-number", message)
+    directions: dict[str, bool | None] = {}
+    for metric, said in known.items():
+        directions[metric] = True in said if len(said - {None}) == 1 else None
+    unknown = [metric for metric, is_higher in directions.items() if is_higher is None]
     if unknown:
         message = (
             f"whether higher is better is not known of {', '.join(unknown[:20])}: described, never "
             "judged (--higher NAME and --lower NAME of the suite `table` say it)"
         )
         problems.warn("no-direction", message)
+    for sample in samples:
+        further = further_columns(sample.further)
+        for score in sample.scores:
+            if score.metric not in directions:
+                continue
+            row: dict[str, Any] = {"id": sample.id, "metric": score.metric}
+            if isinstance(score.value, tuple):
+                row |= dict(zip(("num", "den"), score.value))
+            else:
+                row["value"] = None if isinstance(score.value, list | dict) else score.value
+            for column in ("condition", "seed", "trial", "text"):
+                if getattr(sample, column) is not None:
+                    row[column] = getattr(sample, column)
+            row["higher_is_better"] = directions[score.metric]
+            if score.error:
+                row["error"] = score.error
+            yield {**row, **further}
+            further = {}

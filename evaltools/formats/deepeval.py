@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import Any
 
-from .source import Records, Row, Score, Scored, Source, mapping, number
+from pydantic import Field
+
+from .source import Records, Row, Score, Scored, Source, at
 
 
 class Measured(Row):
@@ -26,7 +28,7 @@ class Case(Row):
     actualOutput: Any = None
     expectedOutput: Any = None
     additionalMetadata: Any = None
-    metricsData: list[Measured] | None = None
+    metrics: list[Measured] | None = Field(None, alias="metricsData")
 
 
 def read(source: Source) -> Records:
@@ -35,39 +37,30 @@ def read(source: Source) -> Records:
     With an error it is not measured. The direction of a score is that in which its threshold is
     passed, where all cases agree. A case is named by its number where several share a name.
     """
-    above = "" if source.value("testRunData") is None else "testRunData."
+    above = "testRunData." if at(source.document, "testRunData") else ""
     cases = list(source.records(Case, f"{above}testCases"))
     names = Counter(case.name for _, case in cases)
-    # metric -> whether the threshold was passed above it, in the cases that tell
-    votes: defaultdict[str, set[bool]] = defaultdict(set)
-    for _, case in cases:
-        for measured in case.metricsData or ():
-            score, threshold, success = measured.score, measured.threshold, measured.success
-            is_known = None not in (score, threshold, success) and score != threshold
-            if is_known and not measured.error:
-                votes[measured.name].add((score > threshold) == success)
 
     def scored(count: int, case: Case) -> Scored:
-        scores = []
+        scores: list[Score] = []
         times: Counter[str] = Counter()
-        for index, measured in enumerate(case.metricsData or ()):
+        for measured in case.metrics or ():
+            score, threshold, success = measured.score, measured.threshold, measured.success
+            is_higher, error = None, measured.error or None
+            if score is not None and threshold is not None and score != threshold:
+                is_higher = None if success is None else (score > threshold) == success
             times[measured.name] += 1
             n = times[measured.name]
             metric = f"{measured.name} ({n})" if n > 1 else measured.name
-            is_higher = True in votes[measured.name] if len(votes[measured.name]) == 1 else None
-            error = measured.error or None
-            score, success = measured.score, measured.success
-            if error:
-                score = success = None
-            value = number(score, f"metricsData.{index}.score")
-            scores.append(Score(metric, value, is_higher, error=error))
-            scores.append(Score(f"{metric} passed", number(success, "success"), True, error=error))
+            scores.append(Score(metric, score, is_higher, error).checked())
+            scores.append(Score(f"{metric} passed", success, True, error).checked())
         texts = {"output": case.actualOutput, "target": case.expectedOutput}
+        metadata = case.additionalMetadata
         return Scored(
             id=case.name if case.name and names[case.name] == 1 else str(count),
             scores=scores,
             text=case.input,
-            further={**texts, **mapping(case.additionalMetadata)},
+            further=texts | (metadata if isinstance(metadata, dict) else {}),
         )
 
     return source.rows(cases, scored)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import comb
 from statistics import fmean, median, mode
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field
 from pydantic_core import from_json
 
-from ..core import records
-from ..core.records import fitted, short
-from .source import Records, Row, Score, Scored, Source, Unfit, higher_is_better, mapping, number
+from ..core import records as core_records
+from ..core.records import short
+from .source import Records, Row, Score, Scored, Source, Unfit, at
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -38,6 +38,10 @@ WORDS = {
     "false": 0.0,
 }
 
+# its own scorers that give numbers; of perplexities a sample holds the negative log-likelihood
+HIGHER = ["answer", "choice", "exact", "f1", "includes", "match", "math", "pattern"]
+LOWER = ["perplexity", "target_perplexity"]
+
 REDUCERS: dict[str, Callable[[Sequence[float]], float]] = {
     "mean": fmean,
     "max": max,
@@ -47,46 +51,6 @@ REDUCERS: dict[str, Callable[[Sequence[float]], float]] = {
 
 # reducers of Inspect's epochs that take a number: at_least_2, pass_at_2
 COUNTING = re.compile(r"(at_least|pass_at)_([1-9]\d{0,5})")
-
-
-class Config(Row):
-    """How the log was made: how epochs are reduced, and whether samples that failed are scored."""
-
-    epochs_reducer: list[str] | None = None
-    score_on_error: bool | None = None
-
-
-class Spec(Row):
-    """What was evaluated."""
-
-    model: str
-    task: str = ""
-    task_args: dict[str, Any] = Field(default_factory=dict)
-    dataset: dict[str, Any] = Field(default_factory=dict)
-    config: Config = Field(default_factory=Config)
-
-
-class ReportedScore(Row):
-    """A score in the results of the log: its metrics by their names."""
-
-    name: str = ""
-    metrics: dict[str, Any] = Field(default_factory=dict)
-
-
-class LogResults(Row):
-    """The numbers of the log, and the scorer that it leads with."""
-
-    scores: list[ReportedScore] = Field(default_factory=list)
-    headline: dict[str, Any] | None = None
-
-
-class Header(Row):
-    """The log without its samples."""
-
-    version: Literal[1, 2, 3]
-    status: str = "started"
-    eval: Spec
-    results: LogResults | None = None
 
 
 class ScorerResult(Row):
@@ -107,6 +71,23 @@ class LogSample(Row):
     error: Any = None
     scores: dict[str, ScorerResult] | None = None
 
+    @property
+    def failure(self) -> str | None:
+        """What the sample failed with, its first line; None where it did not."""
+        if not self.error:
+            return None
+        message = str(at(self.error, "message") or self.error)
+        return message.partition("\n")[0] or "error"
+
+    @property
+    def text(self) -> str | None:
+        """The input: a text, or what the user says in a list of messages."""
+        if isinstance(self.input, str):
+            return self.input or None
+        messages = self.input if isinstance(self.input, list) else []
+        said = [at(m, "content", kind=str) for m in messages if at(m, "role") == "user"]
+        return "\n".join(filter(None, said)) or None
+
 
 def read(source: Source) -> Records:
     """A metric for every scorer, or for every key of its value; that of the log's headline first.
@@ -118,19 +99,21 @@ def read(source: Source) -> Records:
     """
     if source.path.suffix.lower() == ".eval" or zipfile.is_zipfile(source.path):
         contents = _unzipped(source)
-        header = _header(next(contents), source)
+        header = next(contents)
+        _check(header, source)
         samples = source.fitting(contents, LogSample, "samples")
     else:
-        header = _header(source.document, source)
+        header = source.document
+        _check(header, source)
         samples = source.records(LogSample, "samples")
     rows = _scored(header, samples, source)
-    reducers = header.eval.config.epochs_reducer or ["mean"]
+    reducers = at(header, "eval", "config", "epochs_reducer", kind=list) or ["mean"]
     return rows if reducers == ["mean"] else _reduced(rows, reducers, source)
 
 
 def _unzipped(source: Source) -> Iterator[Any]:
     """The header, then the samples one by one. InputError for a zip that is damaged, or holds too much."""
-    most = records.FILE_BYTES
+    most = core_records.FILE_BYTES
     try:
         with zipfile.ZipFile(source.path) as log:
             names = log.namelist()
@@ -157,82 +140,62 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
         raise Unfit(name, f"cannot be read: {error}") from None
 
 
-def _header(content: Any, source: Source) -> Header:
-    header = fitted(Header, content, source.problems, file=source.path)
-    if header is None:
-        message = "expected a log of Inspect: version, status, eval.model"
-        raise source.fatal("wrong-format", message)
-    if header.status != "success":
-        source.warn("not-finished", f"the status of the log is {short(header.status)}")
-    # the task with its arguments and the name of its data set; one of a package is logged as package/task
-    spec = header.eval
-    dataset = spec.dataset.get("name")
-    arguments = spec.task_args | ({"dataset": dataset} if dataset else {})
+def _check(header: Any, source: Source) -> None:
+    """Whether it is a log, and finished. The task of the source becomes the log's, with its arguments and data set."""
+    version = at(header, "version")
+    if version not in (1, 2, 3) or at(header, "eval", "model", kind=str) is None:
+        message = "expected a log of Inspect: version 1, 2 or 3, status, eval.model"
+        raise source.fatal("wrong-format", f"{message}; got the version {short(version)}")
+    status = at(header, "status") or "started"
+    if status != "success":
+        source.warn("not-finished", f"the status of the log is {short(status)}")
+    arguments = at(header, "eval", "task_args", kind=dict) or {}
+    dataset = at(header, "eval", "dataset", "name")
+    if dataset:
+        arguments = {**arguments, "dataset": dataset}
     listed = ", ".join(f"{key}={value}" for key, value in arguments.items())
-    source.task = spec.task.rpartition("/")[2] + (f"({listed})" if arguments else "")
-    return header
+    task = at(header, "eval", "task", kind=str) or ""
+    # one of a package is logged as package/task
+    source.task = task.rpartition("/")[2] + (f"({listed})" if arguments else "")
 
 
 def _scored(
-    header: Header,
+    header: Any,
     samples: Records,
     source: Source,
 ) -> Records:
     """The samples with a score for each metric that they have; one without any has all of the log, not measured."""
-    # metric -> whether more is better
-    directions: dict[str, bool | None] = {}
-    no_numbers: Counter[str] = Counter()
-    reported = header.results.scores if header.results else []
-    accuracies = {score.name for score in reported if "accuracy" in score.metrics}
-    records: list[tuple[Any, tuple[Scored, str | None, dict[str, Any]]]] = []
-    for place, sample in samples:
-        values = {}
-        for scorer, key, value in _values(sample, header):
-            metric = f"{scorer}/{key}" if key else scorer
-            values[metric] = value
-            if isinstance(value, list | dict):
-                no_numbers[metric] += 1
-            elif directions.get(metric) is None:
-                is_judgement = isinstance(value, bool) or _word(value) is not None
-                is_higher = is_judgement or (key or scorer) in accuracies
-                directions[metric] = is_higher or higher_is_better("inspect", scorer)
-        records.append((place, (_row(header, sample), _error_of(sample), values)))
-    _warn(header, [record for _, record in records], source)
-    source.warn_of_no_numbers(no_numbers, directions)
-
-    def scored(_: int, record: tuple[Scored, str | None, dict[str, Any]]) -> Scored:
-        row, error, values = record
-        if values and header.eval.config.score_on_error:
-            error = None
-        scores = []
-        for metric in values or directions:
-            value = values.get(metric)
-            is_measured = not error and not isinstance(value, list | dict)
-            measured = _value(value, f"scores.{metric}.value") if is_measured else None
-            if metric in directions:
-                scores.append(Score(metric, measured, directions[metric], error=error))
-        return replace(row, scores=scores)
-
-    return source.rows(records, scored)
-
-
-def _warn(
-    header: Header,
-    records: Sequence[tuple[Any, str | None, Any]],
-    source: Source,
-) -> None:
-    """Say how many samples failed and were scored, and how many have no score."""
-    n_errors = sum(bool(error and values) for _, error, values in records)
-    if n_errors and header.eval.config.score_on_error:
+    records = list(samples)
+    scores_errors = bool(at(header, "eval", "config", "score_on_error"))
+    n_errors = sum(bool(sample.error and sample.scores) for _, sample in records)
+    if n_errors and scores_errors:
         message = (
             f"{n_errors} samples have an error and were scored all the same "
             "(score_on_error): their scores count, as in Inspect"
         )
         source.warn("errors-scored", message, field="samples")
-    n_unscored = sum(not values for _, _, values in records)
+    n_unscored = sum(not sample.scores for _, sample in records)
     if n_unscored:
         message = f"{n_unscored} samples have no score: not measured"
         source.warn("no-score", message, field="samples")
+    # metric -> not measured
+    of_log = {s.metric: Score(s.metric, None) for _, r in records for s in _scores(r, header)}
+
+    def scored(_: int, sample: LogSample) -> Scored:
+        error = None if sample.scores and scores_errors else sample.failure
+        found = [*_scores(sample, header)] or of_log.values()
+        scores = [score._replace(error=error).checked() for score in found]
+        texts = {"output": at(sample.output, "completion"), "target": sample.target}
+        return Scored(
+            id=str(sample.id),
+            scores=scores,
+            condition=at(header, "eval", "model"),
+            trial=str(sample.epoch),
+            text=sample.text,
+            further=texts | (sample.metadata if isinstance(sample.metadata, dict) else {}),
+        )
+
+    return source.rows(records, scored)
 
 
 def _reduced(
@@ -252,7 +215,7 @@ def _reduced(
         scores = []
         for index, reducer in enumerate(reducers):
             for metric, of_epochs in epochs[id_].items():
-                values = [score.value for score in of_epochs if score.value is not None]
+                values = [score.value for score in of_epochs if isinstance(score.value, float)]
                 reduced = _reduce(reducer, values, source) if values else None
                 name = metric if index == 0 else f"{metric} ({reducer})"
                 scores.append(of_epochs[0]._replace(metric=name, value=reduced))
@@ -260,7 +223,7 @@ def _reduced(
 
 
 def _reduce(
-    reducer: str,
+    reducer: Any,
     values: Sequence[float],
     source: Source,
 ) -> float:
@@ -268,9 +231,10 @@ def _reduce(
 
     pass_at_k is the chance that one of k of its epochs, drawn without order, is right.
     """
-    if reducer in REDUCERS:
-        return float(REDUCERS[reducer](values))
-    counting = COUNTING.fullmatch(reducer)
+    name = str(reducer)
+    if name in REDUCERS:
+        return float(REDUCERS[name](values))
+    counting = COUNTING.fullmatch(name)
     if counting is None:
         message = f"epochs are reduced by {short(reducer)}, which is not known here"
         raise source.fatal("unknown-reducer", message, field="eval.config.epochs_reducer")
@@ -282,56 +246,19 @@ def _reduce(
     return 1.0 if n_wrong < k else 1 - comb(n_wrong, k) / comb(len(values), k)
 
 
-def _row(header: Header, sample: LogSample) -> Scored:
-    output = mapping(sample.output).get("completion")
-    return Scored(
-        id=str(sample.id),
-        scores=(),
-        condition=header.eval.model,
-        trial=str(sample.epoch),
-        text=_text(sample.input),
-        further={"output": output, "target": sample.target, **mapping(sample.metadata)},
-    )
-
-
-def _error_of(sample: LogSample) -> str | None:
-    """What the sample failed with, its first line; None where it did not."""
-    if not sample.error:
-        return None
-    message = mapping(sample.error).get("message") or sample.error
-    return (str(message).splitlines() or ["error"])[0]
-
-
-def _values(sample: LogSample, header: Header) -> Iterator[tuple[str, str, Any]]:
-    """(scorer, key, value) of every scorer, that of the headline first; a single value has the key ""."""
-    lead = mapping(header.results and header.results.headline).get("scorer")
+def _scores(sample: LogSample, header: Any) -> Iterator[Score]:
+    """The scores of a sample, those of the headline's scorer first; a value of several keys is several."""
+    lead = at(header, "results", "headline", "scorer")
+    reported = at(header, "results", "scores", kind=list) or []
+    accuracies = {at(score, "name") for score in reported if at(score, "metrics", "accuracy")}
     results = sample.scores or {}
     for scorer in sorted(results, key=lambda name: name != lead):
         value = results[scorer].value
-        parts = value if isinstance(value, dict) else {"": value}
-        for key, part in parts.items():
-            yield scorer, key, part
-
-
-def _word(value: Any) -> float | None:
-    """What Inspect counts a word as; None for what is none of them."""
-    return WORDS.get(value, WORDS.get(value.lower())) if isinstance(value, str) else None
-
-
-def _value(value: Any, field: str) -> float | None:
-    if not isinstance(value, str):
-        return number(value, field)
-    word = _word(value)
-    try:
-        return number(float(value) if word is None else word, field)
-    except ValueError:
-        raise Unfit(field, f"expected a number or one of {', '.join(WORDS)}", got=value) from None
-
-
-def _text(content: Any) -> str | None:
-    """The input: a text, or what the user says in a list of messages."""
-    if isinstance(content, str):
-        return content or None
-    messages = map(mapping, content if isinstance(content, list) else [])
-    texts = [message.get("content") for message in messages if message.get("role") == "user"]
-    return "\n".join(text for text in texts if isinstance(text, str)) or None
+        for key, part in value.items() if isinstance(value, dict) else [("", value)]:
+            word = WORDS.get(part, WORDS.get(part.lower())) if isinstance(part, str) else None
+            is_judgement = isinstance(part, bool) or word is not None
+            is_higher = is_judgement or (key or scorer) in accuracies or scorer in HIGHER
+            with suppress(ValueError):
+                part = word if word is not None else float(part) if isinstance(part, str) else part
+            direction = is_higher or (False if scorer in LOWER else None)
+            yield Score(f"{scorer}/{key}" if key else scorer, part, direction)

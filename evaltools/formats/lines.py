@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field
 
 from ..core.files import dumps
 from .source import Records, Sample, Source, Unfit, opinion
+
+# a longer line of text is no sample of a data set
+LITERAL_BYTES = 1 << 20
 
 Polarity = Literal["positive", "negative", "neutral"]
 
@@ -20,28 +23,19 @@ ASTE_POLARITIES = {
     "NEU": "neutral",
 }
 
-Tokens = Annotated[list[int], Field(min_length=1)]
-
 ACOS_TUPLE = re.compile(
     r"(?P<start>-?\d{1,9}),(?P<end>-?\d{1,9}) (?P<ref>.+) (?P<sentiment>[012]) -?\d{1,9},-?\d{1,9}\s*"
 )
 ACOS_POLARITIES = ("negative", "neutral", "positive")
 
-
-class Aste(BaseModel):
-    triplets: list[tuple[Tokens, Tokens, Literal["POS", "NEG", "NEU"]]]
-
-
-class Asqp(BaseModel):
-    """Aspect, category, polarity, and the words of the opinion."""
-
-    quadruples: list[tuple[str, str, Polarity, str]]
+Tokens = Annotated[list[int], Field(min_length=1)]
+Item = TypeVar("Item")
 
 
-class Tasd(BaseModel):
-    """ASQP without the opinion."""
+class Line(BaseModel, Generic[Item]):
+    """The list behind a sentence."""
 
-    triplets: list[tuple[str, str, Polarity]]
+    tuples: list[Item]
 
 
 def _with_target(item: Any) -> Any:
@@ -50,33 +44,26 @@ def _with_target(item: Any) -> Any:
     return [item[0], [None, 0, 0], item[1]] if is_pair else item
 
 
+Target = tuple[str | None, int, int]
+Annotation = Annotated[tuple[str, Target, Polarity], BeforeValidator(_with_target)]
+
+
 class Nikl(BaseModel):
     """A sentence with its tuples: [category, [term, start, end], polarity]; a null term is implicit."""
 
     id: str | int | None = None
     sentence_form: str
-    annotation: list[
-        Annotated[
-            tuple[str, tuple[str | None, int, int], Polarity],
-            BeforeValidator(_with_target),
-        ]
-    ]
+    annotation: list[Annotation]
 
 
 def nikl(source: Source) -> Records:
     """JSON Lines of the National Institute of Korean Language: gold, and predictions of the baseline."""
 
-    def sample(
-        number: int,
-        line: Nikl,
-    ) -> Sample:
+    def sample(number: int, line: Nikl) -> Sample:
         tuples = []
-        for ref, target, polarity in line.annotation:
-            term, start, end = target
-            span = (start, end) if term else None
-            tuples.append(opinion(ref, term or "", polarity, span))
-        id_ = number if line.id is None else line.id
-        return Sample(str(id_), line.sentence_form, tuples)
+        for ref, (term, start, end), polarity in line.annotation:
+            tuples.append(opinion(ref, term or "", polarity, (start, end) if term else None))
+        return Sample(str(number if line.id is None else line.id), line.sentence_form, tuples)
 
     return source.rows(source.json_lines(Nikl, id_field="id"), sample)
 
@@ -84,14 +71,12 @@ def nikl(source: Source) -> Records:
 def aste(source: Source) -> Records:
     """sentence####[([aspect tokens], [opinion tokens], 'POS'), ...]: tuples of aspect, polarity."""
 
-    def tuples(text: str, items: Any) -> list[dict[str, Any]]:
-        found = []
-        for aspect, _, sentiment in Aste(triplets=items).triplets:
-            term, span = tokens(text, aspect)
-            found.append(opinion("", term, ASTE_POLARITIES[sentiment], span))
-        return found
+    def opinion_of(text: str, aspect: Sequence[int], _: Any, sentiment: str) -> dict[str, Any]:
+        term, span = tokens(text, aspect)
+        return opinion("", term, ASTE_POLARITIES[sentiment], span)
 
-    return _literals(source, tuples)
+    model = Line[tuple[Tokens, Tokens, Literal["POS", "NEG", "NEU"]]]
+    return _literals(source, model, opinion_of)
 
 
 def asqp(source: Source) -> Records:
@@ -99,48 +84,38 @@ def asqp(source: Source) -> Records:
 
     Tuples of category, aspect and polarity; NULL is implicit.
     """
-
-    def tuples(_: str, items: Any) -> list[dict[str, Any]]:
-        return _named(Asqp(quadruples=items).quadruples)
-
-    return _literals(source, tuples)
+    return _literals(source, Line[tuple[str, str, Polarity, str]], _named)
 
 
 def tasd(source: Source) -> Records:
     """sentence####[['aspect', 'category', 'polarity'], ...]: ASQP without the opinion."""
-
-    def tuples(_: str, items: Any) -> list[dict[str, Any]]:
-        return _named(Tasd(triplets=items).triplets)
-
-    return _literals(source, tuples)
+    return _literals(source, Line[tuple[str, str, Polarity]], _named)
 
 
-def _named(items: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    found = []
-    for term, ref, polarity, *_ in items:
-        found.append(opinion(ref, "" if term == "NULL" else term, polarity))
-    return found
+def _named(_: str, term: str, ref: str, polarity: str, *words: str) -> dict[str, Any]:
+    return opinion(ref, "" if term == "NULL" else term, polarity)
 
 
 def _literals(
     source: Source,
-    tuples: Callable[[str, Any], list[dict[str, Any]]],
+    model: type[Line[Any]],
+    opinion_of: Callable[..., dict[str, Any]],
 ) -> Records:
     """Samples of lines sentence####[...]; the list is read as a Python literal, nothing is run."""
 
-    def sample(
-        number: int,
-        line: str,
-    ) -> Sample:
+    def sample(number: int, line: str) -> Sample:
         text, mark, literal = line.partition("####")
         if not mark:
             raise Unfit("", "expected sentence####[...]", got=line)
+        if len(literal) > LITERAL_BYTES:
+            raise Unfit("", "a list of more than 1 MB")
         try:
             items = ast.literal_eval(literal.strip())
             dumps(items).encode()  # no half of a character
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             raise Unfit("", "expected a Python list after ####", got=literal) from None
-        return Sample(str(number), text, tuples(text, items))
+        tuples = [opinion_of(text, *item) for item in model(tuples=items).tuples]
+        return Sample(str(number), text, tuples)
 
     return source.rows(source.lines(), sample)
 
@@ -151,26 +126,17 @@ def acos(source: Source) -> Records:
     Token spans are half open, -1,-1 is implicit.
     """
 
-    def sample(
-        number: int,
-        line: str,
-    ) -> Sample:
+    def sample(number: int, line: str) -> Sample:
         text, *quads = line.split("\t")
         if not quads:
             raise Unfit("", "expected text, then a tab and quadruples", got=line)
-        tuples = []
-        for quad in quads:
-            if quad.strip():
-                tuples.append(_acos_opinion(text, quad))
+        tuples = [_acos_opinion(text, quad) for quad in quads if quad.strip()]
         return Sample(str(number), text, tuples)
 
     return source.rows(source.lines(), sample)
 
 
-def _acos_opinion(
-    text: str,
-    quad: str,
-) -> dict[str, Any]:
+def _acos_opinion(text: str, quad: str) -> dict[str, Any]:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
         raise Unfit("quadruples", "expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", got=quad)

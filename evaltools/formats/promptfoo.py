@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ..core.files import bytes_hash
 from ..core.records import short
-from .source import Records, Row, Score, Scored, Source, number
+from .source import Records, Row, Score, Scored, Source, at
 
 VERSION = 3
 
@@ -32,38 +32,17 @@ class Provider(Row):
     label: str | None = None
 
 
-class Prompt(Row):
-    """A prompt, filled with the variables of the test; the label is the template, or its name."""
-
-    raw: str = ""
-    label: str | None = None
-
-
-class Case(Row):
-    """A test as the config describes it."""
-
-    assert_: Any = Field(None, alias="assert")
-    description: str | None = None
-    metadata: dict[str, Any] | None = None
-
-
-class Response(Row):
-    """What the provider answered."""
-
-    output: Any = None
-
-
 class Outcome(Row):
-    """One test of one prompt with one provider."""
+    """One test of one prompt with one provider. `prompt.label` is the template, or its name."""
 
     promptIdx: int
     testIdx: int
     provider: Provider
-    prompt: Prompt | None = None
+    prompt: Any = None
     promptId: str = ""
     vars: dict[str, Any] = Field(default_factory=dict)
-    testCase: Case = Field(default_factory=Case)
-    response: Response | None = None
+    testCase: Any = None
+    response: Any = None
     success: bool
     score: float
     namedScores: dict[str, Any] = Field(default_factory=dict)
@@ -73,7 +52,7 @@ class Outcome(Row):
     @property
     def column(self) -> Column:
         """The column of promptfoo's table in which the result stands."""
-        label = self.prompt.label or self.prompt.raw if self.prompt else ""
+        label = at(self.prompt, "label", kind=str) or at(self.prompt, "raw", kind=str)
         provider = self.provider.label or self.provider.id
         return provider, self.promptId, label or f"prompt {self.promptIdx}"
 
@@ -84,7 +63,7 @@ class Outcome(Row):
         for name, value in self.vars.items():
             if name != OF_SESSION and not name.startswith("_"):
                 asked[name] = value
-        content = json.dumps([asked, self.testCase.assert_], sort_keys=True)
+        content = json.dumps([asked, at(self.testCase, "assert")], sort_keys=True)
         return bytes_hash(content.encode())[:12]
 
 
@@ -96,8 +75,8 @@ def read(source: Source) -> Records:
     own pass rate counts it as no success.
     """
     outcomes = list(_outcomes(source))
-    times = Counter((outcome.column, outcome.test) for _, outcome in outcomes)
-    conditions = _conditions(dict.fromkeys(outcome.column for _, outcome in outcomes))
+    conditions = _conditions(outcome.column for _, outcome in outcomes)
+    tests = {(outcome.column, outcome.test) for _, outcome in outcomes}
     n_errors = sum(outcome.failureReason == ERROR for _, outcome in outcomes)
     if n_errors:
         message = (
@@ -116,26 +95,26 @@ def read(source: Source) -> Records:
             values[f"{name} (named)" if name in values else name] = value
         scores = []
         for metric, value in values.items():
-            scores.append(
-                Score(metric, None if error else number(value, metric), True, error=error)
-            )
-        variables = list(outcome.vars.values())
-        text = json.dumps(outcome.vars, ensure_ascii=False) if variables else None
-        if len(variables) == 1 and isinstance(variables[0], str):
-            text = variables[0]
+            scores.append(Score(metric, value, True, error).checked())
+        variables = outcome.vars
+        text = json.dumps(variables, ensure_ascii=False) if variables else None
+        if len(variables) == 1:
+            (only,) = variables.values()
+            text, variables = (only if isinstance(only, str) else text), {}
+        described = {
+            "testIdx": outcome.testIdx,
+            "output": at(outcome.response, "output"),
+            "description": at(outcome.testCase, "description"),
+            **variables,
+            **(at(outcome.testCase, "metadata", kind=dict) or {}),
+        }
         return Scored(
             id=outcome.test,
             scores=scores,
             condition=conditions[outcome.column],
-            trial=str(repeats[test]) if len(outcomes) > len(times) else None,
+            trial=str(repeats[test]) if len(outcomes) > len(tests) else None,
             text=text,
-            further={
-                "testIdx": outcome.testIdx,
-                "output": outcome.response.output if outcome.response else None,
-                "description": outcome.testCase.description,
-                **(outcome.vars if len(variables) > 1 else {}),
-                **(outcome.testCase.metadata or {}),
-            },
+            further=described,
         )
 
     return source.rows(outcomes, scored)
@@ -145,7 +124,7 @@ def _outcomes(source: Source) -> Records:
     """The results, of a JSON document or line by line."""
     if source.path.suffix.lower() == ".jsonl":
         return source.json_lines(Outcome)
-    version = source.value("results.version")
+    version = at(source.document, "results", "version")
     if version != VERSION:
         message = f"expected results of promptfoo of version {VERSION}, got {short(version)}"
         if isinstance(version, int) and version < VERSION:
@@ -157,12 +136,11 @@ def _outcomes(source: Source) -> Records:
 
 def _conditions(columns: Iterable[Column]) -> dict[Column, str]:
     """Column -> the name of the condition: the provider, and the prompt's label of several."""
-    n_prompts = Counter(provider for provider, _, _ in columns)
-    times: Counter[str] = Counter()
-    conditions = {}
-    for column in columns:
+    distinct = dict.fromkeys(columns)
+    n_prompts = Counter(provider for provider, _, _ in distinct)
+    names: dict[Column, str] = {}
+    for column in distinct:
         provider, _, label = column
         name = f"{provider} {label[:60]}" if n_prompts[provider] > 1 else provider
-        times[name] += 1
-        conditions[column] = f"{name} ({times[name]})" if times[name] > 1 else name
-    return conditions
+        names[column] = f"{name} ({len(names) + 1})" if name in names.values() else name
+    return names

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ConfigDict, model_validator
 
 from ..core.records import csv_rows, written_list
-from .source import Records, Row, Score, Scored, Source, higher_is_better, number
+from .source import Records, Row, Score, Scored, Source
 
 # columns of ragas before 0.2 -> their names since
 OLD_NAMES = {
@@ -20,6 +20,26 @@ OLD_NAMES = {
 
 # as --sep names them -> the character
 SEPARATORS = {",": ",", ";": ";", "|": "|", "tab": "\t"}
+
+# metrics that are better the higher, and the one that is better the lower, by its documentation
+HIGHER = [
+    "answer_correctness",
+    "answer_relevancy",
+    "answer_similarity",
+    "bleu_score",
+    "context_entity_recall",
+    "context_precision",
+    "context_recall",
+    "exact_match",
+    "factual_correctness",
+    "faithfulness",
+    "non_llm_string_similarity",
+    "rouge_score",
+    "semantic_similarity",
+    "string_present",
+    "topic_adherence",
+]
+LOWER = "noise_sensitivity"
 
 
 class Line(Row):
@@ -38,6 +58,11 @@ class Line(Row):
             return fields
         return {OLD_NAMES.get(name, name): value for name, value in fields.items()}
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The other columns that have a name."""
+        return {name: value for name, value in (self.model_extra or {}).items() if name}
+
 
 def read(
     source: Source,
@@ -51,36 +76,30 @@ def read(
     """
     is_csv = source.path.suffix.lower() == ".csv"
     lines = list(_csv_lines(source, sep, decimal) if is_csv else source.json_lines(Line))
-    metrics: dict[str, None] = {}
+    metrics: dict[str, bool | None] = {}
     for _, line in lines:
-        for name, value in (line.model_extra or {}).items():
-            if name and isinstance(value, int | float):
-                metrics[name] = None
+        for name, value in line.columns.items():
+            if isinstance(value, int | float):
+                kind = name.partition("(")[0]  # factual_correctness(mode=f1)
+                metrics[name] = True if kind in HIGHER else False if kind == LOWER else None
 
     def scored(count: int, line: Line) -> Scored:
-        columns = dict(line.model_extra or {})
+        texts = {name: value for name, value in line.columns.items() if name not in metrics}
         scores = []
-        for name in metrics:
-            value = columns.pop(name, None)
-            # factual_correctness(mode=f1)
-            is_higher = higher_is_better("ragas", name.partition("(")[0])
-            scores.append(Score(name, number(value if value != "" else None, name), is_higher))
-        columns.pop("", None)
+        for name, is_higher in metrics.items():
+            value = line.columns.get(name)
+            scores.append(Score(name, None if value == "" else value, is_higher).checked())
         return Scored(
             id=str(count),
             scores=scores,
             text=line.user_input if isinstance(line.user_input, str) else None,
-            further={"output": line.response, "target": line.reference, **columns},
+            further={"output": line.response, "target": line.reference, **texts},
         )
 
     return source.rows(lines, scored)
 
 
-def _csv_lines(
-    source: Source,
-    sep: str,
-    decimal: str,
-) -> Records:
+def _csv_lines(source: Source, sep: str, decimal: str) -> Records:
     rows = csv_rows(source.path, source.problems, SEPARATORS[sep])
     _, header = next(rows)
     if not {"user_input", "question"} & set(header):

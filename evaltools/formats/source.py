@@ -14,41 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..core.errors import InputError, Problems
 from ..core.json_files import read_json, read_jsonl
-from ..core.records import BOM, describe, fitted, not_utf8, require_file, short
+from ..core.records import BOM, describe, fitted, lines_of, not_utf8, require_file, short
 from ..core.score_rows import COLUMNS
-
-# lm-eval: its registry, for samples without their results. ragas: its documentation. inspect: its own scorers that
-# give numbers; of perplexities a sample holds the negative log-likelihood.
-HIGHER = {
-    "lm-eval": ("acc", "acc_norm", "bleu", "chrf", "exact_match", "f1", "likelihood", "mcc"),
-    "ragas": (
-        *("answer_correctness", "answer_relevancy", "answer_similarity", "context_entity_recall"),
-        *("context_precision", "context_recall", "exact_match", "factual_correctness"),
-        *("faithfulness", "non_llm_string_similarity", "semantic_similarity"),
-        *("bleu_score", "rouge_score", "string_present", "topic_adherence"),
-    ),
-    "inspect": ("answer", "choice", "exact", "f1", "includes", "match", "math", "pattern"),
-}
-LOWER = {
-    "lm-eval": ("bits_per_byte", "brier_score", "byte_perplexity", "perplexity", "ter"),
-    "ragas": ("noise_sensitivity",),
-    "inspect": ("perplexity", "target_perplexity"),
-}
-
-
-def higher_is_better(tool: str, metric: str) -> bool | None:
-    """Whether more is better of a metric of a tool; None where that is not known.
-
-    >>> higher_is_better("ragas", "noise_sensitivity")
-    False
-    """
-    if metric in HIGHER[tool]:
-        return True
-    return False if metric in LOWER[tool] else None
-
-
-# a longer line of text is no sample of a data set
-LITERAL_BYTES = 1 << 20
 
 # columns of a long table or of its units that have a meaning: no further column has such a name
 TAKEN = {*COLUMNS, "item", "line", "error"}
@@ -84,16 +51,26 @@ class Sample:
 class Score(NamedTuple):
     """One metric on one sample.
 
-    `value` None is not measured; with `den` it is the numerator of the metric's ratio.
-    `higher_is_better` None: the file does not say it. `error`: why there is no value, where the
-    call failed.
+    `value`: a number, a pair of the numerator and the denominator of a ratio, None for not measured;
+    a list or an object is no number. `higher_is_better` None: the file does not say it. `error`: why
+    there is no value, where the call failed.
     """
 
     metric: str
-    value: float | None
+    value: Any
     higher_is_better: bool | None = None
-    den: float | None = None
     error: str | None = None
+
+    def checked(self) -> Score:
+        """The score with floats. Unfit for a value that should be a number and is none."""
+        value = self.value
+        if self.error:
+            value = None
+        elif isinstance(value, tuple):
+            value = tuple(number(part, self.metric) for part in value)
+        elif not isinstance(value, list | dict):
+            value = number(value, self.metric)
+        return self._replace(value=value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,12 +97,7 @@ class Unfit(ValueError):
     tuples.0: expected a pair, got [1]
     """
 
-    def __init__(
-        self,
-        field: str,
-        message: str,
-        got: Any = None,
-    ):
+    def __init__(self, field: str, message: str, got: Any = None):
         self.field = field
         self.message = message if got is None else f"{message}, got {short(got)}"
         super().__init__(f"{field}: {self.message}")
@@ -168,9 +140,15 @@ def further_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     return columns
 
 
-def mapping(value: Any) -> dict[str, Any]:
-    """The value where it is an object of JSON, else an empty one."""
-    return value if isinstance(value, dict) else {}
+def at(value: Any, *path: str, kind: Any = object) -> Any:
+    """What stands under the keys of a path in a JSON value; None where nothing of this type does.
+
+    >>> at({"eval": {"model": "m"}}, "eval", "model", kind=str)
+    'm'
+    """
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, kind) else None
 
 
 def number(value: Any, field: str) -> float | None:
@@ -200,57 +178,23 @@ class Source:
     InputError where there is none to read.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        problems: Problems,
-    ) -> None:
+    def __init__(self, path: Path, problems: Problems) -> None:
         require_file(path, problems)
         self.path = path
         self.problems = problems
         self.task = ""
 
-    def error(
-        self,
-        code: str,
-        message: str,
-        **place: Any,
-    ) -> None:
+    def error(self, code: str, message: str, **place: Any) -> None:
         """Report a record that cannot be used; see `Problems.error`."""
         self.problems.error(code, message, file=self.path, **place)
 
-    def warn(
-        self,
-        code: str,
-        message: str,
-        **place: Any,
-    ) -> None:
+    def warn(self, code: str, message: str, field: str = "") -> None:
         """Report what can be used all the same."""
-        self.problems.warn(code, message, file=self.path, **place)
+        self.problems.warn(code, message, file=self.path, field=field)
 
-    def fatal(
-        self,
-        code: str,
-        message: str,
-        **place: Any,
-    ) -> InputError:
+    def fatal(self, code: str, message: str, **place: Any) -> InputError:
         """The exception to raise where nothing of the file can be used."""
         return self.problems.fatal(code, message, file=self.path, **place)
-
-    def warn_of_no_numbers(
-        self,
-        counts: Mapping[str, int],
-        measured: Mapping[str, Any],
-    ) -> None:
-        """Warn of metrics with values that are no numbers.
-
-        `counts`: how many a metric has; `measured`: metrics that have numbers as well.
-        """
-        for metric, n in counts.items():
-            message = f"{metric} is no number and left out"
-            if metric in measured:
-                message = f"{metric}: {n} values are no numbers: not measured"
-            self.warn("no-number", message)
 
     def rows(
         self,
@@ -261,9 +205,9 @@ class Source:
 
         None is no row. A record that is Unfit, or fits no model, is reported and gives none.
         """
-        for number, (place, record) in enumerate(records, 1):
+        for n, (place, record) in enumerate(records, 1):
             try:
-                row = row_of(number, record)
+                row = row_of(n, record)
             except Unfit as unfit:
                 self.error("bad-field", unfit.message, **where(place, unfit.field))
                 continue
@@ -277,11 +221,7 @@ class Source:
     def lines(self) -> Records:
         """(line number, text) of the lines of a UTF-8 file that are not blank."""
         with self.path.open("rb") as file:
-            lines = iter(lambda: file.readline(LITERAL_BYTES + 1), b"")
-            for line, raw in enumerate(lines, 1):
-                if len(raw) > LITERAL_BYTES:
-                    message = "a line of more than 1 MB; expected a sentence"
-                    raise self.fatal("line-too-long", message, line=line)
+            for line, raw in enumerate(lines_of(file), 1):
                 raw = raw.removeprefix(BOM)
                 try:
                     text = raw.decode("utf-8").strip("\r\n")
@@ -291,11 +231,7 @@ class Source:
                 if text.strip():
                     yield line, text
 
-    def json_lines(
-        self,
-        model: type[Any],
-        id_field: str | None = None,
-    ) -> Records:
+    def json_lines(self, model: type[Any], id_field: str | None = None) -> Records:
         """(line number, record) of a JSON Lines file."""
         return read_jsonl(self.path, model, self.problems, id_field=id_field)
 
@@ -304,32 +240,17 @@ class Source:
         """The JSON value of the whole file."""
         return read_json(self.path, self.problems)
 
-    def value(self, key: str) -> Any:
-        """What stands under a dotted key of the document; None where nothing does."""
-        part = self.document
-        for name in key.split("."):
-            part = mapping(part).get(name)
-        return part
-
-    def records(
-        self,
-        model: type[Any],
-        key: str,
-    ) -> Records:
-        """(place, record) of the list under a dotted key. InputError where there is none."""
-        items = self.value(key)
-        if not isinstance(items, list):
-            keys = short(list(mapping(self.document))[:8])
+    def records(self, model: type[Any], key: str) -> Records:
+        """(place, record) of the list under a dotted key of the document. InputError where there is none."""
+        items = at(self.document, *key.split("."), kind=list)
+        if items is None:
+            got = self.document
+            keys = short(list(got)[:8] if isinstance(got, dict) else got)
             message = f"expected a list under {key}, got a file with {keys}"
             raise self.fatal("wrong-format", message, field=key)
         return self.fitting(items, model, key)
 
-    def fitting(
-        self,
-        items: Iterable[Any],
-        model: type[Any],
-        key: str,
-    ) -> Records:
+    def fitting(self, items: Iterable[Any], model: type[Any], key: str) -> Records:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}"

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools.core.errors import Problems
-from evaltools.formats import semeval
-from evaltools.formats import source as limits
+from evaltools.formats import lines, semeval
 from evaltools.formats.convert import FORMATS, convert
 from evaltools.formats.lines import tokens
 
@@ -228,7 +227,7 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
             "in.txt: not XML: multi-byte encodings",
         ),
         ("semeval16", SEMEVAL16.replace("UTF-8", "klingon"), "not XML: unknown encoding"),
-        ("aste", ASQP, "in.txt:1: triplets.0"),
+        ("aste", ASQP, "in.txt:1: tuples.0"),
         ("aste", ASTE[:-9], "in.txt:2: expected a Python list after ####"),
         (
             "aste",
@@ -246,17 +245,17 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
         (
             "aste",
             ASTE.replace("([2]", "([]"),
-            "in.txt:1: triplets.0",
+            "in.txt:1: tuples.0",
         ),
         (
             "asqp",
             ASTE,
-            "in.txt:1: quadruples.0.0: Input should be a valid string, got [2]",
+            "in.txt:1: tuples.0.0: Input should be a valid string, got [2]",
         ),
         (
             "asqp",
             ASQP.replace("'neutral'", "2"),
-            "in.txt:1: quadruples.1.2: Input should be 'positive'",
+            "in.txt:1: tuples.1.2: Input should be 'positive'",
         ),
         ("acos", ASQP, "in.txt:1: expected text, then a tab"),
         (
@@ -307,9 +306,9 @@ def test_entities_are_refused(text: str, tmp_path: Path) -> None:
 
 
 def test_lines_and_sentences_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "LITERAL_BYTES", 60)
+    monkeypatch.setattr(lines, "LITERAL_BYTES", 60)
     done = call("convert", "aste", write(tmp_path, ASTE), "-o", tmp_path / "x.jsonl", status=3)
-    assert f"{tmp_path / 'in.txt'}:1: a line of more than" in done.output
+    assert f"{tmp_path / 'in.txt'}:1: a list of more than" in done.output
     monkeypatch.setattr(semeval, "FILE_BYTES", 20)
     path = write(tmp_path, SEMEVAL14)
     done = call(
@@ -415,7 +414,7 @@ def test_triplets_of_tasd(tmp_path: Path) -> None:
         opinion("service", "", "negative"),
     ]
     done = call("convert", "tasd", write(tmp_path, ASQP), "-o", tmp_path / "x.jsonl", status=3)
-    assert "triplets.0: Tuple should have at most 3 items" in done.output
+    assert "tuples.0: Tuple should have at most 3 items" in done.output
 
 
 def test_a_test_file_without_labels_is_no_gold(tmp_path: Path) -> None:
