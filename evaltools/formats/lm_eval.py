@@ -59,6 +59,8 @@ class Line(Row):
             value = fields.get(name)
             if isinstance(value, list) and name in LOG_LIKELIHOODS and len(value) == 2:
                 value = tuple(value)
+            elif isinstance(value, str):
+                value = [value]  # no number, as a list is none
             scores.append(Score(f"{name},{self.filter}", value).checked())
         return scores
 

@@ -308,7 +308,7 @@ def test_entities_are_refused(text: str, tmp_path: Path) -> None:
 def test_lines_and_sentences_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LITERAL_BYTES", 60)
     done = call("convert", "aste", write(tmp_path, ASTE), "-o", tmp_path / "x.jsonl", status=3)
-    assert f"{tmp_path / 'in.txt'}:1: a list of more than" in done.output
+    assert f"{tmp_path / 'in.txt'}:2: a list of more than" in done.output
     monkeypatch.setattr(semeval, "FILE_BYTES", 20)
     path = write(tmp_path, SEMEVAL14)
     done = call(

@@ -58,7 +58,7 @@ LM_EVAL = [
         "exact_match": 0,
         "metrics": ["exact_match", "word_perplexity", "bleu"],
         "word_perplexity": [-3, 4],
-        "bleu": ["a", "b"],
+        "bleu": "a text",
     },
     {
         **STRICT,
