@@ -23,10 +23,9 @@ from ..core.errors import UsageError
 from ..core.metric import MetricTable, as_ratios, subset
 from ..core.names import nearest
 from ..core.resampling import Resampling
-from .bootstrap import bootstrap
-from .differences import ROUGH, Differences, paired, same_questions
+from .differences import ROUGH, Difference, paired, same_questions
 from .influence import Cells, Runs, effective_units, label
-from .intervals import MIN_UNITS, Interval
+from .intervals import MIN_UNITS, Interval, draws_of, interval_of
 from .missing import NOT_RANDOM, lacking
 from .multiple import holm, max_t, sign_flip
 from .seeds import widest
@@ -149,7 +148,7 @@ def compare_all(
     (name_a, runs_a), *candidates = conditions
     first, *others = label([runs for _, runs in conditions], table, unit)
     rows: list[dict[str, Any]] = []
-    differences: list[Differences | None] = []
+    differences: list[Difference | None] = []
     sides: list[tuple[str, Comparison]] = []
     for (name, runs), side in zip(candidates, others):
         keep, n_other_texts = same_questions(first, side, (name_a, name))
@@ -285,29 +284,29 @@ def _row(
     a: Cells,
     b: Cells,
     by_seed: bool,
-    found: Differences | None,
+    found: Difference | None,
 ) -> dict[str, Any]:
     """What is known of a metric of two conditions before it is tested with others."""
-    values = (np.nan, np.nan) if found is None else found.values
-    delta = values[1] - values[0]
-    return {
-        "metric": a.formula.metric.name,
-        "better": a.formula.metric.better,
-        "value_baseline": values[0],
-        "value_candidate": values[1],
-        "delta": delta,
+    metric = a.formula.metric
+    row: dict[str, Any] = {
+        "metric": metric.name,
+        "better": metric.better,
+        "value_baseline": found.a.values.mean() if found else np.nan,
+        "value_candidate": found.b.values.mean() if found else np.nan,
+        "delta": found.value if found else np.nan,
         "n_units": found.n_units if found else 0,
         "n_seeds": found.n_seeds if found else 0,
-        "n_differ": found.n_differ if found else 0,
+        "n_differ": int(found.by_cell.any(axis=0).sum()) if found else 0,
         "p_seeds": found.p_seeds if found else np.nan,
-        "mid": found is not None and found.is_proportion,
-        **lacking(a, b, by_seed, delta),
+        # p of proportions is mid-p
+        "mid": getattr(metric, "proportion", False) and found is not None,
     }
+    return row | lacking(a, b, by_seed, row["delta"])
 
 
 def _test(
     rows: pd.DataFrame,
-    differences: Sequence[Differences | None],
+    differences: Sequence[Difference | None],
     resampling: Resampling,
     n_permutations: int,
 ) -> None:
@@ -316,11 +315,11 @@ def _test(
     What a side lacks is tested by Holm over the metrics of a candidate that are tested together: the primary one, the
     rest of the headline, all others. What is not missing at random has no p.
     """
-    n_units = max((len(found.by_unit) for found in differences if found), default=0)
+    n_units = max((len(found.differences) for found in differences if found), default=0)
     by_unit = np.zeros((n_units, len(rows)))
     for column, found in enumerate(differences):
         if found:
-            by_unit[:, column] = found.by_unit
+            by_unit[:, column] = found.differences
     rows["p_value"] = np.nan
     for _, own in rows.groupby("candidate"):
         flips = sign_flip(
@@ -347,22 +346,22 @@ def _test(
 
 def _intervals(
     rows: pd.DataFrame,
-    differences: Sequence[Differences | None],
+    differences: Sequence[Difference | None],
     resampling: Resampling,
 ) -> pd.DataFrame:
     """The interval of every row at its level, that of equivalence, and the mde."""
     fair = [None if unfair else d for d, unfair in zip(differences, rows["not_random"])]
-    draws = bootstrap([found.statistic() if found else None for found in fair], resampling)
     result = []
-    for found, drawn, level, margin in zip(fair, draws, rows["level"], rows["margin"]):
-        interval, within, mde, claim = Interval(), Interval(), np.nan, ""
+    method = resampling.method
+    for found, draws, level, margin in zip(
+        fair, draws_of(fair, resampling), rows["level"], rows["margin"]
+    ):
+        interval, within, mde = interval_of(found, level, draws, method), Interval(), np.nan
+        if margin > 0:
+            within = interval_of(found, min(2 * level, 0.99), draws, method)
         if found:
-            interval = found.interval(level, drawn, resampling)
-            claim = found.claim if interval.method != "none" else ""
-            if margin > 0:
-                within = found.interval(min(2 * level, 0.99), drawn, resampling)
             error, _, df = widest(found.accounts, level)
-            delta = found.delta
+            delta = found.value
             reach = interval.high - delta if delta < 0 else delta - interval.low
             digits = 1 if found.n_units < ROUGH else 2
             mde = float(f"{reach + stdtrit(df, POWER) * error:.{digits - 1}e}")
@@ -370,7 +369,7 @@ def _intervals(
             "ci_low": interval.low + 0.0,  # no -0.0
             "ci_high": interval.high + 0.0,
             "ci_method": interval.method,
-            "claim": claim,
+            "claim": found.claim if found and interval.method != "none" else "",
             "equivalence_low": within.low,
             "equivalence_high": within.high,
             "mde": mde,

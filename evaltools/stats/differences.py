@@ -3,44 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.metric import Metric, MetricTable, subset
-from ..core.resampling import Resampling
-from .bootstrap import Draws, Statistic
-from .formulas import Limits
+from ..core.metric import MetricTable, subset
+from .bootstrap import Statistic
 from .influence import (
-    LARGE,
     Array,
     Cells,
     Condition,
     Runs,
-    effective_units,
     label,
     mean_shares,
     rounded,
-    sample_variance,
     unit_differences,
     unit_shares,
-    varies,
 )
-from .intervals import MIN_UNITS, Interval, difference_interval
-from .seeds import (
-    NEW_SEEDS,
-    THESE_RUNS,
-    THESE_TWO_RUNS,
-    Account,
-    SeedPart,
-    accounts,
-    p_of_t,
-    seed_part,
-    widest,
-)
+from .intervals import Effect
+from .seeds import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS, p_of_t, seed_part
 
 # So few units know a standard error, and what rests on it, to one digit.
 ROUGH = 20
@@ -86,41 +69,17 @@ def same_questions(
     return keep, len(others)
 
 
-@dataclass(frozen=True, eq=False)
-class Differences:
-    """One metric on two sides, over the cells that both have, in the seeds in which it is measured.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Difference(Effect):
+    """The effect of two sides `a` and `b`: `by_cell` (seeds, units) is what each cell brings into it.
 
-    `by_cell` (seeds, units) and `by_unit` (units,): what each brings into the difference, exactly 0 where nothing
-    differs; one row where seeds do not pair. `shares` (units,): what each unit weighs, sums to 1. `seed_parts`: what
-    seeds bring: of the difference where they pair, else of each side; nothing where a side has one.
+    One row where seeds do not pair.
     """
 
     a: Cells
     b: Cells
     by_cell: Array
-    by_unit: Array
-    shares: Array
-    seed_parts: list[SeedPart]
-
-    @cached_property
-    def values(self) -> tuple[float, float]:
-        """The metric on both sides, means over seeds."""
-        return float(self.a.values.mean()), float(self.b.values.mean())
-
-    @property
-    def delta(self) -> float:
-        """Candidate less baseline."""
-        return self.values[1] - self.values[0]
-
-    @property
-    def n_units(self) -> int:
-        """Units that weigh in the difference."""
-        return int(np.count_nonzero(self.shares))
-
-    @property
-    def n_differ(self) -> int:
-        """Units that differ in some seed."""
-        return int(self.by_cell.any(axis=0).sum())
+    differences: Array
 
     @property
     def n_seeds(self) -> int:
@@ -128,71 +87,16 @@ class Differences:
         return min(len(self.a.sums), len(self.b.sums))
 
     @property
+    def p_seeds(self) -> float:
+        """p for new seeds and new samples, by t; nan where a side has one seed."""
+        return p_of_t(self.accounts, self.value) if self.parts else np.nan
+
+    @property
     def claim(self) -> str:
         """What the interval speaks for."""
         if self.n_seeds > 1:
             return NEW_SEEDS
         return THESE_TWO_RUNS if len(self.a.sums) == len(self.b.sums) else THESE_RUNS
-
-    @property
-    def is_proportion(self) -> bool:
-        """Whether p is mid-p, as that of proportions is."""
-        metric = self.a.formula.metric
-        return isinstance(metric, Metric) and metric.proportion
-
-    @cached_property
-    def accounts(self) -> list[Account]:
-        """The variance of the difference: of several seeds with their part, else of new samples."""
-        errors = self.by_unit - self.by_unit.sum() * self.shares
-        if self.seed_parts:
-            errors = self.b.errors.mean(axis=0) - self.a.errors.mean(axis=0)
-        n = effective_units(self.shares)
-        return accounts(sample_variance(errors, n), n, self.seed_parts)
-
-    @property
-    def p_seeds(self) -> float:
-        """p for new seeds and new samples, by t; nan where a side has one seed."""
-        return p_of_t(self.accounts, self.delta) if self.seed_parts else np.nan
-
-    @property
-    def limits(self) -> Limits:
-        """The least and the greatest value of the difference."""
-        lowest, highest = self.a.formula.ends
-        return lowest - highest, highest - lowest
-
-    def interval(
-        self,
-        alpha: float,
-        draws: Draws | None,
-        resampling: Resampling,
-    ) -> Interval:
-        """Rows 5 to 8, with the probability alpha outside; `draws`: its bootstrap, if it has one."""
-        if draws and resampling.method != "auto":
-            return Interval(*draws.bounds(alpha, resampling.method), resampling.method)
-        error, critical, _ = widest(self.accounts, alpha)
-        varied = error > 1e-10 * np.abs([*self.a.values, *self.b.values]).max()
-        if not self.seed_parts or not varied:
-            found = difference_interval(self.by_unit, self.shares, self.limits, alpha, draws)
-            return found if not self.seed_parts or found.method == "mover" else Interval()
-        if self.n_units < MIN_UNITS:
-            return Interval()
-        low, high = self.delta - error * critical, self.delta + error * critical
-        return Interval(max(low, self.limits[0]), min(high, self.limits[1]), "components")
-
-    def statistic(self) -> Statistic | None:
-        """What `bootstrap` draws: the units under all seeds of both sides. None for seeds, and where nothing varies."""
-        formula, n_seeds, width = self.a.formula, len(self.a.sums), self.a.sums.shape[2]
-        on_both = np.any(self.a.present, axis=0) & np.any(self.b.present, axis=0)
-        value = self.by_unit.sum()
-        is_drawn = self.n_units >= MIN_UNITS and on_both.sum() <= LARGE
-        if self.seed_parts or not is_drawn or not varies(self.by_unit - value * self.shares, value):
-            return None
-
-        def delta(sums: Array) -> Array:
-            values = formula.values(sums.reshape(*sums.shape[:-1], -1, width))
-            return values[..., n_seeds:].mean(axis=-1) - values[..., :n_seeds].mean(axis=-1)
-
-        return np.concatenate([*self.a.sums, *self.b.sums], axis=1)[on_both], delta
 
 
 def common_cells(
@@ -211,10 +115,11 @@ def paired(
     a: Cells,
     b: Cells,
     by_seed: bool,
-) -> Differences | None:
-    """The differences of a metric over the cells of samples that both sides have; None where it is not measured.
+) -> Difference | None:
+    """A metric of two sides over the cells of samples that both have, in the seeds in which it is measured.
 
-    Seed k of one side goes with seed k of the other (`by_seed`), or each side is averaged over its own.
+    Seed k of one side goes with seed k of the other (`by_seed`), or each side is averaged over its own. None where it
+    is not measured.
     """
     a, b = common_cells(a, b, by_seed)
     in_a, in_b = ~np.isnan(a.values), ~np.isnan(b.values)
@@ -227,22 +132,43 @@ def paired(
     sides = [(side.num, side.den) for side in (a, b)]
     if not by_seed:
         sides = [(num.mean(axis=0)[None], den.mean(axis=0)[None]) for num, den in sides]
-    weights = a.formula.weights
+    weights, (lowest, highest) = a.formula.weights, a.formula.ends
     by_cell = np.stack([rounded(of_seed) for of_seed in unit_differences(*sides) @ weights])
-    shares = unit_shares(a.den.mean(axis=0), b.den.mean(axis=0))
+    by_unit = rounded(by_cell.mean(axis=0))
+    shares = mean_shares(unit_shares(a.den.mean(axis=0), b.den.mean(axis=0)), weights)
     parts = []
     if by_seed and len(a.sums) > 1:
         both = a.takes_part | b.takes_part
         parts = [seed_part(b.values - a.values, b.errors - a.errors, a.present, both)]
     elif min(len(a.sums), len(b.sums)) > 1:
         parts = [seed_part(s.values, s.errors, s.present, s.takes_part) for s in (a, b)]
-    return Differences(
+    errors = by_unit - by_unit.sum() * shares
+    if parts:
+        errors = b.errors.mean(axis=0) - a.errors.mean(axis=0)
+    on_both = np.any(a.present, axis=0) & np.any(b.present, axis=0)
+
+    def statistic() -> Statistic:
+        n_seeds, width = len(a.sums), a.sums.shape[2]
+
+        def delta(sums: Array) -> Array:
+            values = a.formula.values(sums.reshape(*sums.shape[:-1], -1, width))
+            return values[..., n_seeds:].mean(axis=-1) - values[..., :n_seeds].mean(axis=-1)
+
+        return np.concatenate([*a.sums, *b.sums], axis=1)[on_both], delta
+
+    return Difference(
+        value=b.values.mean() - a.values.mean(),
+        values=np.concatenate([a.values, b.values]),
+        errors=errors,
+        shares=shares,
+        limits=(lowest - highest, highest - lowest),
+        n_present=int(on_both.sum()),
+        statistic=statistic,
+        parts=parts,
+        differences=by_unit,
         a=a,
         b=b,
         by_cell=by_cell,
-        by_unit=rounded(by_cell.mean(axis=0)),
-        shares=mean_shares(shares, weights),
-        seed_parts=parts,
     )
 
 
@@ -260,6 +186,7 @@ def unit_values(
     KeyError for a metric that the table lacks.
 
     >>> units = pd.DataFrame({"id": ["a", "a", "b"], "right": [1, 0, 1], "n": 1})
+    >>> from evaltools.core.metric import Metric
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher")]
     >>> unit_values(units, table, "id", "accuracy").to_dict()
     {'a': 0.5, 'b': 1.0}
@@ -292,6 +219,7 @@ def unit_changes(
     KeyError for a metric that the table lacks; NothingPaired, with the `names` of the sides, for
     sides without a unit in common.
 
+    >>> from evaltools.core.metric import Metric
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher")]
     >>> old = pd.DataFrame({"id": ["a", "b"], "right": [0, 1], "n": 1})
     >>> unit_changes({"": old}, {"": old.assign(right=1)}, table, "id", "accuracy")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,8 @@ import pandas as pd
 from ..core.estimates import complete, public_frame
 from ..core.metric import Metric, MetricTable
 from ..core.resampling import Resampling
-from .bootstrap import Draws, bootstrap, expanded
-from .formulas import DOUBT_OF_PARTS, Limits, mid_p, mover, none_seen, score_t, t_quantile
+from .bootstrap import Draws, Statistic, bootstrap, expanded
+from .formulas import DOUBT, DOUBT_OF_PARTS, Limits, mid_p, mover, none_seen, score_t, t_quantile
 from .influence import (
     LARGE,
     Array,
@@ -26,7 +27,7 @@ from .influence import (
     unit_shares,
     varies,
 )
-from .seeds import NEW_SEEDS, THIS_RUN, accounts, seed_part, widest
+from .seeds import NEW_SEEDS, THIS_RUN, Account, SeedPart, accounts, seed_part, widest
 
 # Fewer resampling units than this have no interval without limits, and no verdict.
 MIN_UNITS = 10
@@ -44,127 +45,117 @@ class Interval(NamedTuple):
     method: str = "none"
 
 
-# --- differences of one run each, or within a run
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """A value that units make: a metric of one run, its mean over seeds, or the difference of two conditions.
 
-
-def gains_and_losses(
-    differences: Array,
-    shares: Array,
-    span: float,
-    alpha: float,
-) -> tuple[float, float]:
-    """How far the bounds of a paired difference lie (below, above) it.
-
-    `differences` (units,) sum to it; `shares` (units,), what each unit weighs, sum to 1. `span`: how
-    far apart the limits are. Gains and losses are each a mean within 0 and the span, with a score
-    interval of its own, put together by MOVER; of one that was not drawn the bound is that of `none_seen`.
+    `value`, and `values` of all seeds that it is a mean of. `errors` (units,): what each unit brings, sums to 0.
+    `shares` (units,): what each weighs, sums to 1. `parts`: what seeds bring, nothing where there is one. `differences`
+    (units,): of a difference what each unit brings into it, exactly 0 where nothing differs. `cells`: of a single run
+    its own. `n_present` units can be drawn; `statistic`: what of them a bootstrap draws.
     """
-    n = effective_units(shares)
-    errors, below, above = [], [], []
-    for part in (np.maximum(differences, 0.0), np.maximum(-differences, 0.0)):
-        mean = part.sum()
-        error = part - mean * shares
-        variance, critical = sample_variance(error, n), t_quantile(n - 1, alpha)
-        low, high = score_t(mean, variance, n, critical, (0.0, span), alpha, DOUBT_OF_PARTS)
-        if mean <= 0:
-            high = span * none_seen(n, alpha)
-        errors.append(error)
-        below.append(mean - low)
-        above.append(high - mean)
-    signs = np.array([1.0, -1.0])
-    return mover(signs, np.array(below), np.array(above), np.stack(errors, axis=1))
+
+    value: float
+    values: Array
+    errors: Array
+    shares: Array
+    limits: Limits
+    n_present: int
+    statistic: Callable[[], Statistic]
+    parts: Sequence[SeedPart] = ()
+    differences: Array | None = None
+    cells: Cells | None = None
+
+    @property
+    def n_units(self) -> int:
+        """Units that weigh in it."""
+        return int(np.count_nonzero(self.shares))
+
+    @property
+    def accounts(self) -> list[Account]:
+        """Its variance: for new samples, of several seeds for new seeds too."""
+        n = effective_units(self.shares)
+        return accounts(sample_variance(self.errors, n), n, self.parts)
 
 
-def difference_interval(
-    differences: Array,
-    shares: Array,
-    limits: Limits,
+def effect_of(cells: Cells) -> Effect:
+    """The effect of a metric that is measured in all seeds of a condition, of one seed or more."""
+    c, weights = cells, cells.formula.weights
+    is_single = len(c.sums) == 1
+    effect = Effect(
+        value=c.values.mean(),
+        values=c.values,
+        errors=c.errors.mean(axis=0),
+        shares=c.shares,
+        limits=c.formula.ends,
+        n_present=int(c.present.sum()),
+        statistic=lambda: (c.sums[0, c.present[0]], c.formula.values),
+        parts=() if is_single else [seed_part(c.values, c.errors, c.present, c.takes_part)],
+        cells=c,
+    )
+    if not is_single or len(weights) != 2 or weights.sum() != 0:
+        return effect
+    # the difference of two ratios of a run
+    sides = [(c.num[0][:, [i]], c.den[0][:, [i]]) for i in np.argsort(weights)]
+    differences = rounded(unit_differences(*sides)[:, 0] * weights.max())
+    shares = unit_shares(sides[0][1], sides[1][1])[:, 0]
+    errors = differences - differences.sum() * shares
+    return replace(effect, differences=differences, shares=shares, errors=errors)
+
+
+def draws_of(effects: Sequence[Effect | None], resampling: Resampling) -> list[Draws | None]:
+    """The bootstraps of those effects of one run a side of which ten units vary, and not too many."""
+    statistics: list[Statistic | None] = []
+    for e in effects:
+        if e is None or e.parts or e.n_present > LARGE or e.n_units < MIN_UNITS:
+            statistics.append(None)
+        else:
+            statistics.append(e.statistic() if varies(e.errors, e.value) else None)
+    return bootstrap(statistics, resampling)
+
+
+def interval_of(
+    effect: Effect | None,
     alpha: float,
     draws: Draws | None = None,
+    method: str = "auto",
 ) -> Interval:
-    """Rows 5, 7 and 8: the interval of a paired difference.
-
-    `differences`, `shares` (units,), `limits` of the difference; `draws`: its bootstrap, if it has one.
-    """
-    value, n = differences.sum(), effective_units(shares)
-    n_units, n_differ = (int(np.count_nonzero(each)) for each in (shares, differences))
-    errors = differences - value * shares
-    has_limits = bool(np.isfinite(limits).all())
-    if has_limits and draws and n_differ >= BCA_UNITS:
-        return Interval(*draws.bounds(alpha), "bca")
-    is_dense = n_differ >= MIN_UNITS or not has_limits
-    if is_dense and n_units >= MIN_UNITS and varies(errors, value):
-        if has_limits:
-            draws = None
-        return _t_interval(value, errors, n, n_units, limits, alpha, draws)
-    if not has_limits or n <= 1:
+    """The interval of an effect with the probability alpha outside; `draws`: its bootstrap, if it has one."""
+    e = effect
+    if e is None or not e.n_units or np.isnan(e.value):
         return Interval()
-    below, above = gains_and_losses(differences, shares, (limits[1] - limits[0]) / 2, alpha)
-    return Interval(max(value - below, limits[0]), min(value + above, limits[1]), "mover")
-
-
-def _t_interval(
-    value: float,
-    errors: Array,
-    n: float,
-    n_units: int,
-    limits: Limits,
-    alpha: float,
-    draws: Draws | None,
-) -> Interval:
-    """The t interval at n effective units; with a bootstrap the wider of both (row 5)."""
-    half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(errors, n))
-    if draws is None:
-        return Interval(max(value - half, limits[0]), min(value + half, limits[1]), "t")
-    low, high = draws.bounds(expanded(alpha, n_units))
-    return Interval(min(low, value - half), max(high, value + half), "bca-t")
-
-
-# --- one run
-
-
-def run_intervals(runs: Sequence[Cells], resampling: Resampling) -> list[Interval]:
-    """Rows 1 to 5 (7 and 8 for a difference within the run), for metrics of one run (one seed) each."""
-    statistics = []
-    for run in runs:
-        is_drawn = run.present.sum() <= LARGE and run.takes_part.sum() >= MIN_UNITS
-        is_drawn &= not run.is_count and varies(run.errors[0], run.values[0])
-        columns = run.sums[0, run.present[0]] if is_drawn else None
-        statistics.append(None if columns is None else (columns, run.formula.values))
-    draws = bootstrap(statistics, resampling)
-    return [_run_interval(run, own, resampling) for run, own in zip(runs, draws)]
-
-
-def _run_interval(
-    run: Cells,
-    draws: Draws | None,
-    resampling: Resampling,
-) -> Interval:
-    """The interval of one metric of one run."""
-    value, alpha, n_units = run.values[0], resampling.level, int(run.takes_part.sum())
-    limits = run.formula.ends
-    if np.isnan(value) or run.is_count or not n_units:
-        return Interval()
-    if draws and resampling.method != "auto":
-        return Interval(*draws.bounds(alpha, resampling.method), resampling.method)
-    weights = run.formula.weights
-    if len(weights) == 2 and weights.sum() == 0:
-        # the difference of two ratios of the run
-        one, other = np.argsort(weights)
-        sides = [(run.num[0][:, [i]], run.den[0][:, [i]]) for i in (one, other)]
-        differences = rounded(unit_differences(*sides)[:, 0] * weights[other])
-        shares = unit_shares(sides[0][1], sides[1][1])[:, 0]
-        return difference_interval(differences, shares, limits, alpha, draws)
-    if not np.isfinite(limits).all():
-        if n_units < MIN_UNITS or not varies(run.errors[0], value):
-            return Interval()
-        return _t_interval(value, run.errors[0], n_units, n_units, limits, alpha, draws)
+    if draws and method != "auto":
+        return Interval(*draws.bounds(alpha, method), method)
+    if e.parts:
+        return _over_seeds(e, alpha)
+    is_free = not np.isfinite(e.limits).all()
+    if e.differences is not None:
+        return _of_difference(e, is_free, alpha, draws)
+    run = e.cells
+    if is_free or run is None:
+        return _t_interval(e, e.n_units, alpha, draws)
     if draws and _carries_bca(run):
         return Interval(*draws.bounds(alpha), "bca")
-    if _is_proportion(run):
-        trials = int(run.den.sum())
-        return Interval(*mid_p(min(int(run.num.sum()), trials), trials, alpha), "mid-p")
-    return _score_interval(run, alpha)
+    metric, num, den = run.formula.metric, run.num, run.den
+    is_single = bool((num == num**2).all() and (den == den**2).all())
+    if is_single and isinstance(metric, Metric) and metric.proportion:
+        n, trials = int(num.sum()), int(den.sum())
+        return Interval(*mid_p(min(n, trials), trials, alpha), "mid-p")
+    formula, ratios = run.formula, run.formula.ratio_values(run.sums[0].sum(axis=0))
+    # a ratio without units (an absent class) can be anything within its limits
+    bounds = score_sum(
+        np.nan_to_num(ratios),
+        run.ratio_errors[0],
+        run.ratio_shares,
+        formula.limits,
+        formula.weights,
+        alpha,
+    )
+    return _within(bounds, e.limits, "score-t" if len(ratios) == 1 else "mover")
+
+
+def _within(bounds: tuple[float, float], limits: Limits, method: str) -> Interval:
+    return Interval(max(bounds[0], limits[0]), min(bounds[1], limits[1]), method)
 
 
 def _carries_bca(run: Cells) -> bool:
@@ -177,59 +168,109 @@ def _carries_bca(run: Cells) -> bool:
     return True
 
 
-def _is_proportion(run: Cells) -> bool:
-    """Whether the metric is a proportion of single trials."""
-    metric, num, den = run.formula.metric, run.num, run.den
-    if not (isinstance(metric, Metric) and metric.proportion):
-        return False
-    return bool((num == num**2).all() and (den == den**2).all())
-
-
-def _score_interval(run: Cells, alpha: float) -> Interval:
-    """Row 4: score-t of every ratio, several put together by MOVER.
-
-    A ratio without units (an absent class) can be anything within its limits.
-    """
-    formula, errors = run.formula, run.ratio_errors[0]
-    ratios = np.nan_to_num(formula.ratio_values(run.sums[0].sum(axis=0)))
-    bounds = []
-    for ratio, value in enumerate(ratios):
-        n = effective_units(run.ratio_shares[:, ratio])
-        variance = 0.0
-        if n > 1 and varies(errors[:, ratio], value):
-            variance = sample_variance(errors[:, ratio], n)
-        low, high = formula.limits[:, ratio]
-        bounds.append(score_t(value, variance, n, t_quantile(n - 1, alpha), (low, high), alpha))
-    low, high = np.array(bounds).T
-    below, above = mover(formula.weights, ratios - low, high - ratios, errors)
-    value, limits = float(ratios @ formula.weights), formula.ends
-    method = "score-t" if len(ratios) == 1 else "mover"
-    return Interval(max(value - below, limits[0]), min(value + above, limits[1]), method)
-
-
-# --- one condition over its seeds
-
-
-def seed_interval(condition: Cells, resampling: Resampling) -> Interval:
-    """Row 6, for a metric that is measured in all of two or more seeds."""
-    c, alpha = condition, resampling.level
-    n, n_units = effective_units(c.shares), int(c.takes_part.sum())
-    part = seed_part(c.values, c.errors, c.present, c.takes_part)
-    found = accounts(sample_variance(c.errors.mean(axis=0), n), n, [part])
-    error, critical, df = widest(found, alpha)
-    mean, (low, high) = c.values.mean(), c.formula.ends
-    if error <= 1e-10 * np.abs(c.values).max():
-        error = 0.0
-    if c.is_count or not n_units:
+def _t_interval(e: Effect, n: float, alpha: float, draws: Draws | None) -> Interval:
+    """Rows 5 and 7: the t interval at n effective units, with a bootstrap the wider of both."""
+    if e.n_units < MIN_UNITS or not varies(e.errors, e.value):
         return Interval()
-    is_difference = (c.formula.weights < 0).any()
-    # of hardly any degrees of freedom the interval would be all that is possible
-    if np.isfinite([low, high]).all() and not is_difference and (df >= 2 or not error):
-        return Interval(*score_t(mean, error**2, n, critical, (low, high), alpha), "score-t")
-    if n_units < MIN_UNITS or not error:
+    half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(e.errors, n))
+    low, high = e.value - half, e.value + half
+    if draws is None:
+        return _within((low, high), e.limits, "t")
+    bounds = draws.bounds(expanded(alpha, e.n_units))
+    return Interval(min(low, bounds[0]), max(high, bounds[1]), "bca-t")
+
+
+def _of_difference(
+    e: Effect,
+    is_free: bool,
+    alpha: float,
+    draws: Draws | None = None,
+) -> Interval:
+    """Rows 5, 7 and 8: the interval of a difference of one run each, or within a run."""
+    differences = np.zeros(0) if e.differences is None else e.differences
+    n_differ, n = np.count_nonzero(differences), effective_units(e.shares)
+    if draws and not is_free and n_differ >= BCA_UNITS:
+        return Interval(*draws.bounds(alpha), "bca")
+    if is_free or n_differ >= MIN_UNITS:
+        found = _t_interval(e, n, alpha, draws if is_free else None)
+        if is_free or found.method != "none":
+            return found
+    if n <= 1 or not len(differences):
+        return Interval()
+    span = (e.limits[1] - e.limits[0]) / 2
+    return _within(gains_and_losses(differences, e.shares, span, alpha), e.limits, "mover")
+
+
+def gains_and_losses(
+    differences: Array,
+    shares: Array,
+    span: float,
+    alpha: float,
+) -> tuple[float, float]:
+    """Row 8: the interval of a paired difference from few units that differ.
+
+    `differences` (units,) sum to it; `shares` (units,), what each unit weighs, sum to 1. `span`: how
+    far apart the limits are. Gains and losses are each a mean within 0 and the span, with a score
+    interval of its own, put together by MOVER.
+    """
+    parts = np.stack([np.maximum(differences, 0.0), np.maximum(-differences, 0.0)], axis=1)
+    of_both = np.stack([shares, shares], axis=1)
+    limits, signs = np.array([[0.0, 0.0], [span, span]]), np.array([1.0, -1.0])
+    means = parts.sum(axis=0)
+    errors = parts - means * of_both
+    return score_sum(means, errors, of_both, limits, signs, alpha, DOUBT_OF_PARTS)
+
+
+def score_sum(
+    values: Array,
+    errors: Array,
+    shares: Array,
+    limits: Array,
+    weights: Array,
+    alpha: float,
+    doubt: float = DOUBT,
+) -> tuple[float, float]:
+    """The interval of a weighted sum of `values` (parts,) within limits (2, parts): score-t of each, joined by MOVER.
+
+    `errors`, `shares` (units, parts): what units bring into the parts, and weigh there. Of gains, or losses, that were
+    not drawn the bound is that of `none_seen`.
+    """
+    bounds = []
+    for value, error, share, ends in zip(values, errors.T, shares.T, limits.T):
+        n = effective_units(share)
+        variance = sample_variance(error, n) if n > 1 and varies(error, value) else 0.0
+        low, high = score_t(value, variance, n, t_quantile(n - 1, alpha), ends, alpha, doubt)
+        if doubt == DOUBT_OF_PARTS and value <= 0:
+            high = ends[1] * none_seen(n, alpha)
+        bounds.append((low, high))
+    low, high = np.array(bounds).T
+    below, above = mover(weights, values - low, high - values, errors)
+    value = float(values @ weights)
+    return value - below, value + above
+
+
+def _over_seeds(e: Effect, alpha: float) -> Interval:
+    """Row 6, of two or more seeds."""
+    error, critical, df = widest(e.accounts, alpha)
+    is_still = error <= 1e-10 * np.abs(e.values).max()
+    is_within = bool(np.isfinite(e.limits).all())
+    if e.cells is None or (e.cells.formula.weights < 0).any():
+        # a difference: where nothing varies only what none of its units showed
+        found = _of_difference(e, not is_within, alpha) if is_still else Interval()
+        if is_still:
+            return found if found.method == "mover" else Interval()
+    elif is_within and (df >= 2 or is_still):
+        # of hardly any degrees of freedom the interval would be all that is possible
+        variance = 0.0 if is_still else error**2
+        n = effective_units(e.shares)
+        return Interval(*score_t(e.value, variance, n, critical, e.limits, alpha), "score-t")
+    if e.n_units < MIN_UNITS or is_still:
         return Interval()
     half = error * critical
-    return Interval(max(mean - half, low), min(mean + half, high), "components")
+    return _within((e.value - half, e.value + half), e.limits, "components")
+
+
+# --- tables of estimates
 
 
 def estimate(
@@ -261,7 +302,7 @@ def estimate(
            name  value    ci_low  ci_high ci_method
     0  accuracy   0.75  0.599457  0.86546     mid-p
     """
-    return public_frame(complete(_over_seeds({"": units}, table, unit, resampling)))
+    return public_frame(complete(_estimates({"": units}, table, unit, resampling)))
 
 
 def aggregate(
@@ -286,11 +327,11 @@ def aggregate(
          metric  value  n_seeds  min   max
     0  accuracy  0.625        2  0.5  0.75
     """
-    rows = _over_seeds(runs, table, unit, resampling)
+    rows = _estimates(runs, table, unit, resampling)
     return complete(rows.drop(columns=["numerator", "denominator"]), condition)
 
 
-def _over_seeds(
+def _estimates(
     runs: Runs,
     table: MetricTable,
     unit: str,
@@ -302,21 +343,17 @@ def _over_seeds(
     at_once = len(table) if len(labelled.sample) <= LARGE else 1
     rows = []
     for start in range(0, len(table), max(at_once, 1)):
-        measured = []
+        measured: list[tuple[Cells, Effect | None]] = []
         for metric in range(start, start + at_once):
             cells = labelled.cells(metric).per_unit()
             is_known = ~np.isnan(cells.values)
-            is_part = is_known.any() and not is_known.all()
-            measured.append(cells.at(is_known) if is_part else cells)
-        alone = [cells for cells in measured if len(cells.sums) == 1]
-        of_one = iter(run_intervals(alone, resampling))
-        for cells in measured:
-            if len(cells.sums) == 1:
-                interval = next(of_one)
-            elif np.isnan(cells.values).any():
-                interval = Interval()
-            else:
-                interval = seed_interval(cells, resampling)
+            if is_known.any() and not is_known.all():
+                cells = cells.at(is_known)
+            is_value = is_known.any() and not cells.is_count
+            measured.append((cells, effect_of(cells) if is_value else None))
+        draws = draws_of([effect for _, effect in measured], resampling)
+        for (cells, effect), drawn in zip(measured, draws):
+            interval = interval_of(effect, resampling.level, drawn, resampling.method)
             rows.append(_row(cells, interval))
     return pd.DataFrame(rows)
 

@@ -66,12 +66,12 @@ def plan(
         raise UsageError(f"{metric} is not measured on both sides of the pilot")
     n = effective_units(pilot.shares)
     # variances that seeds, samples and the rest bring
-    of_samples = n * sample_variance(pilot.b.errors.mean(axis=0) - pilot.a.errors.mean(axis=0), n)
+    of_samples = n * sample_variance(pilot.errors, n)
     of_seeds, rest = np.nan, 0.0
-    if pilot.seed_parts:
+    if pilot.parts:
         k = pilot.n_seeds
-        of_seeds = sum(part.own for part in pilot.seed_parts) * k
-        residual = sum(part.residual for part in pilot.seed_parts) * n
+        of_seeds = sum(part.own for part in pilot.parts) * k
+        residual = sum(part.residual for part in pilot.parts) * n
         rest = min(residual * k, of_samples * k)
         of_samples = max(of_samples - rest / k, 0.0)
     if n < MIN_PILOT or of_samples + rest <= 0:

@@ -285,7 +285,7 @@ def test_gains_and_losses_by_hand() -> None:
     t(39) = 2.0227: losses, of which none was drawn, reach up to 1 - .05^(1/40) = .0722. Both sides vary apart
     (correlation 0): below the difference lies the square root of (.1 - low of gains)^2 + .0722^2.
     """
-    below, above = gains_and_losses(np.repeat([1 / 40, 0], [4, 36]), np.full(40, 1 / 40), 1, 0.05)
+    low, high = gains_and_losses(np.repeat([1 / 40, 0], [4, 36]), np.full(40, 1 / 40), 1, 0.05)
     t = stats.t.ppf(0.975, 39)
     variance = (4 * 0.9**2 + 36 * 0.1**2) / 40**2 * 40 / 39
     trials = 40 * (40 * 0.09 + 0.03) / (40**2 * variance + 0.03)
@@ -294,8 +294,8 @@ def test_gains_and_losses_by_hand() -> None:
     half = t * np.sqrt(0.09 / trials + t**2 / (4 * trials**2)) / (1 + t**2 / trials)
     losses = 1 - 0.05 ** (1 / 40)
     assert losses == pytest.approx(0.0722, abs=1e-4)
-    assert below == pytest.approx(np.hypot(0.1 - (centre - half), losses))
-    assert above == pytest.approx(centre + half - 0.1)
+    assert low == pytest.approx(0.1 - np.hypot(0.1 - (centre - half), losses))
+    assert high == pytest.approx(centre + half)
 
 
 def test_a_macro_mean_has_the_bounds_of_its_classes() -> None:
