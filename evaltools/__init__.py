@@ -29,7 +29,7 @@ _LAZY = {
     "compare": "report.make_study",
     "Study": "report.study",
     "estimate": "stats.intervals",
-    "pass_at_k": "report.trials",
+    "pass_at_k": "report.run",
     "notebook": "report.display",
     "Resampling": "core.resampling",
     "Metric": "core.metric",

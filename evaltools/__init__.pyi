@@ -24,8 +24,8 @@ from .report.evaluate import load as load
 from .report.make_study import compare as compare
 from .report.make_study import study as study
 from .report.run import Run as Run
+from .report.run import pass_at_k as pass_at_k
 from .report.study import Study as Study
-from .report.trials import pass_at_k as pass_at_k
 from .stats.intervals import estimate as estimate
 from .suites import cr as cr
 from .suites import memfin as memfin

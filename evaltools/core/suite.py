@@ -7,7 +7,7 @@ suites there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,10 +15,9 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from .check import Check
-from .errors import Problems, UsageError
+from .errors import Problems
 from .files import bytes_hash, sha256
-from .metric import AnyMetric, MetricTable, subset
-from .names import nearest
+from .metric import MetricTable
 from .workers import Workers
 
 
@@ -200,17 +199,6 @@ class Suite:
         code = sha256(self.file) if self.file else self.code
         return bytes_hash(f"{code} {self.metrics(options)}".encode())[:12]
 
-    def metric(
-        self,
-        name: str,
-        options: Any,
-    ) -> AnyMetric:
-        """The metric of that name; UsageError names those that come closest."""
-        table = {metric.name: metric for metric in self.metrics(options)}
-        if name not in table:
-            raise UsageError(f"no metric {name!r} in {self.name}; {nearest(name, list(table))}")
-        return table[name]
-
     def headline_names(
         self,
         options: Any,
@@ -232,19 +220,6 @@ class Suite:
             if name in headline:
                 return name
         return headline[0] if headline else ""
-
-    def only(self, name: str) -> Suite:
-        """The suite with one of its metrics, and what that is made of, which then leads."""
-
-        def metrics(options: Any) -> MetricTable:
-            return subset(self.metrics(options), [self.metric(name, options).name])
-
-        return replace(
-            self,
-            metrics=metrics,
-            headline=lambda options, blocked: (name,),
-            primary=None,
-        )
 
 
 def decoded(

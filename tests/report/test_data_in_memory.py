@@ -184,15 +184,6 @@ def test_numbers_that_cannot_be_compared(a: Any, b: Any, bounds: Any, message: s
         et.compare(a, b, bounds=bounds)
 
 
-def test_problems_of_a_file_beside_data_in_memory_are_all_told(tmp_path: Path) -> None:
-    gold = tmp_path / "gold.jsonl"
-    gold.write_text('{"uid": "a", "gold_tuples": 3}\n{"uid": "b", "gold_tuples": 3}\n')
-    row = {"meta": {"text_id": "a", "input_text": "x"}, "final_result": {"final_tuples": []}}
-    with pytest.raises(et.InputError) as error:
-        et.evaluate("cr", [row], gold=str(gold))
-    assert [(p.file, p.line) for p in error.value.problems] == [(str(gold), 1), (str(gold), 2)]
-
-
 ODD = SCORES.assign(
     when=pd.date_range("2020-01-01", periods=30, tz="UTC"),
     day=[date(2020, 1, 1)] * 30,

@@ -8,6 +8,7 @@ import pytest
 import evaltools as et
 
 FAST = et.Resampling(n_resamples=100)
+F1 = "tuple_f1_s2_refpol"
 EXAMPLES = {
     "cr": "example:cr/with_memory__seed1_proposed",
     "memfin": "example:memfin/memory_agent",
@@ -47,8 +48,12 @@ def test_a_metric_of_one_s_own(run: et.Run) -> None:
     frame = run.estimate(both, gap)
     assert list(frame["name"]) == ["both", "gap"]
     assert frame["value"].iloc[1] == pytest.approx(run.value("tuple_f1_s2_refpol") - row["value"])
-    with pytest.raises(et.UsageError, match="nosuch"):
-        run.estimate(et.Metric(name="x", numerator="nosuch", denominator="n", better="none"))
+    for sums, said in (
+        ("f1_s2_refpoll", "did you mean f1_s2_refpol"),
+        ("n == 1", "as a column first"),
+    ):
+        with pytest.raises(et.UsageError, match=said):
+            run.estimate(et.Metric(name="x", numerator=sums, denominator="n", better="none"))
 
 
 def test_units_that_differ_between_two_runs(run: et.Run, other: et.Run) -> None:
@@ -78,6 +83,10 @@ def test_samples_by_group_and_by_query(runs: dict[str, et.Run]) -> None:
     found = run.samples("outcome_refpol == 'still'")
     assert 0 < len(ids) < 100 and all(i in found.html for i in ids)
     assert "et-sample" in run.samples("broken").html
+    assert (run.samples("broken").frame["outcome_refpol"] == "break").all()
+    assert (
+        run.samples("has_gold", n=2).frame["text_id"].tolist() == run.units["text_id"][:2].tolist()
+    )
     for name in runs:
         assert runs[name].samples("").html
     for wrong in ("nosuch > 1", "outcome_refpol ==", "'still'", "n +"):
@@ -126,26 +135,9 @@ def test_where_takes_rows_of_the_units(runs: dict[str, et.Run]) -> None:
     part = run.where(units)
     same = run.where("n_gold_tuples > 1")
     pd.testing.assert_frame_equal(part.frame, same.frame)
+    assert part.value(F1) == pytest.approx(units["f1_s2_refpol"].mean())
+    assert "n_gold_tuples > 1" in same.signature
+    assert "few-units" in [check.code for check in part.checks]
     assert part.n_units == len(units) and f"where:{len(units)} of" in part.signature
     assert set(part.by(units["long"], run.primary)["part"]) == {"True", "False"}
     assert run.where(run.units) is run
-
-
-def test_a_metric_of_ones_own_names_the_nearest_column(runs: dict[str, et.Run]) -> None:
-    misspelt = et.Metric(name="m", numerator="f1_s2_refpoll", denominator="n", better="higher")
-    with pytest.raises(et.UsageError, match="did you mean f1_s2_refpol"):
-        runs["cr"].estimate(misspelt)
-    query = et.Metric(name="m", numerator="f1_s2_refpol == 1", denominator="n", better="higher")
-    with pytest.raises(et.UsageError, match="add it to the units as a column first"):
-        runs["cr"].estimate(query)
-
-
-def test_where_of_a_study_is_of_every_run() -> None:
-    runs = [f"example:cr/{c}__seed1_proposed" for c in ("no_memory", "with_memory")]
-    study = et.study(runs, primary="fix_rate_refpol")
-    part = study.where("split == 'dev'")
-    by_hand = et.study(
-        [run.where("split == 'dev'") for run in study.results], primary="fix_rate_refpol"
-    )
-    pd.testing.assert_frame_equal(part.frame, by_hand.frame)
-    assert not part.frame["value_baseline"].equals(study.frame["value_baseline"])

@@ -14,7 +14,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.errors import UsageError
-from evaltools.core.names import condition_of, find_runs, natural
+from evaltools.core.names import find_runs
 from evaltools.report import study_sentences
 from evaltools.report.make_study import group
 from tests.app.calling import renamed
@@ -26,14 +26,6 @@ RUNS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s
 @pytest.fixture(scope="module")
 def study() -> et.Study:
     return et.study(RUNS, resampling=FAST)
-
-
-def test_names_of_runs() -> None:
-    assert condition_of("cr_n50_m0__seed42_proposed") == ("cr_n50_m0", "42", "proposed")
-    assert condition_of("a__b__seed7_x_y") == ("a__b", "7", "x_y")
-    with pytest.raises(et.UsageError, match="is not named"):
-        condition_of("plain")
-    assert sorted(["s10", "s9", "s1"], key=natural) == ["s1", "s9", "s10"]
 
 
 def test_modes_and_doubled_seeds(study: et.Study) -> None:
@@ -101,23 +93,6 @@ def test_rows_of_the_units_make_a_study_over_these_rows(study: et.Study) -> None
         study.where(units.query("condition == 'with_memory'"))
 
 
-def test_a_column_that_one_run_lacks_stays_away_from_it() -> None:
-    runs = []
-    for name, rows in (("a", [{"topic": "law"}] * 12), ("b", [{}] * 12)):
-        lines = [
-            {"id": f"q{i}", "metric": "m", "value": i % 2, **row} for i, row in enumerate(rows)
-        ]
-        runs.append(et.evaluate("table", lines, name=name, resampling=FAST))
-    study = et.study(runs, resampling=FAST)
-    part = study.where(study.units.query("id != 'q0'"))
-    assert [run.n_units for run in part.results] == [11, 11]
-    assert ["topic" in run.units for run in part.results] == [True, False]
-
-
-def test_incomplete_seeds_are_named(study: et.Study) -> None:
-    assert any("with_memory__seed3_proposed lacks 6" in check.message for check in study.checks)
-
-
 def test_unknown_baseline_and_differing_policies() -> None:
     lines = [{"id": i, "metric": "m", "value": 1.0, "condition": c} for i in "xy" for c in "ab"]
     assert et.study(lines, suite="table", baseline="b").candidates == ["a_data"]
@@ -171,14 +146,6 @@ def test_compare_finds_runs_by_prefix_list_and_example(tmp_path: Path) -> None:
     assert len(find_runs(f"{tmp_path}/m0__seed1_p,{tmp_path}/m0__seed2_p")) == 2
     with pytest.raises(et.UsageError, match="no such run"):
         find_runs(str(tmp_path / "other"))
-
-
-@pytest.mark.reference
-def test_a_blocked_metric_is_not_tested(reference: Path) -> None:
-    sides = [str(reference / "cr" / f"cr_n50_{m}__seed42_proposed") for m in ("m0", "m1")]
-    row = et.compare(*sides, resampling=FAST)["tuple_f1_s2_refpol"]
-    assert row[["verdict", "short", "blocked"]].tolist() == ["not measured", "", "ref-outside-gold"]
-    assert row[["p_value", "p_adjusted", "ci_low", "ci_high", "mde"]].isna().all()
 
 
 def test_what_is_missing_where_it_was_wrong_is_named_as_the_reason() -> None:

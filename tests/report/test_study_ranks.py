@@ -13,7 +13,6 @@ N = 50
 METRIC = "judge"
 FAST = et.Resampling(n_resamples=200)
 SHIFTS = {"base": 0.0, "near": 0.0, "better": 0.25, "best": 0.4}
-LACKING = [3, 8, 9, 20, 31]
 
 
 def rows(condition: str, seed: int, shift: float) -> pd.DataFrame:
@@ -63,16 +62,6 @@ def test_a_hopeless_condition_changes_nobody_elses_verdict_or_rank(
     assert (
         others.to_numpy().tolist() == before.rank()[["rank_low", "rank_high"]].to_numpy().tolist()
     )
-
-
-def test_a_row_left_out_is_a_row_with_null() -> None:
-    with_nulls = frames(SHIFTS, 1)
-    left_out = frames(SHIFTS, 1)
-    with_nulls["near"].loc[LACKING, "value"] = None
-    left_out["near"] = left_out["near"].drop(index=LACKING)
-    nulls, left = study(with_nulls), study(left_out)
-    pd.testing.assert_frame_equal(nulls.rank(), left.rank())
-    pd.testing.assert_frame_equal(nulls.frame, left.frame)
 
 
 def test_names_and_order_change_nothing() -> None:

@@ -98,7 +98,10 @@ def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
         ({"fold": "yes"}, "fold: Input should be a valid boolean"),
         ({"colour": 1}, "colour: Extra inputs"),
         ({"name": "Ä"}, "name: String should match pattern"),
-        ({"tags": {"Limit!": {"phrases": []}}}, "tags.Limit!.phrases: Tuple should have at least 1"),
+        (
+            {"tags": {"Limit!": {"phrases": []}}},
+            "tags.Limit!.phrases: Tuple should have at least 1",
+        ),
         ({"tags": {"Big Limit": {"phrases": ["a"]}}}, "tags: 'Big Limit' is not lower case"),
         ({"tags": {"needs_followup": {"phrases": ["a"]}}}, "stand under `followup`"),
         ({"followup": {"phrases": ["a"], "let_off": ["nope"]}}, "let_off: none is named 'nope'"),
