@@ -11,10 +11,9 @@ import pandas as pd
 
 from ..core.language import say
 from ..stats.differences import differing
-from .markdown import plain, text_of
-from .numbers import number, titled
 from .samples import MOST, Layout, Line, Row, SampleView, samples
 from .tables import HtmlTable, no_rows
+from .text import number, plain, text_of, titled
 
 if TYPE_CHECKING:
     from .run import Run

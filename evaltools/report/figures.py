@@ -27,9 +27,8 @@ from ..core.files import asset_dir
 from ..core.language import say
 from ..core.metric import Difference, metric_title
 from .fonts import ANSWERED, families, webfont_css
-from .numbers import number, titled
 from .strip import limits
-from .text import visible, width_of
+from .text import number, titled, visible, width_of
 
 if TYPE_CHECKING:
     from .run import Run

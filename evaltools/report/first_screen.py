@@ -17,12 +17,11 @@ from ..core.language import listed, say
 from ..stats.intervals import MIN_UNITS
 from . import study_sentences
 from .browse import changed_units, groups_of_change, groups_of_run
-from .numbers import number
 from .strip import axis_over, with_axes
 from .study_sentences import UNDECIDED, verdict_text
 from .tables import VERDICTS, HtmlTable, no_rows, shown_difference, shown_estimate, stack, words
 from .templates import macros
-from .text import anchor
+from .text import anchor, number
 from .trust import all_checks, is_bundled, short_signature
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import pandas as pd
 
 from ..core.language import speaking
 from ..core.names import natural
-from . import markdown as plain
 from . import study_sentences
+from . import text as plain
 from .fonts import ANSWERED
-from .markdown import Strong, latex_table, markdown_table
 from .tables import shown_difference, shown_estimate
+from .text import Strong, latex_table, markdown_table
 from .trust import BOOTSTRAPS, count_methods
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from ..core.resampling import Resampling
 from ..stats.compare import POWER
 from ..stats.intervals import MIN_UNITS
 from ..stats.verdicts import equivalence_confidence
-from .numbers import interval, mde_text, number, p_equation
 from .tables import shown_estimate
+from .text import interval, mde_text, number, p_equation
 
 if TYPE_CHECKING:
     from .run import Run

@@ -10,10 +10,8 @@ from ..core.estimates import is_null
 from ..core.files import asset_dir
 from ..core.language import listed, say
 from ..stats.intervals import MIN_UNITS
-from .markdown import plain
-from .numbers import sort_key
 from .strip import axis_labels
-from .text import clipped, marked, safe, short, text_class, visible
+from .text import clipped, marked, plain, safe, short, sort_key, text_class, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -15,8 +15,8 @@ from evaltools.core.language import speaking
 from evaltools.report.browse import changed_units, groups_of_change
 from evaltools.report.display import frame_table
 from evaltools.report.first_screen import run_screen, study_screen, trust_line
-from evaltools.report.numbers import interval, number
 from evaltools.report.tables import table
+from evaltools.report.text import interval, number
 
 FAST = et.Resampling(n_resamples=100)
 HOSTILE = "<script>alert(1)</script>\u202e$x$"

@@ -10,8 +10,7 @@ from matplotlib.text import Text
 import evaltools as et
 from evaltools.report import paper
 from evaltools.report.figures import export
-from evaltools.report.markdown import latex, markdown
-from evaltools.report.numbers import number
+from evaltools.report.text import latex, markdown, number
 
 FAST = et.Resampling(n_resamples=100)
 

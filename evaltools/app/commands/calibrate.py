@@ -11,9 +11,8 @@ from ...core.commands import PATH
 from ...core.errors import Problems
 from ...core.files import refuse_input, write_text
 from ...core.terminal import echo, paragraph, table
-from ...report.numbers import interval, number
 from ...report.study_files import csv
-from ...report.text import visible
+from ...report.text import interval, number, visible
 from ...stats.calibration import calibrate as calibration_of
 from ...stats.labels import read_labels, read_scores
 from ..options import confidence_option

@@ -15,9 +15,9 @@ from ...core.folders import require_out
 from ...core.names import find_runs
 from ...core.terminal import echo, paragraph, table
 from ...report import make_study
-from ...report.numbers import interval, number
 from ...report.study_files import aggregate_folder, comparison_csv, csv
 from ...report.study_sentences import plan_notes, plan_title, ranking
+from ...report.text import interval, number
 from ..options import RunsCommand, declared_options, study_options
 from ..show import show_checks, show_rows, show_study
 

@@ -57,7 +57,7 @@ def structural_table(run: Run, row: dict[str, Any]) -> pd.DataFrame:
 
 def artifacts(run: Run, folder: Path) -> None:
     """structural_metrics.csv (a row) and structural_metrics_table.md (every metric with its interval)."""
-    from ...report.markdown import markdown, markdown_table
+    from ...report.text import markdown, markdown_table
 
     metrics_folder = folder / "derived" / "metrics"
     row = structural_metrics(run)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...core.language import listed, say
-from ...report.numbers import interval, number
 from ...report.samples import Layout, Line, Place, Row, SampleView
+from ...report.text import interval, number
 from .card_rows import FAULTS, card_rows
 from .tuples import KEYS, Key
 from .units import Action

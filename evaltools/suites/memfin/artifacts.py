@@ -11,8 +11,8 @@ import pandas as pd
 from ...core.estimates import is_null
 from ...core.files import write_json, write_jsonl, write_text
 from ...core.manifest import SCHEMA_VERSION
-from ...report.markdown import markdown, markdown_table
 from ...report.tables import plain_estimates
+from ...report.text import markdown, markdown_table
 from ...report.trust import problems_of
 from .measures import MEASURES, Measure, counters, eligibility, micro_and_macro
 from .turns import TURN_EVAL
