@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, time, timedelta
 from decimal import Decimal
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
 
 import pandas as pd
+import pyarrow as pa
 
-from .errors import InputError, Problem, UsageError
+from .errors import InputError, UsageError
 from .estimates import plain_value
 from .files import write_jsonl
 
@@ -73,7 +73,7 @@ def as_files(
         try:
             yield run, {**options, **paths}
         except InputError as error:
-            raise _of_memory(error, folder) from None
+            raise InputError(replace(p, file=shown_path(p.file)) for p in error.problems) from None
         except UsageError as error:
             raise UsageError(str(error).replace(f"{folder}/", "")) from None
 
@@ -113,24 +113,16 @@ def write_records(
 def _records_of_frame(data: Any) -> list[dict[Any, Any]]:
     """The rows of a DataFrame or a table of Arrow."""
     is_frame = isinstance(data, pd.DataFrame)
-    if not is_data(data):
-        raise _unexpected(data)
-    if not is_frame:
-        import pyarrow as pa
-
-        try:
-            data = pa.table(data)
-        except (pa.ArrowException, TypeError, ValueError) as error:  # a single column
-            raise _unexpected(data) from error
-    names = list(map(str, data.columns if is_frame else data.column_names))
+    try:
+        table = data if is_frame else pa.table(data)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        kind = type(data).__name__
+        raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}") from error
+    names = list(map(str, table.columns if is_frame else table.column_names))
     doubled = [name for name in names if names.count(name) > 1]
     if doubled:
         raise UsageError(f"two columns are named {doubled[0]!r}")
-    return data.to_dict("records") if is_frame else data.to_pylist()
-
-
-def _unexpected(data: Any) -> UsageError:
-    return UsageError(f"expected a path, a DataFrame or a list of dicts, got {type(data).__name__}")
+    return table.to_dict("records") if is_frame else table.to_pylist()
 
 
 def _cell(value: Any) -> Any:
@@ -154,26 +146,3 @@ _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_as_json)
 
 TEXTS = (date, time, timedelta, UUID, bytes, pd.Interval, pd.Period)
 """What stands in a file as text."""
-
-
-def _of_memory(error: InputError, folder: Path) -> InputError:
-    """Problems of data in memory, named as such; each kind once, with the fields that there are.
-
-    Those of files of the user's stay as they are.
-    """
-    problems: list[Problem] = []
-    kinds = set()
-    for problem in error.problems:
-        path = Path(problem.file)
-        kind = (problem.code, problem.field, problem.file)
-        if path.parent != folder:
-            problems.append(problem)
-        elif kind not in kinds:
-            kinds.add(kind)
-            message = problem.message
-            if problem.code == "bad-field":
-                with path.open(encoding="utf-8") as lines:
-                    fields = dict.fromkeys(chain.from_iterable(map(json.loads, lines)))
-                message = f"{message}; the records have {', '.join(fields)}"
-            problems.append(replace(problem, file=shown_path(path), message=message))
-    return InputError(problems)

@@ -21,7 +21,6 @@ import pandas as pd
 from .. import BUILT_IN
 from .errors import UsageError
 from .files import sha256
-from .manifest import NAME
 from .metric import AnyMetric
 from .suite import Scored, Source, Suite, SuiteOptions, decoded
 
@@ -193,37 +192,10 @@ def suite_of_path(path: Path) -> str:
     >>> suite_of_path(example("cr/no_memory__seed1_proposed"))
     'cr'
     """
-    for name in BUILT_IN:
-        if is_input(get_suite(name), path):
-            return name
     if not path.exists():
         raise UsageError(f"{path}: no such run")
-    refuse_parent(path, lambda inside: any(is_input(get_suite(name), inside) for name in BUILT_IN))
+    for name in BUILT_IN:
+        for pattern in get_suite(name).recognised:
+            if path.match(pattern) or (path.is_dir() and next(path.glob(pattern), None)):
+                return name
     raise UsageError(f"{path} does not say by its name which suite it is of: name it with --suite")
-
-
-def is_input(suite: Suite, path: Path) -> bool:
-    """Whether a path is a file named as inputs of the suite are, or a folder that holds one."""
-    if path.is_dir():
-        return any(next(path.glob(pattern), None) for pattern in suite.recognised)
-    return path.is_file() and any(map(path.match, suite.recognised))
-
-
-def require_input(suite: Suite, path: Path) -> None:
-    """UsageError for a results folder that holds no input of the suite, and for a folder of runs."""
-    if not path.is_dir() or is_input(suite, path):
-        return
-    if (path / NAME).is_file():
-        raise UsageError(f"{path} is a results folder; name the input that it was made of")
-    refuse_parent(path, lambda inside: is_input(suite, inside))
-
-
-def refuse_parent(path: Path, is_run: Callable[[Path], bool]) -> None:
-    """UsageError that says what to type, where a folder holds runs and is none itself."""
-    inside = sorted(path.iterdir()) if path.is_dir() else []
-    runs = [run for run in inside if is_run(run)]
-    if runs:
-        raise UsageError(
-            f"{path} is a folder of runs ({len(runs)}), not a run; name them: "
-            f"{runs[0]} ... (or {path}/*)"
-        )

@@ -150,7 +150,8 @@ def require_file(path: Path, problems: Problems) -> None:
     start = b""
     wrong = None
     if not path.is_file():
-        wrong = "missing-file", "no such file"
+        message = "a folder; name a file or a run in it" if path.is_dir() else "no such file"
+        wrong = "missing-file", message
     elif path.name.startswith("~$"):
         message = f"the lock file of a workbook that is open in Excel; give {path.name[2:]}"
         wrong = "lock-file", message

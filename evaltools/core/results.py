@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict
 
 from .. import BUILT_IN
 from .check import Check
-from .errors import InputError, UsageError
+from .errors import InputError, Problems, UsageError
 from .estimates import from_public, plain_rows
-from .files import bytes_hash, content_hash, dumps, file_hashes, sha256
+from .files import bytes_hash, content_hash, dumps, sha256
 from .manifest import NAME, SCHEMA_VERSION, Manifest, read_manifest
 from .metric import Better, as_ratios, columns_of, make_metric
 from .plugins import get_suite
@@ -23,6 +23,8 @@ from .suite import Source, Suite
 
 METRICS = "metrics.json"
 UNITS = "units.parquet"
+
+SPOILT = "is not as it was written, or not vouched for: make the result again"
 
 CURRENT = ("suite", "kind", "policy", "lang", "versions")
 """The fields of a manifest in which a result must equal the one that would be made now, to be read instead."""
@@ -51,14 +53,6 @@ def suite_of_manifest(manifest: Manifest) -> Suite:
     return replace(suite, metrics=lambda options: (*suite.metrics(options), *further))
 
 
-def known_options(
-    suite: Suite,
-    options: Mapping[str, Any],
-) -> dict[str, Any]:
-    """The stored options that the suite has today."""
-    return {name: options[name] for name in suite.options.model_fields if name in options}
-
-
 def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
     """The files of a result that are gone, not as its manifest says they were written, or not vouched for by it.
 
@@ -81,38 +75,36 @@ def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
 def read_result(folder: Path) -> dict[str, Any]:
     """The fields of the `report.run.Run` whose result stands in a folder.
 
-    UsageError where it is not complete, or not as it was written.
+    UsageError where none does, or its numbers are those of other code or rules; InputError where it is not as it was
+    written.
     """
     manifest = read_manifest(folder)
     if manifest is None or manifest.kind != "run":
-        raise _incomplete(folder, f"no readable {NAME}")
-    suite = suite_of_manifest(manifest)
-    for file in spoilt_files(folder, manifest):
-        if file in (METRICS, UNITS):
-            raise _incomplete(folder, f"{file} is not as it was written")
+        raise UsageError(f"{folder} holds no complete result of a run: no readable {NAME}")
+    problems = Problems()
+    for name in spoilt_files(folder, manifest):
+        if name in (METRICS, UNITS):
+            problems.error("spoilt-result", SPOILT, file=folder / name)
+    problems.raise_if_failed()
     try:
-        options = suite.options(**known_options(suite, manifest.options))
+        suite = suite_of_manifest(manifest)
+        stored = manifest.options
+        known = {name: stored[name] for name in suite.options.model_fields if name in stored}
+        options = suite.options(**known)
         fields = _read_files(folder, manifest, suite, options)
         ratios = as_ratios(suite.metrics(options))
-    except InputError as e:  # rules that are no longer those of the result
+    except (InputError, OSError, ValueError, KeyError, TypeError) as e:
         raise _outdated(manifest) from e
-    except (OSError, ValueError, KeyError, TypeError) as e:
-        raise _incomplete(folder, str(e)) from e
     if not set(columns_of(chain(*ratios))) <= set(fields["data"].columns):
         raise _outdated(manifest)
     return fields
 
 
 def _outdated(manifest: Manifest) -> UsageError:
+    again = " ".join(["evaltools score", manifest.suite, *(i.path for i in manifest.inputs[:1])])
     return UsageError(
-        f"{manifest.run} was made by another version of evaltools, or with other "
-        f"rules; score its input again: evaltools score {manifest.suite} "
-        f"{manifest.inputs[0].path}"
+        f"{manifest.run} was made by another version of evaltools, or with other rules; score its input again: {again}"
     )
-
-
-def _incomplete(folder: Path, reason: str) -> UsageError:
-    return UsageError(f"{folder} holds no complete result of a run: {reason}")
 
 
 def read_current(
@@ -136,12 +128,9 @@ def read_current(
         and stored.options.get("query") == planned.options.get("query")
         and stored.resampling == planned.resampling
         and {entry.role: entry.sha256 for entry in stored.inputs} == contents
-        and METRICS in stored.files
-        and stored.files == file_hashes(folder)
+        and not spoilt_files(folder, stored)
     )
-    if not is_current:
-        return None
-    return _read_files(folder, stored, suite, source.options)
+    return _read_files(folder, stored, suite, source.options) if is_current else None
 
 
 def _read_files(

@@ -32,7 +32,6 @@ from .manifest import (
 )
 from .memory import shown_path
 from .names import safe_name
-from .plugins import require_input
 from .records import all_wrong
 from .resampling import Resampling
 from .results import further_metrics, read_manifest
@@ -75,13 +74,8 @@ def run_names(
     run: str | Path,
     problems: Problems,
 ) -> Sequence[str | None]:
-    """The names of the runs in an input; [None] for an input that is one run and names itself.
-
-    UsageError where it is none of the suite, but something else.
-    """
-    path = resolve(run)
-    require_input(suite, path)
-    return [None] if suite.runs is None else suite.runs(path, problems)
+    """The names of the runs in an input; [None] for an input that is one run and names itself."""
+    return [None] if suite.runs is None else suite.runs(resolve(run), problems)
 
 
 def locate(
@@ -91,10 +85,8 @@ def locate(
     options: Any,
     problems: Problems,
 ) -> Source:
-    """The files of a run, with the options that it is scored by. InputError and UsageError as `run_names`."""
-    path = resolve(run)
-    require_input(suite, path)
-    source = suite.locate(path, name, options, problems)
+    """The files of a run, with the options that it is scored by."""
+    source = suite.locate(resolve(run), name, options, problems)
     safe_name(source.name)
     return source if source.options else replace(source, options=options)
 
@@ -223,19 +215,17 @@ def require_target(
     stored = None if fresh else read_manifest(folder)
     if stored is None:
         return
-    role, main = next(iter(source.files.items()))
-    before = {entry.role: entry for entry in stored.inputs}.get(role)
-    is_other = (
-        before is not None and Path(before.path).resolve() != Path(shown_path(main)).resolve()
-    )
-    existing = None
+    main = next(iter(source.files.values()))
+    shown = Path(shown_path(main)).resolve()
+    existing = ""
     if stored.kind != "run":
         existing = "an aggregate over seeds"
     elif stored.suite != suite.name:
         existing = f"a result of {stored.suite}"
-    elif before and is_other and before.sha256 != content_hash(main):
-        existing = f"the result of another input, {before.path}"
-    if existing is not None:
+    for entry in stored.inputs[:1]:
+        if Path(entry.path).resolve() != shown and entry.sha256 != content_hash(main):
+            existing = existing or f"the result of another input, {entry.path}"
+    if existing:
         raise UsageError(
             f"{folder} holds {existing}; --fresh replaces it, --name or --out put the new one elsewhere"
         )

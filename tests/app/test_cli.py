@@ -249,12 +249,12 @@ def test_wrong_usage_and_bad_input_write_nothing(
     assert list(here.iterdir()) == []
 
 
-def test_a_folder_of_runs_says_what_to_type(here: Path) -> None:
+def test_a_folder_of_runs_is_no_run(here: Path) -> None:
     for name in (RUN, REPORTED):
         shutil.copytree(example(f"cr/{name}"), here / "runs" / name)
-    message = f"runs is a folder of runs (2), not a run; name them: runs/{RUN} ... (or runs/*)"
-    for command in (("score", "cr"), ("check", "cr"), ("report", "seeds"), ("compare", SEEDS[0])):
-        assert message in call(*command, "runs", status=2).stderr
+    for command in (("score", "cr"), ("check", "cr"), ("compare", SEEDS[0])):
+        assert "error: runs: holds neither" in call(*command, "runs", status=3).stderr
+    assert "name it with --suite" in call("report", "seeds", "runs", status=2).stderr
     (here / "runs" / RUN).rename(here / "run")
     assert "is not named <run_id>__seed<N>_<mode>" in said("report", "seeds", "run", status=2)
     assert sorted(p.name for p in here.iterdir()) == ["run", "runs"]

@@ -153,7 +153,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("same", ["--margin", "acuracy=0.1"], 2, "did you mean accuracy"),
         ("same", ["--margin", "accuracy=-1"], 2, "expected a number of 0 or more"),
         ("same", ["--margin", "accuracy"], 2, "expected NAME=X"),
-        ("", ["--min", "a=1"], 2, "is a folder of runs"),
+        ("", ["--min", "a=1"], 3, "metrics.json: cannot be read"),
     ],
 )
 def test_a_baseline(

@@ -231,10 +231,10 @@ def test_what_is_no_result(here: Path) -> None:
     for name in ("metrics.json", "units.parquet"):
         shutil.copytree(RESULT, here / "copy")
         (here / "copy" / name).unlink()
-        with pytest.raises(et.UsageError, match="holds no complete result"):
+        with pytest.raises(et.InputError, match=rf"{name}: is not as it was written"):
             et.load(here / "copy")
         (here / "copy" / name).write_text("{}")
-        with pytest.raises(et.UsageError, match="holds no complete result"):
+        with pytest.raises(et.InputError, match=rf"{name}: is not as it was written"):
             et.load(here / "copy")
         shutil.rmtree(here / "copy")
 

@@ -19,8 +19,7 @@ from ...core.json_files import read_model
 from ...core.manifest import NAME, Manifest
 from ...core.metric import metric_title
 from ...core.names import nearest
-from ...core.plugins import refuse_parent
-from ...core.results import METRICS, UNITS, MetricsFile, read_manifest, spoilt_files
+from ...core.results import METRICS, SPOILT, UNITS, MetricsFile, read_manifest, spoilt_files
 from ...core.terminal import echo
 from ...report.evaluate import load
 from ...report.make_study import compare
@@ -115,25 +114,20 @@ def read(path: Path) -> MetricsFile:
     """The content of a metrics.json, or of that in a folder.
 
     InputError where it is no such thing, or its manifest does not vouch for it; of one that stands alone it is said
-    that nothing does. UsageError that names the results where a folder holds several and is none.
+    that nothing does.
     """
     file = path / METRICS if path.is_dir() else path
-    if path.is_dir() and not file.is_file():
-        for folder in (path, path / "results"):
-            refuse_parent(folder, lambda inside: (inside / METRICS).is_file())
     content = read_model(file, MetricsFile)
     problems = Problems()
     names = [row.name for row in content.metrics]
     if len(set(names)) < len(names):
         problems.error("bad-metrics", "two metrics have one name", file=file, field="metrics")
     manifest = file.parent / NAME
-    again = "make the result again"
     if manifest.exists():
         for name in spoilt_files(file.parent, read_model(manifest, Manifest)):
-            text = f"{name!r} is not as it was written, or not vouched for: {again}"
-            problems.error("spoilt-result", text, file=manifest)
+            problems.error("spoilt-result", f"{name!r} {SPOILT}", file=manifest)
     elif (file.parent / UNITS).exists():
-        text = f"is gone, and nothing vouches for the result beside it: {again}"
+        text = "is gone, and nothing vouches for the result beside it: make the result again"
         problems.error("no-manifest", text, file=manifest)
     else:
         echo(f"note: {file} stands alone and is taken at its word", err=True)
