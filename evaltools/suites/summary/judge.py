@@ -28,9 +28,9 @@ from ...llm.client import Answer, Client, in_background
 from ...llm.requests import chat, strict_schema
 from .compiled import FOLLOWUP_TAG
 from .options import Mode, SummaryOptions
-from .passages import around
 from .rules import JUDGED
 from .scoring import BARE_NOUN
+from .wording import around
 
 RULE_WEIGHT = 0.7
 LLM_WEIGHT = 0.3

@@ -11,8 +11,8 @@ from typing import Any
 
 from ...core.language import listed, say
 from .metric_table import TERMS
-from .passages import around
 from .states import JUDGED
+from .wording import around
 
 Evidence = Mapping[str, Any]
 

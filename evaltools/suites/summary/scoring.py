@@ -216,7 +216,8 @@ def _risk_coverage(
             missing[tag] = matches.let_off
         if place:
             due[tag] = place
-        look += [{**match, "tag": tag, "why": BARE_NOUN} for match in matches.bare[:1]]
+        if matches.bare:
+            look.append({**matches.standing[0], "tag": tag, "why": BARE_NOUN})
     more |= {"due": due, "look": look}
     more = {name: found for name, found in more.items() if found}
     if not known:

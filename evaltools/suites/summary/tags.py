@@ -11,8 +11,7 @@ must be more so.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import defaultdict
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -75,63 +74,50 @@ class Clause:
 
 
 def find_tag(
-    tag: str,
-    summary: ReadText,
-    sources: Sequence[ReadText],
-    rules: CompiledRules,
+    tag: str, summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
 ) -> tuple[Matches, Place]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
-    named = rules.tags[tag]
-    signs = rules.signs[tag]
-    matches = find_matches(named, summary, rules)
+    matches = find_matches(rules.tags[tag], summary, rules)
     if matches.standing:
         return matches, {}
-    strong = _carriers(named, sources, rules)
-    weak = _carriers(signs, sources, rules)
-    found = find_matches(signs, summary, rules).standing
+    strong = _carriers(rules.tags[tag], sources, rules)
+    weak = _carriers(rules.signs[tag], sources, rules)
+    found = find_matches(rules.signs[tag], summary, rules).standing
+    standing, bare = [], True
     for clause in _clauses(summary, found)[:MOST_CLAUSES]:
         if tag == FOLLOWUP_TAG and (not clause.worded or _DONE.search(clause.text)):
             continue
         carrying = [*strong, *weak] if clause.worded else strong or weak
         source = next(filter(clause.tells, carrying), None)
         if source:
-            matches.standing.append({**source.place, **clause.place})
-            if not clause.worded:
-                matches.bare.append(matches.standing[-1])
-    if len(matches.bare) < len(matches.standing):
-        matches.bare.clear()
-    left_out = strong and not matches.standing
-    return matches, strong[0].place if left_out else {}
+            standing.append({**source.place, **clause.place})
+            bare = bare and not clause.worded
+    left_out = strong[0].place if strong and not standing else {}
+    return Matches(standing, matches.let_off, bare and bool(standing)), left_out
 
 
 def weakly_said(
-    summary: ReadText,
-    sources: Sequence[ReadText],
-    rules: CompiledRules,
+    summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
 ) -> dict[str, Place]:
     """Condition words of a summary (제외) that a source says in words of their tag (안 들어가요): key -> place."""
     places = {}
     for entity in summary.entities:
         tag = rules.tag_of_concept.get(entity.value)
         if tag in rules.tags and entity.key not in places:
-            carrying = _carriers(rules.signs[tag], sources, rules)
-            if carrying:
-                places[entity.key] = carrying[0].place
+            for clause in _carriers(rules.signs[tag], sources, rules)[:1]:
+                places[entity.key] = clause.place
     return places
 
 
 def promises(
-    named: CompiledPhrases,
-    summary: ReadText,
-    sources: Sequence[ReadText],
-    rules: CompiledRules,
+    named: CompiledPhrases, summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
 ) -> Matches:
     """The definitive phrases of a summary; a rate (100% 보상) is let off in a clause that tells a source's rate again.
 
     The literal rules, which do not fold look-alikes, let nothing off.
     """
     matches = find_matches(named, summary, rules)
-    if not rules.fold:
+    if not rules.fold or not matches.standing:
         return matches
     stated = _carriers(named, sources, rules)
     for clause in _clauses(summary, matches.standing):
@@ -143,9 +129,7 @@ def promises(
 
 
 def _carriers(
-    named: CompiledPhrases,
-    sources: Sequence[ReadText],
-    rules: CompiledRules,
+    named: CompiledPhrases, sources: Sequence[ReadText], rules: CompiledRules
 ) -> list[Clause]:
     """The clauses of the sources in which any of the phrases stands, with the place in its context."""
     carrying = []
@@ -161,22 +145,17 @@ def _carriers(
 
 def _clauses(read: ReadText, matches: Sequence[Place]) -> list[Clause]:
     """The clauses of a text, each with the first of the matches that begin in it."""
-    ends = [*(match.end() for match in STOP.finditer(read.raw)), len(read.raw)]
-    first: dict[int, Place] = {}
-    for match in matches:
-        number = bisect_right(ends, match["at"][0])
-        first.setdefault(number, match)
-    figures: dict[int, set[str]] = defaultdict(set)
-    for entity in read.entities:
-        if entity.base:
-            number = bisect_right(ends, entity.start)
-            figures[number].add(entity.key)
+    places = [match["at"][0] for match in matches]
+    begins = [entity.start for entity in read.entities]
     clauses = []
     start = 0
-    for number, end in enumerate(ends):
+    for end in [*(match.end() for match in STOP.finditer(read.raw)), len(read.raw)]:
         text = read.raw[start:end]
-        words = syllable_pairs(normalise(text).norm) - BOUNDS | figures[number]
-        place = first.get(number, {"text": text, "at": [start, end]})
-        clauses.append(Clause(place, text, number in first, words))
+        worded = matches[bisect_left(places, start) : bisect_left(places, end)]
+        within = read.entities[bisect_left(begins, start) : bisect_left(begins, end)]
+        figures = {entity.key for entity in within if entity.base}
+        words = syllable_pairs(normalise(text).norm) - BOUNDS | figures
+        place = worded[0] if worded else {"text": text, "at": [start, end]}
+        clauses.append(Clause(place, text, bool(worded), words))
         start = end
     return clauses

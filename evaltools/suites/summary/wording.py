@@ -6,10 +6,11 @@ text --phrases--> matches --not_within--> matches --let-offs in the clause--> st
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from .compiled import CompiledLetOff, CompiledPhrases, CompiledRules
+from .compiled import CompiledPhrases, CompiledRules
 from .entities import ReadText
 from .phrases import Phrases, find_all, find_outside, search
 
@@ -35,50 +36,35 @@ class Matches:
     """The matches of a phrase set in order: `text`, and `at`, [start, end) in the original.
 
     standing: those that count. let_off: those that are taken back, with the reason (`let_off`) and
-    the words that do it (`by`). bare: those that stand, where all that stands only says that the
-    item was told.
+    the words that do it (`by`). bare: all that stands only says that the item was told.
     """
 
-    standing: list[dict[str, Any]] = field(default_factory=list)
-    let_off: list[dict[str, Any]] = field(default_factory=list)
-    bare: list[dict[str, Any]] = field(default_factory=list)
+    standing: list[dict[str, Any]]
+    let_off: list[dict[str, Any]]
+    bare: bool = False
 
 
-def find_matches(
-    named: CompiledPhrases,
-    read: ReadText,
-    rules: CompiledRules,
-) -> Matches:
+def find_matches(named: CompiledPhrases, read: ReadText, rules: CompiledRules) -> Matches:
     """The matches of a phrase set in a text."""
-    matches = Matches()
     text = read.text.norm
+    standing, bare, let_off = [], [], []
     for start, end in find_outside(named.phrases, named.not_within, text):
         at = read.text.span(start, end)
-        words = read.raw[slice(*at)]
-        match = {"text": words, "at": at}
-        let_off = _let_off(named.let_offs, text, start, end, rules.clause_ends)
-        if not let_off and named.needs and not search(named.needs, _statement(text, start, end)):
-            stated = search(rules.told, text[end : end + TOLD_WITHIN])
-            if stated and stated.start() == 0:
-                matches.bare.append(match)
-                continue
-            let_off = {"let_off": ONLY_NAMED, "by": words}
-        if let_off:
-            matches.let_off.append({**match, **let_off})
+        match: dict[str, Any] = {"text": read.raw[slice(*at)], "at": at}
+        taken_back = _let_off(named, text, start, end, rules.clause_ends)
+        told = search(rules.told, text[end : end + TOLD_WITHIN])
+        if taken_back:
+            let_off.append(match | taken_back)
+        elif not named.needs or search(named.needs, _statement(text, start, end)):
+            standing.append(match)
+        elif told and told.start() == 0:
+            bare.append(match)
         else:
-            matches.standing.append(match)
-    if not matches.standing:
-        matches.standing.extend(matches.bare)
-    else:
-        matches.bare.clear()
-    return matches
+            let_off.append(match | {"let_off": ONLY_NAMED, "by": match["text"]})
+    return Matches(standing or bare, let_off, bare=bool(bare) and not standing)
 
 
-def _statement(
-    text: str,
-    start: int,
-    end: int,
-) -> str:
+def _statement(text: str, start: int, end: int) -> str:
     """A match with what stands around it in its statement, across the lines of a list."""
     before = _STATEMENT_END.split(text[max(0, start - NEEDED_WITHIN) : start])[-1]
     after = _STATEMENT_END.split(text[end : end + NEEDED_WITHIN], maxsplit=1)[0]
@@ -86,49 +72,44 @@ def _statement(
 
 
 def _let_off(
-    let_offs: tuple[CompiledLetOff, ...],
-    text: str,
-    start: int,
-    end: int,
-    clause_ends: Phrases,
+    named: CompiledPhrases, text: str, start: int, end: int, clause_ends: Phrases
 ) -> dict[str, str]:
-    """Why a match is taken back, and by what words; {} where it stands."""
-    if not let_offs:
+    """Why a match is taken back, and by what words near it in its clause; {} where it stands."""
+    if not named.let_offs:
         return {}
     before = SENTENCE_END.split(text[max(0, start - REACH) : start])[-1]
-    ends = find_all(clause_ends, before)
-    if ends:
-        before = before[ends[-1][1] :]
+    for _, clause_end in find_all(clause_ends, before)[-1:]:
+        before = before[clause_end:]
     after = text[end : end + REACH]
     sentence_end = SENTENCE_END.search(after)
-    if sentence_end:
-        after = after[: sentence_end.end()]
-    clause_end = search(clause_ends, after)
-    limit = clause_end.start() if clause_end else len(after)
-    for rule in let_offs:
-        words = _words_after(rule, after, limit) or _words_before(rule, before)
-        if words is not None:
-            return {"let_off": rule.reason, "by": words.strip()}
+    after = after[: sentence_end.end()] if sentence_end else after
+    ends = search(clause_ends, after)
+    limit = ends.start() if ends else len(after)
+    blanks = len(after) - len(after.lstrip())
+    for rule in named.let_offs:
+        match = search(rule.after, after)
+        is_near = match and match.start() <= min(rule.near + blanks, limit)
+        if match and is_near and not search(rule.unless, after[: match.end()]):
+            return {"let_off": rule.reason, "by": match[0].strip()}
+        match = search(rule.before, before)
+        if match and not search(rule.unless, before[match.start() :]):
+            return {"let_off": rule.reason, "by": match[0].strip()}
     return {}
 
 
-def _words_after(
-    rule: CompiledLetOff,
-    sentence: str,
-    limit: int,
-) -> str | None:
-    """What takes a match back behind it: near, in its clause, which ends at `limit`."""
-    match = search(rule.after, sentence)
-    if match is None:
-        return None
-    blanks = len(sentence) - len(sentence.lstrip())
-    if match.start() > min(rule.near + blanks, limit):
-        return None
-    return None if search(rule.unless, sentence[: match.end()]) else match[0]
+def around(text: str, place: Sequence[int], shown: int = 40) -> str:
+    """The sentence around a place [start, end), cut with … beyond `shown` characters on either side.
 
-
-def _words_before(rule: CompiledLetOff, clause: str) -> str | None:
-    match = search(rule.before, clause)
-    if match is None or search(rule.unless, clause[match.start() :]):
-        return None
-    return match[0]
+    >>> around("A. The limit is 5 million won. B.", (16, 29))
+    'The limit is 5 million won'
+    >>> around("A. The limit is 5 million won. B.", (16, 29), shown=3)
+    '…is 5 million won'
+    """
+    start, end = place
+    before = SENTENCE_END.split(text[max(0, start - REACH) : start])[-1].lstrip()
+    after = SENTENCE_END.split(text[end : end + REACH], maxsplit=1)[0].rstrip()
+    if len(before) > shown:
+        before = "…" + before[-shown:]
+    if len(after) > shown:
+        after = after[:shown] + "…"
+    return before + text[start:end] + after

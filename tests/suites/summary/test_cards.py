@@ -14,8 +14,8 @@ from evaltools.core.language import say, speaking
 from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.cards import cards as cards_of
 from evaltools.suites.summary.judge import questions
-from evaltools.suites.summary.passages import around
 from evaltools.suites.summary.reasons import in_short
+from evaltools.suites.summary.wording import around
 
 CONTEXT = (
     "골절 진단비는 30만 원입니다. 가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요. "
