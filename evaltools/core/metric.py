@@ -293,3 +293,13 @@ def make_metric(row: Mapping[str, Any]) -> AnyMetric:
         return kind(**values)
     except TypeError as error:
         raise ValueError(f"metric {row.get('name')!r}: {error}") from error
+
+
+def set_f1(a: Iterable[Any], b: Iterable[Any]) -> float:
+    """F1 of one set against another, in [0, 1]: 1 where both are empty, 0 where one is.
+
+    >>> set_f1({"a", "b"}, {"b"})
+    0.6666666666666666
+    """
+    a, b = set(a), set(b)
+    return 2 * len(a & b) / (len(a) + len(b)) if a or b else 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from itertools import combinations
 from operator import itemgetter
 from typing import Any
@@ -10,44 +9,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.estimates import is_null
+from ...core.metric import set_f1
 from ...core.resampling import Resampling
 from ...stats import agreement
 from ...stats.agreement import Measure, all_equal
 from ...stats.influence import Runs
 
-TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {
-    "": (0, 1, 2),
-    "_refpol": (0, 2),
-    "_otepol": (1, 2),
-}
+UNIT = "text_id"
+
+TUPLE_KEYS = {"": (0, 1, 2), "_refpol": (0, 2), "_otepol": (1, 2)}
 """Suffix of a pairwise F1 -> positions of (ref, term, polarity) that are compared."""
 
 MEASURES = (
-    Measure(
-        "tuple_agreement_rate",
-        "tuples_agree",
-        "Same final tuples in all seeds",
-        exact=True,
-    ),
-    Measure(
-        "self_consistency_exact",
-        "labels_agree",
-        "Same label in all seeds",
-        exact=True,
-    ),
+    Measure("tuple_agreement_rate", "tuples_agree", "Same final tuples in all seeds", exact=True),
+    Measure("self_consistency_exact", "labels_agree", "Same label in all seeds", exact=True),
     Measure("pairwise_f1", "pairwise_f1", "Mean F1 between two seeds"),
     Measure("pairwise_f1_refpol", "pairwise_f1_refpol", "Mean F1 between two seeds (refpol)"),
     Measure("pairwise_f1_otepol", "pairwise_f1_otepol", "Mean F1 between two seeds (otepol)"),
 )
 
-UNIT = "text_id"
 
-
-def seed_agreement(
-    runs: Runs,
-    resampling: Resampling,
-) -> pd.DataFrame:
+def seed_agreement(runs: Runs, resampling: Resampling) -> pd.DataFrame:
     """How far the seeds (seed -> units, with tuples) of a condition agree:
     `stats.agreement.COLUMNS`, a row a measure.
 
@@ -67,47 +49,19 @@ def sample_agreement(runs: Runs) -> pd.DataFrame:
     than two such seeds); pairwise_f1 with each suffix of TUPLE_KEYS: mean over the pairs of seeds,
     in 0..1, where two empty sets agree. A null is "this seed says nothing of this sample".
     """
-    finals: dict[Hashable, list[Any]] = {}
-    labels: dict[Hashable, list[Any]] = {}
-    for seed in sorted(runs, key=str):
-        units = runs[seed]
-        for name, final, label in zip(units[UNIT], units["final"], units["label_final"]):
-            finals.setdefault(name, []).append(final)
-            labels.setdefault(name, []).append(label)
+    of_seeds = pd.concat([units[[UNIT, "final", "label_final"]] for units in runs.values()])
     rows = []
-    for name in sorted(finals, key=str):
-        rows.append(_agreement_of(name, finals[name], labels[name]))
-    measures = [measure.column for measure in MEASURES]
-    return pd.DataFrame(rows, columns=[UNIT, "n_seeds", *measures])
-
-
-def _agreement_of(
-    name: Hashable,
-    finals: list[Any],
-    labels: list[Any],
-) -> dict[str, Any]:
-    """The row of one sample, from its final tuples and its label in each seed that has it."""
-    said = [final for final in finals if not is_null(final)]
-    row = {
-        UNIT: name,
-        "n_seeds": len(finals),
-        "labels_agree": all_equal([label for label in labels if not is_null(label)]),
-    }
-    for suffix, positions in TUPLE_KEYS.items():
-        part = itemgetter(*positions)
-        sets = [frozenset(map(part, tuples)) for tuples in said]
-        between_two = [_f1(a, b) for a, b in combinations(sets, 2)]
-        row[f"pairwise_f1{suffix}"] = float(np.mean(between_two)) if between_two else np.nan
-        if not suffix:
-            row["tuples_agree"] = all_equal(sets)
-    return row
-
-
-def _f1(
-    a: frozenset[Any],
-    b: frozenset[Any],
-) -> float:
-    """F1 of one set against the other; 1 for two empty ones."""
-    if not a and not b:
-        return 1.0
-    return 2 * len(a & b) / (len(a) + len(b))
+    for name, of_sample in of_seeds.groupby(UNIT):
+        finals = of_sample["final"].dropna()
+        row: dict[str, Any] = {
+            UNIT: name,
+            "n_seeds": len(of_sample),
+            "tuples_agree": all_equal([set(tuples) for tuples in finals]),
+            "labels_agree": all_equal(of_sample["label_final"].dropna().tolist()),
+        }
+        for suffix, positions in TUPLE_KEYS.items():
+            sets = [set(map(itemgetter(*positions), tuples)) for tuples in finals]
+            scores = [set_f1(a, b) for a, b in combinations(sets, 2)]
+            row[f"pairwise_f1{suffix}"] = np.mean(scores) if scores else np.nan
+        rows.append(row)
+    return pd.DataFrame(rows)

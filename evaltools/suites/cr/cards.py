@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,9 @@ import pandas as pd
 from ...core.language import listed, say
 from ...report.samples import Layout, Line, Place, Row, SampleView
 from ...report.text import interval, number
-from .card_rows import FAULTS, card_rows
-from .tuples import KEYS, Key
-from .units import Action
+from .matching import make_side, match_pairs
+from .sample import Action
+from .tuples import KEYS, EvalTuple, Key, MatchPolicy, Pair, pairs
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -82,9 +82,17 @@ ACTIONS = {
 }
 """What a reviewer may do to a tuple, in words."""
 
-CARD = ["text_id", "text", "tags", "rows", "places", "review"]
+FAULTS = {
+    "missing": "{n} missing",
+    "extra": "{n} extra",
+    "polarity": "{n} wrong polarity",
+}
+"""In what a result is wrong -> how that is counted."""
 
-Actions = Iterable[Action]
+Cell = dict[Pair, list[EvalTuple]]
+"""The pairs of a column that stand in one row, and the tuples that they are of."""
+
+CARD = ["text_id", "text", "tags", "rows", "places", "review"]
 
 
 def sample_view(shown: Run | Study) -> SampleView:
@@ -117,24 +125,23 @@ def finding(run: Run) -> tuple[str, str] | None:
     names = [f"{name}_{key}" for name in ("delta_f1", "fix_rate", "break_rate", "tuple_f1_s2")]
     if any(name in run.blocked for name in names) or rows.loc[names[:2], "value"].isna().any():
         return None
-    delta, fixed, broken, after = (rows.loc[name].to_dict() for name in names)
+    delta, fixed, broken, after = rows.loc[names].to_dict("records")
     text = "Review is not shown to help or harm"
     if delta["ci_low"] > 0:
         text = "Review helps"
     elif delta["ci_high"] < 0:
         text = "Review harms"
-    counts = {}
-    for word, row in (("fixed", fixed), ("broken", broken)):
-        counts[word] = f"{row['numerator'] or 0:.0f}"
-        counts[f"of_{word}"] = f"{row['denominator'] or 0:.0f}"
     lead = say(
         "{finding}: fixed {fixed} of {of_fixed}, broke {broken} of {of_broken}",
         finding=say(text),
-        **counts,
+        fixed=f"{fixed['numerator'] or 0:.0f}",
+        of_fixed=f"{fixed['denominator'] or 0:.0f}",
+        broken=f"{broken['numerator'] or 0:.0f}",
+        of_broken=f"{broken['denominator'] or 0:.0f}",
     )
     details = say(
         "{title} {value} {bounds}; change {change} {ends}.",
-        title=run.title(f"tuple_f1_s2_{key}"),
+        title=run.title(names[3]),
         value=number(after["value"]),
         bounds=interval(after),
         change=number(delta["value"], signed=True),
@@ -145,10 +152,7 @@ def finding(run: Run) -> tuple[str, str] | None:
 
 def sample_groups(run: Run, *, key: Key) -> dict[str, tuple[str, str]]:
     """Name of a group -> its query under a key, and its caption."""
-    groups = {}
-    for name, (query, caption) in GROUPS.items():
-        groups[name] = (query.format(key=key), caption)
-    return groups
+    return {name: (query.format(key=key), caption) for name, (query, caption) in GROUPS.items()}
 
 
 def card_ids(
@@ -158,9 +162,8 @@ def card_ids(
     key: Key,
 ) -> pd.Series:
     """The ids of samples, the worst change under a key first."""
-    before, after = units[f"f1_s1_{key}"], units[f"f1_s2_{key}"]
-    order = pd.DataFrame({"gain": after - before.fillna(0), "text_id": units["text_id"]})
-    order = order.sort_values(["gain", "text_id"], kind="stable", na_position="last")
+    gain = units[f"f1_s2_{key}"] - units[f"f1_s1_{key}"].fillna(0)
+    order = units.assign(gain=gain).sort_values(["gain", "text_id"], kind="stable")
     return order["text_id"]
 
 
@@ -174,50 +177,121 @@ def cards(
 
     The rows are marked under a key and the run's match policy.
     """
-    policy = run.options.match_policy
-    columns = ["text_id", "text", "gold", "stage1", "final", "protocol", "reviews", "arbiter"]
-    measured = [f"f1_s1_{key}", f"f1_s2_{key}", f"outcome_{key}"]
     shown = []
-    for sample in units[[*columns, *measured]].itertuples(index=False, name=None):
-        text_id, text, gold, stage1, final, is_reviewed, reviews, arbiter, *scores = sample
-        stages = {"stage1": stage1, "final": final}
-        rows, faults = card_rows(gold, stages, key, policy, "final")
-        review = _review(reviews, arbiter) if is_reviewed else ""
-        shown.append(
-            {
-                "text_id": text_id,
-                "text": text,
-                "tags": _tags(faults, *scores, has_gold=bool(gold)),
-                "rows": rows,
-                "places": _places(text, rows),
-                "review": review,
-            }
-        )
+    for sample in units.to_dict("records"):
+        stages = {"stage1": sample["stage1"], "final": sample["final"]}
+        rows, faults = card_rows(sample["gold"], stages, key, run.options.match_policy)
+        card = {
+            "text_id": sample["text_id"],
+            "text": sample["text"],
+            "tags": _tags(sample, faults, key),
+            "rows": rows,
+            "places": _places(sample["text"], rows),
+            "review": _review(sample) if sample["protocol"] else "",
+        }
+        shown.append(card)
     return pd.DataFrame(shown, index=units.index, columns=CARD)
 
 
+def card_rows(
+    gold: Sequence[EvalTuple],
+    stages: Mapping[str, Sequence[EvalTuple]],
+    key: Key,
+    policy: MatchPolicy,
+) -> tuple[list[Row], Counter[str]]:
+    """The rows of a card, and how often the final result is wrong in what (FAULTS).
+
+    A row holds the tuples that are alike in what the key compares besides polarity, those of the gold first; a line
+    in it is one pair. The mistakes of the final result mark the row and its term in the text.
+    """
+    # what is compared -> column -> pair -> its tuples; one that takes no part stands where nothing is compared
+    cells: dict[str, dict[str, Cell]] = {}
+    for column, tuples in {"gold": gold, **stages}.items():
+        for named in tuples:
+            pair = pairs(named, policy)[key] or ("", named.polarity)
+            columns = cells.setdefault(pair[0], {})
+            columns.setdefault(column, {}).setdefault(pair, []).append(named)
+    of_gold = make_side(gold, policy).pairs[key]
+    of_stages = {stage: make_side(tuples, policy).pairs[key] for stage, tuples in stages.items()}
+    faults: Counter[str] = Counter()
+    rows = []
+    for columns in cells.values():
+        first = next(iter(next(iter(columns.values())).values()))[0]
+        wanted = columns.get("gold", {})
+        lines = {"gold": [Line(pair[1], "", _other(of, first)) for pair, of in wanted.items()]}
+        for stage, said in of_stages.items():
+            match = match_pairs(of_gold, said)
+            good = (of_gold.keys() - match.missing) | (said.keys() - match.spurious)
+            bad = match.missing | match.spurious if gold else match.missing
+            lines[stage], wrong = _lines(wanted, columns.get(stage, {}), first, good, bad)
+            faults.update(wrong if stage == "final" else ())
+        marks = {line.mark for line in lines["final"]}
+        mark = "bad" if marks & {"bad", "missing"} else "good" if marks == {"good"} else ""
+        label = first.ref or say("(no ref)")
+        if not first.term:
+            label = f"{label} · {say('implicit')}"
+        rows.append(Row(label, lines, first.term, mark))
+    return rows, faults
+
+
+def _lines(
+    wanted: Cell,
+    said: Cell,
+    first: EvalTuple,
+    good: Set[Pair],
+    bad: Set[Pair],
+) -> tuple[list[Line], list[str]]:
+    """What a stage says in a row: right, wrong, too much, or nothing where something is due; and its faults.
+
+    `good`: the pairs of both sides that are matched; `bad`: those that are not.
+    """
+    missing = [pair for pair in wanted if pair in bad]
+    faults, lines = [], []
+    for pair, of in said.items():
+        text, mark = pair[1], "good" if pair in good else ""
+        if pair in bad:
+            mark = "bad"
+            faults.append("polarity" if missing else "extra")
+            if missing:
+                expected = missing.pop(0)[1]
+                text = say("{polarity}, gold {expected}", polarity=text, expected=expected)
+            else:
+                text = say("{polarity}, extra", polarity=text)
+        lines.append(Line(text, mark, _other(of, first)))
+    lines += [Line(say("missing"), "missing") for _ in missing]
+    if not lines and wanted.keys() & good:
+        lines = [Line(say("counted in another row"), "good")]
+    return lines, [*faults, *["missing"] * len(missing)]
+
+
+def _other(tuples: Sequence[EvalTuple], first: EvalTuple) -> str:
+    """In what the tuples of a pair differ from the first tuple of their row; "" where they do not."""
+    differences = []
+    for named in tuples:
+        if named.ref != first.ref:
+            differences.append(say("ref {ref}", ref=named.ref) if named.ref else say("no ref"))
+        if named.term != first.term:
+            differences.append(say("term {term}", term=named.term or say("implicit")))
+    return f"({', '.join(differences)})" if differences else ""
+
+
 def _tags(
+    sample: Mapping[Any, Any],
     faults: Counter[str],
-    before: float,
-    after: float,
-    outcome: Any,
-    *,
-    has_gold: bool,
+    key: Key,
 ) -> list[Line]:
     """What became of a sample and why, and its F1 before and after review."""
-    if not has_gold:
+    before, after = sample[f"f1_s1_{key}"], sample[f"f1_s2_{key}"]
+    if not sample["gold"]:
         return [Line(say("no gold"))]
     if pd.isna(after):
         return [Line(say("not measured"))]
-    word, mark = OUTCOMES.get(outcome, ("right", "good") if after == 1 else ("wrong", "bad"))
-    counts = [say(FAULTS[fault], n=n) for fault, n in faults.items()]
-    reason = say(word)
-    if counts:
-        reason = f"{reason}: {', '.join(counts)}"
-    change = f"F1 {after:.2f}"
-    if not pd.isna(before):
-        change = f"F1 {before:.2f} → {after:.2f}"
-    return [Line(reason, mark), Line(change)]
+    unreviewed = ("right", "good") if after == 1 else ("wrong", "bad")
+    word, mark = OUTCOMES.get(sample[f"outcome_{key}"], unreviewed)
+    counts = ", ".join(say(FAULTS[fault], n=n) for fault, n in faults.items())
+    reason = f"{say(word)}: {counts}" if counts else say(word)
+    change = f"{after:.2f}" if pd.isna(before) else f"{before:.2f} → {after:.2f}"
+    return [Line(reason, mark), Line(f"F1 {change}")]
 
 
 def _places(text: str, rows: Sequence[Row]) -> list[Place]:
@@ -230,17 +304,17 @@ def _places(text: str, rows: Sequence[Row]) -> list[Place]:
     return places
 
 
-def _review(reviews: Actions, arbiter: Actions) -> str:
+def _review(sample: Mapping[Any, Any]) -> str:
     """Who did what in review, in words."""
-    steps = [" · ".join(_in_words(reviews, with_actor=True))]
-    decision = " · ".join(_in_words(arbiter))
+    steps = [" · ".join(_in_words(sample["reviews"], with_actor=True))]
+    decision = " · ".join(_in_words(sample["arbiter"]))
     if decision:
         steps.append(say("arbiter: {decision}", decision=decision))
     acted = " → ".join(filter(None, steps))
     return say("Review: {actions}.", actions=acted) if acted else say("No reviewer acted.")
 
 
-def _in_words(actions: Actions, *, with_actor: bool = False) -> list[str]:
+def _in_words(actions: Iterable[Action], *, with_actor: bool = False) -> list[str]:
     """Review actions in words, equal ones of several reviewers as one: "A, B flip (polarity mismatch)"."""
     actors: dict[str, list[str]] = {}
     for action in actions:

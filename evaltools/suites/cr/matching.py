@@ -6,8 +6,8 @@ Sources: [M] seed cr_metrics_spec, [F] seed cr_f1_metrics_examples, D decisions 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from .schema import TupleRow
@@ -25,70 +25,39 @@ from .tuples import (
 Rank = tuple[bool, float, bool]
 """How well a tuple represents its aspect: larger is better."""
 
-
-def f1_score(
-    tp: int,
-    fp: int,
-    fn: int,
-) -> float:
-    """F1 of precision and recall from counts, in [0, 1]; 0 where nothing is matched. [F] 8.
-
-    >>> f1_score(tp=2, fp=1, fn=3)
-    0.5
-    """
-    if tp == 0:
-        return 0.0
-    return 2 * tp / (2 * tp + fp + fn)
-
-
-def set_f1(gold: Set[Any], pred: Set[Any]) -> float:
-    """F1 of one set against another, in [0, 1]; nan for an empty gold.
-
-    >>> set_f1({"a", "b"}, {"b"})
-    0.6666666666666666
-    """
-    if not gold:
-        return math.nan
-    tp = len(gold & pred)
-    fp = len(pred) - tp
-    fn = len(gold) - tp
-    return f1_score(tp, fp, fn)
-
+Ranked = Sequence[tuple[Rank, EvalTuple]]
+"""The tuples of a sample with their ranks."""
 
 Pairs = dict[Pair, None]
 """Distinct pairs, in order of appearance."""
 
 
 class Match(NamedTuple):
-    """How the predicted pairs of a sample agree with its gold pairs: counts, and the pairs that are matched."""
+    """How the predicted pairs of a sample agree with its gold pairs."""
 
     tp: int
-    fp: int
-    fn: int
-    gold: Pairs
-    pred: Pairs
-    matched_gold: set[Pair]
-    matched_pred: set[Pair]
+    missing: set[Pair]
+    spurious: set[Pair]
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """(tp, fp, fn)."""
+        return self.tp, len(self.spurious), len(self.missing)
 
     @property
     def f1(self) -> float:
-        """F1 of precision and recall, in [0, 1]."""
-        return f1_score(self.tp, self.fp, self.fn)
+        """F1 of precision and recall, in [0, 1]; 0 where nothing is matched. [F] 8.
+
+        >>> Match(2, {"a", "b", "c"}, {"d"}).f1
+        0.5
+        """
+        tp, fp, fn = self.counts
+        return 2 * tp / (2 * tp + fp + fn) if tp else 0.0
 
     @property
     def is_right(self) -> bool:
         """Whether nothing is missing, and nothing too much: precision and recall are both 1, or there are no pairs."""
-        return self.fp + self.fn == 0
-
-    @property
-    def missing(self) -> set[Pair]:
-        """The gold pairs that nothing matches."""
-        return self.gold.keys() - self.matched_gold
-
-    @property
-    def spurious(self) -> set[Pair]:
-        """The predicted pairs that match nothing."""
-        return self.pred.keys() - self.matched_pred
+        return not (self.missing or self.spurious)
 
 
 class Side(NamedTuple):
@@ -109,48 +78,19 @@ def make_side(tuples: Iterable[EvalTuple], policy: MatchPolicy) -> Side:
     return Side(distinct, by_key)
 
 
-def explicit(side: Side, policy: MatchPolicy) -> Side:
-    """The tuples of a side that have a term."""
-    with_term = [named for named in side.tuples if named.term]
-    if len(with_term) == len(side.tuples):
-        return side
-    return make_side(with_term, policy)
-
-
 def match_pairs(gold: Pairs, pred: Pairs) -> Match:
     """Match the pairs of one sample. [F] 7-8, D6.
 
     Equal pairs match first. Then each implicit gold pair that is left takes one predicted pair of its polarity that
     is left, one without a term if there is one. So the gold as prediction matches wholly (D26).
     """
-    equal = gold.keys() & pred.keys()
-    matched_gold = matched_pred = equal
-    implicit = [pair for pair in gold if not pair[0] and pair not in equal]
-    if implicit:
-        matched_gold, matched_pred = equal.copy(), equal.copy()
-        free = _free_by_polarity(pred, equal)
-        for pair in implicit:
-            candidates = free.get(pair[1])
-            if candidates:
-                matched_gold.add(pair)
-                matched_pred.add(candidates.pop())
-    tp = len(matched_gold)
-    fp = len(pred) - tp
-    fn = len(gold) - tp
-    return Match(tp, fp, fn, gold, pred, matched_gold, matched_pred)
-
-
-def _free_by_polarity(
-    pred: Pairs,
-    matched: set[Pair],
-) -> dict[str, list[Pair]]:
-    """The predicted pairs that are not matched, by polarity; those without a term stand last."""
-    free: dict[str, list[Pair]] = {}
-    for pair in sorted(pred, key=lambda pair: pair[0] == ""):
-        if pair not in matched:
-            polarity = pair[1]
-            free.setdefault(polarity, []).append(pair)
-    return free
+    missing, spurious = gold.keys() - pred.keys(), pred.keys() - gold.keys()
+    for pair in [pair for pair in gold if not pair[0] and pair in missing]:
+        free = [other for other in pred if other in spurious and other[1] == pair[1]]
+        if free:
+            missing.remove(pair)
+            spurious.remove(max(reversed(free), key=lambda other: not other[0]))
+    return Match(len(gold) - len(missing), missing, spurious)
 
 
 def takes_part_in(
@@ -174,8 +114,7 @@ def sample_f1(
     return match_pairs(gold.pairs[key], pred.pairs[key]).f1
 
 
-@dataclass(frozen=True)
-class TupleF1:
+class TupleF1(NamedTuple):
     """Precision, recall and F1 of one sample, in [0, 1], and the counts that they come from.
 
     The three are nan where the sample takes no part: its gold has no pair under the key (D26).
@@ -229,12 +168,10 @@ def tuple_f1(
     if key not in KEYS:
         raise ValueError(f"no key {key!r}; expected one of {', '.join(KEYS)}")
     policy = match_policy(match)
-    gold_tuples = [_read(value, gold=True) for value in gold]
-    pred_tuples = [_read(value) for value in pred]
-    of_gold = make_side(gold_tuples, policy).pairs[key]
-    of_pred = make_side(pred_tuples, policy).pairs[key]
-    found = match_pairs(of_gold, of_pred)
-    tp, fp, fn = found[:3]
+    of_gold = make_side([_read(value, gold=True) for value in gold], policy)
+    of_pred = make_side([_read(value) for value in pred], policy)
+    found = match_pairs(of_gold.pairs[key], of_pred.pairs[key])
+    tp, fp, fn = found.counts
     if tp + fn == 0 and policy.pairless == "out":
         return TupleF1(math.nan, math.nan, math.nan, tp, fp, fn)
     precision = tp / (tp + fp) if tp else 0.0
@@ -264,43 +201,29 @@ def rank(row: TupleRow, term: str) -> Rank:
     return explicit, confidence, not row.drop_reason
 
 
-Ranked = Sequence[tuple[Rank, EvalTuple]]
-"""The tuples of a sample with their ranks."""
-
-
-def representatives(
-    ranked: Ranked,
-    aspects: Iterable[str],
-) -> list[EvalTuple]:
-    """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4.
-
-    `aspects` are those of the tuples, in the same order.
-    """
-    best: dict[str, tuple[Rank, EvalTuple]] = {}
+def by_aspect(ranked: Ranked, aspects: Iterable[str]) -> dict[str, list[tuple[Rank, EvalTuple]]]:
+    """Aspect -> its tuples with their ranks. `aspects` are those of the tuples, in the same order."""
+    groups: dict[str, list[tuple[Rank, EvalTuple]]] = {}
     for aspect, member in zip(aspects, ranked):
-        if aspect not in best or member[0] > best[aspect][0]:
-            best[aspect] = member
-    return [named for _, named in best.values()]
+        groups.setdefault(aspect, []).append(member)
+    return groups
 
 
-def conflicts(
-    ranked: Ranked,
-    aspects: Iterable[str],
-) -> tuple[bool, bool]:
+def representatives(ranked: Ranked, aspects: Iterable[str]) -> list[EvalTuple]:
+    """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4."""
+    groups = by_aspect(ranked, aspects).values()
+    return [max(members, key=itemgetter(0))[1] for members in groups]
+
+
+def conflicts(ranked: Ranked, aspects: Iterable[str]) -> tuple[bool, bool]:
     """Whether some aspect carries two polarities; whether it still does among its highest-ranking tuples. [M] 3.4, D7.
 
     Tuples without an aspect are left out.
     """
-    polarities: dict[str, dict[str, Rank]] = {}
-    for aspect, (rank, named) in zip(aspects, ranked):
-        best = polarities.setdefault(aspect, {})
-        before = best.get(named.polarity, rank)
-        best[named.polarity] = max(rank, before)
-    polarities.pop("", None)
     raw = unsettled = False
-    for best in polarities.values():
-        if len(best) > 1:
-            raw = True
-            first, second = sorted(best.values(), reverse=True)[:2]
-            unsettled |= first == second
+    for aspect, members in by_aspect(ranked, aspects).items():
+        if aspect:
+            highest, _ = max(members)
+            raw |= len({named.polarity for _, named in members}) > 1
+            unsettled |= len({named.polarity for rank, named in members if rank == highest}) > 1
     return raw, unsettled

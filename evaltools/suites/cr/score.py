@@ -22,12 +22,11 @@ from ...core.suite import Scored, Source
 from ...core.workers import Workers
 from .options import CrOptions
 from .read import FILES, read_gold, read_override
-from .sample import unit_row
+from .sample import unit_row, units_frame
 from .schema import Output, Scorecard, TupleRow
 from .scorecard import STAGE_DELTA, scorecard
 from .sources import final_rows, gold_rows, profile_of, text_id
 from .tuples import KNOWN, polarity_of, ref_of, term_of
-from .units import units_frame
 
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import json
 
 from ...core.metric import AnyMetric, MetricTable, make_metric
 from ...core.suite import Suite
@@ -15,9 +17,9 @@ from .artifacts import artifacts
 from .checks import checks
 from .options import CrOptions
 from .read import FILES, MAIN, RUNNER, locate
+from .sample import Action
 from .score import score
-from .tuples import Key
-from .units import read_actions, read_tuples
+from .tuples import EvalTuple, Key
 
 
 @cache
@@ -126,11 +128,8 @@ SUITE = Suite(
     finding=_finding,
     runner=RUNNER,
     decode={
-        "gold": read_tuples,
-        "stage1": read_tuples,
-        "final": read_tuples,
-        "reviews": read_actions,
-        "arbiter": read_actions,
+        **dict.fromkeys(("gold", "stage1", "final"), partial(json.decode, type=list[EvalTuple])),
+        **dict.fromkeys(("reviews", "arbiter"), partial(json.decode, type=list[Action])),
     },
     agreement=seed_agreement,
 )

@@ -5,9 +5,10 @@ Source: memfin_metrics 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
+from ...core.metric import set_f1
 from .lexicon import LEXICON, first_match
 from .schema import Dialog, ProfileSnapshot, ProfileTruth
 
@@ -42,18 +43,6 @@ def profile_columns(dialog: Dialog) -> dict[str, Any]:
         "m2_profile_score": sum(scores.values()) / len(scores),
         "profile": fields,
     }
-
-
-def set_f1(predicted: Collection[str], truth: Collection[str]) -> float:
-    """F1 of two sets: 1 where both are empty, 0 where one is.
-
-    >>> round(set_f1({"a", "b"}, {"b", "c", "d"}), 2)  # precision 1/2, recall 1/3
-    0.4
-    """
-    predicted, truth = set(predicted), set(truth)
-    if not predicted and not truth:
-        return 1.0
-    return 2 * len(predicted & truth) / (len(predicted) + len(truth))
 
 
 def score_profile(

@@ -11,9 +11,9 @@ import pytest
 import evaltools as et
 from evaltools.report.samples import Line
 from evaltools.suites.cr import cards as sample_cards
-from evaltools.suites.cr.card_rows import card_rows
+from evaltools.suites.cr.cards import card_rows
+from evaltools.suites.cr.sample import Action
 from evaltools.suites.cr.tuples import KEYS, EvalTuple, Key, MatchPolicy
-from evaltools.suites.cr.units import Action
 from tests.suites.cr.cards import gold, output, run, tup
 
 EXAMPLE = "example:cr/with_memory__seed1_proposed"
@@ -126,7 +126,7 @@ def test_a_row_holds_the_gold_tuple_and_what_was_taken_for_it(
 ) -> None:
     gold_tuples = [EvalTuple(*t) for t in gold]
     stages = {"final": [EvalTuple(*t) for t in final]}
-    rows, _ = card_rows(gold_tuples, stages, key, MatchPolicy(), "final")
+    rows, _ = card_rows(gold_tuples, stages, key, MatchPolicy())
     card = pd.Series({"rows": rows})
     assert cell(card, "final") == shown
 

@@ -147,3 +147,9 @@ def test_failed_turns_may_lack_everything(tmp_path: Path) -> None:
     units = run(write(tmp_path, dialog("d", [turn(1), failed]))).units
     assert units["error"].tolist()[1] == '{"kind": "http", "code": 500}'
     assert units["eligible_m4"].tolist() == [True, False]
+
+
+def test_a_dialogue_without_turns_stands_beside_others(tmp_path: Path) -> None:
+    trace = write(tmp_path, dialog("a", [turn(1), turn(2)]), dialog("b", turns=[]))
+    profiles = run(trace)["m2_profile_score"]
+    assert (profiles.numerator, profiles.denominator) == (2 * profiles.value, 2)
