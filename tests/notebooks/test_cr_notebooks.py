@@ -64,12 +64,6 @@ def test_a_wrong_aspect_counts_where_it_was_predicted(tmp_path: Path) -> None:
     assert counts == {"본품#품질": [2, 1, 0, 1], "x#y": [0, 0, 2, 0]}
 
 
-def test_a_run_without_gold_has_no_tables_of_what_needs_it(tmp_path: Path) -> None:
-    folder = run(tmp_path / "r", [output("a", stage1=[WRONG], final=[RIGHT])])
-    names = run_cells("cr_run.ipynb", run=str(folder), **QUICK)
-    assert not names["outcomes"].size and names["judged"].empty
-
-
 def test_a_query_is_followed_by_all_cells_and_by_what_is_written(tmp_path: Path) -> None:
     names = run_cells("cr_run.ipynb", query="split == 'dev'", out=str(tmp_path), **QUICK)
     assert len(names["units"]) == names["result"].n_units == len(names["outcomes"]) < 60

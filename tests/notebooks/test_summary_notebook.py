@@ -71,23 +71,14 @@ def test_promises_that_stand_and_that_are_taken_back(tmp_path: Path) -> None:
     assert promises.loc["b", "reason"] == "denies that it is so"
 
 
-def test_parts_stand_where_cases_name_them(tmp_path: Path) -> None:
-    assert cells_on(tmp_path, [RIGHT])["parts"].empty
-    other = {"id": "b", "answer": "골절 진단비 30만원", "metadata": {"product": "암"}}
-    parts = cells_on(tmp_path, [{**RIGHT, "metadata": {"product": "실손"}}, other])["parts"]
-    coverage = parts[parts["title"] == "Risk coverage, measured cases"].set_index("part")["value"]
-    assert coverage.to_dict() == {"실손": 1.0, "암": 0.0}
-
-
 @pytest.mark.parametrize(
     "case",
     [
         RIGHT,
-        {"id": "blank", "answer": ""},
         {"id": "nothing", "answer": None, "contexts": [], "summary_tags": None},
         {"id": "unknown", "answer": "안내함", "summary_tags": ["면챡"]},
     ],
-    ids=["one right case", "blank", "nothing given", "unknown tag"],
+    ids=["one right case", "nothing given", "unknown tag"],
 )
 def test_cells_work_on_one_case(case: dict[str, Any], tmp_path: Path) -> None:
     names = cells_on(tmp_path, [case])

@@ -49,6 +49,17 @@ def test_methods_name_what_was_used_and_nothing_else() -> None:
     assert "sign-flip" not in text and "BCa" not in text and "seed" not in text.split(".")[0]
 
 
+def test_a_row_without_verdict_says_that_it_is_not_measured() -> None:
+    """The candidate lacks what was wrong before."""
+    rows = [{"id": f"u{i}", "metric": "right", "value": int(i > 19)} for i in range(40)]
+    runs = [
+        et.evaluate("table", of, name=name, resampling=FAST)
+        for name, of in zip("ab", (rows, rows[18:]))
+    ]
+    row = paper.table(et.study(runs)).iloc[0]
+    assert (row["95% interval"], row["p"]) == ("not measured", "")
+
+
 @pytest.mark.parametrize("text", ["a & b_c % $ # {x} ~ ^ \\ <b>", "[0, 1]", "*x*"])
 def test_hostile_text_is_shown_as_it_is(text: str) -> None:
     assert not re.search(r"(?<!\\)[&%#_]", latex(text))
