@@ -44,6 +44,7 @@ def lm_eval(folder: Path, values: dict[str, list[Any]], reported: dict[str, floa
         of_sample = {name: column[index] for name, column in values.items()}
         lines.append({"doc_id": index, "filter": "none", "metrics": list(values), **of_sample})
     results = {
+        "model_name": "org/model",
         "results": {"task": {f"{name},none": value for name, value in reported.items()}},
         "higher_is_better": {"task": dict.fromkeys(values, False)},
     }
@@ -76,6 +77,7 @@ def test_the_direction_of_a_perplexity_is_not_that_of_its_log_likelihoods(tmp_pa
     }
     words = [row for row in converted if row["metric"] == "word_perplexity,none"]
     assert [(row["num"], row["den"]) for row in words] == [(-2.0, 1.0), (-4.0, 2.0)]
+    assert {row["condition"] for row in converted} == {"org/model"}
 
 
 def test_logs_of_2024_name_no_metrics_and_no_filter(tmp_path: Path) -> None:
@@ -129,42 +131,6 @@ def test_names_that_deepeval_gives_twice(tmp_path: Path) -> None:
 
 
 # --- promptfoo
-
-
-def test_repeats_of_promptfoo_have_numbers_of_their_own(tmp_path: Path) -> None:
-    """--repeat 2 of two tests: testIdx 0 to 3; tests are told by their variables."""
-    content = json.loads(json.dumps(PROMPTFOO))
-    first = content["results"]["results"][0]
-    results = []
-    for index, question in enumerate(["one", "one", "two", "two"]):
-        results.append({**first, "testIdx": index, "vars": {"q": question}})
-    content["results"]["results"] = results[::-1]
-    converted = written(tmp_path, "promptfoo", put(tmp_path, "promptfoo", content))
-    success = [row for row in converted if row["metric"] == "success"]
-    assert sorted((row["text"], row["trial"]) for row in success) == [
-        ("one", "1"),
-        ("one", "2"),
-        ("two", "1"),
-        ("two", "2"),
-    ]
-    assert len({(row["text"], row["id"]) for row in success}) == 2
-    run = et.evaluate("table", tmp_path / "scores.jsonl")
-    assert run.n_units == 2 and len(run.units) == 4
-
-
-def prompted(label: str, raw: str, index: int) -> dict[str, Any]:
-    first = PROMPTFOO["results"]["results"][0]
-    return {**first, "promptIdx": index, "prompt": {"raw": raw, "label": label}, "promptId": label}
-
-
-def test_a_prompt_is_named_by_its_label(tmp_path: Path) -> None:
-    results = [prompted("short", "Say one", 0), prompted("", "Say two", 1)]
-    content = {"results": {"version": 3, "results": results}}
-    converted = written(tmp_path, "promptfoo", put(tmp_path, "promptfoo", content))
-    assert {row["condition"] for row in converted} == {"a short", "a Say two"}
-    alone = {"results": {"version": 3, "results": results[:1]}}
-    converted = written(tmp_path, "promptfoo", put(tmp_path, "promptfoo", alone))
-    assert {row["condition"] for row in converted} == {"a"}
 
 
 def test_errors_of_promptfoo_are_not_measured(tmp_path: Path) -> None:

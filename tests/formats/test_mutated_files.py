@@ -14,7 +14,6 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.formats.convert import FORMATS, convert
 
 from .datasets import ACOS, ASQP, ASTE, NIKL, SEMEVAL14, SEMEVAL16
-from .tools import PROMPTFOO, changed
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
 
@@ -119,13 +118,3 @@ def test_a_file_of_another_tool_is_refused(form: str, tmp_path: Path) -> None:
         path.write_bytes(original.read_bytes())
         assert not is_read(form, path), other
         path.unlink()
-
-
-def test_numbers_that_no_json_has(tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
-    path.write_text('{"results": {"version": ' + "9" * 5000 + "}}")
-    assert not is_read("promptfoo", path)
-    outcome = {**PROMPTFOO["results"]["results"][0], "vars": {"q": float("nan")}}
-    content = changed(PROMPTFOO, "results", "results", value=[outcome])
-    path.write_text(json.dumps(content))
-    assert is_read("promptfoo", path)

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaltools.core.errors import Problems
 from evaltools.formats import lines, semeval
-from evaltools.formats.convert import FORMATS, convert
 from evaltools.formats.lines import tokens
 
 from ..app.calling import call
@@ -130,22 +128,6 @@ def test_gold_of_each_format(
     assert all(row["input_text"] for row in found)
 
 
-def test_spans_are_places_in_the_text(tmp_path: Path) -> None:
-    for form, text, options in (
-        ("nikl", NIKL, ()),
-        ("semeval14", SEMEVAL14, ("--level", "term")),
-        ("semeval16", SEMEVAL16, ()),
-        ("aste", ASTE, ()),
-        ("acos", ACOS, ()),
-    ):
-        for row in gold(tmp_path, form, text, *options):
-            for one in row["gold_tuples"]:
-                if span := one.get("span"):
-                    assert row["input_text"][span["start"] : span["end"]] == one["aspect_term"], (
-                        form
-                    )
-
-
 def test_predictions_are_outputs_of_the_same_ids(tmp_path: Path) -> None:
     call(
         "convert",
@@ -181,26 +163,8 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
             NIKL.replace('"neutral"', '"so so"'),
             "in.txt:2: train-2: annotation.0.2: Input should be 'positive', 'negative' or 'neutral', got 'so so'",
         ),
-        (
-            "nikl",
-            NIKL.replace("16, 18", '"a", 18'),
-            "in.txt:1: train-1: annotation.0.1.1: Input should be a valid integer",
-        ),
-        (
-            "nikl",
-            NIKL.replace('"sentence_form"', '"form"', 1),
-            "in.txt:1: train-1: sentence_form: Field required",
-        ),
-        (
-            "nikl",
-            NIKL.replace("train-2", "train-1"),
-            "in.txt:2: train-1: a second sample of this id",
-        ),
-        ("nikl", SEMEVAL14, "in.txt:1: "),
         ("semeval14", SEMEVAL16, "expected XML with the root sentences, got 'Reviews'"),
-        ("semeval16", SEMEVAL14, "expected XML with the root Reviews, got 'sentences'"),
         ("semeval14", NIKL, "in.txt:1: not XML"),
-        ("semeval14", SEMEVAL14[:-40], "not XML: no element found"),
         (
             "semeval14",
             SEMEVAL14.replace('from="8"', 'from="x"'),
@@ -212,29 +176,16 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
             "sentence 2.text: expected an",
         ),
         (
-            "semeval14",
-            SEMEVAL14.replace('polarity="conflict"', ""),
-            "sentence 813.polarity: Field required",
-        ),
-        (
-            "semeval16",
-            SEMEVAL16.replace("1:0", "2:0"),
-            "2:0: sentence 2:0: a second sample of this id",
-        ),
-        (
             "semeval16",
             SEMEVAL16.replace("UTF-8", "shift_jis"),
             "in.txt: not XML: multi-byte encodings",
         ),
-        ("semeval16", SEMEVAL16.replace("UTF-8", "klingon"), "not XML: unknown encoding"),
         ("aste", ASQP, "in.txt:1: tuples.0"),
-        ("aste", ASTE[:-9], "in.txt:2: expected a Python list after ####"),
         (
             "aste",
             ASTE.replace("([2]", "([22]"),
             "in.txt:1: tokens: expected numbers of the 9 tokens, got [22]",
         ),
-        ("aste", ACOS, "in.txt:1: expected sentence####[...]"),
         ("aste", "x####__import__('os').getcwd()", "in.txt:1: expected a Python list after ####"),
         ("aste", "x####" + "[" * 5000, "in.txt:1: expected a Python list after ####"),
         (
@@ -243,30 +194,17 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
             "in.txt:1: expected a Python list after ####",
         ),
         (
-            "aste",
-            ASTE.replace("([2]", "([]"),
-            "in.txt:1: tuples.0",
-        ),
-        (
             "asqp",
             ASTE,
             "in.txt:1: tuples.0.0: Input should be a valid string, got [2]",
         ),
-        (
-            "asqp",
-            ASQP.replace("'neutral'", "2"),
-            "in.txt:1: tuples.1.2: Input should be 'positive'",
-        ),
-        ("acos", ASQP, "in.txt:1: expected text, then a tab"),
         (
             "acos",
             ACOS.replace(" 0 7,8", " 3 7,8"),
             "in.txt:1: quadruples: expected 'a0,a1 CATEGORY s o0,o1'",
         ),
         ("acos", ACOS.replace("5,6", "5,60"), "in.txt:1: quadruples: expected a half open span"),
-        ("acos", ACOS.replace("5,6", "5,5"), "in.txt:1: quadruples: expected a half open span"),
         ("acos", "\n\n", "nothing in it can be used"),
-        ("acos", "", "the file is empty"),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_written(
@@ -359,23 +297,6 @@ def test_tokens_are_where_they_stand(sentence: str, data: st.DataObject) -> None
     assert span is not None and sentence[slice(*span)] == term
     assert term.split() == words[start:end]
     assert len(sentence[: span[0]].split()) == start
-
-
-@given(st.binary(max_size=200))
-def test_no_bytes_break_a_reader(data: bytes) -> None:
-    import tempfile
-
-    from evaltools.core.errors import InputError
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "x"
-        path.write_bytes(data)
-        for name, form in FORMATS.items():
-            options = {"level": "term"} if form.needs else {}
-            try:
-                convert(name, [path], Path(folder) / "out.jsonl", Problems("skip"), **options)
-            except InputError as e:
-                assert e.problems
 
 
 SB2 = """\
