@@ -96,14 +96,15 @@ class Input(NamedTuple):
 
 def score(batch: Batch, paths: Sequence[str]) -> None:
     """Score every run; bad input of one does not stop the others."""
-    _show(batch, _scored(batch, paths, batch.options["name"]))
+    _show(batch, _score(batch, _find(batch, paths, batch.options["name"])))
 
 
 def report(batch: Batch, paths: Sequence[str]) -> None:
     """Score every run, and plan its report, or one report of all where the suite sees its runs together."""
     suite, name = batch.suite, batch.options["name"]
     is_study = suite.together and len(paths) > 1  # --name names the report then
-    runs = _scored(batch, paths, None if is_study else name, stored=suite.together)
+    found = _find(batch, paths, None if is_study else name, stored=suite.together)
+    runs = _score(batch, found)
     if is_study and len(runs) > 1:
         _report_study(batch, suite.notebook, runs, baseline=runs[0].name)
     elif len(runs) > 1 and suite.runs is not None:
@@ -129,7 +130,10 @@ def report_seeds(
     `declared`: baseline, primary and margin as `study` takes them.
     """
     paths = [str(path) for text in runs for path in find_runs(text)]
-    scored = _scored(batch, paths, stored=True, seeded=True)
+    found = _find(batch, paths, stored=True)
+    for one in found:
+        condition_of(one.name)  # says what is wrong with a name that tells no seed
+    scored = _score(batch, found)
     if not batch.lost:
         scored.sort(key=lambda one: natural(one.path))
         _report_study(batch, batch.suite.study_notebook, scored, **declared)
@@ -148,10 +152,8 @@ def end(batch: Batch) -> int:
     counts = [f"{len(batch.done)} done"]
     if len(todo) < len(reports):
         counts.append(f"{len(reports) - len(todo)} reports already current")
-    for is_input, what in ((True, "with bad input"), (False, "failed")):
-        names = sorted(n for n, of in batch.lost.items() if (of == BAD_INPUT) == is_input)
-        if names:
-            counts.append(f"{len(names)} {what} ({', '.join(names)})")
+    if batch.lost:
+        counts.append(f"{len(batch.lost)} failed ({', '.join(sorted(batch.lost))})")
     if not quiet:
         echo()
         for title, job in reports.items():
@@ -193,17 +195,16 @@ def run_all(
 # --- finding and scoring runs
 
 
-def _scored(
+def _find(
     batch: Batch,
     paths: Sequence[str],
     name: str | None = None,
     stored: bool = False,
-    seeded: bool = False,
 ) -> list[Input]:
-    """Those of the runs at these paths that could be scored; the others are lost.
+    """The runs at these paths; those that cannot be read are lost.
 
-    `name`: of a single run, instead of its folder's or file's. `stored`: a results folder is a run too. `seeded`: the
-    name of every run must tell its seed.
+    `name`: of a single run, instead of its folder's or file's. `stored`: a results folder is a run too. UsageError
+    where two runs would write to the same place, and where an option makes no sense.
     """
     suite, out = batch.suite, batch.options["out"]
     languages = suite_languages(suite)
@@ -211,37 +212,6 @@ def _scored(
         raise UsageError(f"--lang: pages of {suite.name} speak {', '.join(languages)}")
     require_out(out)
     replaceable(out)
-    runs = _find(batch, paths, name, stored)
-    if seeded:
-        for one in runs:
-            condition_of(one.name)  # says what is wrong with a name that tells no seed
-    remove_leftovers(out)
-    settings = {n: value for n, value in batch.options.items() if n not in OF_COMMAND}
-    workers = batch.workers
-    if len(runs) == 1:  # its shards are spread over the processes, else the runs are
-        settings["workers"] = workers
-        workers = Workers()
-    tasks = {}
-    for one in runs:
-        if not one.is_scored:
-            how = {**settings, "name": one.located_as}
-            tasks[one.name] = (batch.suite_name, one.path, language(), how)
-    ended = run_all(batch, _score_run, tasks, workers, "scoring" if len(runs) > 1 else "")
-    found = [one for one in runs if one.is_scored or one.name in ended]
-    batch.done.update(one.name for one in found)
-    return found
-
-
-def _find(
-    batch: Batch,
-    paths: Sequence[str],
-    name: str | None,
-    stored: bool,
-) -> list[Input]:
-    """The runs at these paths; those that cannot be read are lost.
-
-    UsageError where two runs would write to the same place, and where an option makes no sense.
-    """
     if name is not None and len(paths) > 1:
         raise UsageError("--name goes with one run only")
     by_name: dict[str, Input] = {}
@@ -259,10 +229,29 @@ def _find(
                     f"{other.path} and {one.path} would both be named {one.name!r}; "
                     "give them names with --name"
                 )
-    for option in batch.suite.options.single_run if len(by_name) > 1 else ():
+    for option in suite.options.single_run if len(by_name) > 1 else ():
         if batch.options.get(option) is not None:
             raise UsageError(f"--{option} goes with one run only")
     return list(by_name.values())
+
+
+def _score(batch: Batch, runs: Sequence[Input]) -> list[Input]:
+    """Those of the runs that could be scored, or were before."""
+    remove_leftovers(batch.options["out"])
+    settings = {n: value for n, value in batch.options.items() if n not in OF_COMMAND}
+    workers = batch.workers
+    if len(runs) == 1:  # its shards are spread over the processes, else the runs are
+        settings["workers"] = workers
+        workers = Workers()
+    tasks = {}
+    for one in runs:
+        if not one.is_scored:
+            how = {**settings, "name": one.located_as}
+            tasks[one.name] = (batch.suite_name, one.path, language(), how)
+    ended = run_all(batch, _score_run, tasks, workers, "scoring" if len(runs) > 1 else "")
+    found = [one for one in runs if one.is_scored or one.name in ended]
+    batch.done.update(one.name for one in found)
+    return found
 
 
 def _runs_at(

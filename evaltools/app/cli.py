@@ -108,7 +108,11 @@ class MainGroup(LazyGroup):
     load=load_command,
     texts=lambda: {name: text for name, (_, text) in COMMANDS.items()},
     commands=added("COMMANDS"),
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @suite_file_option
 @click.version_option(__version__, prog_name="evaltools")

@@ -37,7 +37,6 @@ confidence_option = click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
-    show_default=True,
     help="Level of the intervals, between 0 and 1.",
 )
 
@@ -46,7 +45,6 @@ resampling_options = together(
         "--n-resamples",
         type=click.IntRange(100, 10_000_000),
         default=10_000,
-        show_default=True,
         help="Bootstrap resamples.",
     ),
     confidence_option,
@@ -54,14 +52,12 @@ resampling_options = together(
         "--ci",
         type=click.Choice(["auto", "bca", "percentile"]),
         default="auto",
-        show_default=True,
         help="Kind of interval: auto is BCa where the data carry it, and score intervals where not.",
     ),
     click.option(
         "--seed",
         type=click.IntRange(0),
         default=0,
-        show_default=True,
         help="Seed of the resampling.",
     ),
 )
@@ -75,7 +71,6 @@ def jobs_option(*name: str, default: int = 1, **attributes: Any) -> Decorator:
         *name,
         type=click.IntRange(1),
         default=default,
-        show_default=True,
         help="Processes at once.",
         **attributes,
     )
@@ -105,7 +100,6 @@ batch_options = together(
     click.option(
         "--fresh/--resume",
         default=False,
-        show_default=True,
         help="Make all anew, or keep what is complete and current.",
     ),
     click.option(
@@ -222,7 +216,6 @@ def _suite_option(name: str, field: FieldInfo) -> click.Option:
         multiple=multiple,
         type=click_types.get(kind, choices),
         default=field.default,
-        show_default=not multiple and field.default not in (None, ""),
         help=field.description,
     )
 

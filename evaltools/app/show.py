@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pandas as pd
+
 from ..core.check import Check
 from ..core.estimates import Row
 from ..core.terminal import echo, paragraph, table
 from ..report import study_sentences
+from ..report.numbers import number
 from ..report.run import Run
 from ..report.study import Study
 from ..report.tables import shown_difference, shown_estimate
+from ..report.text import visible
 
 # lines of a table, and checks, that are shown without --verbose
 MOST_LINES = 12
@@ -88,6 +92,15 @@ def _show_estimates(
         rows.append([*cells, verdicts.get(texts["metric"], ""), texts["metric"]])
     level = f"{shown.resampling.percent} interval"
     show_rows(["metric", "value", level, "n", "verdict", "id"], rows, verbose)
+
+
+def show_frame(frame: pd.DataFrame, verbose: bool = True) -> None:
+    """Print a frame, its numbers rounded, as `show_rows` does."""
+    rows = []
+    for cells in frame.convert_dtypes().astype(object).to_numpy():
+        texts = [cell if isinstance(cell, str) else number(cell) for cell in cells]
+        rows.append([*map(visible, texts), ""])
+    show_rows([*frame, ""], rows, verbose)
 
 
 def show_rows(

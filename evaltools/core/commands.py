@@ -54,7 +54,6 @@ out_option = click.option(
     "--out",
     type=PATH,
     default=Path("outputs"),
-    show_default=True,
     help="Folder of all results.",
 )
 
@@ -62,7 +61,6 @@ on_error_option = click.option(
     "--on-error",
     type=click.Choice(["fail", "skip"]),
     default="fail",
-    show_default=True,
     help="A record that cannot be used: fail, or leave it out, count it and report it.",
 )
 
@@ -70,7 +68,6 @@ lang_option = click.option(
     "--lang",
     type=click.Choice(LANGUAGES),
     default="en",
-    show_default=True,
     expose_value=False,
     callback=lambda ctx, param, lang: speak(lang),
     help="Language of pages, figures and workbooks.",

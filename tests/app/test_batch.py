@@ -164,7 +164,7 @@ def test_one_bad_run_does_not_stop_the_others(tmp_path: Path, jobs: str) -> None
     errors = call("score", "cr", *runs, "-o", out, "-j", jobs, *QUICK, status=3).stderr
     assert sorted(p.name for p in (out / "results").glob("[!.]*")) == NAMES[:2]
     assert f"error: {bad}/scorecards.jsonl:2:" in errors
-    assert errors.endswith(f"2 done; 2 with bad input ({tmp_path}/absent, bad)\n")
+    assert errors.endswith(f"2 done; 2 failed ({tmp_path}/absent, bad)\n")
 
 
 def misbehave(how: str) -> None:

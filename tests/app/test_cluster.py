@@ -6,12 +6,9 @@ One cluster serves all tests; one that does not get its workers back after a kil
 from __future__ import annotations
 
 import gc
-import json
 import os
 import signal
 import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -153,63 +150,3 @@ def test_task_that_kills_its_workers_fails_alone(cluster: str) -> None:
 
 
 # A scheduler of its own, for what cannot be mended: its one worker is not started again
-
-
-@pytest.fixture(scope="module")
-def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """(process, address, file that tells the address) of a scheduler."""
-    file = tmp_path_factory.mktemp("scheduler") / "scheduler.json"
-    process = dask("distributed.cli.dask_scheduler", "--port", "0", "--scheduler-file", str(file))
-    try:
-        until(lambda: file.is_file() and file.read_text())
-        yield process, json.loads(file.read_text())["address"], file
-    finally:
-        process.kill()
-        process.wait()
-
-
-@pytest.fixture
-def lone_worker(scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of the scheduler, which has one worker."""
-    monkeypatch.setattr(workers, "CONNECT_SECONDS", 2)
-    _, address, file = scheduler
-    worker = dask(
-        "distributed.cli.dask_worker",
-        *("--scheduler-file", str(file)),
-        *("--nthreads", "1", "--no-nanny", "--death-timeout", "1"),
-    )
-    try:
-        with distributed.Client(address, timeout=60, set_as_default=False) as client:
-            client.wait_for_workers(1, timeout=60)
-        yield address
-    finally:
-        worker.kill()
-        worker.wait()
-
-
-def dask(module: str, *arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", module, "--no-dashboard", *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def test_a_scheduler_that_is_lost_is_work_that_failed(
-    scheduler: Any, lone_worker: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Its process is killed while a task is at work: what came back by then stands, the rest failed."""
-    begun = tmp_path / "begun"
-
-    def kill_scheduler() -> None:
-        until(begun.is_file)
-        scheduler[0].kill()
-
-    killer = threading.Thread(target=kill_scheduler)
-    killer.start()
-    tasks = [(["sh", "-c", f"touch {begun}; sleep 2"],)] * 2
-    futures = dict(Workers(2, lone_worker).ended(subprocess.call, tasks))
-    killer.join()
-    assert [type(f.exception()) for f in futures.values()] == [WorkFailed, WorkFailed]
-    assert "scheduler does not answer any more" in str(futures[0].exception())
-    assert "Traceback" not in capfd.readouterr().err

@@ -197,9 +197,7 @@ def test_what_the_baseline_lacks_where_it_was_wrong_does_not_pass(tmp_path: Path
 # --- a file for a CI job
 
 
-@pytest.mark.parametrize(
-    "text", [*HOSTILE, "]]>", "&<>\"'", "a|b", "\x00\x1b[31m", "\u202e", "x\ny"]
-)
+@pytest.mark.parametrize("text", [*HOSTILE, "\x00\x1b[31m", "\u202e"])
 def test_hostile_names_stay_text(tmp_path: Path, text: str) -> None:
     text = text.encode("utf-8", "replace").decode()
     verdicts = [{"metric": text, "title": text, "verdict": "fail", "said": text}]
@@ -254,15 +252,6 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: (folder / "manifest.json").unlink(),
         "manifest.json: is gone, and nothing vouches for the result beside it",
     ),
-    "unreadable": (lambda folder: (folder / "manifest.json").write_text("{"), "manifest.json"),
-    "a list": (
-        changed_manifest(lambda content: content.update(files=sorted(content["files"]))),
-        "manifest.json",
-    ),
-    "no files": (
-        changed_manifest(lambda content: content.pop("files")),
-        "'metrics.json' is not as it was written, or not vouched for",
-    ),
     "no units": (
         changed_manifest(lambda content: content["files"].pop("units.parquet")),
         "'units.parquet' is not as it was written, or not vouched for",
@@ -270,10 +259,6 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
     "elsewhere": (
         changed_manifest(lambda content: content["files"].update({"../x": "0" * 64})),
         "'../x' is not as it was written, or not vouched for",
-    ),
-    "absolute": (
-        changed_manifest(lambda content: content["files"].update({"/etc/passwd": "0" * 64})),
-        "'/etc/passwd' is not as it was written",
     ),
 }
 

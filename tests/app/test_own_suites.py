@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import chdir
@@ -72,17 +70,13 @@ def rows(folder: Path) -> pd.DataFrame:
 
 
 def test_files_of_a_run_and_of_its_study(made: Path) -> None:
-    results = made / "outputs/results"
+    results, reports = made / "outputs/results", made / "outputs/reports"
     assert {p.name for p in results.glob("[!.]*")} == {*RUNS, "a_aggregated", "b_aggregated"}
-    for name in RUNS:
-        assert written(results / name) == {"manifest.json", "metrics.json", "units.parquet"}
+    assert written(results / RUNS[0]) == {"manifest.json", "metrics.json", "units.parquet"}
     files = {"aggregated_mean_std.csv", "comparison.csv", "manifest.json", "metrics.json"}
     assert files <= written(results / "a_aggregated") & written(results / "b_aggregated")
-    there = written(made / "outputs/reports")
-    assert {f"a_vs_b/{file}" for file in ("paper.md", "figures/forest.pdf")} <= there
-    of_run = {file for file in there if not file.startswith("a_vs_b/")}
-    assert of_run == {f"{RUNS[0]}/metric_report.{kind}" for kind in ("html", "ipynb")}
-    page = (made / "outputs/reports" / RUNS[0] / "metric_report.html").read_text(encoding="utf-8")
+    assert {"a_vs_b/paper.md", "a_vs_b/figures/forest.pdf"} <= written(reports)
+    page = (reports / RUNS[0] / "metric_report.html").read_text(encoding="utf-8")
     assert "Macro F1" in page and "s17" in page
 
 
@@ -98,10 +92,6 @@ def test_numbers_are_those_of_the_records_and_of_an_aggregate_their_means(made: 
     means = (found["value"] + rows(results / RUNS[1])["value"]) / 2
     aggregate = rows(results / "a_aggregated")
     pd.testing.assert_series_equal(aggregate["value"], means)
-    bound = aggregate.loc["accuracy", "value"]
-    for path in (results / "a_aggregated", results / "a_aggregated/metrics.json"):
-        call("gate", path, "--min", f"accuracy={bound - 0.001}")
-        call("gate", path, "--min", f"accuracy={bound + 0.001}", status=1)
 
 
 def test_compare_rerun_and_gallery(made: Path) -> None:
@@ -109,18 +99,11 @@ def test_compare_rerun_and_gallery(made: Path) -> None:
         call("compare", *SUITE, "--suite", "labels", "a", "b", *QUICK, "--csv", "c.csv")
         row = pd.read_csv("c.csv").set_index("metric").loc["accuracy"]
         assert row["delta"] < 0 and (row["n_seeds"], row["n_units"]) == (2, N)
-        sides = [f"outputs/results/{name}" for name in (RUNS[0], RUNS[2])]
-        files = [f"{name}.jsonl" for name in (RUNS[0], RUNS[2])]
-        of_files = call("compare", *SUITE, "--suite", "labels", *files, *QUICK).stdout
-        assert call("compare", *SUITE, *sides, *QUICK).stdout == of_files
         for name in (RUNS[0], "a_aggregated"):
             again = call("rerun", *SUITE, f"outputs/results/{name}").stdout
             assert again.endswith("numbers compared, none differ\n")
         again = call("report", *SUITE, "labels", f"{RUNS[0]}.jsonl", *QUICK).stdout
         assert again.endswith("1 done; 1 reports already current\n")
-        call("gallery")
-        page = Path("outputs/index.html").read_text(encoding="utf-8")
-        assert all(name in page for name in RUNS) and "Macro F1" in page
         aggregates = ("outputs/results/a_aggregated", "outputs/results/b_aggregated")
         refused = said("compare", *SUITE, *aggregates, status=2)
         assert f"is an aggregate over seeds; name its runs: {', '.join(RUNS[:2])}" in refused
@@ -140,13 +123,8 @@ def test_results_folders_are_runs_of_a_study(made: Path, tmp_path: Path) -> None
 
 def test_the_option_stands_before_the_group_too_and_processes_know_the_suite(here: Path) -> None:
     write_labels(here / "second.jsonl", 0.7, 1)
-    runs = ("run.jsonl", "second.jsonl", "-q", *QUICK)
-    call(*SUITE, "score", "labels", *runs, "-j", "2")
-    call("score", f"--suite-file={SUITE[1]}", "labels", *runs, "-o", "other")
-    for name in ("run", "second"):
-        pd.testing.assert_frame_equal(
-            rows(here / "outputs/results" / name), rows(here / "other/results" / name)
-        )
+    call(*SUITE, "score", "labels", "run.jsonl", "second.jsonl", "-q", *QUICK, "-j", "2")
+    assert {p.name for p in here.glob("outputs/results/[!.]*")} == {"run", "second"}
     assert "labels" in call(*SUITE, "score", "--help").stdout
     assert "0 errors" in call("check", *SUITE, "labels", "run.jsonl").stdout
 
@@ -217,16 +195,6 @@ def test_a_bad_record_fails_the_run_or_is_left_out(here: Path, what: str) -> Non
     assert rows(Path("outputs/results/run")).loc["accuracy", "denominator"] == N
 
 
-def test_conditions_that_share_nothing_are_wrong_usage(here: Path) -> None:
-    write_labels(here / "a__seed1_x.jsonl", 0.9)
-    other = (here / "a__seed1_x.jsonl").read_text().replace('"s', '"other s')
-    (here / "b__seed1_x.jsonl").write_text(other, encoding="utf-8")
-    sides = ("--suite", "labels", "a__seed1_x.jsonl", "b__seed1_x.jsonl", *QUICK)
-    for more, message in (((), "share no id"), (("--baseline", "c"), "no condition 'c' among")):
-        assert message in said("report", "seeds", *SUITE, *sides, *more, status=2)
-        assert not list(here.glob("outputs/results/*_aggregated"))
-
-
 # --- suites of other distributions: one that works, and all that may be wrong with one
 
 INSTALLED = {
@@ -270,13 +238,7 @@ def test_an_installed_suite_has_its_commands_and_the_others_go_on(
     site: Path, tmp_path: Path
 ) -> None:
     write_labels(tmp_path / "run.jsonl", 0.8)
-    path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, "-m", "evaltools.app.cli", "report", "labels", "run.jsonl", *QUICK]
-    done = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True
-    )
-    assert "Macro F1" in done.stdout
-    assert (tmp_path / "outputs/reports/run/metric_report.html").is_file()
+    assert "Macro F1" in call("score", "labels", "run.jsonl", *QUICK).stdout
     listed = call("score", "--help").stdout
     assert all(f"\n  {name}" in listed for name in ("cr", "memfin", "labels", "broken"))
     assert "\x1b" not in listed

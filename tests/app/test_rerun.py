@@ -81,7 +81,7 @@ def test_what_differs_is_named(run: Path, tmp_path: Path) -> None:
     ("spoil", "message"),
     [
         (lambda run: (run / "manifest.json").write_text(""), "not JSON"),
-        (lambda run: (run / "manifest.json").write_text("[]"), "should be a valid dictionary"),
+        (lambda run: (run / "manifest.json").write_text("[]"), "expected a JSON object"),
         (lambda run: (run / "manifest.json").write_text('{"suite": "cr"}'), "run: Field required"),
         (lambda run: (run / "manifest.json").unlink(), "cannot be read"),
         (lambda run: (run / "metrics.json").unlink(), "metrics.json: cannot be read"),

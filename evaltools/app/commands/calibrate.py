@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -10,12 +10,26 @@ import click
 from ...core.commands import PATH
 from ...core.errors import Problems
 from ...core.files import refuse_input, write_text
-from ...core.terminal import echo, paragraph, table
+from ...core.terminal import echo, paragraph
 from ...report.study_files import csv
-from ...report.text import interval, number, visible
+from ...report.text import visible
 from ...stats.calibration import calibrate as calibration_of
 from ...stats.labels import read_labels, read_scores
 from ..options import confidence_option
+from ..show import show_frame
+
+# columns of calibration.csv that the terminal shows, and how it names them
+SHOWN = {
+    "metric": "metric",
+    "n_labelled": "labels",
+    "n": "of",
+    "judge_mean": "score",
+    "labels_mean": "label",
+    "judge_kappa": "kappa",
+    "corrected_mean": "corrected",
+    "corrected_low": "low",
+    "corrected_high": "high",
+}
 
 
 def _scale(
@@ -24,10 +38,11 @@ def _scale(
     text: str,
 ) -> tuple[float, float]:
     """(low, high) of "1-5"."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)", text)
-    if match is None or float(match[1]) >= float(match[2]):
-        raise click.BadParameter(f"expected LOW-HIGH, such as 1-5, got {text!r}")
-    return float(match[1]), float(match[2])
+    low, _, high = text.partition("-")
+    with suppress(ValueError):
+        if float(low) < float(high):
+            return float(low), float(high)
+    raise click.BadParameter(f"expected LOW-HIGH, such as 1-5, got {text!r}")
 
 
 @click.command()
@@ -38,20 +53,17 @@ def _scale(
     "--out",
     type=PATH,
     default=Path("calibration.csv"),
-    show_default=True,
     help="The file to write.",
 )
 @click.option(
     "--score",
     default="score",
-    show_default=True,
     metavar="NAME",
     help="Column of SCORES: rule_score for the rules.",
 )
 @click.option(
     "--scale",
     default="0-1",
-    show_default=True,
     metavar="LOW-HIGH",
     callback=_scale,
     help="The worst and the best label, such as 1-5.",
@@ -82,14 +94,7 @@ def calibrate(
         raise problems.fatal("no-labels", "no label in this file", file=labels or scores)
     result = calibration_of(scored, labelled, confidence)
     write_text(out, csv(result.frame))
-    rows = []
-    for row in result.frame.to_dict("records"):
-        ends = {"ci_low": row["corrected_low"], "ci_high": row["corrected_high"]}
-        means = [number(row[name]) for name in ("judge_mean", "labels_mean", "judge_kappa")]
-        corrected = f"{number(row['corrected_mean'])} {interval(ends)}"
-        labels_of = f"{row['n_labelled']} of {row['n']}"
-        rows.append([visible(str(row["metric"])), labels_of, *means, corrected])
-    table(["metric", "labels", "score", "label", "kappa", "corrected mean"], rows)
+    show_frame(result.frame[list(SHOWN)].rename(columns=SHOWN))
     paragraph(f"\nIntervals of {confidence:.0%}, for new cases of the same kind.")
     for note in result.notes:
         paragraph(f"note: {visible(note)}")

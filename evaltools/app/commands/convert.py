@@ -29,7 +29,6 @@ from ...formats.convert import convert as convert_files
     "as_",
     type=click.Choice(["gold", "predictions"]),
     default="gold",
-    show_default=True,
     help="Of aspect-based sentiment: gold.jsonl, or outputs.jsonl to score against it.",
 )
 @click.option(

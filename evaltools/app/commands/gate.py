@@ -50,7 +50,6 @@ class Checked(NamedTuple):
     "--use",
     type=click.Choice(["ci_low", "value", "ci_high", "worst"]),
     default="value",
-    show_default=True,
     help="What of the metric must keep the bounds; worst: ci_low for --min, ci_high for --max.",
 )
 @click.option(
@@ -209,7 +208,7 @@ def _against_baseline(
     )
     usual = study.suite.headline(study.results[0].options, frozenset())
     names = list(dict.fromkeys([*usual, *margins]))
-    lost = [name for name in names if name in now and (name in margins or name not in before)]
+    lost = [name for name in names if name in now - before]
     rows = [Checked(name, False, BLOCKED) for name in lost]
     for name in margins.keys() - lost:
         study.directed(name)  # says so where no difference is harm

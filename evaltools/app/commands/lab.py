@@ -28,7 +28,6 @@ OFFLINE = [
     "folder",
     type=PATH,
     default=Path("evaltools-lab"),
-    show_default=True,
     help="Folder of the notebooks' copy.",
 )
 def lab(folder: Path, options: tuple[str, ...]) -> None:

@@ -9,17 +9,16 @@ from typing import Any
 import click
 
 from ...core.commands import PATH, RUN, out_option, verbose_option
-from ...core.estimates import is_null
 from ...core.files import refuse_input, write_text
 from ...core.folders import require_out
 from ...core.names import find_runs
-from ...core.terminal import echo, paragraph, table
+from ...core.terminal import echo, paragraph
 from ...report import make_study
 from ...report.study_files import aggregate_folder, comparison_csv, csv
 from ...report.study_sentences import plan_notes, plan_title, ranking
 from ...report.text import interval, number
 from ..options import RunsCommand, declared_options, study_options
-from ..show import show_checks, show_rows, show_study
+from ..show import show_checks, show_frame, show_study
 
 csv_option = click.option("--csv", "csv_file", type=PATH, help="Write all of it there as well.")
 runs_argument = click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=RUN)
@@ -103,14 +102,8 @@ def rank(
     study = make_study.ranked_study(runs, metric, out, **settings)
     for sentence in ranking(study):
         paragraph(sentence)
-    rows = []
-    for row in study.rank().to_dict("records"):
-        ends = [row["rank_low"], row["rank_high"]]
-        ranks = "–".join(f"{rank:g}" for rank in dict.fromkeys(ends) if not is_null(rank))
-        rows.append([row["condition"], number(row["value"]), interval(row), ranks, ""])
     echo()
-    level = f"{study.resampling.percent} interval"
-    show_rows(["condition", "value", level, "rank", ""], rows, verbose)
+    show_frame(study.rank(), verbose)
     echo()
     show_checks(study.doubts, verbose)
     echo(aggregate_folder(out, study.baseline) / "ranks.csv")
@@ -135,13 +128,11 @@ def rank(
     "--power",
     type=float,
     default=0.8,
-    show_default=True,
     help="Probability of finding it, 0 to 1.",
 )
 @click.option(
     "--seeds",
     default="1,3,5",
-    show_default=True,
     metavar="N,...",
     callback=_whole_numbers,
     help="Numbers of seeds to plan for.",
@@ -167,9 +158,7 @@ def plan(
     planned = pilot.plan(metric, difference, power=power, seeds=seeds)
     paragraph(plan_title(pilot, metric, difference, power))
     echo()
-    filled = planned.dropna(axis="columns", how="all")
-    rows = [[number(cell, 2).removesuffix(".00") for cell in row] for row in filled.values]
-    table(list(filled), rows)
+    show_frame(planned.dropna(axis="columns", how="all"))
     echo()
     for note in plan_notes(pilot, planned):
         paragraph(note)

@@ -81,7 +81,6 @@ def scorecards(
 @click.option(
     "--resume/--fresh",
     default=True,
-    show_default=True,
     help="Keep replies that were paid for, or ask everything anew.",
 )
 @lang_option

@@ -136,22 +136,16 @@ def usable_rows(
     """
     cells = frame.reindex(columns=list(dict.fromkeys([*COLUMNS, *frame])))
     rows = cells.copy()
-    is_bad = np.zeros(len(cells), dtype=bool)
+    is_bad = pd.Series(False, cells.index)
 
     def refuse(is_wrong: Any, column: str, expected: str) -> None:
-        is_empty = cells[column].isna()
-        for row in np.flatnonzero(np.asarray(is_wrong, dtype=bool) & ~is_bad):
-            id_ = rows["id"].iloc[row]
-            got = "nothing" if is_empty.iloc[row] else repr(str(cells[column].iloc[row])[:80])
-            problems.error(
-                "bad-field",
-                f"expected {expected}, got {got}",
-                file=path,
-                line=int(cells.index[row]),
-                id="" if pd.isna(id_) else id_[:200],
-                field=column,
-            )
-            is_bad[row] = True
+        is_new = is_wrong & ~is_bad
+        found = pd.DataFrame({"id": rows.loc[is_new, "id"], "cell": cells.loc[is_new, column]})
+        for line, id_, cell in found.astype("str").fillna("").itertuples():
+            got = repr(cell[:80]) if cell else "nothing"
+            where = {"file": path, "line": line, "id": id_[:200], "field": column}
+            problems.error("bad-field", f"expected {expected}, got {got}", **where)
+        is_bad[is_new] = True
 
     for column in NAMES:
         is_nested = cells[column].map(_is_nested)

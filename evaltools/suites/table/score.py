@@ -189,25 +189,24 @@ def _is_used(
     metrics: tuple[Metric, ...],
     path: Path,
     problems: Problems,
-) -> np.ndarray:
+) -> pd.Series:
     """Whether each row is used: the first of its metric on its unit, within the limits; the others are reported."""
-    is_second = pd.DataFrame({"unit": unit, "metric": rows["metric"]}).duplicated().to_numpy()
-    bounds = {metric.name: metric.bounds or (-np.inf, np.inf) for metric in metrics}
-    limits = pd.DataFrame(bounds, index=["low", "high"]).T.loc[rows["metric"]].to_numpy()
-    ratios = (rows["num"] / rows["den"]).to_numpy()
-    is_outside = (ratios < limits[:, 0]) | (ratios > limits[:, 1])
-    for row in np.flatnonzero(is_second | is_outside):
-        name, id_ = rows["metric"].iloc[row], rows["id"].iloc[row]
-        where: dict[str, Any] = {"file": path, "line": int(rows.index[row]), "id": id_}
-        if is_second[row]:
-            message = f"a second row of {name}: id is one sample, cluster what samples belong to"
-            problems.error("duplicate-id", message, **where)
-            continue
-        low, high = limits[row]
-        message = f"{ratios[row]:g} is not within {low:g} and {high:g}"
-        if ratios[row] == -1:
+    seen = pd.DataFrame({"unit": unit, "metric": rows["metric"]})
+    is_second = seen.duplicated()
+    for line, id_, name in rows.loc[is_second, ["id", "metric"]].itertuples():
+        message = f"a second row of {name}: id is one sample, cluster what samples belong to"
+        problems.error("duplicate-id", message, file=path, line=line, id=id_)
+    bounds = {metric.name: metric.bounds for metric in metrics if metric.bounds}
+    low, high = (rows["metric"].map({n: ends[i] for n, ends in bounds.items()}) for i in (0, 1))
+    value = rows["num"] / rows["den"]
+    is_outside = ((value < low) | (value > high)) & ~is_second
+    found = rows[["id", "metric"]].assign(value=value, low=low, high=high)[is_outside]
+    for row in found.itertuples():
+        message = f"{row.value:g} is not within {row.low:g} and {row.high:g}"
+        if row.value == -1:
             message += "; where -1 says that a judge gave no score, leave the cell empty"
-        problems.error("out-of-bounds", message, field=name, **where)
+        place = {"file": path, "line": row.Index, "id": row.id, "field": row.metric}
+        problems.error("out-of-bounds", message, **place)
     return ~(is_second | is_outside)
 
 
