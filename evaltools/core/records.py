@@ -21,8 +21,17 @@ T = TypeVar("T", bound=BaseModel)
 
 BOM = b"\xef\xbb\xbf"
 
-FOREIGN = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "compressed (gzip)"}
-"""How files begin that are no UTF-8, whatever their names say."""
+FOREIGN = {
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+    b"\x1f\x8b": "compressed (gzip)",
+    b"PK\x03\x04": "an Excel workbook or another archive",
+    b"PAR1": "parquet",
+}
+"""How files begin that are no text in UTF-8."""
+
+BINARY = (".xlsx", ".parquet", ".zip", ".eval")
+"""The endings of files that are read as what they are, which is no text."""
 
 READ_BYTES = 1 << 18
 """Read at a time: lines of tens of kilobytes are put together from few pieces."""
@@ -161,9 +170,11 @@ def require_file(path: Path, problems: Problems) -> None:
         with path.open("rb") as f:
             start = f.read(4)
         wrong = None if start else ("empty-file", "the file is empty")
-    for mark, encoding in FOREIGN.items():
-        if start.startswith(mark):
-            wrong = "wrong-encoding", f"the file is {encoding}; expected text in UTF-8"
+    kinds = [kind for mark, kind in FOREIGN.items() if start.startswith(mark)]
+    if b"\0" in start:
+        kinds.append("binary")
+    if kinds and path.suffix.lower() not in BINARY:
+        wrong = "wrong-encoding", f"the file is {kinds[0]}; expected text in UTF-8"
     if wrong:
         code, message = wrong
         raise problems.fatal(code, message, file=path)

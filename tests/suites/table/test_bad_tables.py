@@ -170,6 +170,20 @@ def test_a_seed_in_some_rows_of_a_condition_only_is_bad_input(tmp_path: Path) ->
     assert (problem.line, problem.field) == (3, "seed")
 
 
+@pytest.mark.parametrize(
+    ("name", "start", "said"),
+    [
+        ("t.xlsx", b"PK\x03\x04", "an Excel workbook; save it as CSV"),
+        ("t.csv", b"PK\x03\x04", "the file is an Excel workbook or another archive; expected text"),
+        ("t.jsonl", b"\x00\x01", "the file is binary; expected text in UTF-8"),
+    ],
+)
+def test_what_is_no_text_is_one_problem(name: str, start: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(start + bytes(range(256)) * 20)
+    done = call("check", "table", tmp_path / name, status=3)
+    assert said in done.output and "1 errors, 0 warnings" in done.output
+
+
 def test_a_lock_file_of_excel_is_named(tmp_path: Path) -> None:
     path = tmp_path / "~$scores.csv"
     path.write_bytes(b"\x05maria" + bytes(100))
