@@ -10,11 +10,10 @@ from ..core.check import Check
 from ..core.estimates import Row
 from ..core.terminal import echo, paragraph, table
 from ..report import study_sentences
-from ..report.numbers import number
 from ..report.run import Run
 from ..report.study import Study
 from ..report.tables import shown_difference, shown_estimate
-from ..report.text import visible
+from ..report.text import number, visible
 
 # lines of a table, and checks, that are shown without --verbose
 MOST_LINES = 12

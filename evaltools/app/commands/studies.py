@@ -16,7 +16,6 @@ from ...core.terminal import echo, paragraph
 from ...report import make_study
 from ...report.study_files import aggregate_folder, comparison_csv, csv
 from ...report.study_sentences import plan_notes, plan_title, ranking
-from ...report.text import interval, number
 from ..options import RunsCommand, declared_options, study_options
 from ..show import show_checks, show_frame, show_study
 
