@@ -23,7 +23,7 @@ def few_units(n: int, unit: str, n_samples: int = 0) -> Iterator[Check]:
             "Only {n} samples ({unit}): intervals are wide, and one sample can change the result."
         )
         if n == 1:
-            text = "Only 1 sample ({unit}): there is no interval, and it decides the result alone."
+            text = "Only 1 sample ({unit}): it decides the result alone."
         elif n_samples:
             text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
         yield Check("few-units", "warning", say(text, n=n, unit=unit, samples=n_samples), n, n)
@@ -141,25 +141,19 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
     """Cells that only one side of a comparison has: they take no part, and could change the difference.
 
     `differences`: rows of a comparison, those of the metrics that lead. One check a candidate, on the first metric
-    that lacks cells; it says in how many others cells are lacking too.
+    that lacks cells.
     """
     n_missing = differences["missing_baseline"] + differences["missing_candidate"]
     for candidate, rows in differences[n_missing > 0].groupby("candidate", sort=False):
         first = rows.iloc[0]
         n = int(first["missing_baseline"] + first["missing_candidate"])
         of = int(first["n_cells"])
-        if pd.isna(first["delta_worst"]) or pd.isna(first["delta_best"]):
-            ends = say("what they would change is not known for a metric without limits")
-        else:
-            ends = say(
-                "were they all the worst, the difference would be {worst:+.3f}, all the best, {best:+.3f}",
-                worst=first["delta_worst"],
-                best=first["delta_best"],
-            )
-        also = say(" (so in {more} more metrics)", more=len(rows) - 1) if len(rows) > 1 else ""
-        message = say(
+        text = (
             "{n} of {of} values of “{title}” are on one side only and left out ({baseline} lacks {of_baseline}, "
-            "{candidate} lacks {of_candidate}); {ends}{also}",
+            "{candidate} lacks {of_candidate})"
+        )
+        message = say(
+            text,
             title=metric_title(first["metric"], first["title"]),
             n=f"{n:,}",
             of=f"{of:,}",
@@ -167,9 +161,13 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
             candidate=candidate,
             of_baseline=int(first["missing_baseline"]),
             of_candidate=int(first["missing_candidate"]),
-            ends=ends,
-            also=also,
         )
+        if pd.notna(first["delta_worst"]) and pd.notna(first["delta_best"]):
+            message += say(
+                "; were they all the worst, the difference would be {worst:+.3f}, all the best, {best:+.3f}",
+                worst=first["delta_worst"],
+                best=first["delta_best"],
+            )
         yield Check("one-sided-missing", "warning", message, n, of)
 
 

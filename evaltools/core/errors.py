@@ -178,7 +178,7 @@ class Problems:
     ) -> InputError:
         """The exception to raise for an input that no policy can save; it carries what came before."""
         self.error(code, message, **place)
-        return InputError(self.errors)
+        return InputError([*self.errors, *self.more("error")])
 
     def merge(
         self,
@@ -214,16 +214,19 @@ class Problems:
     def raise_if_failed(self) -> None:
         """Raise the errors together, unless what cannot be used is left out."""
         if self.on_error == "fail" and self.count("error"):
-            raise InputError(self.errors)
+            raise InputError([*self.errors, *self.more("error")])
+
+    def more(self, *severities: Severity) -> list[Problem]:
+        """A line for each kind of problem of which more were found than are kept."""
+        return [
+            Problem(severity, code, f"{count - KEPT_PER_CODE:,} more")
+            for (severity, code), count in sorted(self.counts.items())
+            if severity in severities and count > KEPT_PER_CODE
+        ]
 
     def lines(self, inputs: int) -> Iterator[tuple[str, bool]]:
         """All that was found in so many inputs, a line each, and whether the line is an error."""
-        for problem in self.kept:
+        for problem in [*self.kept, *self.more("error", "warning")]:
             yield str(problem), problem.severity == "error"
-        for kind, count in sorted(self.counts.items()):
-            severity, code = kind
-            n_more = count - len(self.kept_of(kind))
-            if n_more:
-                yield f"{severity}: {n_more} more [{code}]", False
         n_errors, n_warnings = self.count("error"), self.count("warning")
         yield f"{n_errors} errors, {n_warnings} warnings in {inputs} input(s)", False

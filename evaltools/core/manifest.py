@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -97,7 +95,6 @@ class Manifest(Member):
     n_units: int = 0
     problems: list[Found] = []
     versions: dict[str, str]
-    git_commit: str | None = None
     started: str = ""
     seconds: float = 0.0
     report: str = ""
@@ -143,16 +140,3 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         **{lib: version(lib) for lib in LIBRARIES},
     }
-
-
-def git_commit() -> str | None:
-    """The commit of the git checkout that the working directory is in, or None."""
-    command = ["git", "rev-parse", "HEAD"]
-    env = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
-    try:
-        done = subprocess.run(
-            command, env=env, capture_output=True, text=True, timeout=10, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None

@@ -26,7 +26,6 @@ from .manifest import (
     Input,
     Manifest,
     found_problems,
-    git_commit,
     policy_hash,
     versions,
 )
@@ -116,7 +115,6 @@ def planned_manifest(
         resampling=resampling,
         unit=suite.unit,
         versions=versions(),
-        git_commit=git_commit(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         metrics=further_metrics(suite, opts),
         lang=language(),

@@ -24,7 +24,7 @@ from typing import Any
 
 from .errors import UsageError, WorkFailed
 from .manifest import versions
-from .terminal import bar, echo
+from .terminal import bar
 
 LOST = "the process that worked on it was killed (out of memory?)"
 
@@ -81,21 +81,9 @@ class Workers:
         if self.scheduler is not None and tasks:
             return _on_cluster(self.scheduler, call, tasks)
         n_processes = min(self.jobs, len(tasks))
-        if n_processes > 1 and _has_semaphores():
+        if n_processes > 1:
             return _in_processes(n_processes, call, tasks)
         return _in_this_process(call, tasks)
-
-
-def _has_semaphores() -> bool:
-    """Whether processes can be started that wait for one another; where not, that is said."""
-    from multiprocessing import Lock as ProcessLock
-
-    try:
-        ProcessLock()
-    except OSError as e:
-        echo(f"warning: working in one process, as there can be no others: /dev/shm: {e}", err=True)
-        return False
-    return True
 
 
 def _in_this_process(
@@ -138,7 +126,10 @@ def _in_processes(
 def _pool(n_processes: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with the block; at once, when it is left by an exception."""
     others = set(active_children())
-    pool = ProcessPoolExecutor(n_processes, initializer=_begin)
+    try:
+        pool = ProcessPoolExecutor(n_processes, initializer=_begin)
+    except OSError as e:  # /dev/shm cannot be written to
+        raise WorkFailed(f"no other processes can be started (/dev/shm: {e}): use -j 1") from e
     try:
         yield pool
     except BaseException:

@@ -77,7 +77,7 @@ def test_score_writes_the_files_of_the_contract(suite: str, here: Path) -> None:
     assert list(bootstrap.values())[:4] == ["percentile", 100, 0.9, 3]
     assert all(set(METRIC_KEYS) <= set(row) for row in content["metrics"])
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    keys = {"inputs", "policy", "options", "versions", "git_commit", "started", "seconds"}
+    keys = {"inputs", "policy", "options", "versions", "started", "seconds"}
     assert keys <= set(manifest)
     assert all({"role", "path", "sha256", "bytes", "rows"} <= set(i) for i in manifest["inputs"])
     everything = call("score", suite, run, *how, "-v").stdout

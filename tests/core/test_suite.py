@@ -34,26 +34,6 @@ def test_a_suite_of_a_file_is_known_by_its_name() -> None:
     assert made.options() == et.options("labels")()
 
 
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("tuple_f1_s2_refpl", "tuple_f1_s2_refpol"),
-        ("fixrate_refpol", "fix_rate_refpol"),
-        ("implicit_invalid_rate", "implicit_invalid_pred_rate"),
-    ],
-)
-def test_a_misspelt_metric_gets_the_nearest_names(name: str, near: str) -> None:
-    suite = get_suite("cr")
-    with pytest.raises(et.UsageError, match=rf"no metric '{name}' in cr; did you mean .*{near}"):
-        suite.metric(name, suite.options())
-
-
-def test_a_name_that_is_like_none_lists_them_all() -> None:
-    suite = get_suite("memfin")
-    with pytest.raises(et.UsageError, match=r"there are .*m1_key_coverage.*m5_rubric_hit_rate"):
-        suite.metric("zzz", suite.options())
-
-
 @pytest.mark.parametrize("name", INPUTS)
 def test_every_metric_has_a_title_a_description_and_a_direction(name: str) -> None:
     suite = get_suite(name)
