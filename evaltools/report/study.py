@@ -132,7 +132,8 @@ class Study(Result):
     @cached_property
     def n_units(self) -> int:
         """Number of different units."""
-        return int(self.units[self.suite.unit].nunique(dropna=False))
+        names = pd.concat(run.data[self.suite.unit] for run in self.results)
+        return int(names.nunique(dropna=False))
 
     def where(self, part: str | pd.DataFrame) -> Study:
         """The study over some of the units of every run, with its own intervals.
@@ -151,8 +152,7 @@ class Study(Result):
         rows: Any = part
         if isinstance(part, str):
             query, rows = part, self.queried(part)
-        is_known = isinstance(rows, pd.DataFrame) and rows.index.isin(self.units.index).all()
-        if not is_known or not self.units.loc[rows.index, "run"].equals(rows.get("run")):
+        if not isinstance(rows, pd.DataFrame) or not set(OF_RUN) <= set(rows):
             raise UsageError(f"expected rows of the units of {self.name}, with their index")
         conditions: Conditions = {name: {} for name in self.conditions}
         for condition, seed, run, index in self._of_runs(self.units.index):
@@ -181,15 +181,16 @@ class Study(Result):
         """The metric that is tested alone: the one declared, else the first of the suite's with a direction."""
         if self.declared is not None:
             return self.declared
-        names = [self.suite.primary_name(self.options, self.blocked), *self.headline]
-        directed = [name for name in names if name and self.metric(name).better != "none"]
-        return directed[0] if directed else names[0]
+        usual = self.suite.primary_name(self.options, self.blocked)
+        return next(filter(self._is_directed, [usual, *self.headline]), usual)
 
     @property
     def tested(self) -> str | None:
         """The primary metric; None where there is none with a direction."""
-        has_direction = self.primary and self.metric(self.primary).better != "none"
-        return self.primary if has_direction else None
+        return self.primary if self._is_directed(self.primary) else None
+
+    def _is_directed(self, name: str) -> bool:
+        return name != "" and self.metric(name).better != "none"
 
     @property
     def _run_checks(self) -> list[Check]:
@@ -209,12 +210,10 @@ class Study(Result):
     @cached_property
     def estimates(self) -> pd.DataFrame:
         """The estimates of every condition over its seeds, in the form of `core.estimates`."""
-        frames = [
-            aggregate(
-                self.frames(name), self.metrics, self.suite.unit, self.resampling, condition=name
-            )
-            for name in self.conditions
-        ]
+        frames = []
+        for name in self.conditions:
+            runs = self.frames(name)
+            frames.append(aggregate(runs, self.metrics, self.suite.unit, self.resampling, name))
         return marked_blocked(pd.concat(frames, ignore_index=True), self._run_checks)
 
     @cached_property

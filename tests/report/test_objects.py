@@ -222,36 +222,12 @@ UNSAID = {"fresh", "workers", "folder"}
 """Parameters that say what they are by their name, or that the app alone sets."""
 
 
-def test_the_functions_of_plain_values_are_those_of_the_suites() -> None:
-    one = et.cr.tuple_f1(
-        [("a#x", "cream", "positive"), ("a#y", "", "negative")],
-        [{"aspect_ref": "a#x", "aspect_term": "cream", "polarity": "positive"}],
-    )
-    # 1 of 1 predicted is right, 1 of 2 of the gold is there: F1 2/3
-    assert (one.precision, one.recall, one.tp, one.fp, one.fn) == (1.0, 0.5, 1, 0, 1)
-    assert one.f1 == pytest.approx(2 / 3)
-
+def test_one_summary_is_scored_without_a_file() -> None:
     scores = et.summary.score("암 진단비 3천만원", ["암 진단 시 3,000만원을 지급합니다."])
     assert scores["summary_accuracy"].score == 1.0 and scores["summary_accuracy"].measured
     assert not scores["summary_risk_coverage"].measured, "no tags were given"
     one_text = et.summary.score("암 진단비 3천만원", "암 진단 시 3,000만원을 지급합니다.")
     assert one_text == scores, "one text is one context, not a list of letters"
-
-    dialog = {
-        "dialog_id": "d1",
-        "valid_dialog": True,
-        "turns": [
-            {
-                "turn_pair_id": 1,
-                "turn_status": "ok",
-                "user_text": "推荐一只股票",
-                "pred_assistant_text": "不构成投资建议,仅供参考。",
-                "gt_turn_tags": {"risk_disclosure_required_gt": ["not_investment_advice"]},
-            }
-        ],
-    }
-    (turn,) = et.memfin.score_dialog(dialog)
-    assert turn["dialog_id"] == "d1"
 
 
 # --- what people type
