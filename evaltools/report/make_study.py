@@ -25,7 +25,6 @@ from ..core.plugins import get_suite, suite_of_path
 from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
 from ..core.scoring import run_names
 from ..core.suite import Suite
-from ..stats.compare import require_declared
 from .evaluate import evaluate, load, save
 from .result import Result, require_comparable
 from .run import Run
@@ -171,7 +170,6 @@ def make_study(
     require_comparable(first, others)
     if margin is not None and not isinstance(margin, Mapping):
         raise UsageError(f"margin: expected {{metric: largest difference}}, got {margin!r}")
-    require_declared(first.metrics, primary, margin or {}, first.resampling.confidence)
     named = list(conditions)
     if baseline:
         # conditions of a long table are named <condition>_<file>
@@ -331,7 +329,9 @@ def _as_tables(
 
     UsageError for lists of different lengths, and for `bounds` and `better` that no metric has.
     """
-    Metric(name="value", numerator="value", denominator="n", better=better, bounds=bounds)
+    Metric(name="value", numerator="value", denominator="n", better="higher", bounds=bounds)
+    if better not in ("higher", "lower"):
+        raise UsageError(f"better: expected 'higher' or 'lower', got {better!r}")
     by_index = isinstance(baseline, pd.Series) and isinstance(candidate, pd.Series)
     if not by_index and len(baseline) != len(candidate):
         raise UsageError(

@@ -153,35 +153,24 @@ def placed(
     column: str,
     places: Sequence[Place],
 ) -> list[Any]:
-    """The text of a column of a card as pieces: texts, and what has a place in it."""
-    kept = _without_overlaps(places)
-    others = {(place[0], place[4]) for place in kept if place[0] != column}
+    """The text of a column of a card as pieces: texts, and what has a place in it.
+
+    Of places that overlap the first one counts, and none beyond CLIP.
+    """
+    elsewhere = {place[4]: f"{place[0]}-{place[4]}" for place in places if place[0] != column}
     pieces: list[Any] = []
     written = 0
-    for of_column, start, end, mark, number, tooltip in kept:
-        if of_column != column:
+    for of_column, start, end, mark, number, tooltip in sorted(places, key=lambda p: p[1]):
+        if of_column != column or start < written or end > CLIP:
             continue
-        targets = [f"{other}-{number}" for other, same in others if same == number]
         piece = {
             "text": text[start:end],
             "mark": mark,
             "number": number,
             "tooltip": tooltip,
             "id": f"{column}-{number}",
-            "target": targets[0] if targets else "",
+            "target": elsewhere.get(number, ""),
         }
         pieces += [text[written:start], piece]
         written = end
     return [*pieces, text[written:CLIP]]
-
-
-def _without_overlaps(places: Sequence[Place]) -> list[Place]:
-    """The places in the order of their starts, without those that overlap an earlier one or lie beyond CLIP."""
-    kept: list[Place] = []
-    ends: dict[str, int] = {}
-    for place in sorted(places, key=lambda place: place[1]):
-        column, start, end = place[:3]
-        if end <= CLIP and start >= ends.get(column, 0):
-            kept.append(place)
-            ends[column] = end
-    return kept

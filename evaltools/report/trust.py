@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,10 +136,8 @@ def short_signature(shown: Run | Study) -> str:
 
 def count_methods(frames: Iterable[pd.DataFrame]) -> dict[str, int]:
     """Method -> number of intervals in estimates or comparisons, the commonest first."""
-    counts: Counter[str] = Counter()
-    for frame in frames:
-        counts.update(frame.loc[frame["ci_low"].notna(), "ci_method"])
-    return dict(counts.most_common())
+    methods = [frame.loc[frame["ci_low"].notna(), "ci_method"] for frame in frames]
+    return pd.concat(methods).value_counts().to_dict() if methods else {}
 
 
 def provenance(shown: Run | Study, frames: Iterable[pd.DataFrame] = ()) -> HtmlTable:
@@ -148,22 +145,7 @@ def provenance(shown: Run | Study, frames: Iterable[pd.DataFrame] = ()) -> HtmlT
 
     Times stand in the manifest only.
     """
-    rows = dict.fromkeys(_provenance_rows(shown, frames))
-    frame = pd.DataFrame(list(rows), columns=["what", "value"])
-    return fold(say("Inputs, policy and signature"), table(frame))
-
-
-def _provenance_rows(
-    shown: Run | Study,
-    frames: Iterable[pd.DataFrame],
-) -> Iterator[tuple[str, str]]:
     first = shown.results[0]
-    for run in shown.results:
-        for entry in run.manifest.inputs:
-            file = f"{Path(entry.path).name} · {entry.bytes:,} B · sha256 {entry.sha256}"
-            yield say("input: {what}", what=entry.role), file
-    for key, value in first.manifest.policy.items():
-        yield say("policy: {what}", what=key), value if isinstance(value, str) else dumps(value)
     settings = say(
         "{method}, {n:,} resamples, {level}, seed {seed}",
         method=first.resampling.method,
@@ -171,6 +153,22 @@ def _provenance_rows(
         level=first.resampling.percent,
         seed=first.resampling.seed,
     )
-    used = [f"{name} {n}" for name, n in count_methods(frames).items()]
-    yield say("intervals"), "; ".join([settings, *([listed(used)] if used else [])])
-    yield say("signature"), f"{shown.signature} ({short_signature(shown)})"
+    used = listed(f"{name} {n}" for name, n in count_methods(frames).items())
+    rows = [
+        *(
+            (
+                say("input: {what}", what=entry.role),
+                f"{Path(entry.path).name} · {entry.bytes:,} B · sha256 {entry.sha256}",
+            )
+            for run in shown.results
+            for entry in run.manifest.inputs
+        ),
+        *(
+            (say("policy: {what}", what=key), value if isinstance(value, str) else dumps(value))
+            for key, value in first.policy.items()
+        ),
+        (say("intervals"), f"{settings}; {used}" if used else settings),
+        (say("signature"), f"{shown.signature} ({short_signature(shown)})"),
+    ]
+    frame = pd.DataFrame(rows, columns=["what", "value"]).drop_duplicates()
+    return fold(say("Inputs, policy and signature"), table(frame))
