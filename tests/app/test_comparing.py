@@ -69,7 +69,7 @@ def test_what_is_declared_decides_everywhere(here: Path) -> None:
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
-        (("--primary", "fix_rat_refpol"), "no metric 'fix_rat_refpol'; did you mean"),
+        (("--primary", "fix_rat_refpol"), "no metric 'fix_rat_refpol' in cr; did you mean"),
         (("--primary", "review_action_rate"), "review_action_rate has no direction"),
         (("--margin", "fix_rate_refpol"), "expected NAME=X with a finite number"),
         (("--margin", "fix_rate_refpol=-1"), "expected a number of 0 or more"),
