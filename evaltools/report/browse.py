@@ -40,7 +40,10 @@ def sample_view(shown: Run | Study) -> SampleView:
     return SampleView(lambda run: {}, _plain_ids, _plain_cards, layout, cell="value")
 
 
-def _plain_ids(run: Run, units: pd.DataFrame) -> pd.Series:
+def _plain_ids(
+    run: Run,
+    units: pd.DataFrame,
+) -> pd.Series:
     """Each unit once, the lowest value of the primary metric first."""
     ids = units[run.suite.unit].drop_duplicates()
     if not run.primary:
@@ -51,7 +54,10 @@ def _plain_ids(run: Run, units: pd.DataFrame) -> pd.Series:
     return ids.loc[order].astype(str)
 
 
-def _plain_cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
+def _plain_cards(
+    run: Run,
+    units: pd.DataFrame,
+) -> pd.DataFrame:
     """Units as cards: the unit, its text, and a row a metric of the headline that it has a value of."""
     unit = run.suite.unit
     values = {run.title(name): run.unit_values(name) for name in run.headline}
@@ -158,7 +164,8 @@ def samples_that_differ(
     changed = changed_units(study, metric, candidate)
     frame = changed.drop(columns="sign")
     if changed.empty:
-        return HtmlTable(no_rows(say("{metric}: samples that differ", metric=caption)).html, frame)
+        nothing = no_rows(say("{metric}: samples that differ", metric=caption))
+        return HtmlTable(nothing.html, frame)
     columns = {name: view.layout.columns[name] for name in view.given}
     of_runs = []
     for condition in (study.baseline, candidate):
@@ -166,8 +173,9 @@ def samples_that_differ(
         for run in study.conditions[condition].values():
             ids = view.ids(run, run.units[run.units[unit].isin(changed[unit].head(MOST))])
             units = run.units.loc[ids.index]
-            made = view.cards(run, units).assign(card=ids, condition=condition)
-            of_runs.append(made.assign(unit=units[unit]))
+            made = view.cards(run, units)
+            about = {"card": ids, "condition": condition, "unit": units[unit]}
+            of_runs.append(made.assign(**about))
     every = pd.concat(of_runs)
     each_once = every.drop_duplicates("card")
     cards = changed.rename(columns={unit: "unit"}).merge(each_once, on="unit").set_index("card")
@@ -179,8 +187,13 @@ def samples_that_differ(
         tags.append([Line(f"{number(before, 2)} → {number(after, 2)}", mark)])
     if "places" in cards:
         # terms stand in a text that is common to all runs: without the marks of one
-        cards["places"] = [[(*p[:3], "", 0, "") for p in of if not p[4]] for of in cards["places"]]
-    texts = {name: head for name, head in view.layout.texts.items() if name not in view.compared}
+        plain_places = []
+        for places in cards["places"]:
+            plain_places.append([(*place[:3], "", 0, "") for place in places if not place[4]])
+        cards["places"] = plain_places
+    texts = dict(view.layout.texts)
+    for name in view.compared:
+        del texts[name]
     layout = replace(view.layout, texts=texts, columns=columns, fields={})
     groups = groups_of_change(cards, candidate)
     return samples(cards.assign(tags=tags), layout, groups, caption, frame, len(cards))

@@ -113,11 +113,14 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     if index or not pd.api.types.is_integer_dtype(frame.index):
         frame = frame.reset_index(names=None if index else [""])
     for column in (*NAMED, *index):
-        is_name = column == "metric" and "title" in frame
-        if column in frame and not is_name and not pd.api.types.is_numeric_dtype(frame[column]):
+        if column not in frame or (column == "metric" and "title" in frame):
+            continue
+        if not pd.api.types.is_numeric_dtype(frame[column]):
             frame = frame.assign(**{column: [say(str(word)) for word in frame[column]]})
     if {"ci_low", "ci_high"} <= set(frame):
-        texts = [interval(row) for row in frame[["ci_low", "ci_high"]].to_dict("records")]
+        texts = []
+        for row in frame[["ci_low", "ci_high"]].to_dict("records"):
+            texts.append(interval(row))
         frame = frame.assign(ci_low=texts).drop(columns="ci_high")
         frame = frame.rename(columns={"ci_low": "interval"})
     return table(frame.rename(columns=HEADS))
@@ -127,7 +130,9 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
     from PIL import Image
 
-    titles = [axes.get_title("left") or axes.get_title() for axes in figure.axes]
+    titles = []
+    for axes in figure.axes:
+        titles.append(axes.get_title("left") or axes.get_title())
     alt = figure.get_suptitle() or "; ".join(filter(None, titles))
     translate(figure)
     if len(figure.axes) == 1 and not figure.get_suptitle():
@@ -158,15 +163,22 @@ def translate(figure: Any) -> None:
 
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
-            labels = [label.get_text() for label in axis.get_ticklabels()]
-            translated = [shown(say(label), LABEL_COLUMNS) if label else "" for label in labels]
+            labels = []
+            translated = []
+            for label in axis.get_ticklabels():
+                words = label.get_text()
+                labels.append(words)
+                translated.append(shown(say(words), LABEL_COLUMNS) if words else "")
             if translated != labels:
                 axis.set_ticks(axis.get_ticklocs(), translated)
-    in_legends = {text for legend in figure.findobj(Legend) for text in legend.get_texts()}
+    in_legends: set[Any] = set()
+    for legend in figure.findobj(Legend):
+        in_legends.update(legend.get_texts())
     columns = min(TITLE_COLUMNS, round(TITLE_COLUMNS * figure.get_figwidth() / 5))
     for text in figure.findobj(Text):
         words = text.get_text()
         if words and "\n" not in words:
-            text.set_text(shown(say(words), LABEL_COLUMNS if text in in_legends else columns))
+            width = LABEL_COLUMNS if text in in_legends else columns
+            text.set_text(shown(say(words), width))
         if ANSWERED.search(text.get_text()):
             text.set_fontweight("normal")

@@ -54,7 +54,10 @@ class Sheet:
     links: Sequence[str] = ()
 
 
-def write_workbook(path: Path, sheets: Sequence[Sheet]) -> None:
+def write_workbook(
+    path: Path,
+    sheets: Sequence[Sheet],
+) -> None:
     """Write the sheets. UsageError for a frame with more rows than a sheet can hold."""
     import xlsxwriter
 
@@ -116,7 +119,11 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
     page.repeat_rows(header)
 
 
-def _colour(value: Any, column: str, sheet: Sheet) -> str:
+def _colour(
+    value: Any,
+    column: str,
+    sheet: Sheet,
+) -> str:
     if column in sheet.scores and value is not None:
         return GOOD if value >= sheet.scores[column] else BAD
     return sheet.colours.get(value, "")

@@ -72,7 +72,10 @@ def paper_style() -> Any:
     return mpl.rc_context({**figure_style(), **sizes})
 
 
-def export(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
+def export(
+    figure: Figure,
+    form: Literal["svg", "pdf"],
+) -> bytes:
     """A figure for a paper, text as text, with the glyphs of Korean and Chinese inside; bytes of its content only."""
     text = "".join(t.get_text() for t in figure.findobj(Text))
     style = {
@@ -96,7 +99,11 @@ def export(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
     return svg.replace(start, start + webfont_css(text), 1).encode()
 
 
-def shown(value: Any, width: int = 26, lines: int = 3) -> str:
+def shown(
+    value: Any,
+    width: int = 26,
+    lines: int = 3,
+) -> str:
     """A label: wrapped at `width` columns (a Han or Hangul character takes two), cut after `lines` lines."""
     text = visible(unicodedata.normalize("NFC", str(value)))
     # no more than can stand there: the time to break a word grows with the square of its length
@@ -124,7 +131,10 @@ def add_legend(chart: Figure) -> None:
 # --- what draws
 
 
-def forest(rows: pd.DataFrame, zero: bool = False) -> Figure:
+def forest(
+    rows: pd.DataFrame,
+    zero: bool = False,
+) -> Figure:
     """A line for each metric, from the top down, with a mark and its interval for each condition.
 
     Columns: label (of the metric), condition, value, ci_low, ci_high, and `axis`, the name of the axis on which a row
@@ -143,8 +153,8 @@ def forest(rows: pd.DataFrame, zero: bool = False) -> Figure:
             labels = list(of_axis["label"].unique())
             for index, condition in enumerate(conditions):
                 of = of_axis[of_axis["condition"] == condition]
-                step = (index - (len(conditions) - 1) / 2) * 0.72 / len(conditions)
-                places = of["label"].map(labels.index) + step
+                from_middle = index - (len(conditions) - 1) / 2
+                places = of["label"].map(labels.index) + 0.72 * from_middle / len(conditions)
                 look: Any = {
                     "color": PALETTE[index % 8],
                     "marker": MARKERS[(index + index // 8) % 8],
@@ -187,7 +197,11 @@ def spread(values: Mapping[str, pd.Series]) -> Figure:
     return chart
 
 
-def paired(before: pd.Series, after: pd.Series, better: str = "higher") -> Figure:
+def paired(
+    before: pd.Series,
+    after: pd.Series,
+    better: str = "higher",
+) -> Figure:
     """Each unit's value before against after (or A against B): points off the diagonal are changes.
 
     The names of the columns are the labels of the axes. A unit with a null in either takes no part. Where many units
@@ -221,7 +235,11 @@ def _title(shown: Run | Study, name: str) -> str:
     return titled(metric.shown_title, metric.better)
 
 
-def _on_axes(shown: Run | Study, rows: pd.DataFrame, xlabel: str) -> pd.DataFrame:
+def _on_axes(
+    shown: Run | Study,
+    rows: pd.DataFrame,
+    xlabel: str,
+) -> pd.DataFrame:
     """The rows for `forest`; a metric without limits has an axis of its own."""
     by_name = {metric.name: metric for metric in shown.metrics}
     rows = rows[~rows["metric"].isin(shown.blocked)]

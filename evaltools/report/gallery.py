@@ -87,7 +87,10 @@ def collect(out: Path) -> tuple[list[Card], list[tuple[str, str]]]:
     return cards, incomplete
 
 
-def _card(out: Path, folder: Path) -> Card:
+def _card(
+    out: Path,
+    folder: Path,
+) -> Card:
     """What the page shows of one results folder; raises whatever is wrong with its files.
 
     `metrics`: metric of the headline -> its row of metrics.json with its texts as `cells`, those that a check blocks
@@ -130,7 +133,12 @@ def _card(out: Path, folder: Path) -> Card:
     }
 
 
-def _verdict(folder: Path, manifest: Manifest, stored: MetricsFile, leading: str) -> str:
+def _verdict(
+    folder: Path,
+    manifest: Manifest,
+    stored: MetricsFile,
+    leading: str,
+) -> str:
     """The verdict of a result's comparison on its leading metric, else the worst of its suite."""
     path = folder / "comparison.csv"
     if manifest.kind == "aggregate" and path.is_file():
@@ -146,7 +154,11 @@ def _verdict(folder: Path, manifest: Manifest, stored: MetricsFile, leading: str
     return "baseline" if is_baseline else ""
 
 
-def _notes(folder: Path, manifest: Manifest, stored: MetricsFile) -> list[tuple[str, str]]:
+def _notes(
+    folder: Path,
+    manifest: Manifest,
+    stored: MetricsFile,
+) -> list[tuple[str, str]]:
     """(level, sentence) of each thing to know before a result is believed; the worst first."""
     notes = []
     for name in spoilt_files(folder, manifest):
