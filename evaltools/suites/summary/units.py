@@ -6,11 +6,10 @@ cases --rules--> scores --columns--> frame --judge, where asked--> final scores 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ...core.errors import Problems
@@ -106,28 +105,3 @@ def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:
             added[f"{metric}_passed"] = units[metric] >= rules.thresholds[metric] - 1e-12
         added[f"{metric}_if_measured"] = units[metric].where(units[f"{metric}_measured"])
     return with_states(pd.concat([units, pd.DataFrame(added, index=units.index)], axis=1))
-
-
-def by_metric(
-    units: pd.DataFrame,
-    metrics: Iterable[str] = METRICS,
-    keep: Sequence[str] = ("case_id",),
-    /,
-    **columns: str,
-) -> pd.DataFrame:
-    """The units as one row a metric and case: columns `keep`, `metric`, and those of the metric.
-
-    columns: name -> what follows the metric's name in the units ("" is the score); null where the
-    units have none.
-
-    >>> units = pd.DataFrame({"case_id": ["a"], "entity_recall": [0.5]})
-    >>> by_metric(units, ["entity_recall"], score="").to_dict("records")
-    [{'case_id': 'a', 'metric': 'entity_recall', 'score': 0.5}]
-    """
-    parts = []
-    for metric in metrics:
-        part = units[list(keep)].assign(metric=metric)
-        for name, ending in columns.items():
-            part[name] = units.get(metric + ending, np.nan)
-        parts.append(part)
-    return pd.concat(parts)
