@@ -300,9 +300,7 @@ class Study(Result):
         name = self.directed(metric).name
         conditions = [self.baseline, *self.candidates]
         if len(conditions) > 2:
-            raise UsageError(
-                f"a plan takes one or two conditions; name two of {', '.join(conditions)}"
-            )
+            raise UsageError(f"a plan takes two conditions; name two of {', '.join(conditions)}")
         rows = self.estimates_of(name)
         for condition in rows.loc[rows["value"].isna(), "condition"]:
             raise UsageError(f"{name} is not measured in {condition}")

@@ -35,7 +35,11 @@ class Draws:
     value: float
     jackknife: Array
 
-    def bounds(self, alpha: float, method: str = "bca") -> tuple[float, float]:
+    def bounds(
+        self,
+        alpha: float,
+        method: str = "bca",
+    ) -> tuple[float, float]:
         """(low, high) with the probability alpha outside: percentile by that method, else BCa."""
         levels = np.array([alpha / 2, 1 - alpha / 2])
         if method != "percentile":
@@ -63,9 +67,15 @@ def bootstrap(
     of_size: dict[int, list[tuple[int, Statistic]]] = {}
     for i, statistic in enumerate(statistics):
         if statistic:
-            of_size.setdefault(len(statistic[0]), []).append((i, statistic))
+            of_size.setdefault(
+                len(statistic[0]),
+                [],
+            ).append((i, statistic))
     for alike in of_size.values():
-        sums = _resampled(np.hstack([columns for _, (columns, _) in alike]), resampling)
+        sums = _resampled(
+            np.hstack([columns for _, (columns, _) in alike]),
+            resampling,
+        )
         for i, (columns, metric) in alike:
             own, sums = np.split(sums, [columns.shape[1]], axis=1)
             total = columns.sum(axis=0)
@@ -82,13 +92,33 @@ def _resampled(columns: Array, resampling: Resampling) -> Array:
     sums = np.empty((resampling.n_resamples, columns.shape[1]))
     for start in range(0, len(sums), CHUNK):
         part = sums[start : start + CHUNK]
-        drawn = rng.integers(0, n, (len(part), n)) + n * np.arange(len(part))[:, None]
+        drawn = (
+            rng.integers(
+                0,
+                n,
+                (len(part), n),
+            )
+            + n * np.arange(len(part))[:, None]
+        )
         times = np.bincount(drawn.ravel(), minlength=drawn.size)
         # an integer matrix product would not use BLAS
-        np.matmul(times.reshape(drawn.shape).astype(float), columns, out=part)
+        np.matmul(
+            times.reshape(drawn.shape).astype(float),
+            columns,
+            out=part,
+        )
     return sums
 
 
 def expanded(alpha: float, n: int) -> float:
     """The level at which a bootstrap of n units is as wide as a t interval at `alpha` (Hesterberg)."""
-    return float(2 * ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, alpha / 2)))
+    return float(
+        2
+        * ndtr(
+            np.sqrt(n / (n - 1))
+            * stdtrit(
+                n - 1,
+                alpha / 2,
+            )
+        )
+    )

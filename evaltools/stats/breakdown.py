@@ -52,23 +52,17 @@ def by_parts(
     return texts.str.removesuffix(".0") if pd.api.types.is_float_dtype(parts) else texts
 
 
-def largest_parts(
-    parts: pd.Series,
-    units: pd.Series,
-) -> tuple[pd.Series, list[str]]:
+def largest_parts(parts: pd.Series, units: pd.Series) -> tuple[pd.Series, list[str]]:
     """(the part of each row, names of the parts, the largest first).
 
-    All but the MOST - 1 largest are summed up as "(N others)". `units` names the resampling unit
+    All but the MOST - 1 largest are summed up as "(others)". `units` names the resampling unit
     of each row; a part is as large as it has units.
     """
     n_units = units.groupby(parts).nunique()
-    in_order = n_units.sort_index().sort_values(ascending=False, kind="stable")
-    names = in_order.index.tolist()
-    if len(names) <= MOST:
-        return parts, names
-    shown = names[: MOST - 1]
-    rest = f"({len(names) - len(shown)} others)"
-    return parts.where(parts.isin(shown), rest), [*shown, rest]
+    names = n_units.sort_values(ascending=False, kind="stable").index.tolist()
+    if len(names) > MOST:
+        names = [*names[: MOST - 1], "(others)"]
+    return parts.where(parts.isin(names), "(others)"), names
 
 
 def breakdown(
@@ -83,7 +77,7 @@ def breakdown(
 
     `column`: a column of the units, or the part of each row. One row a part and metric: `part`, `n`
     (resampling units in the part), then the columns of `estimate`. Null values make a part of their
-    own, "(none)". At most MOST parts; the rest are summed up as "(N others)", so that no unit is
+    own, "(none)". At most MOST parts; the rest are summed up as "(others)", so that no unit is
     lost. KeyError for a name that the table lacks.
 
     >>> from evaltools.core.metric import Metric

@@ -108,8 +108,13 @@ def calibrate(
             row["labels_low"], row["labels_high"] = of_labels
             corrected = corrected_mean(score, label, confidence)
             row |= dict(zip(("corrected_mean", "corrected_low", "corrected_high"), corrected))
-        if drawn := how_drawn(cases):
-            notes.append(f"{metric}: {drawn}")
+        error = score.std() * np.sqrt(1 / n - 1 / len(cases))
+        mean = score[~np.isnan(label)].mean()
+        if abs(mean - score.mean()) > FAR * error:
+            notes.append(
+                f"{metric}: the labels are of cases with a mean score of {mean:.2f}, all cases have {score.mean():.2f}: "
+                "labels that were not drawn at random say nothing of the rest"
+            )
         rows.append(row)
     return Calibration(pd.DataFrame(rows, columns=list(COLUMNS)), tuple(notes))
 
@@ -150,28 +155,6 @@ def corrected_mean(
     error = min(error, 2 * value * (1 - value) / n)
     low, high = score_t(value, error, n, t_quantile(n - 1, 1 - confidence), (0.0, 1.0))
     return value, low, high
-
-
-def how_drawn(cases: pd.DataFrame) -> str:
-    """How the labelled cases were picked by their scores, in a sentence; "" where that can be at random."""
-    labelled = cases["label"].notna()
-    n = int(labelled.sum())
-    score = cases["score"]
-    mean, mean_of_all = score[labelled].mean(), score.mean()
-    error = np.sqrt(score.var() / n * (1 - n / len(score)))
-    away = (mean - mean_of_all) / error if error > 0 else 0.0
-    if abs(away) < FAR:
-        return ""
-    passes = score >= cases["threshold"].fillna(PASS) - 1e-12
-    of_labelled = passes[labelled]
-    if of_labelled.nunique() == 1 and passes.nunique() > 1:
-        kind = "passes" if of_labelled.all() else "failures"
-    else:
-        kind = "low scores" if away < 0 else "high scores"
-    return (
-        f"the labels are of {kind} (mean score {mean:.2f}, of all cases {mean_of_all:.2f}): labels that were not drawn "
-        "at random say nothing of the rest"
-    )
 
 
 def _agreement(

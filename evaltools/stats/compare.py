@@ -86,14 +86,13 @@ def compare(
     unit: str,
     resampling: Resampling,
     headline: Sequence[str] = (),
-    primary: str | None = None,
-    margin: Mapping[str, float] | None = None,
-    n_permutations: int = 10_000,
+    *,
     names: tuple[str, str] = ("baseline", "candidate"),
+    **declared: Any,
 ) -> Comparison:
     """Compare two conditions (seed -> units frame) over every metric of a table.
 
-    As `compare_all` of two conditions, called by `names`.
+    As `compare_all` of two conditions, called by `names`. `declared`: its primary, margin and n_permutations.
 
     >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
@@ -104,16 +103,8 @@ def compare(
          metric  delta verdict
     0  accuracy   0.25  better
     """
-    return compare_all(
-        [(names[0], baseline), (names[1], candidate)],
-        table,
-        unit,
-        resampling,
-        headline,
-        primary,
-        margin,
-        n_permutations,
-    )[0]
+    sides = [(names[0], baseline), (names[1], candidate)]
+    return compare_all(sides, table, unit, resampling, headline, **declared)[0]
 
 
 def compare_all(
@@ -270,9 +261,6 @@ def require_declared(
     for name, size in margin.items():
         if not 0 < size < np.inf:
             raise UsageError(f"margin of {name}: expected a finite number above 0, got {size:g}")
-    targets = {metric.name: metric.alias_of or metric.name for metric in table}
-    if len({targets[name] for name in margin}) < len(margin):
-        raise UsageError("margin: a metric and its aliases can have one margin only")
     if margin and confidence <= 0.5:
         raise UsageError(f"a margin needs intervals of more than 50%, not {confidence:.0%}")
 
@@ -288,7 +276,7 @@ def _row(
 ) -> dict[str, Any]:
     """What is known of a metric of two conditions before it is tested with others."""
     metric = a.formula.metric
-    row: dict[str, Any] = {
+    row = {
         "metric": metric.name,
         "better": metric.better,
         "value_baseline": found.a.values.mean() if found else np.nan,
@@ -301,7 +289,7 @@ def _row(
         # p of proportions is mid-p
         "mid": getattr(metric, "proportion", False) and found is not None,
     }
-    return row | lacking(a, b, by_seed, row["delta"])
+    return row | lacking(a, b, by_seed)
 
 
 def _test(
@@ -340,7 +328,13 @@ def _test(
         p, critical = max_t(by_unit[:, index], n_permutations, resampling.seed, resampling.level)
         together = np.fmax(p, holm(rows.loc[index, "p_seeds"]))
         rows.loc[index, "p_adjusted"] = np.fmax(rows.loc[index, "p_value"], together)
-        df = [max(effective_units(d.shares) - 1, 1.0) for d in np.array(differences, object)[index]]
+        df = [
+            max(effective_units(d.shares) - 1, 1.0)
+            for d in np.array(
+                differences,
+                object,
+            )[index]
+        ]
         rows.loc[index, "level"] = np.minimum(resampling.level, 2 * stdtr(df, -critical))
 
 

@@ -46,7 +46,13 @@ def same_questions(
     """
     unit, sides = a.ids.name, (a, b)
     if not np.isin(a.sample, b.sample).any():
-        sizes = [f"{name} ({side.ids.nunique()} units)" for name, side in zip(names, sides)]
+        sizes = [
+            f"{name} ({side.ids.nunique()} units)"
+            for name, side in zip(
+                names,
+                sides,
+            )
+        ]
         raise NothingPaired(f"{' and '.join(sizes)} share no {unit}: nothing to compare")
     keep = np.ones(a.n_samples, dtype=bool)
     known = [name for name in TEXTS if all(name in f for f in (*a.frames, *b.frames))]
@@ -106,7 +112,14 @@ def common_cells(
 ) -> tuple[Cells, Cells]:
     """The units of two sides over the cells of samples that both have."""
     on_a, on_b = (
-        side.present if by_seed else np.any(side.present, axis=0, keepdims=True) for side in (a, b)
+        side.present
+        if by_seed
+        else np.any(
+            side.present,
+            axis=0,
+            keepdims=True,
+        )
+        for side in (a, b)
     )
     return a.where(on_a & on_b).per_unit(), b.where(on_a & on_b).per_unit()
 
@@ -249,7 +262,10 @@ def unit_changes(
     )
     frame["change"] = frame["candidate"] - frame["baseline"]
     frame["influence"], frame["differs"] = by_cell.mean(axis=0), by_cell.any(axis=0)
-    return frame.dropna(subset=["baseline", "candidate"], how="all").reset_index(drop=True)
+    return frame.dropna(
+        subset=["baseline", "candidate"],
+        how="all",
+    ).reset_index(drop=True)
 
 
 def differing(changes: pd.DataFrame) -> pd.DataFrame:

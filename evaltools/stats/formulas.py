@@ -135,5 +135,15 @@ def mover(
     np.fill_diagonal(correlation, 1.0)
     down = weights * np.where(weights > 0, below, above)
     up = weights * np.where(weights > 0, above, below)
-    low, high = (float(np.sqrt(max(side @ correlation @ side, 0.0))) for side in (down, up))
+    low, high = (
+        float(
+            np.sqrt(
+                max(
+                    side @ correlation @ side,
+                    0.0,
+                )
+            )
+        )
+        for side in (down, up)
+    )
     return low, high

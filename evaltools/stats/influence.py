@@ -56,7 +56,14 @@ class Formula:
     @cached_property
     def ends(self) -> tuple[float, float]:
         """The least and the greatest value that the metric can take."""
-        ends = np.where(self.weights > 0, self.limits, self.limits[::-1]) @ self.weights
+        ends = (
+            np.where(
+                self.weights > 0,
+                self.limits,
+                self.limits[::-1],
+            )
+            @ self.weights
+        )
         return float(ends[0]), float(ends[1])
 
     def of_rows(self, columns: Mapping[str, Array]) -> Array:
@@ -95,7 +102,14 @@ class Formula:
 def formulas_of(table: MetricTable) -> list[Formula]:
     """The formula of each metric of a table. ValueError for a name that is doubled or unknown."""
     parts = zip(table, as_ratios(table))
-    return [Formula(metric, tuple(p), np.array(list(p.values()))) for metric, p in parts]
+    return [
+        Formula(
+            metric,
+            tuple(p),
+            np.array(list(p.values())),
+        )
+        for metric, p in parts
+    ]
 
 
 @dataclass(frozen=True)
@@ -138,18 +152,31 @@ class Condition:
             rows = np.array([np.bincount(cell, row, n_cells) for row in rows])
         if all(TRIAL in frame for frame in self.frames):
             rows = rows / np.maximum(rows[-1], 1)
-        sums = np.moveaxis(rows, 0, -1).reshape(len(self.frames), self.n_samples, len(rows))
+        sums = np.moveaxis(rows, 0, -1).reshape(
+            len(self.frames),
+            self.n_samples,
+            len(rows),
+        )
         return Cells(formula, sums, self.starts)
 
     @cached_property
     def _cell(self) -> Array:
         """(rows,): seed * number of samples + sample."""
-        seed = np.repeat(range(len(self.frames)), [len(frame) for frame in self.frames])
+        seed = np.repeat(
+            range(len(self.frames)),
+            [len(frame) for frame in self.frames],
+        )
         return seed * self.n_samples + self.sample
 
     def _column(self, name: str) -> Array:
         """A column of all rows as floats; a null is nan."""
-        columns = [frame[name].to_numpy(dtype=float, na_value=np.nan) for frame in self.frames]
+        columns = [
+            frame[name].to_numpy(
+                dtype=float,
+                na_value=np.nan,
+            )
+            for frame in self.frames
+        ]
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
@@ -201,7 +228,16 @@ def label(
     formulas = formulas_of(table)
     if not conditions or not all(conditions):
         raise ValueError("a condition needs at least one run")
-    of_conditions = [[runs[seed] for seed in sorted(runs, key=str)] for runs in conditions]
+    of_conditions = [
+        [
+            runs[seed]
+            for seed in sorted(
+                runs,
+                key=str,
+            )
+        ]
+        for runs in conditions
+    ]
     frames = [frame for of_seeds in of_conditions for frame in of_seeds]
     needed = [unit, *columns_of(ratio for formula in formulas for ratio in formula.ratios)]
     for frame in frames:
@@ -375,12 +411,22 @@ def unit_differences(
     the difference.
     """
     (num_a, den_a), (num_b, den_b) = a, b
-    total_a, total_b = den_a.sum(axis=-2, keepdims=True), den_b.sum(axis=-2, keepdims=True)
+    total_a, total_b = (
+        den_a.sum(axis=-2, keepdims=True),
+        den_b.sum(
+            axis=-2,
+            keepdims=True,
+        ),
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio_a = num_a.sum(axis=-2, keepdims=True) / total_a
         ratio_b = num_b.sum(axis=-2, keepdims=True) / total_b
         moved = num_b - num_a - (ratio_a + ratio_b) / 2 * (den_b - den_a)
-        return np.nan_to_num(moved / ((total_a + total_b) / 2), posinf=0.0, neginf=0.0)
+        return np.nan_to_num(
+            moved / ((total_a + total_b) / 2),
+            posinf=0.0,
+            neginf=0.0,
+        )
 
 
 def unit_shares(den_a: Array, den_b: Array) -> Array:

@@ -90,7 +90,16 @@ def effect_of(cells: Cells) -> Effect:
         limits=c.formula.ends,
         n_present=int(c.present.sum()),
         statistic=lambda: (c.sums[0, c.present[0]], c.formula.values),
-        parts=() if is_single else [seed_part(c.values, c.errors, c.present, c.takes_part)],
+        parts=()
+        if is_single
+        else [
+            seed_part(
+                c.values,
+                c.errors,
+                c.present,
+                c.takes_part,
+            )
+        ],
         cells=c,
     )
     if not is_single or len(weights) != 2 or weights.sum() != 0:
@@ -103,7 +112,10 @@ def effect_of(cells: Cells) -> Effect:
     return replace(effect, differences=differences, shares=shares, errors=errors)
 
 
-def draws_of(effects: Sequence[Effect | None], resampling: Resampling) -> list[Draws | None]:
+def draws_of(
+    effects: Sequence[Effect | None],
+    resampling: Resampling,
+) -> list[Draws | None]:
     """The bootstraps of those effects of one run a side of which ten units vary, and not too many."""
     statistics: list[Statistic | None] = []
     for e in effects:
@@ -198,7 +210,11 @@ def _of_difference(
     if n <= 1 or not len(differences):
         return Interval()
     span = (e.limits[1] - e.limits[0]) / 2
-    return _within(gains_and_losses(differences, e.shares, span, alpha), e.limits, "mover")
+    return _within(
+        gains_and_losses(differences, e.shares, span, alpha),
+        e.limits,
+        "mover",
+    )
 
 
 def gains_and_losses(
@@ -213,7 +229,10 @@ def gains_and_losses(
     far apart the limits are. Gains and losses are each a mean within 0 and the span, with a score
     interval of its own, put together by MOVER.
     """
-    parts = np.stack([np.maximum(differences, 0.0), np.maximum(-differences, 0.0)], axis=1)
+    parts = np.stack(
+        [np.maximum(differences, 0.0), np.maximum(-differences, 0.0)],
+        axis=1,
+    )
     of_both = np.stack([shares, shares], axis=1)
     limits, signs = np.array([[0.0, 0.0], [span, span]]), np.array([1.0, -1.0])
     means = parts.sum(axis=0)
@@ -239,7 +258,15 @@ def score_sum(
     for value, error, share, ends in zip(values, errors.T, shares.T, limits.T):
         n = effective_units(share)
         variance = sample_variance(error, n) if n > 1 and varies(error, value) else 0.0
-        low, high = score_t(value, variance, n, t_quantile(n - 1, alpha), ends, alpha, doubt)
+        low, high = score_t(
+            value,
+            variance,
+            n,
+            t_quantile(n - 1, alpha),
+            ends,
+            alpha,
+            doubt,
+        )
         if doubt == DOUBT_OF_PARTS and value <= 0:
             high = ends[1] * none_seen(n, alpha)
         bounds.append((low, high))
@@ -263,7 +290,10 @@ def _over_seeds(e: Effect, alpha: float) -> Interval:
         # of hardly any degrees of freedom the interval would be all that is possible
         variance = 0.0 if is_still else error**2
         n = effective_units(e.shares)
-        return Interval(*score_t(e.value, variance, n, critical, e.limits, alpha), "score-t")
+        return Interval(
+            *score_t(e.value, variance, n, critical, e.limits, alpha),
+            "score-t",
+        )
     if e.n_units < MIN_UNITS or is_still:
         return Interval()
     half = error * critical

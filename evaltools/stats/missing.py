@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
+from .formulas import Limits
 from .influence import Array, Cells
 
 # The test needs so many units that are missing, and as many that are not.
@@ -42,7 +43,6 @@ def lacking(
     a: Cells,
     b: Cells,
     by_seed: bool,
-    delta: float,
 ) -> dict[str, Any]:
     """What each side of a metric lacks of the other's cells, over the same samples, and what that could change.
 
@@ -55,42 +55,51 @@ def lacking(
     A cell that is lacking weighs in the denominator what it weighs on the other side.
     """
     on_a, on_b = (
-        side.present if by_seed else np.any(side.present, axis=0, keepdims=True) for side in (a, b)
+        side.present
+        if by_seed
+        else np.any(
+            side.present,
+            axis=0,
+            keepdims=True,
+        )
+        for side in (a, b)
     )
     lacks_a, lacks_b = on_b & ~a.present, on_a & ~b.present
-    n_cells = (on_a | on_b).sum() * (1 if by_seed else len(a.sums) + len(b.sums))
-    found = {
-        "n_cells": int(n_cells),
-        "missing_baseline": int(lacks_a.sum()),
-        "missing_candidate": int(lacks_b.sum()),
-        "delta_worst": delta,
-        "delta_best": delta,
-        "p_random": np.nan,
-        "few_missing": False,
-    }
-    if not lacks_a.any() and not lacks_b.any():
-        return found
-    paired = np.any(on_a, axis=0) & np.any(on_b, axis=0)
-    limits = _limits(a, b)
+    both = np.any(on_a, axis=0) & np.any(on_b, axis=0)
+    limits = a.formula.ends
+    if not np.isfinite(limits).all():
+        seen = np.concatenate([side.formula.values(side.sums).ravel() for side in (a, b)])
+        limits = (
+            np.fmin.reduce(seen, initial=np.inf),
+            np.fmax.reduce(
+                seen,
+                initial=-np.inf,
+            ),
+        )
     p, ends = [], []
     for side, other, lacks in ((a, b, lacks_a), (b, a, lacks_b)):
         # of each unit by itself, over all seeds
-        values = np.where(other.takes_part, other.formula.values(other.sums.sum(axis=0)), np.nan)
+        values = np.where(
+            other.takes_part,
+            other.formula.values(other.sums.sum(axis=0)),
+            np.nan,
+        )
         is_missing = lacks.any(axis=0)
-        missing, rest = values[is_missing], values[paired & ~is_missing]
+        missing, rest = values[is_missing], values[both & ~is_missing]
         if not np.isnan(missing).all():
             p.append(p_random(missing[~np.isnan(missing)], rest[~np.isnan(rest)]))
-        weight = other.den
-        if not by_seed:
-            weight = weight.sum(axis=0) / np.maximum(other.present.sum(axis=0), 1)[:, None]
-        ends.append(_ends(side, lacks, weight, limits))
+        ends.append(_ends(side, other, lacks, by_seed, limits))
     # Bonferroni over the sides that can be tested
     tested = [each for each in p if not np.isnan(each)]
     (low_a, high_a), (low_b, high_b) = ends
     worst, best = low_b - high_a, high_b - low_a
     if a.formula.metric.better == "lower":
         worst, best = best, worst
-    return found | {
+    n_runs = 1 if by_seed else len(a.sums) + len(b.sums)
+    return {
+        "n_cells": int((on_a | on_b).sum()) * n_runs,
+        "missing_baseline": int(lacks_a.sum()),
+        "missing_candidate": int(lacks_b.sum()),
         "delta_worst": worst,
         "delta_best": best,
         "p_random": min(tested, default=np.nan) * len(tested),
@@ -98,34 +107,30 @@ def lacking(
     }
 
 
-def _limits(a: Cells, b: Cells) -> Array:
-    """(2, ratios): the limits of every ratio, where it has none the least and greatest value of a cell."""
-    limits = a.formula.limits
-    sizes = [np.where(side.den == 0, np.nan, side.den) for side in (a, b)]
-    own = np.concatenate([side.num / size for side, size in zip((a, b), sizes)]).reshape(
-        -1, limits.shape[1]
-    )
-    seen = [np.fmin.reduce(own, initial=np.inf), np.fmax.reduce(own, initial=-np.inf)]
-    return np.where(np.isfinite(limits), limits, seen)
-
-
 def _ends(
     side: Cells,
+    other: Cells,
     lacks: Array,
-    weight: Array,
-    limits: Array,
+    by_seed: bool,
+    limits: Limits,
 ) -> list[float]:
-    """[least, greatest] mean over seeds of the metric, if what the side lacks, of this weight, were all at a limit."""
-    formula, k = side.formula, len(side.formula.ratios)
+    """[least, greatest] mean over seeds of the metric, if what the side lacks were all at a limit."""
+    weight = other.den
+    if not by_seed:
+        weight = weight.sum(axis=0) / np.maximum(other.present.sum(axis=0), 1)[:, None]
     added = (lacks[:, :, None] * weight).sum(axis=1)
-    ends = []
-    for ascending in (limits, limits[::-1]):
-        sums = side.sums.sum(axis=1)
-        limit = np.where(formula.weights > 0, *ascending)
-        sums[:, :k] += np.where(added > 0, limit * added, 0.0)
-        sums[:, k : 2 * k] += added
-        sums[:, 2 * k :] += lacks.sum(axis=1)[:, None]
-        values = formula.values(sums)
-        known = values[~np.isnan(values)]
-        ends.append(float(known.mean()) if len(known) else np.nan)
-    return ends
+    total = side.den.sum(axis=1) + added
+    # of several ratios the one that lacks most
+    share = (added / np.where(total == 0, np.inf, total)).max(axis=1)
+    known = ~np.isnan(side.values)
+    if not known.any():
+        return [np.nan, np.nan]
+    return [
+        float(
+            np.mean(
+                (1 - share) * side.values + share * end,
+                where=known,
+            )
+        )
+        for end in limits
+    ]

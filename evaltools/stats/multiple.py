@@ -84,11 +84,19 @@ def sign_flip(
         else:
             to_draw.append(metric)
     if to_draw:
-        at_least[to_draw], above[to_draw] = _as_large(d[:, to_draw], n_permutations, seed)
+        at_least[to_draw], above[to_draw] = _as_large(
+            d[:, to_draw],
+            n_permutations,
+            seed,
+        )
     return np.where(mid, (at_least + above) / 2, at_least)
 
 
-def _as_large(d: Array, n_permutations: int, seed: int) -> tuple[Array, Array]:
+def _as_large(
+    d: Array,
+    n_permutations: int,
+    seed: int,
+) -> tuple[Array, Array]:
     """Shares of sign patterns under which the sums of d (units, metrics) are as large as without, and larger."""
     observed, slack = np.abs(d.sum(axis=0)), 1e-12 * np.abs(d).sum(axis=0)
     counts, n_patterns = np.zeros((2, d.shape[1])), 0
@@ -144,5 +152,16 @@ def holm(p: pd.Series) -> pd.Series:
     [0.03, 0.06, 0.06]
     """
     ordered = p.dropna().sort_values()
-    adjusted = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1.0)
+    adjusted = (
+        (
+            ordered
+            * np.arange(
+                len(ordered),
+                0,
+                -1,
+            )
+        )
+        .cummax()
+        .clip(upper=1.0)
+    )
     return adjusted.reindex(p.index)

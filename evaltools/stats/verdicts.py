@@ -62,7 +62,11 @@ def verdicts(
         "equivalent": is_within,
         "too few ": best_p > level,
     }
-    verdict = np.select(list(cases.values()), [word.strip() for word in cases], "tied")
+    verdict = np.select(
+        list(cases.values()),
+        [word.strip() for word in cases],
+        "tied",
+    )
     is_lacking = (by_p & by_interval & ~at_both_ends) | (is_close & ~is_within)
     reasons = [is_lacking, by_p & ~by_interval, ~by_p & by_interval]
     short = np.select(reasons, ["missing", "interval", "p"], "")

@@ -104,8 +104,6 @@ def test_what_does_not_pair_is_counted_and_unused() -> None:
     mean, of_alone = (rows(each).loc["mean", same] for each in (c, alone))
     assert mean.tolist() == pytest.approx(of_alone.tolist())
     assert c.table["missing_baseline"].eq(40).all() and c.table["missing_candidate"].eq(7).all()
-    # 113 pair, and the 47 others
-    assert alone.table["n_cells"].eq(113).all() and c.table["n_cells"].eq(160).all()
 
 
 def test_all_seeds_count_where_a_side_has_more_of_them_or_others() -> None:

@@ -203,8 +203,8 @@ def test_breakdown_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     assert got[["part", "n", "name"]].to_numpy().tolist() == [
         ["a", 18, "macro_f1"],
         ["a", 18, "lead"],
-        ["(2 others)", 15, "macro_f1"],
-        ["(2 others)", 15, "lead"],
+        ["(others)", 15, "macro_f1"],
+        ["(others)", 15, "lead"],
     ]
     of_a = of(frame[frame["part"] == "a"], MACRO)
     pd.testing.assert_series_equal(
