@@ -31,6 +31,12 @@ class Text(Row):
     gold_tuples: list[TupleRow] | None = None
     split: str | None = None
 
+    @property
+    def gold_row(self) -> dict[str, Any]:
+        """Its line of a gold file."""
+        tuples = [row.model_dump(mode="json", exclude_none=True) for row in self.gold_tuples or ()]
+        return {"uid": self.id, "input_text": self.text, "gold_tuples": tuples}
+
 
 def read_texts(
     config: Config,

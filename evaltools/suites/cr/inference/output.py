@@ -19,7 +19,7 @@ from ..suite import SUITE
 from . import protocol
 from .memory import Episode
 from .plan import Plan, RunKey
-from .prompts import AGENTS, EXTRACTING, ROUNDS
+from .prompts import AGENTS, EXTRACTING
 from .sample import SampleRun
 
 MANIFEST, OUTPUTS = SUITE.runner[:2]
@@ -54,38 +54,43 @@ def write_run(
     `counted`: the requests whose cost an earlier run of the plan has named; those of this run are added. Where the
     folder holds these very files already, it stays, with what it was scored to.
     """
+    config = plan.config
     identity = {
-        "condition": key.condition,
-        "seed": key.seed,
-        "model": STAND_IN if plan.config.is_example else plan.config.model.name,
+        **asdict(key),
+        "model": STAND_IN if config.is_example else config.model.name,
         "config_hash": plan.identity(key),
     }
     meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", **identity}
     rows = [_row(sample, meta, counted) for sample in samples]
-    calls = _calls(samples, rows)
-    gold = [_gold(sample) for sample in samples]
+    calls = []
+    for sample, row in zip(samples, rows):
+        for entry in row["process_trace"]:
+            error = entry.get("notes", "")
+            calls.append({"text_id": sample.text.id, **entry["call"], "error": error})
+    totals = {}
+    for name in ("tokens_in", "tokens_out", "cost"):
+        known = [call[name] for call in calls if call[name] is not None]
+        totals[name] = sum(known) if known else None
     reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
     manifest = {
         "run": folder.name,
         **identity,
-        "stand_in": plan.config.is_example,
-        "config": plan.config.model_dump(mode="json"),
+        "stand_in": config.is_example,
+        "config": config.model_dump(mode="json"),
         "content": plan.content,
         "prompts": plan.prompts.versions,
         "answered_by": dict(sorted(Counter(call["model"] for call in calls).items())),
         "evaltools": __version__,
         "requests": len(calls),
         "shared": sum(call["cached"] for call in calls),
-        "tokens_in": _total(calls, "tokens_in"),
-        "tokens_out": _total(calls, "tokens_out"),
-        "cost": _total(calls, "cost"),
+        **totals,
         "rows": len(rows),
         "failed": reasons.total(),
     }
     files = {
         MANIFEST: json.dumps(manifest, ensure_ascii=False, indent=1) + "\n",
         OUTPUTS: _lines(rows),
-        "gold.jsonl": _lines(gold),
+        "gold.jsonl": _lines([sample.text.gold_row for sample in samples]),
         "calls.jsonl": _lines(calls),
     }
     if key.condition == "m2":
@@ -100,31 +105,6 @@ def write_run(
     return RunResult(folder, len(rows), reasons)
 
 
-def _calls(
-    samples: Sequence[SampleRun],
-    rows: Sequence[dict[str, Any]],
-) -> list[dict[str, Any]]:
-    """The requests of all samples, with what was wrong with each."""
-    calls = []
-    for sample, row in zip(samples, rows):
-        for entry in row["process_trace"]:
-            error = entry.get("notes", "")
-            calls.append({"text_id": sample.text.id, **entry["call"], "error": error})
-    return calls
-
-
-def _gold(sample: SampleRun) -> dict[str, Any]:
-    """The gold line of a sample."""
-    tuples = []
-    for named in sample.text.gold_tuples or ():
-        tuples.append(named.model_dump(mode="json", exclude_none=True))
-    return {
-        "uid": sample.text.id,
-        "input_text": sample.text.text,
-        "gold_tuples": tuples,
-    }
-
-
 def _lines(rows: Sequence[Any]) -> str:
     return "".join(dumps(row) + "\n" for row in rows)
 
@@ -135,34 +115,45 @@ def _row(
     counted: set[str],
 ) -> dict[str, Any]:
     """A line of outputs.jsonl. A failed sample has empty tuples and no actions, the flag and the error."""
-    stage1 = sample.candidates
-    final = sample.final
-    error = None
-    if sample.failure:
-        error = ": ".join(sample.failure)
-        stage1 = final = []
+    error = ": ".join(sample.failure) if sample.failure else None
+    stage1 = [] if error else sample.candidates
+    final = protocol.applied(stage1, sample.decisions)
     stage1_rows = [asdict(candidate) for candidate in stage1]
     final_rows = [asdict(candidate) for candidate in final]
-    explicit = [candidate for candidate in stage1 if candidate.aspect_term]
+    aspects = [{"term": c.aspect_term, "span": c.span} for c in stage1 if c.aspect_term]
+    trace = [_trace(stage, answer, counted) for stage, answer in sample.stages]
+    reviews = []
+    for entry in trace:
+        if entry["stage"] == "review" and not error:
+            for action in entry["output"]["review_actions"]:
+                reviews.append({**action, "actor": entry["agent"]})
+    decisions = []
+    for name, vote in sample.decisions.items():
+        new_value = {"polarity": vote.polarity} if vote.action == "FLIP" else None
+        decision = {
+            "action_type": vote.action,
+            "target_tuple_ids": [name],
+            "new_value": new_value,
+            "reason_code": vote.reason,
+            "actor": protocol.ARBITER,
+        }
+        decisions.append(decision)
     return {
         "meta": {
             "text_id": sample.text.id,
             "input_text": sample.text.text,
             "split": sample.text.split,
             "profile": "paper_main",
-            "latency_ms": _latency_ms(sample),
+            "latency_ms": sample.latency_ms,
             "memory": [episode.source for episode in sample.shown],
             **meta,
         },
-        "stage1_ate": {
-            "label": protocol.label(stage1),
-            "aspects": [{"term": c.aspect_term, "span": c.span} for c in explicit],
-        },
-        "process_trace": [_trace(stage, answer, counted) for stage, answer in sample.stages],
+        "stage1_ate": {"label": protocol.label(stage1), "aspects": aspects},
+        "process_trace": trace,
         "analysis_flags": {
             "conflict_flags": [asdict(conflict) for conflict in sample.conflicts],
-            "review_actions": [] if error else _reviews(sample),
-            "arb_actions": [] if error else _decisions(sample),
+            "review_actions": reviews,
+            "arb_actions": [] if error else decisions,
             "refused": sample.refused,
         },
         "final_result": {
@@ -203,44 +194,3 @@ def _trace(
     if answer.error:
         entry["notes"] = answer.error
     return entry
-
-
-def _total(calls: Sequence[dict[str, Any]], name: str) -> Any:
-    """The sum of what is known; None where nothing is."""
-    known = [call[name] for call in calls if call[name] is not None]
-    return sum(known) if known else None
-
-
-def _latency_ms(sample: SampleRun) -> int:
-    """The slowest call of each round: calls of one round are sent at the same time."""
-    latency = 0
-    for stages in ROUNDS:
-        times = [answer.call.api_ms for stage, answer in sample.stages if stage in stages]
-        latency += max(times, default=0)
-    return latency
-
-
-def _reviews(sample: SampleRun) -> list[dict[str, Any]]:
-    """What the reviewers asked for."""
-    reviews = []
-    for stage, answer in sample.stages:
-        if stage not in EXTRACTING:
-            for action in answer.reply.review_actions:
-                reviews.append({**action.model_dump(mode="json"), "actor": AGENTS[stage]})
-    return reviews
-
-
-def _decisions(sample: SampleRun) -> list[dict[str, Any]]:
-    """What the arbiter decided."""
-    decisions = []
-    for name, vote in sample.decisions.items():
-        decisions.append(
-            {
-                "action_type": vote.action,
-                "target_tuple_ids": [name],
-                "new_value": {"polarity": vote.polarity} if vote.action == "FLIP" else None,
-                "reason_code": vote.reason,
-                "actor": protocol.ARBITER,
-            }
-        )
-    return decisions

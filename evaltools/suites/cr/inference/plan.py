@@ -149,20 +149,15 @@ def expected(plan: Plan) -> Expected:
     """What a run would take at most; stage 1 is shared by the conditions of a seed."""
     config = plan.config
     n_asked = len(plan.texts) * len(config.seeds)
-    n_reviews = n_asked * sum(condition != "s0" for condition in config.conditions)
-    rounds = {
-        LENSES: n_asked if n_reviews else 0,
-        SINGLE: n_asked if "s0" in config.conditions else 0,
-        REVIEWERS: n_reviews,
-        RECHECK: n_reviews if config.recheck else 0,
+    n_reviewed = sum(condition != "s0" for condition in config.conditions)
+    requests = {
+        **dict.fromkeys(LENSES, n_asked * (n_reviewed > 0)),
+        **dict.fromkeys(SINGLE, n_asked * ("s0" in config.conditions)),
+        **dict.fromkeys(REVIEWERS, n_asked * n_reviewed),
+        **dict.fromkeys(RECHECK, n_asked * n_reviewed * config.recheck),
     }
-    requests: dict[str, int] = {}
-    for stages, n in rounds.items():
-        if n:
-            requests |= dict.fromkeys(stages, n)
-    letters = 0
-    for stage, n in requests.items():
-        letters += n * len("".join(first_request(plan, stage)))
+    requests = {stage: n for stage, n in requests.items() if n}
+    letters = sum(n * len("".join(first_request(plan, stage))) for stage, n in requests.items())
     tokens_in = int(letters / LETTERS_PER_TOKEN)
     tokens_out = sum(requests.values()) * min(config.model.max_tokens, TOKENS_OF_REPLY)
     cost = Limits(price=config.prices).cost_of(tokens_in, tokens_out)

@@ -23,9 +23,6 @@ REVIEWERS = ("review_a", "review_b", "review_c")
 RECHECK = ("recheck",)
 EXTRACTING = (*LENSES, *SINGLE)
 
-# stages that are asked at the same time
-ROUNDS = (EXTRACTING, REVIEWERS, RECHECK)
-
 AGENTS = {
     "p_neg": "P-NEG",
     "p_imp": "P-IMP",

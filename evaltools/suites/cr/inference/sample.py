@@ -26,7 +26,8 @@ RECENT = 200
 class SampleRun:
     """A sample in a run, as far as the work on it came.
 
-    `stages`: (stage, answer) in the order of asking.
+    `stages`: (stage, answer) in the order of asking. `latency_ms`: of the slowest call of each
+    round, as those of one round are sent at the same time.
     """
 
     plan: Plan
@@ -39,6 +40,7 @@ class SampleRun:
     decisions: dict[str, Vote] = field(default_factory=dict)
     refused: Refused = field(default_factory=list)
     shown: list[Episode] = field(default_factory=list)
+    latency_ms: int = 0
 
     @property
     def failure(self) -> tuple[str, str] | None:
@@ -47,11 +49,6 @@ class SampleRun:
             if answer.reply is None:
                 return stage, answer.error
         return None
-
-    @property
-    def final(self) -> list[Candidate]:
-        """The candidates after the arbiter's decisions."""
-        return protocol.applied(self.candidates, self.decisions)
 
     async def work(self, episodes: Sequence[Episode]) -> None:
         """Go through the stages, as far as the replies carry.
@@ -112,6 +109,7 @@ class SampleRun:
             calls.append(self.client.ask(request, reply_of(stage)))
         answers = await asyncio.gather(*calls)
         self.stages += zip(stages, answers)
+        self.latency_ms += max(answer.call.api_ms for answer in answers)
         if self.failure:
             return {}
         return {AGENTS[stage]: answer.reply for stage, answer in zip(stages, answers)}
@@ -132,7 +130,7 @@ class SampleRun:
             **shape(self.text.text),
             conflicts=kinds,
             stage1=_polarities(self.candidates),
-            final=_polarities(self.final),
+            final=_polarities(protocol.applied(self.candidates, self.decisions)),
             corrected=tuple((vote.action, vote.reason) for vote in changes),
         )
 
