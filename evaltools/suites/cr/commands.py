@@ -11,7 +11,7 @@ import click
 from ...core.commands import PATH, lang_option, on_error_option, out_option, quiet_option
 from ...core.errors import FAILED, OnError, Problems
 from ...core.files import resolve
-from ...core.language import language, say
+from ...core.language import language
 from ...core.terminal import echo
 
 if TYPE_CHECKING:
@@ -126,11 +126,7 @@ def run_cr(
     if report:
         status = _report(ctx, [str(result.folder) for result in results], out, quiet)
     if the_plan.config.is_example:
-        text = (
-            "the replies are of a stand-in by rules, no model: "
-            "the numbers show the way, nothing else"
-        )
-        echo(say(text))
+        echo("the replies are of a stand-in by rules, no model: the numbers show the way, no more")
     all_failed = _summarize(results, out)
     ctx.exit(FAILED if all_failed else status)
 
@@ -143,18 +139,11 @@ def _show(plan: Plan) -> None:
     for stage in estimate.requests:
         prompt = "\n--\n".join(first_request(plan, stage))
         echo(f"== {stage}\n{prompt}\n")
-    text = say(
-        "{samples} samples, {runs} runs: at most {requests} requests, "
-        "about {tokens_in:,} tokens in and {tokens_out:,} out",
-        samples=len(plan.texts),
-        runs=len(plan.runs),
-        requests=sum(estimate.requests.values()),
-        tokens_in=estimate.tokens_in,
-        tokens_out=estimate.tokens_out,
+    text = (
+        f"{len(plan.texts)} samples, {len(plan.runs)} runs: at most {sum(estimate.requests.values())} requests, "
+        f"about {estimate.tokens_in:,} tokens in and {estimate.tokens_out:,} out"
     )
-    if estimate.cost is not None:
-        text += say(", cost {cost:.2f}", cost=estimate.cost)
-    echo(text)
+    echo(text if estimate.cost is None else f"{text}, cost {estimate.cost:.2f}")
 
 
 def _summarize(results: list[RunResult], out: Path) -> bool:
@@ -168,13 +157,10 @@ def _summarize(results: list[RunResult], out: Path) -> bool:
         reasons.update(result.reasons)
     n_failed = reasons.total()
     for reason, count in reasons.most_common(1):
-        text = "{n} of {of} failed rows: {reason}"
-        echo(say(text, n=count, of=n_failed, reason=reason), err=True)
+        echo(f"{count} of {n_failed} failed rows: {reason}", err=True)
     if n_failed == n_rows:
-        echo(say("every row failed: there is nothing to score"), err=True)
-    text = "{rows} rows in {runs} runs, {failed} failed -> {folder}"
-    folder = str(out / "results")
-    echo(say(text, rows=n_rows, runs=len(results), failed=n_failed, folder=folder))
+        echo("every row failed: there is nothing to score", err=True)
+    echo(f"{n_rows} rows in {len(results)} runs, {n_failed} failed -> {out / 'results'}")
     return n_failed == n_rows
 
 

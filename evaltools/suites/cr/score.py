@@ -8,7 +8,6 @@ from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
-from unicodedata import is_normalized
 
 import msgspec
 import pandas as pd
@@ -26,7 +25,7 @@ from .sample import unit_row, units_frame
 from .schema import Output, Scorecard, TupleRow
 from .scorecard import STAGE_DELTA, scorecard
 from .sources import final_rows, gold_rows, profile_of, text_id
-from .tuples import KNOWN, polarity_of, ref_of, term_of
+from .tuples import KNOWN, polarity_of, ref_of
 
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
@@ -69,7 +68,7 @@ def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Probl
             origin = run.provenance or {}
             content = scorecard(card.content, card, gold, is_injected, run.options, origin)
             card = Scorecard.model_validate(content)
-        for code, message, field in _doubts(card.meta.input_text or "", gold, final_rows(card)[1]):
+        for code, message, field in _doubts(gold, final_rows(card)[1]):
             problems.warn(code, message, field=field, **where)
         unit = unit_row(card, gold, number, run.options)
         rows.append(unit)
@@ -81,38 +80,19 @@ def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Probl
     return pa.Table.from_pylist(rows).to_pandas(), problems, progress.lines
 
 
-def _doubts(
-    text: str,
-    gold: list[TupleRow],
-    final: list[TupleRow],
-) -> Iterator[tuple[str, str, str]]:
+def _doubts(gold: list[TupleRow], final: list[TupleRow]) -> Iterator[tuple[str, str, str]]:
     """(code, message, field) of what a sample was not meant to hold; it counts nonetheless."""
-    if not is_normalized("NFC", text):
-        message = "the text is in decomposed Unicode; spans are taken in it as it came, and texts are compared composed"
-        yield "decomposed-text", f"{message} (NFC)", "meta.input_text"
     has_refs = any(map(ref_of, gold))
     for field, rows in (("gold_tuples", gold), ("final_tuples", final)):
         for i, row in enumerate(rows):
             polarity = polarity_of(row)
             if polarity and polarity not in KNOWN:
                 known = ", ".join(sorted(KNOWN))
-                message = (
-                    f"polarity {polarity!r} of tuple {i} counts as neutral; expected one of {known}"
-                )
+                message = f"polarity {polarity!r} of tuple {i} counts as neutral; expected {known}"
                 yield "unknown-polarity", message, field
             if has_refs and not ref_of(row):
                 message = f"tuple {i} has no aspect_ref; it takes no part in the metrics by ref"
                 yield "invalid-refs", message, field
-            if not is_normalized("NFC", term_of(row) or ""):
-                message = (
-                    f"the term of tuple {i} is in decomposed Unicode; it is compared composed (NFC)"
-                )
-                yield "decomposed-text", message, field
-            span = row.span
-            if span is not None and rows is gold and not 0 <= span.start <= span.end <= len(text):
-                place = f"span [{span.start}, {span.end}] of tuple {i}"
-                message = f"{place} is not within the text's {len(text)} characters"
-                yield "span-outside-text", message, field
 
 
 def _gold_of(path: Path | None) -> tuple[dict[str, list[TupleRow]], Problems]:
@@ -141,13 +121,12 @@ def score(
     """
     files = source.files
     is_outputs = "outputs" in files
-    provenance = None
-    if is_outputs and aside is not None:
-        provenance = {}
-        for name in ("outputs", "gold"):
-            provenance[f"{name}_sha256"] = content_hash(files[name]) if name in files else None
     role = "outputs" if is_outputs else "scorecards"
     path = files[role]
+    provenance = None
+    if is_outputs and aside is not None:
+        hashes = {name: content_hash(file) for name, file in files.items()}
+        provenance = {f"{name}_sha256": hashes.get(name) for name in ("outputs", "gold")}
     run = _Run(path, is_outputs, files.get("gold"), options, provenance)
     gold, gold_problems = _gold_of(run.gold)
     problems.merge(gold_problems)
@@ -166,7 +145,13 @@ def score(
         if options.profile:
             what = f"no row has the profile {', '.join(options.profile)!r}"
         raise problems.fatal("no-rows", what, file=path)
-    rows = _first_of_each_id(pd.concat(frames, ignore_index=True), path, problems)
+    rows = pd.concat(frames, ignore_index=True)
+    first_lines = FirstLines(path, problems)
+    repeated = rows[rows["text_id"].duplicated(keep=False)]
+    for uid, line in zip(repeated["text_id"], repeated["line"].tolist()):
+        first_lines.is_first(uid, line, id=uid, what="row with this text_id")
+    problems.raise_if_failed()
+    rows = rows.drop_duplicates("text_id")
     if aside is not None and is_outputs:
         with (aside / FILES["scorecards"]).open("wb") as file:
             file.writelines(rows.pop("scorecard"))
@@ -192,45 +177,20 @@ def _warn_of_gaps(
     InputError for a gold file of other samples: those of the run would be held against other gold, or none.
     """
     wanted = run.options.profile
-    known = set(units["text_id"])
-    if gold and not wanted and known.isdisjoint(gold):
-        raise problems.fatal(
-            "unknown-gold",
-            "none of the samples of this gold file is in the run; expected the "
-            "gold of these samples",
-            file=run.gold,
-        )
     for profile in set(wanted).difference(units["profile"]):
         problems.warn("unknown-profile", f"no row has the profile {profile!r}", file=run.path)
-    if not wanted:  # else there may well be gold for the rows that are left out
-        for uid in gold:
-            if uid not in known:
-                problems.warn(
-                    "unknown-gold",
-                    "gold for a sample that the run does not hold",
-                    file=run.gold,
-                    id=uid,
-                )
+    known = set(units["text_id"])
+    # with profiles there may well be gold for the rows that are left out
+    unknown = [] if wanted else [uid for uid in gold if uid not in known]
+    if unknown and len(unknown) == len(gold):
+        message = "none of the samples of this gold file is in the run; expected the gold of these samples"
+        raise problems.fatal("unknown-gold", message, file=run.gold)
+    for uid in unknown:
+        message = "gold for a sample that the run does not hold"
+        problems.warn("unknown-gold", message, file=run.gold, id=uid)
     if not units["has_gold"].any():
-        problems.warn(
-            "no-gold",
-            "no sample has gold: every metric that needs it is not measured",
-            file=run.path,
-        )
-
-
-def _first_of_each_id(
-    rows: pd.DataFrame,
-    path: Path,
-    problems: Problems,
-) -> pd.DataFrame:
-    """The first row of each text_id; the others are errors."""
-    first_lines = FirstLines(path, problems)
-    repeated = rows[rows["text_id"].duplicated(keep=False)]
-    for uid, line in zip(repeated["text_id"], repeated["line"].tolist()):
-        first_lines.is_first(uid, line, id=uid, what="row with this text_id")
-    problems.raise_if_failed()
-    return rows.drop_duplicates("text_id")
+        message = "no sample has gold: every metric that needs it is not measured"
+        problems.warn("no-gold", message, file=run.path)
 
 
 def write_scorecards(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.estimates import is_null
 from ...core.files import write_json, write_jsonl, write_text
 from ...core.manifest import SCHEMA_VERSION
 from ...report.tables import plain_estimates
 from ...report.text import markdown, markdown_table
 from ...report.trust import problems_of
-from .measures import MEASURES, Measure, counters, eligibility, micro_and_macro
+from .measures import MEASURES, counters, eligibility, micro_and_macro
 from .turns import TURN_EVAL
 
 if TYPE_CHECKING:
@@ -31,11 +29,15 @@ def write_artifacts(
     write_text(folder / "report.md", report_md(result))
 
 
-def turn_eval(result: Run) -> Iterator[dict[str, Any]]:
+def turn_eval(result: Run) -> list[dict[Any, Any]]:
     """The rows of turn_eval.jsonl: one a turn of a valid dialogue, in the order of the trace."""
     turns = result.units[result.units["turn_pair_id"].notna()]
-    for row in turns[list(TURN_EVAL)].to_dict("records"):
-        yield {str(name): None if is_null(value) else value for name, value in row.items()}
+    return _with_none(turns[list(TURN_EVAL)]).to_dict("records")
+
+
+def _with_none(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame with None where it is null."""
+    return frame.astype(object).where(frame.notna(), None)
 
 
 def metrics_summary(result: Run) -> dict[str, Any]:
@@ -45,46 +47,33 @@ def metrics_summary(result: Run) -> dict[str, Any]:
     is eligible, failed (turn_status timeout or error) or skipped (nothing to measure it against);
     for M2 every dialogue is eligible, failed (not valid, with a failed dialog_status) or skipped.
     """
+    values = result.to_dict()
     first_rows = result.data[~result.data["dialog_id"].duplicated()]
     states = eligibility(result).set_index("measure")
-    measures = {}
-    for measure in MEASURES:
-        counts = states.loc[measure.key, ["eligible", "skipped", "failed"]].add_suffix("_count")
-        measures[measure.stored] = _measure(measure, result, first_rows, counts.to_dict())
     texts = {}
     for name in ("run_id", "trace_version"):
         texts[name] = ", ".join(first_rows[name].dropna().unique()) or None
+    measures = {}
+    for measure in MEASURES:
+        counts = states.loc[measure.key, ["eligible", "skipped", "failed"]].add_suffix("_count")
+        totals = {name: int(result.data[column].sum()) for name, column in measure.totals.items()}
+        micro, macro = micro_and_macro(measure)
+        names = {metric.numerator: name for name, metric in macro.items()}
+        has_value = first_rows[next(iter(macro.values())).denominator] > 0
+        by_dialog = first_rows[has_value].set_index("dialog_id")[list(names)].rename(columns=names)
+        measures[measure.stored] = {
+            "metric_name": measure.stored,
+            "micro": {name: values[metric.name] for name, metric in micro.items()},
+            "macro": {name: values[metric.name] for name, metric in macro.items()},
+            "counts": {**counts.to_dict(), **totals},
+            "by_dialog": _with_none(by_dialog).to_dict("index"),
+        }
     return {
         "schema_version": SCHEMA_VERSION,
         **texts,
         "eval_policy_hash": result.policy["eval_policy_hash"],
         "metrics": measures,
         "counters": counters(result.data),
-    }
-
-
-def _measure(
-    measure: Measure,
-    result: Run,
-    first_rows: pd.DataFrame,
-    counts: dict[Any, int],
-) -> dict[str, Any]:
-    """One measure of metrics_summary.json. `first_rows` are the first units of the dialogues."""
-    values = result.to_dict()
-    micro, macro = micro_and_macro(measure)
-    names = {}
-    for name, metric in macro.items():
-        names[metric.numerator] = name
-        has_value = first_rows[metric.denominator] > 0
-    by_dialog = first_rows[has_value].set_index("dialog_id")[list(names)].rename(columns=names)
-    with_null = by_dialog.astype(object).where(by_dialog.notna(), None)
-    totals = {name: int(result.data[column].sum()) for name, column in measure.totals.items()}
-    return {
-        "metric_name": measure.stored,
-        "micro": {name: values[metric.name] for name, metric in micro.items()},
-        "macro": {name: values[metric.name] for name, metric in macro.items()},
-        "counts": {**counts, **totals},
-        "by_dialog": with_null.to_dict("index"),
     }
 
 

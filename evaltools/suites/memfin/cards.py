@@ -72,8 +72,14 @@ def cards(result: Run, units: pd.DataFrame) -> pd.DataFrame:
     for turn in units.to_dict("records"):
         of_turn = list(outcomes(turn))
         shown["tags"].append(_tags(turn, of_turn))
-        shown["rows"].append([_row(outcome) for outcome in of_turn])
         shown["places"].append(_places(turn))
+        rows = []
+        for measure, required, found, reasons in of_turn:
+            mark = "bad" if reasons else "good"
+            lines = [Line(found, mark, listed(reasons, "; "))]
+            label = f"{measure} {say(TITLES[measure])}"
+            rows.append(Row(label, {"required": [Line(required)], "found": lines}, mark=mark))
+        shown["rows"].append(rows)
     return units.assign(turn=_names(units), **shown)
 
 
@@ -116,16 +122,6 @@ def sentence_at(text: str, start: int) -> str:
         if start < sentence.end():
             return sentence[0].strip()
     return text
-
-
-def _row(outcome: Outcome) -> Row:
-    """A row of a card: what was required, the score, and what is wrong."""
-    mark = "bad" if outcome.reasons else "good"
-    lines = {
-        "required": [Line(outcome.required)],
-        "found": [Line(outcome.found, mark, listed(outcome.reasons, "; "))],
-    }
-    return Row(f"{outcome.measure} {say(TITLES[outcome.measure])}", lines, mark=mark)
 
 
 def outcomes(turn: Turn) -> Iterator[Outcome]:

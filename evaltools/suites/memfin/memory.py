@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .lexicon import LEXICON, contains_any
+from .replies import Found
 from .schema import Dialog, Recall, Turn
 
 SOURCES = ("short_term", "long_term", "profile")
@@ -29,46 +30,38 @@ _DRAWDOWN = re.compile(
 )
 
 
-def memory_columns(
+def continuity(
     dialog: Dialog,
     turn: Turn,
     ignore_memory_keys: bool,
-) -> dict[str, Any]:
-    """The M1 columns of a turn: which required keys stand in which memory, and what the reply goes against."""
+) -> Found:
+    """M1: which required keys stand in which memory, and what the reply goes against."""
     raw_keys = [] if ignore_memory_keys else turn.gt_turn_tags.memory_required_keys_gt
     memory = memories(turn.recall)
     keys = [resolve_key(key, dialog) for key in dict.fromkeys(raw_keys)]
-    sources: list[list[str]] = []
-    flags: list[int | None] = []
-    for key in keys:
-        hits = hit_sources(key["target_text"], memory) if key["resolvable"] else []
-        sources.append(hits)
-        # a key that could not be resolved takes no part
-        flags.append(int(bool(hits)) if key["resolvable"] else None)
+    sources = [hit_sources(key["target_text"], memory) for key in keys]
+    # a key that could not be resolved takes no part
+    measured = [bool(hits) for key, hits in zip(keys, sources) if key["resolvable"]]
     source_hits = {name: sum(name in hits for hits in sources) for name in SOURCES}
     broken = contradictions(turn.pred_assistant_text, dialog.profile_gt.constraints_gt)
-    measured = [flag for flag in flags if flag is not None]
-    is_eligible = turn.turn_status == "ok" and bool(measured)
     columns = {
-        "eligible_m1": is_eligible,
         "required_keys_raw": raw_keys,
         "resolved_keys": keys,
-        "key_hit_flags": flags,
+        "key_hit_flags": [int(bool(h)) if k["resolvable"] else None for k, h in zip(keys, sources)],
         "key_hit_sources": sources,
         "m1_source_hits": source_hits,
         "constraint_contradiction": int(bool(broken)),
         "contradicted_constraints": broken,
         "context": _context(memory),
     }
-    if is_eligible:
-        columns |= {
-            "m1_keys": len(measured),
-            "m1_hits": sum(measured),
-            "m1_strict": all(measured),
-            "m1_contradiction": bool(broken),
-            **{f"m1_{name}_hits": n_hits for name, n_hits in source_hits.items()},
-        }
-    return columns
+    sums = {
+        "keys": len(measured),
+        "hits": sum(measured),
+        "strict": all(measured),
+        "contradiction": bool(broken),
+        **{f"{name}_hits": n_hits for name, n_hits in source_hits.items()},
+    }
+    return columns, sums if measured else {}
 
 
 def resolve_key(key: str, dialog: Dialog) -> dict[str, Any]:
@@ -94,15 +87,14 @@ def resolve_key(key: str, dialog: Dialog) -> dict[str, Any]:
         index = int(turn[1]) - 1
         resolver, target = "history_user_turn", _nth(dialog.user_texts, index)
         if not target:
-            texts = [turn.text for turn in dialog.raw_turns]
-            resolver, target = "history_absolute_turn", _nth(texts, index)
-    if resolver != "not_a_key" and not target:
-        resolver = "no_target"
+            resolver = "history_absolute_turn"
+            target = _nth([turn.text for turn in dialog.raw_turns], index)
+    is_known = resolver != "not_a_key"
     return {
         "key": key,
-        "resolvable": bool(target),
+        "resolvable": target != "",
         "target_text": target or None,
-        "resolver": resolver,
+        "resolver": "no_target" if is_known and not target else resolver,
     }
 
 
@@ -117,13 +109,13 @@ def memories(recall: Recall) -> dict[str, str]:
     return dict(zip(SOURCES, (recall.short_term_context, long_term, recall.profile_context)))
 
 
-def hit_sources(target: str, memory: dict[str, str]) -> list[str]:
-    """All memories in which the text stands, word for word.
+def hit_sources(target: str | None, memory: dict[str, str]) -> list[str]:
+    """All memories in which the text stands, word for word; none for a key without a text.
 
     >>> hit_sources("稳健", {"short_term": "我偏稳健", "long_term": "", "profile": "稳健型"})
     ['short_term', 'profile']
     """
-    return [source for source, text in memory.items() if target in text]
+    return [source for source, text in memory.items() if target and target in text]
 
 
 def _context(memory: dict[str, str]) -> str:

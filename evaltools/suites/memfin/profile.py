@@ -25,6 +25,14 @@ SETS = {
     "preferences_f1": ("preferences_gt", "preferred_topics"),
 }
 
+# a prediction is in the snapshot, in the replies -> where it comes from
+ORIGINS = {
+    (True, True): "both",
+    (True, False): "snapshot",
+    (False, True): "replies",
+    (False, False): "none",
+}
+
 
 def profile_columns(dialog: Dialog) -> dict[str, Any]:
     """The M2 columns of a dialogue; without a true profile it is skipped and the scores are null."""
@@ -71,25 +79,20 @@ def score_profile(
         inferred = None if stated else first_match(words["in_replies"], replies)
         predicted = stated or inferred
         score = float(true_value is not None and predicted == true_value)
-        fields.append((metric, true_value, predicted, _origin(stated, inferred), score))
+        fields.append((metric, true_value, predicted, stated, inferred, score))
     for metric, (true_name, name) in SETS.items():
         true_texts = _distinct(getattr(truth, true_name))
         in_snapshot = _distinct(getattr(snapshot, name))
         in_replies = [text for text in true_texts if text in replies]
         texts = _distinct([*in_snapshot, *in_replies])
-        origin = _origin(in_snapshot, in_replies)
-        fields.append((metric, true_texts, texts, origin, set_f1(texts, true_texts)))
-    names = ("metric", "truth", "predicted", "origin", "score")
-    return [dict(zip(names, field)) for field in fields]
-
-
-def _origin(in_snapshot: Any, in_replies: Any) -> str:
-    """Where a prediction comes from, by what was found in either place."""
-    if in_snapshot and in_replies:
-        return "both"
-    if in_snapshot:
-        return "snapshot"
-    return "replies" if in_replies else "none"
+        score = set_f1(texts, true_texts)
+        fields.append((metric, true_texts, texts, in_snapshot, in_replies, score))
+    found = []
+    for metric, true, predicted, in_snapshot, in_replies, score in fields:
+        row = {"metric": metric, "truth": true, "predicted": predicted}
+        row["origin"] = ORIGINS[bool(in_snapshot), bool(in_replies)]
+        found.append(row | {"score": score})
+    return found
 
 
 def _value(words: dict[str, Any], text: str) -> str | None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from ...core.errors import InputError, Problems
 from ...core.records import fitted
-from .memory import memory_columns
+from .memory import continuity
 from .profile import profile_columns
-from .replies import compliance_columns, disclosure_columns, rubric_columns
+from .replies import compliance, disclosure, explainability
 from .schema import Dialog
 
 # The columns of turn_eval.jsonl, what score_dialog finds in a turn -> their dtypes; "json" is a list or an object, which
@@ -167,7 +167,7 @@ def dialog_units(dialog: Dialog, ignore_memory_keys: bool) -> list[dict[str, Any
     }
     rows: list[dict[str, Any]] = []
     for turn in dialog.turns:
-        row = {
+        row: dict[str, Any] = {
             **of_dialog,
             "turn_pair_id": turn.turn_pair_id,
             "turn_status": turn.turn_status,
@@ -176,12 +176,20 @@ def dialog_units(dialog: Dialog, ignore_memory_keys: bool) -> list[dict[str, Any
             "error": turn.error,
             "turn": 1,
             "turn_failed": turn.turn_status != "ok",
-            **memory_columns(dialog, turn, ignore_memory_keys),
             "eligible_m2": False,
-            **disclosure_columns(turn),
-            **compliance_columns(dialog, turn),
-            **rubric_columns(turn),
         }
+        measures = {
+            "m1": continuity(dialog, turn, ignore_memory_keys),
+            "m3": disclosure(turn),
+            "m4": compliance(dialog, turn),
+            "m5": explainability(turn),
+        }
+        for name, (columns, sums) in measures.items():
+            is_eligible = turn.turn_status == "ok" and bool(sums)
+            row |= columns | {f"eligible_{name}": is_eligible}
+            if is_eligible:
+                row |= {f"{name}_{part}": value for part, value in sums.items()}
+        row["judge_score_1_5"] = row.get("m5_score")
         rows.append(row)
     if not rows:
         rows = [of_dialog]
