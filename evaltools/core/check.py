@@ -41,6 +41,22 @@ class Check:
     blocks: tuple[str, ...] = ()
 
 
+def share_check(
+    code: str,
+    level: Level,
+    text: str,
+    n: int,
+    of: int,
+    blocks: tuple[str, ...] = (),
+) -> Check:
+    """A check whose text says in how many units, {n} of {of}, it was found.
+
+    >>> share_check("empty", "warning", "{n} of {of} replies are empty", 2, 1200).message
+    '2 of 1,200 replies are empty'
+    """
+    return Check(code, level, say(text, n=f"{n:,}", of=f"{of:,}"), n, of, blocks)
+
+
 def check_lines(checks: Iterable[Check]) -> list[str]:
     """The checks as lines of text, each with the word of its level."""
     return [f"{say(LEVEL_WORDS[check.level])}: {check.message}" for check in checks]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from msgspec import json
 
-from ...core.check import Check
+from ...core.check import Check, Level, share_check
 from ...core.common_checks import duplicate_texts
 from ...core.language import say
 from .schema import STAND_IN
@@ -33,9 +33,8 @@ def checks(run: Run) -> Iterator[Check]:
     yield from duplicate_texts(data, "text", "text_id")
     if not data["protocol"].any():  # D25
         text = "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured"
-        of = len(data)
         blocks = tuple(name for name, value in run.to_dict().items() if value is None)
-        yield Check("predictions-only", "info", say(text, of=f"{of:,}"), of, of, blocks)
+        yield share_check("predictions-only", "info", text, len(data), len(data), blocks)
     yield from gold_without_pairs(run)
     yield from ref_outside_gold(run)
     yield from of_samples(data)
@@ -46,28 +45,28 @@ def of_samples(data: pd.DataFrame) -> Iterator[Check]:
     n, of = int(data["n_invalid_ref"].sum()), int(data["n_pred_used"].sum())  # D27
     if n:
         text = "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref"
-        yield Check("invalid-refs", "warning", say(text, n=f"{n:,}", of=f"{of:,}"), n, of)
+        yield share_check("invalid-refs", "warning", text, n, of)
     used = data.loc[data["has_gold"].astype(bool), "n_pred_used"]
     n, of = int((used == 0).sum()), len(used)
     if n > EMPTY_SHARE * of:
         text = "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0"
-        yield Check("empty-predictions", "warning", say(text, n=f"{n:,}", of=f"{of:,}"), n, of)
+        yield share_check("empty-predictions", "warning", text, n, of)
     n, of = int(data["parse_failed"].sum()), len(data)
     if n and n == of:
         text = (
             "the runner got no reply for any of {of} samples: every number here is of empty answers"
         )
-        yield Check("parse-failures", "blocking", say(text, of=f"{of:,}"), n, of)
+        yield share_check("parse-failures", "blocking", text, n, of)
     elif n:
         text = (
             "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
             " tuples that are left"
         )
-        yield Check("parse-failures", "warning", say(text, n=f"{n:,}", of=f"{of:,}"), n, of)
+        yield share_check("parse-failures", "warning", text, n, of)
     n = int((data["model"] == STAND_IN).sum())
     if n:
         text = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
-        yield Check("stand-in", "warning", say(text, n=f"{n:,}"), n, of)
+        yield share_check("stand-in", "warning", text, n, of)
 
 
 def gold_without_pairs(run: Run) -> Iterator[Check]:
@@ -82,12 +81,10 @@ def gold_without_pairs(run: Run) -> Iterator[Check]:
         what, how = say("a ref"), say("by ref or attribute")
     text = "none of the {of} gold tuples has {what}: metrics {how} are not measured"
     message = say(text, of=f"{n_gold:,}", what=what, how=how)
-    blocks = _resting_on(run, keys)
+    level: Level = "info"
     if run.options.key in keys:
-        message = f"{message}. {say('Rerun with --protocol cr_v1.')}"
-        yield Check("gold-without-pairs", "blocking", message, 0, n_gold, blocks)
-    else:
-        yield Check("gold-without-pairs", "info", message, 0, n_gold, blocks)
+        level, message = "blocking", f"{message}. {say('Rerun with --protocol cr_v1.')}"
+    yield Check("gold-without-pairs", level, message, 0, n_gold, _resting_on(run, keys))
 
 
 def ref_outside_gold(run: Run) -> Iterator[Check]:
@@ -113,10 +110,9 @@ def ref_outside_gold(run: Run) -> Iterator[Check]:
     if run.options.key == "refpol":
         message = f"{message} {say('Rerun with --protocol cr_v1.')}"
     of = sum(map(bool, final_refs)) or len(final_refs)
-    if of >= FEW_REFS:
-        yield Check("ref-outside-gold", "blocking", message, 0, of, _resting_on(run, keys))
-    else:
-        yield Check("ref-outside-gold", "warning", message, 0, of)
+    is_sure = of >= FEW_REFS
+    blocks = _resting_on(run, keys) if is_sure else ()
+    yield Check("ref-outside-gold", "blocking" if is_sure else "warning", message, 0, of, blocks)
 
 
 def _refs(column: pd.Series) -> list[str]:

@@ -6,12 +6,13 @@ Replies that are none, and a truth that never varies.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...core.check import Check
+from ...core.check import Check, share_check
 from ...core.common_checks import duplicate_texts
 from ...core.language import say
 
@@ -49,8 +50,7 @@ def checks(result: Run) -> Iterator[Check]:
             "{n} of {of} turns have no answer, as they timed out or failed: they take no part in the "
             "metrics of turns, which may look better for it"
         )
-        message = say(text, n=f"{n:,}", of=f"{of:,}")
-        yield Check("unanswered-turns", "warning", message, n, of)
+        yield share_check("unanswered-turns", "warning", text, n, of)
     yield from check_replies(result, answered)
     yield from one_class_truth(answered)
 
@@ -61,7 +61,6 @@ def check_replies(result: Run, answered: pd.DataFrame) -> Iterator[Check]:
     is_empty = replies == ""
     is_echo = ~is_empty & (replies == answered["user_text"].map(_with_single_spaces))
     is_repeated = ~is_empty & replies.duplicated(keep=False)
-    of = len(replies)
     for code, text, is_so in (
         (
             "echo-replies",
@@ -79,13 +78,11 @@ def check_replies(result: Run, answered: pd.DataFrame) -> Iterator[Check]:
             is_repeated,
         ),
     ):
-        n = int(is_so.sum())
-        if n > MANY * of:
-            message = say(text, n=f"{n:,}", of=f"{of:,}")
-            if code == "echo-replies" and n >= MOST * of:
-                yield Check(code, "blocking", message, n, of, _metrics_of_replies(result))
-            else:
-                yield Check(code, "warning", message, n, of)
+        n, of = int(is_so.sum()), len(replies)
+        if code == "echo-replies" and n > MANY * of and n >= MOST * of:
+            yield share_check(code, "blocking", text, n, of, _metrics_of_replies(result))
+        elif n > MANY * of:
+            yield share_check(code, "warning", text, n, of)
 
 
 def _with_single_spaces(text: str) -> str:
@@ -98,10 +95,10 @@ def _metrics_of_replies(result: Run) -> tuple[str, ...]:
     Those of the profile (M2) too, where replies have filled in most of its fields.
     """
     fields = [field for fields in result.data["profile"].dropna() for field in json.loads(fields)]
-    n_known = sum(field["origin"] != "none" for field in fields)
-    n_from_replies = sum(field["origin"] in ("replies", "both") for field in fields)
+    origins = Counter(field["origin"] for field in fields)
+    n_from_replies = origins["replies"] + origins["both"]
     begins: tuple[str, ...] = FROM_REPLIES
-    if n_from_replies and n_from_replies >= MOST * n_known:
+    if n_from_replies and n_from_replies >= MOST * (len(fields) - origins["none"]):
         begins += ("m2_",)
     metrics = [metric for metric in result.metrics if metric.group != "Run"]
     return tuple(metric.name for metric in metrics if metric.name.startswith(begins))

@@ -96,13 +96,6 @@ REF, OTHER = "본품#품질", "본품#일반"
             "otepol",
             [f"{REF} 향: good positive (no ref)"],
         ),
-        # nothing alike: a row of its own
-        (
-            [(REF, "향", POSITIVE)],
-            [(OTHER, "값", POSITIVE)],
-            "refpol",
-            [f"{REF} 향: missing missing", f"{OTHER} 값: bad positive, extra"],
-        ),
         # two tuples of the gold are one pair under the key
         (
             [(REF, "향", POSITIVE), (REF, "거품", POSITIVE)],

@@ -140,14 +140,6 @@ def test_parse_failures(tmp_path: Path) -> None:
     assert found(scored(tmp_path / "fine", golds, golds), "parse-failures") is None
 
 
-@pytest.mark.parametrize("seed", ["m0__seed42", "m1__seed456"])
-def test_the_reference_runs_name_refs_in_another_way(reference: Path, seed: str) -> None:
-    run = et.evaluate("cr", reference / "cr" / f"cr_n50_{seed}_proposed")
-    check = found(run, "ref-outside-gold")
-    assert check is not None and check.level == "blocking" and check.n == 0 < check.of
-    assert run.value("tuple_f1_s2_refpol") == 0 < run.value(run.primary)
-
-
 def test_a_run_without_any_reply_means_nothing_and_a_comparison_says_so_first(
     tmp_path: Path,
 ) -> None:

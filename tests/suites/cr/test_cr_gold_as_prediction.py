@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -57,31 +56,6 @@ def test_any_gold_as_prediction_scores_1(samples: list[list[dict[str, Any]]], ma
         assert units[f"fp_{key}"].sum() == units[f"fn_{key}"].sum() == 0
     # under otepol every gold tuple is a pair
     assert units["has_gold_otepol"].all()
-
-
-def test_the_gold_of_the_reference_runs_as_prediction(reference: Path, tmp_path: Path) -> None:
-    lines = (reference / "cr/final_260306_s0__seed42_proposed/gold.jsonl").read_text("utf-8-sig")
-    rows = [json.loads(line) for line in lines.splitlines()]
-    outputs = []
-    for row in rows:
-        outputs.append(output(row["uid"], final=row["gold_tuples"], gold_tuples=row["gold_tuples"]))
-    result = et.evaluate("cr", run(tmp_path / "r", outputs), resampling=QUICK)
-    for key in KEYS:
-        assert result.value(f"tuple_f1_s2_{key}") == 1.0
-        assert result.value(f"tuple_f1_s2_{key}_micro") == 1.0
-        assert (result.units[f"outcome_{key}"] == "keep").all()
-
-
-def test_two_implicit_predictions_are_two_pairs() -> None:
-    # gold has two implicit + by ref; both are predicted without a term: TP 2. As a set each side is one pair.
-    tuples = [("본품#품질", "", "positive"), ("본품#일반", "", "positive")]
-    found = et.cr.tuple_f1(tuples, tuples, key="otepol")
-    assert (found.tp, found.fp, found.fn) == (2, 0, 0)
-    found = et.cr.tuple_f1(tuples, tuples, key="otepol", match="reference")
-    assert (found.tp, found.fp, found.fn) == (1, 0, 0)
-    # one of them predicted: R is 1/2
-    found = et.cr.tuple_f1(tuples, tuples[:1], key="otepol")
-    assert (found.tp, found.fp, found.fn) == (1, 0, 1)
 
 
 A, BARE, NO_ATTRIBUTE = tup("본품#품질", "향"), tup("", "색"), tup("브랜드", "이름")

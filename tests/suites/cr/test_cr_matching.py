@@ -61,10 +61,6 @@ def test_ref_match_of_section_4_3() -> None:
     assert found.f1 == pytest.approx(1 / 3)
 
 
-def test_empty_ref_does_not_count_under_refpol() -> None:
-    assert counts("refpol", [t("본품#일반")], [t("", "향")], SPEC) == (0, 0, 1)
-
-
 def test_term_match_of_section_5_2() -> None:
     # 레몬그라스 향 and 레몬그라스향 are the same; a taxonomy ref in the place of the term is not
     gold = [t("본품#일반", "레몬그라스 향")]

@@ -30,35 +30,18 @@ def scored(folder: Path, gold_text: str, predicted: str, form: str = "asqp", **o
 
 A, B = "['pizza', 'food', 'positive', 'x']", "['staff', 'service', 'negative', 'y']"
 
-KEYED = ("tuple_f1_s1", "delta_f1", "fix_rate", "break_rate", "net_gain")
-BEFORE = (
-    *(f"{name}_{key}" for name in KEYED for key in ("refpol", "otepol", "attrpol")),
-    *(
-        f"changed_and_{what}_rate_{key}"
-        for what in ("improved", "degraded")
-        for key in ("refpol", "otepol")
-    ),
-    *("tuple_f1_s1", "triplet_f1_s1", "delta_f1", "fix_rate", "break_rate", "net_gain"),
-    *(
-        "pre_to_post_change_rate",
-        "changed_samples_rate",
-        "review_action_rate",
-        "arb_intervention_rate",
-    ),
-    *(
-        "guided_by_review_rate",
-        "validator_clear_rate",
-        "risk_resolution_rate",
-        "validator_residual_risk_rate",
-    ),
-    *("negation_contrast_failure_rate", "outcome_residual_risk_rate", "aspect_hallucination_rate"),
+# in the names of what compares with a stage before review, or counts what a review did
+OF_REVIEW = (
+    "_s1|delta_|fix_|break_|net_gain|change|review|arb_|validator|risk|negation|aspect_halluc"
 )
 
 
 def test_nothing_of_a_review_is_measured(tmp_path: Path) -> None:
     found = scored(tmp_path, f"t####[{A}, {B}]\n" * 12, f"t####[{A}]\n" * 12)
-    table = found.frame.set_index("name")
-    assert [name for name in BEFORE if pd.notna(table.loc[name, "value"])] == []
+    of_review = found.frame[found.frame["name"].str.contains(OF_REVIEW)]
+    assert len(of_review) > 35 and of_review["value"].dropna().tolist() == [
+        0
+    ]  # stage_delta_mismatch_n
     assert found.value("tuple_f1_s2_refpol") == pytest.approx(
         2 / 3
     )  # 1 of 1 is right, 1 of 2 is found
@@ -104,18 +87,6 @@ def test_a_run_of_the_protocol_keeps_its_fallback(tmp_path: Path) -> None:
     assert "predictions-only" not in [c.code for c in found.checks]
 
 
-def test_each_row_is_measured_by_what_it_is(tmp_path: Path) -> None:
-    right = tup("a#b", "향")
-    rows = [
-        output("a", final=[right]),
-        output("b", final=[right], meta={"text_id": "b", "protocol_mode": "predictions"}),
-    ]
-    found = et.evaluate("cr", run(tmp_path, rows, [gold("a", right), gold("b", right)]))
-    assert found["tuple_f1_s2_refpol"]["denominator"] == 2
-    assert found["tuple_f1_s1_refpol"]["denominator"] == 1
-    assert found["pre_to_post_change_rate"]["denominator"] == 1
-
-
 def test_scorecards_of_predictions_say_nothing_of_a_change(tmp_path: Path) -> None:
     scored(tmp_path, f"t####[{A}]\n", f"t####[{A}]\n")
     call("scorecards", tmp_path, "--gold", tmp_path / "gold.jsonl", "-o", tmp_path / "cards.jsonl")
@@ -123,14 +94,3 @@ def test_scorecards_of_predictions_say_nothing_of_a_change(tmp_path: Path) -> No
     assert set(card["stage_delta"].values()) == {None}
     again = et.evaluate("cr", tmp_path / "cards.jsonl", name="again", resampling=FEW)
     assert pd.isna(again.value("fix_rate_refpol")) and again.value("tuple_f1_s2_refpol") == 1.0
-
-
-def test_a_part_of_a_term_is_not_the_term(tmp_path: Path) -> None:
-    """A scorer that looks for substrings counts "battery" for "battery life" as right: F1 1.0."""
-    wanted, given = (
-        "['battery life', 'laptop', 'positive', 'x']",
-        "['battery', 'laptop', 'positive', 'x']",
-    )
-    found = scored(tmp_path, f"t####[{wanted}]\n", f"t####[{given}]\n")
-    assert found.value("tuple_f1_s2_otepol") == 0.0
-    assert found.value("tuple_f1_s2_refpol") == 1.0  # the category and polarity are right

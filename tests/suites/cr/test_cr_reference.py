@@ -66,12 +66,3 @@ def test_scorecards_made_here_give_the_metrics_of_the_runs_own(
             if k not in stored
         },
     )
-
-
-@pytest.mark.parametrize("run", [r for r in RUNS if r.startswith("final")])
-def test_outputs_and_their_scorecards_agree(reference: Path, run: str, tmp_path: Path) -> None:
-    folder = reference / "cr" / run
-    made = tmp_path / "made" / "scorecards.jsonl"
-    write_scorecards(folder, folder / "gold.jsonl", made, Problems())
-    own, again = (evaluate("cr", p).frame["value"] for p in (folder, made))
-    assert ((own == again) | (own.isna() & again.isna())).all()

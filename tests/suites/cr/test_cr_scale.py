@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from copy import deepcopy
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +11,22 @@ import pandas as pd
 import pytest
 
 from evaltools import evaluate
-from evaltools.core.errors import InputError, Problem
 from evaltools.core.json_files import shards
 from evaltools.core.resampling import Resampling
 from evaltools.core.workers import Workers
 from evaltools.suites.cr import score as scoring
-from tests.suites.cr.cards import gold, output, run, scorecard, tup, write
+from tests.suites.cr.cards import gold, output, run, tup, write
 
 QUICK = Resampling(n_resamples=100)
 
 
-@cache
-def _card(uid: str) -> dict[str, Any]:
-    polarity = random.Random(uid).choice(["positive", "negative"])
-    made = output(uid, stage1=[tup("본품#품질", "향")], final=[tup("본품#품질", "향", polarity)])
-    return scorecard(made, tup("본품#품질", "향"), tup("본품#일반", "색"))
-
-
-def card(uid: str, **more: Any) -> dict[str, Any]:
-    return {**deepcopy(_card(uid)), **more}
-
-
-def problem(path: Path) -> Problem:
-    with pytest.raises(InputError) as e:
-        evaluate("cr", path, resampling=QUICK)
-    return e.value.problems[0]
+def card(uid: str) -> dict[str, Any]:
+    final = tup("본품#품질", "향", random.Random(uid).choice(["positive", "negative"]))
+    return {
+        "meta": {"text_id": uid, "input_text": "향이 좋고 색이 예쁘다"},
+        "gold_tuples": [tup("본품#품질", "향"), tup("본품#일반", "색")],
+        "runtime": {"parsed_output": {"final_result": {"final_tuples": [final]}}},
+    }
 
 
 def test_jobs_and_the_size_of_shards_do_not_show(
@@ -47,7 +36,7 @@ def test_jobs_and_the_size_of_shards_do_not_show(
     cards[7]["meta"]["split"] = "train"  # a column that is null in all other shards
     path = write(tmp_path / "r" / "scorecards.jsonl", cards)
     path.write_bytes(path.read_bytes() + b"[]\n\n" + json.dumps(card("s3")).encode() + b"\n")
-    monkeypatch.setattr(scoring, "SHARD_BYTES", 20_000)
+    monkeypatch.setattr(scoring, "SHARD_BYTES", 5_000)
     assert len(shards(path, -(-path.stat().st_size // scoring.SHARD_BYTES))) > 2
     found = []
     for jobs in (1, 2):

@@ -10,15 +10,10 @@ from hypothesis import strategies as st
 
 from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.tuples import (
-    EvalTuple,
     normalize_ref,
     normalize_term,
     read_tuple,
 )
-
-
-def normal_form(row: TupleRow, *, gold: bool = False) -> EvalTuple:
-    return read_tuple(row, gold=gold)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +28,7 @@ def normal_form(row: TupleRow, *, gold: bool = False) -> EvalTuple:
         ("...", ""),
     ],
 )
-def test_terms_in_normal_form(given: str, normal: str) -> None:
+def test_terms_in_read_tuple(given: str, normal: str) -> None:
     assert normalize_term(given) == normal
 
 
@@ -46,7 +41,7 @@ def test_terms_in_normal_form(given: str, normal: str) -> None:
         ("패키지ㆍ구성품#편의성", "패키지/구성품#편의성"),
     ],
 )
-def test_refs_in_normal_form(given: str, normal: str) -> None:
+def test_refs_in_read_tuple(given: str, normal: str) -> None:
     assert normalize_ref(given) == normal
 
 
@@ -62,7 +57,7 @@ def test_refs_in_normal_form(given: str, normal: str) -> None:
     ],
 )
 def test_polarities(given: str | None, normal: str) -> None:
-    assert normal_form(TupleRow(polarity=given)).polarity == normal
+    assert read_tuple(TupleRow(polarity=given)).polarity == normal
 
 
 def test_decomposed_hangul_is_the_same_term() -> None:
@@ -100,7 +95,7 @@ def test_decomposed_hangul_is_the_same_term() -> None:
     ],
 )
 def test_spellings_of_a_tuple(row: dict, expected: tuple) -> None:
-    assert normal_form(TupleRow.model_validate(row)) == expected
+    assert read_tuple(TupleRow.model_validate(row)) == expected
 
 
 def test_missing_gold_term_falls_back_to_the_ref_and_an_empty_one_stays_implicit() -> None:
@@ -108,9 +103,9 @@ def test_missing_gold_term_falls_back_to_the_ref_and_an_empty_one_stays_implicit
         TupleRow(aspect_ref="본품#품질"),
         TupleRow(aspect_ref="본품#품질", aspect_term=""),
     )
-    assert normal_form(missing, gold=True).term == "본품#품질"
-    assert normal_form(empty, gold=True).term == ""
-    assert normal_form(missing).term == ""
+    assert read_tuple(missing, gold=True).term == "본품#품질"
+    assert read_tuple(empty, gold=True).term == ""
+    assert read_tuple(missing).term == ""
 
 
 @given(st.text(max_size=30))

@@ -28,7 +28,7 @@ def test_which_trace_and_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     write(folder, dialog(), name="dialog_trace.jsonl")
     with pytest.raises(UsageError, match=r"several traces.*trace\.jsonl.*trace_mem0\.jsonl"):
         run(folder)
-    assert run(trace).name == "dialog_trace_mem0"
+    assert run(trace).name == run(folder, name="dialog_trace_mem0").name == "dialog_trace_mem0"
     (tmp_path / "empty").mkdir()
     for nowhere in (tmp_path / "nowhere", tmp_path / "empty"):
         with pytest.raises(InputError, match="missing-file"):

@@ -246,60 +246,6 @@ def test_m5(tmp_path: Path) -> None:
     assert counts["judge_scored_turns"] == counts["eligible_count"] == 3
 
 
-def test_turn_eval_row(tmp_path: Path) -> None:
-    row_turn = turn(
-        7,
-        "净值有波动，建议先看数据；保本保收益",
-        keys=["profile_gt.risk_level_gt", "profile_gt.age_gt"],
-        context="稳健",
-        profile="偏稳健",
-        risk=["波动", "信用风险"],
-        label="odd",
-        rubric=["信息依据", "边界声明"],
-    )
-    result = run(tmp_path, dialog("a", [row_turn], trace_version="v1", run_id="r"))
-    summary(result, tmp_path)
-    assert json.loads((tmp_path / "turn_eval.jsonl").read_text(encoding="utf-8")) == {
-        "trace_version": "v1",
-        "run_id": "r",
-        "dialog_id": "a",
-        "turn_pair_id": 7,
-        "eligible_m1": True,
-        "eligible_m2": False,
-        "eligible_m3": True,
-        "eligible_m4": True,
-        "eligible_m5": True,
-        "required_keys_raw": ["profile_gt.risk_level_gt", "profile_gt.age_gt"],
-        "resolved_keys": [
-            {
-                "key": "profile_gt.risk_level_gt",
-                "resolvable": True,
-                "target_text": "稳健",
-                "resolver": "profile_field",
-            },
-            {
-                "key": "profile_gt.age_gt",
-                "resolvable": False,
-                "target_text": None,
-                "resolver": "not_a_key",
-            },
-        ],
-        "key_hit_flags": [1, None],
-        "key_hit_sources": [["short_term", "profile"], []],
-        "m1_source_hits": {"short_term": 1, "long_term": 0, "profile": 1},
-        "constraint_contradiction": 0,
-        "risk_required_tags": ["volatility_risk", "credit_risk"],
-        "risk_pred_tags": ["volatility_risk"],
-        "risk_tag_hits": 1,
-        "forbidden_hits": ["保本保收益"],
-        "pred_compliance_label": "severe_violation",
-        "gt_compliance_label": "compliant",
-        "rubric_required": ["信息依据", "边界声明"],
-        "rubric_hit_items": ["信息依据"],
-        "judge_score_1_5": 3.0,
-    }
-
-
 def test_memory_free_baseline(tmp_path: Path) -> None:
     """D13: no key is required anywhere, M1 is not measured, and nothing else changes."""
     one = dialog("a", [turn(1, "净值有波动", keys=["profile_gt.risk_level_gt"], risk=["波动"])])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.suites.memfin.profile import score_profile, set_f1
+from evaltools.suites.memfin.profile import score_profile
 from evaltools.suites.memfin.schema import ProfileSnapshot, ProfileTruth
 
 
@@ -16,16 +16,6 @@ def scores(
     picture = ProfileSnapshot.model_validate(snapshot or {})
     fields = score_profile(ProfileTruth.model_validate(truth), picture, replies)
     return {field["metric"]: field["score"] for field in fields}
-
-
-def test_set_f1() -> None:
-    assert set_f1([], []) == 1
-    assert set_f1(["a"], []) == 0
-    assert set_f1([], ["a"]) == 0
-    # P = 1/2, R = 1/3, F1 = 2 * (1/2 * 1/3) / (1/2 + 1/3) = (1/3) / (5/6) = 0.4
-    assert set_f1(["a", "b"], ["b", "c", "d"]) == pytest.approx(0.4)
-    # sets: a repeated entry counts once, so P = 1/1, R = 1/1
-    assert set_f1(["a", "a"], ["a"]) == 1
 
 
 def test_snapshot() -> None:

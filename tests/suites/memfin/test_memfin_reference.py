@@ -12,7 +12,10 @@ from evaltools import evaluate
 
 pytestmark = pytest.mark.reference
 
-RUNS = {"20260219_101855": {}, "20260221_085707_llm": {"ignore_memory_keys": True}}
+RUNS = (
+    "20260219_101855",
+    "20260221_085707_llm",
+)  # the manifest of the second ignores memory keys (D44)
 
 
 @pytest.fixture(scope="module", params=RUNS)
@@ -21,7 +24,7 @@ def run(
 ) -> dict[str, Any]:
     stored = reference / "memfin" / request.param
     out = tmp_path_factory.mktemp("out")
-    result = evaluate("memfin", stored, out=out, **RUNS[request.param])
+    result = evaluate("memfin", stored, out=out)
     ours = out / "results" / request.param
     return {"stored": stored, "ours": ours, "result": result}
 
@@ -72,10 +75,3 @@ def test_turn_eval(run: dict[str, Any]) -> None:
                 assert round(mine[field], 2) == value
             else:
                 assert mine[field] == value, (mine["dialog_id"], mine["turn_pair_id"], field)
-
-
-def test_a_run_whose_manifest_ignored_memory_keys_is_read_so(reference: Path) -> None:
-    """D44: the run_manifest.json beside the trace says so; its M1 is not measured without the option either."""
-    result = evaluate("memfin", reference / "memfin" / "20260221_085707_llm", name="scored")
-    assert result["m1_key_coverage"]["denominator"] == 0
-    assert result.policy["ignore_memory_keys"] is True

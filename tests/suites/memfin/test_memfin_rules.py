@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import evaltools as et
 from evaltools.suites.memfin.memory import contradictions
 from evaltools.suites.memfin.replies import (
     compliance_label,
@@ -14,7 +13,6 @@ from evaltools.suites.memfin.replies import (
     rubric_hits,
 )
 from evaltools.suites.memfin.schema import Violation
-from tests.suites.memfin.memfin_traces import dialog, turn
 
 
 @pytest.mark.parametrize(
@@ -84,12 +82,6 @@ def test_predicted_and_covered_tags() -> None:
 def test_compliance_label(hits: list[str], violations: list[tuple[str, str]], label: str) -> None:
     found = [Violation(type=t, severity=s) for t, s in violations]
     assert compliance_label(hits, found) == label
-
-
-def test_forbidden_hits() -> None:
-    forbidden = {"forbidden_list": ["稳赚不赔", "保本保收益", "", "保本保收益"]}
-    (row,) = et.memfin.score_dialog(dialog("d", [turn(1, "承诺保本保收益")], blueprint=forbidden))
-    assert row["forbidden_hits"] == ["保本保收益"]
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,6 @@ def test_traces_of_one_folder_are_named_by_their_files_and_compared(
     assert study.conditions["dialog_trace_llm"][""].to_dict() == alone.to_dict()
 
 
-def test_one_run_of_a_folder_of_several_must_be_named(folder: Path) -> None:
-    with pytest.raises(et.UsageError, match="holds several traces; name one"):
-        et.evaluate("memfin", folder)
-    assert et.evaluate("memfin", folder, name="dialog_trace_llm").name == "dialog_trace_llm"
-
-
 def test_the_table_of_a_paper_holds_what_the_document_asks(folder: Path) -> None:
     study = et.study([folder], n_resamples=100)
     latex = study.to_latex()
