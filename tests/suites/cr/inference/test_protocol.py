@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaltools.suites.cr.inference.protocol import (
-    REASONS,
     Action,
     Actions,
     Candidate,
@@ -17,7 +14,6 @@ from evaltools.suites.cr.inference.protocol import (
     Triplet,
     Triplets,
     Vote,
-    applied,
     arbitrate,
     conflicts,
     label,
@@ -205,25 +201,6 @@ def test_votes_refuse_what_it_was_not_asked_for() -> None:
         ("A", "KEEP t0", "the reason is none of the list"),
         ("A", "DROP t0", "a second word on the candidate"),
     ]
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["KEEP", "DROP", "FLIP", "FLAG"]), st.sampled_from(REASONS)),
-        max_size=3,
-    ).map(lambda cast: [(a, r, "neutral" if a == "FLIP" else "") for a, r in cast])
-)
-def test_what_is_final_follows_from_the_stored_votes(cast: list[Any]) -> None:
-    before = [candidate("t0"), candidate("t1", polarity="negative")]
-    decisions = arbitrate({"t0": ballot(cast), "t1": []}, [])
-    after = applied(before, decisions)
-    assert before[1] in after
-    for c in before:
-        kept = [a for a in after if a.tuple_id == c.tuple_id]
-        if not kept:
-            assert decisions[c.tuple_id].action == "DROP"
-        elif kept[0].polarity != c.polarity:
-            assert decisions[c.tuple_id].action == "FLIP"
 
 
 @pytest.mark.parametrize(
