@@ -236,10 +236,9 @@ class Study(Result):
         table = marked_blocked(compared.table, self._run_checks)
         void = table["blocked"].notna()
         unfair = table["not_random"].astype(bool) & ~void
-        table[TESTED] = table[TESTED].mask(void)
-        table["verdict"] = table["verdict"].mask(void, "not measured")
-        table["short"] = table["short"].mask(void, "")
-        table["blocked"] = table["blocked"].mask(unfair, "missing-not-random")
+        table.loc[void, TESTED] = None
+        table.loc[void, ["verdict", "short"]] = ["not measured", ""]
+        table.loc[unfair, "blocked"] = "missing-not-random"
         return replace(compared, table=table)
 
     @property

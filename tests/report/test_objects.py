@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import pickle
-import pydoc
 import re
 from collections.abc import Callable
 from typing import Any
@@ -206,20 +204,6 @@ def test_what_cannot_be_sliced_says_what_is_there(run: et.Run, call: Any, messag
 
 
 # --- figures and help
-
-
-@pytest.mark.parametrize("name", ["evaluate", "compare", "study", "load", "Metric", "jsonl_suite"])
-def test_help_names_every_parameter(name: str) -> None:
-    text = pydoc.render_doc(getattr(et, name))
-    explained = (inspect.getdoc(getattr(et, name)) or "").replace("`", " ")
-    assert text
-    for parameter in inspect.signature(getattr(et, name)).parameters.values():
-        if parameter.kind is not parameter.VAR_KEYWORD and parameter.name not in UNSAID:
-            assert parameter.name in explained, parameter.name
-
-
-UNSAID = {"fresh", "workers", "folder"}
-"""Parameters that say what they are by their name, or that the app alone sets."""
 
 
 def test_one_summary_is_scored_without_a_file() -> None:

@@ -94,7 +94,7 @@ def rank(
 ) -> None:
     """Which condition is best on one metric: ranks.
 
-    Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ of this metric, with ranks.csv in
+    Every pair is compared, all pairs together. Writes results/<baseline>_aggregated/ with ranks.csv in
     it; the baseline is the first condition by name.
     """
     require_out(out)
