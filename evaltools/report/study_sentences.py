@@ -104,7 +104,7 @@ def verdict_parts(row: Row, resampling: Resampling) -> Parts:
         "delta": number(row["delta"], signed=True),
         "level": level,
         "bounds": bounds,
-        "p": p_equation(adjusted if is_adjusted else p),
+        "p": f"{p_equation(adjusted)} {say('(adjusted)')}" if is_adjusted else p_equation(p),
         "why": say(SHORTFALLS[short]) if short else "",
     }
     few_differ = verdict == "too few" and n >= MIN_UNITS
@@ -125,8 +125,6 @@ def verdict_parts(row: Row, resampling: Resampling) -> Parts:
         ]
     elif verdict == "too few":
         texts = ["{x} against {y}, a difference of {delta}, {level} interval {bounds}."]
-    elif is_adjusted:
-        values["p"] += f" {say('(adjusted)')}"
     if short:
         texts.append("No verdict: {why}.")
     finding = FEW_DIFFER if few_differ else FINDINGS[verdict]
