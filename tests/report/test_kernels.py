@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from evaltools.core.errors import WorkFailed
 from evaltools.report import kernels
 from evaltools.report.notebook import NOTEBOOK, run
 from tests.app.calling import QUICK, call
@@ -117,15 +116,6 @@ def test_nothing_of_one_notebook_or_of_this_process_is_seen_by_the_next(
     assert first[:2] == last[:2]
     assert first[0].startswith(f"None {Path.cwd()} en ") and first[1].startswith("False True")
     assert first[2] != last[2], "what is drawn unseeded differs from kernel to kernel"
-
-
-def test_a_forked_kernel_that_dies_fails_its_report_alone(job: Any) -> None:
-    # a child of the kernel outlives it, and must not be taken for it
-    leave = "import os, signal, time\nif os.fork() == 0: (time.sleep(20), os._exit(0))"
-    cells = leave, "os.kill(os.getpid(), signal.SIGKILL)"
-    with pytest.raises(WorkFailed, match="Kernel died"):
-        run(job(*cells))
-    run(job(WHO))
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

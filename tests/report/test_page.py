@@ -60,11 +60,6 @@ def test_contents_list_and_title() -> None:
     assert text.count("<h1>") == 1
 
 
-def test_cells_tagged_for_removal_are_left_out() -> None:
-    cell = new_code_cell("secret()", metadata={"tags": ["remove-cell"]})
-    assert "secret" not in html.render(new_notebook(cells=[cell]), title="t")
-
-
 def test_data_cannot_take_the_rest_of_a_page_away_with_a_stylesheet() -> None:
     open_style, end_style = (tables.notice(t) for t in ('<style class="et-style">', "</style>"))
     text = html.render(
