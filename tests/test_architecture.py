@@ -24,7 +24,6 @@ SUITES = {package.rpartition(".")[2] for package in evaltools.BUILT_IN.values()}
 # readers of other tools' files and the client of language models: they stand on core
 TOOLS = {"formats", "llm"}
 ALSO_A_WORD = {"table"}
-PRINTING = {"print", "click.echo", "click.secho", "sys.stdout.write"}
 
 
 @cache
@@ -95,17 +94,5 @@ def test_nothing_shared_names_a_suite() -> None:
         if path.parts[0] in LAYERS
         for line, text in names_and_texts(tree)
         if text in names
-    ]
-    assert wrong == []
-
-
-def test_all_that_is_printed_goes_through_one_function() -> None:
-    """`core.terminal` spells out what could act on a terminal."""
-    wrong = [
-        f"{path}:{node.lineno}"
-        for path, tree in trees().items()
-        if path != Path("core/terminal.py")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in PRINTING
     ]
     assert wrong == []

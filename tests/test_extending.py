@@ -10,7 +10,6 @@ import subprocess
 import sys
 from contextlib import chdir, nullcontext
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -82,28 +81,11 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["my_labels.py", "my_answers.py"])
-def test_a_suite_takes_no_more_than_some_forty_lines(name: str) -> None:
-    lines = FILES[name].splitlines()
-    code = [line for line in lines if line.strip() and not line.startswith("#")]
-    assert len(code) <= 44
-
-
 def test_the_notebook_example_runs() -> None:
     kind, text = BLOCKS[0]
     scope: dict[str, object] = {}
     exec(text, scope)
     assert kind == "python" and getattr(scope["et"], "Metric", None) is Metric
-
-
-def test_the_suite_is_used_from_python(stranger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (text,) = (text for kind, text in BLOCKS if kind == "python" and "import SUITE" in text)
-    monkeypatch.syspath_prepend(stranger)
-    scope: dict[str, Any] = {}
-    with chdir(stranger):
-        exec(text, scope)
-    monkeypatch.delitem(sys.modules, "my_labels")
-    assert (scope["run"].suite.name, scope["run"].n_units) == ("labels", 1)
 
 
 @pytest.mark.parametrize(

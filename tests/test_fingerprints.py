@@ -26,17 +26,3 @@ def test_numbers_are_the_stored_ones(
     lines = differences(old, measure(tmp_path, name, reference))
     shown = "\n".join(lines[:20])
     assert lines == [], f"{len(lines)} numbers differ, the first of them:\n{shown}"
-
-
-def test_a_difference_is_told_by_file_row_and_column() -> None:
-    old = {"f": {"row": {"a": 1.0, "b": "x", "c": None}, "gone": {"a": 1.0}}}
-    new = {"f": {"row": {"a": 1.0 + 1e-10, "b": "y", "c": 0.5, "more": 1.0}}, "new": {}}
-    assert differences(old, new) == [
-        "f: row: b: x -> y",
-        "f: row: c: None -> 0.5",
-        "f: no row gone",
-    ]
-
-
-def test_every_scenario_is_stored() -> None:
-    assert {file.partition("/")[0] for file in STORED} == set(SCENARIOS)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import evaltools
 from evaltools.core.errors import InputError, Problem, Problems
@@ -79,37 +75,6 @@ def test_mutated_examples_are_scored_or_rejected(suite: str, example: str, tmp_p
         path = tmp_path / source.name
         path.write_bytes(mutated(b"".join(rng.sample(lines, min(3, len(lines)))), rng))
         score_or_reject(suite, path)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
-    ),
-    max_leaves=15,
-)
-KEYS = {
-    "cr": "meta text_id final_result final_tuples aspect_term aspect_ref polarity gold_tuples span",
-    "memfin": "dialog_id valid_dialog turns turn_pair_id turn_status recall items",
-    "summary": "id answer contexts metadata summary_tags question",
-}
-
-
-@pytest.mark.parametrize(("suite", "example"), FILES)
-def test_any_json_is_scored_or_rejected(suite: str, example: str, tmp_path: Path) -> None:
-    path = tmp_path / Path(example).name
-    keys = st.sampled_from(KEYS[suite].split())
-    deeper = st.recursive(
-        JSON, lambda i: st.lists(i, max_size=3) | st.dictionaries(keys, i, max_size=4)
-    )
-
-    @settings(max_examples=25, suppress_health_check=list(HealthCheck))
-    @given(st.lists(st.dictionaries(keys, deeper, max_size=6), min_size=1, max_size=5))
-    def check(rows: list[Any]) -> None:
-        path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
-        score_or_reject(suite, path)
-
-    check()
 
 
 @pytest.mark.parametrize(

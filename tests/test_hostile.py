@@ -7,7 +7,6 @@ the CSV files and the workbook.
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,23 +85,6 @@ def texts_shown(page: Any, file: Path) -> set[str]:
     return found
 
 
-def test_notebooks_hold_no_live_markup(made: Path) -> None:
-    files = sorted(made.glob("reports/*/metric_report.ipynb"))
-    assert len(files) == 4
-    for file in files:
-        for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
-            for output in cell.get("outputs", []):
-                html = "".join(output.get("data", {}).get("text/html", ""))
-                for live in (
-                    "<script>alert",
-                    "<img src=x",
-                    "<svg onload",
-                    "<svg/onload",
-                    'onmouseover="alert',
-                ):
-                    assert live not in html, (file.parent.name, live)
-
-
 def test_the_workbook_holds_texts_only(made: Path) -> None:
     from openpyxl import load_workbook
 
@@ -137,11 +119,3 @@ def test_csv_files_keep_every_value(made: Path) -> None:
             (row,) = csv.DictReader(f)
         names.add(row["run"])
     assert names == set(CR_NAMES)
-
-
-def test_nothing_was_written_outside(made: Path) -> None:
-    known = {"out", "@x '{{7+7}}' $x$.jsonl", *CR_NAMES}
-    known |= {f"{{{{7+7}}}} $x$ {s}" for s in ("memory_agent", "plain_llm")}
-    assert {p.name for p in made.parent.iterdir()} == known
-    # judge-cache is made only where a judge is asked; hidden files would be leftovers
-    assert {p.name for p in made.iterdir()} <= {"results", "reports", "index.html"}

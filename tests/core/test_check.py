@@ -8,18 +8,12 @@ from evaltools.core.check import Check, checks_of_runs
 from evaltools.core.common_checks import (
     constant_metrics,
     duplicate_texts,
-    few_units,
     missing_units,
 )
 
 
 def codes(outcomes: object) -> list[str]:
     return [check.code for check in outcomes]  # type: ignore[arg-type]
-
-
-def test_few_units_below_thirty_only() -> None:
-    assert codes(few_units(29, "text_id")) == ["few-units"]
-    assert codes(few_units(30, "text_id")) == []
 
 
 def frame(**columns: object) -> pd.DataFrame:
@@ -86,11 +80,3 @@ def test_checks_of_several_runs_are_one_a_code() -> None:
         ("n", 1, 2, ()),
     ]
     assert found[0].message == "nothing fits (in 2 of 3 runs)"
-
-
-def test_the_worst_level_stands_for_several_runs() -> None:
-    caution = Check("b", "warning", "some are missing", n=1, of=9)
-    blocking = Check("b", "blocking", "all are missing", n=9, of=9)
-    (check,) = checks_of_runs([[caution], [blocking]])
-    assert check.level == "blocking"
-    assert check.message == "all are missing (in 2 of 2 runs)"

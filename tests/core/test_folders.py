@@ -61,17 +61,6 @@ def test_a_folder_of_the_users_is_never_replaced(
     assert contents(here) == before
 
 
-@pytest.mark.parametrize("fresh", [(), ("--fresh",), ("--seed", "3")])
-def test_a_file_that_was_put_beside_ours_stays(here: Path, fresh: tuple[str, ...]) -> None:
-    score(here)
-    for name in ("labels.csv", "derived/notes.txt"):
-        (here / "out/results/run" / name).write_text("mine")
-    before = contents(here)
-    said = score(here, *fresh, status=2)
-    assert "would be replaced: derived/notes.txt, labels.csv;" in said
-    assert contents(here) == before
-
-
 def test_an_aggregate_replaces_nothing_of_the_users(here: Path) -> None:
     target = here / "out/results/no_memory_aggregated"
     target.mkdir()
@@ -126,15 +115,6 @@ def test_what_a_person_changed_is_set_aside(here: Path) -> None:
 
 
 # --- a folder appears whole or not at all
-
-
-def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
-    for text in ("old", "new"):
-        with whole_folder(tmp_path / "r") as folder:
-            (folder / "manifest.json").write_text(manifest(text))
-            (folder / "f").write_text(text)
-    assert (tmp_path / "r/f").read_text() == "new"
-    assert [path.name for path in tmp_path.iterdir() if path.name != ".lock"] == ["r"]
 
 
 def test_a_block_that_fails_leaves_the_old_folder(tmp_path: Path) -> None:

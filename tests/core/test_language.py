@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from evaltools.core.errors import UsageError
 from evaltools.core.language import (
     LANGUAGES,
     PLACE,
     filled,
     language,
     say,
-    speak,
     speaking,
     translations,
 )
 
 OTHERS = [lang for lang in LANGUAGES if lang != "en"]
-
-
-def test_english_is_the_key() -> None:
-    assert say("no rows") == "no rows"
-    assert say("{n:,} of {total}", n=1200, total="x") == "1,200 of x"
 
 
 def test_a_language_is_spoken_within_its_block_only() -> None:
@@ -33,22 +26,10 @@ def test_a_language_is_spoken_within_its_block_only() -> None:
     assert (language(), say("Interval")) == ("en", "Interval")
 
 
-def test_what_has_no_translation_stays_english() -> None:
-    with speaking("ko"):
-        assert say("a word of nobody's") == "a word of nobody's"
-        assert say("a word of {who}", who="nobody") == "a word of nobody"
-
-
 def test_figures_of_a_title_are_no_part_of_its_key() -> None:
     with speaking("ko"):
         assert say("Follow-up pass rate (≥ 0.75)") == "후속 안내 통과율 (≥ 0.75)"
         assert say("FOOD#QUALITY at 0.5") == "FOOD#QUALITY at 0.5"
-
-
-def test_an_unknown_language_is_refused() -> None:
-    with pytest.raises(UsageError, match="no language 'fr'; there are en, ko, zh"):
-        speak("fr")
-    assert language() == "en"
 
 
 def test_a_value_is_never_a_template() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -110,18 +109,6 @@ def test_a_result_that_is_not_as_it_was_written_is_made_again(here: Path, what: 
     assert {name.partition(".yours")[0] for name in made} == set(whole)
 
 
-@pytest.mark.parametrize("text", ["", '{"suite": "cr"'])
-def test_without_a_manifest_that_can_be_read_a_folder_is_somebodys(here: Path, text: str) -> None:
-    """Nothing tells then which of its files this package wrote."""
-    (RESULT / "manifest.json").write_text(text, encoding="utf-8")
-    before = contents(RESULT)
-    with pytest.raises(
-        et.UsageError, match=r"holds what evaltools did not write.* and 1 more; move"
-    ):
-        et.evaluate("cr", NAME, out="out", resampling=FAST)
-    assert contents(RESULT) == before
-
-
 def test_another_policy_and_new_contents_replace(here: Path) -> None:
     et.evaluate("cr", NAME, out="out", resampling=FAST, protocol="cr_v1")
     assert et.load(RESULT).policy["protocol"] == "cr_v1"
@@ -145,11 +132,6 @@ def test_what_another_input_made_is_kept_unless_fresh_says_so(here: Path) -> Non
     assert contents(RESULT) == before
     call(*command, "--fresh")
     assert et.load(RESULT).manifest.inputs[0].path == f"elsewhere/{NAME}/outputs.jsonl"
-
-
-def test_the_same_contents_elsewhere_are_the_same_input(here: Path) -> None:
-    shutil.move(NAME, here / "moved" / NAME)
-    call("score", "cr", f"moved/{NAME}", "-o", "out", "-q", *QUICK)
 
 
 @pytest.mark.parametrize("fresh", [(), ("--fresh",)])
@@ -181,31 +163,6 @@ def process(*arguments: str, code: str = SCORE) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True
     )
-
-
-KILLED = """
-import os, signal, sys
-import evaltools.report.evaluate as results
-def kill(*_):
-    os.kill(os.getpid(), signal.SIGKILL)
-if sys.argv[3] == "before the files":
-    results.write_json = kill
-else:
-    hashes = results.file_hashes
-    results.file_hashes = lambda folder: (hashes(folder), kill())
-"""
-
-
-@pytest.mark.parametrize("where", ["before the files", "before the manifest"])
-def test_a_kill_while_writing_leaves_the_old_result(here: Path, where: str) -> None:
-    before = contents(RESULT)
-    killed = process(NAME, "cr_v1", where, code=KILLED + SCORE)
-    assert killed.wait() == -signal.SIGKILL
-    assert contents(RESULT) == before and hashes_match(RESULT)
-    (left,) = (p for p in RESULT.parent.iterdir() if p.name.endswith(".part"))
-    assert left.name.startswith("."), "what is left is hidden, and removed by a later batch"
-    et.evaluate("cr", NAME, out="out", resampling=FAST)
-    assert contents(RESULT) == before, "the old result is current"
 
 
 def test_four_processes_at_once_end_in_one_whole_result(here: Path) -> None:

@@ -82,18 +82,6 @@ def test_no_metric_that_is_blocked_leads() -> None:
     assert suite.primary_name(options, frozenset(usual)) == ""
 
 
-def test_another_key_leads_only_where_the_primary_metric_is_blocked() -> None:
-    suite = get_suite("cr")
-    options = suite.options()
-    usual = suite.headline_names(options, frozenset())
-    other = suite.headline_names(options, frozenset({"tuple_f1_s2_refpol"}))
-    assert other[:2] == ("tuple_f1_s1_otepol", "tuple_f1_s2_otepol")
-    less = frozenset({"tuple_f1_s2_refpol", other[0]})
-    assert suite.headline_names(options, less) == other[1:]
-    left = suite.headline_names(options, frozenset({"fix_rate_refpol"}))
-    assert left == tuple(name for name in usual if name != "fix_rate_refpol")
-
-
 class Graded(BaseModel):
     id: str
     line: int

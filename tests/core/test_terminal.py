@@ -6,17 +6,8 @@ import io
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaltools.core.terminal import echo, printable
-
-
-@given(st.text())
-def test_nothing_printed_can_act_on_a_terminal(text: str) -> None:
-    shown = printable(text)
-    assert all(c.isprintable() or c in "\n\t" for c in shown)
-    assert printable(shown) == shown
 
 
 def test_what_a_name_or_a_file_may_hold() -> None:
