@@ -289,7 +289,7 @@ class Study(Result):
         settings: power (0 to 1, default 0.8), seeds (numbers of seeds to plan for, default (1, 3, 5)).
 
         Columns: seeds, samples (null: no number is enough), power, samples_low and samples_high (what the pilot
-        leaves open), calls, ... UsageError for three conditions and more, and as `rank`.
+        leaves open), calls, ... UsageError where these are not two conditions, and as `rank`.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
@@ -297,14 +297,8 @@ class Study(Result):
         [3]
         """
         name = self.directed(metric).name
-        conditions = [self.baseline, *self.candidates]
-        if len(conditions) > 2:
-            raise UsageError(f"a plan takes two conditions; name two of {', '.join(conditions)}")
-        rows = self.estimates_of(name)
-        for condition in rows.loc[rows["value"].isna(), "condition"]:
-            raise UsageError(f"{name} is not measured in {condition}")
         return plan(
-            [self.frames(condition) for condition in conditions],
+            [self.frames(condition) for condition in (self.baseline, *self.candidates)],
             self.metrics,
             self.suite.unit,
             name,

@@ -149,8 +149,7 @@ def plan(
 ) -> None:
     """How many samples and seeds would show a difference.
 
-    RUN... are the pilot: the runs of two conditions (named as for `compare`), or of one, whose seeds then stand in
-    for the other.
+    RUN... are the pilot: the runs of two conditions (named as for `compare`).
     """
     _require_target(csv_file, *runs)
     pilot = make_study.study(runs, **settings)
