@@ -53,7 +53,7 @@ def show_study(
         echo(f"A {study.baseline}")
         if len(study.candidates) == 1:
             echo(f"B {study.candidate()}")
-        rows = study.frame if everything else study.frame[study.frame["headline"]]
+        rows = study.frame if everything else study.differences_of(*study.headline)
         level = f"{study.resampling.percent} interval"
         heads = ["metric", "A", "B", "B − A", level, "p adj.", "verdict", "id"]
         lines = [_difference(study, row) for row in rows.to_dict("records")]

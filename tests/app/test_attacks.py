@@ -145,14 +145,14 @@ def test_a_folder_that_may_not_be_written_to_is_named_before_the_work(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["RUN", "OTHER"], "would both be named"),
-        (["RUN", "CAPITALS"], "would both be named"),
-        (["RUN", "SECOND", "--name", "x"], "--name goes with one run only"),
-        *((["RUN", "--name", n], "cannot be the name of a run") for n in ("../x", "..", "a\\b")),
-        (["RUN", "--name", "x" * 201], "cannot be the name of a run"),
-        (["RUN", "a\nb"], "control characters"),
-        (["RUN", "-o", os.fsdecode(b"out\xff")], "control characters"),
-        (["RUN", "-o", "RUN/outputs.jsonl/x"], "is no folder"),
+        (["run", "b/run"], "would both be named"),
+        (["run", "b/RUN"], "would both be named"),
+        (["run", "second", "--name", "x"], "--name goes with one run only"),
+        *((["run", "--name", n], "cannot be the name of a run") for n in ("../x", "..", "a\\b")),
+        (["run", "--name", "x" * 201], "cannot be the name of a run"),
+        (["run", "a\nb"], "control characters"),
+        (["run", "-o", os.fsdecode(b"out\xff")], "control characters"),
+        (["run", "-o", "run/outputs.jsonl/x"], "is no folder"),
     ],
 )
 def test_names_that_cannot_be_write_nothing(
@@ -162,15 +162,11 @@ def test_names_that_cannot_be_write_nothing(
     arguments: list[str],
     message: str,
 ) -> None:
-    copies = {"OTHER": tmp_path / "b" / "run", "CAPITALS": tmp_path / "c" / "RUN"}
-    copies["SECOND"] = tmp_path / "second"
-    for copy in copies.values():
-        shutil.copytree(run, copy)
+    for copy in ("b/run", "b/RUN", "second"):
+        shutil.copytree(run, tmp_path / copy)
     before = contents(tmp_path)
-    paths = {name: str(path) for name, path in {**copies, "RUN": run}.items()}
-    words = [paths.get(word, word.replace("RUN/", f"{run}/")) for word in arguments]
     monkeypatch.chdir(tmp_path)
-    assert message in call("score", "cr", "-o", tmp_path / "out", *words, status=2).output
+    assert message in call("score", "cr", "-o", tmp_path / "out", *arguments, status=2).output
     assert contents(tmp_path) == before
 
 

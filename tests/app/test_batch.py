@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -114,28 +113,6 @@ def test_resume_makes_again_what_is_not_current(undisturbed: Path, tmp_path: Pat
     written_again = files(out, *TIMED)
     for name, content in files(undisturbed / "outputs", *TIMED).items():
         assert written_again[name] == content, name
-
-
-def test_a_full_disk_is_one_line_a_run_and_leaves_nothing_half_written(
-    undisturbed: Path, tmp_path: Path
-) -> None:
-    """A limit to the size of files stands in: writing fails in the same way, at the same places."""
-    batch = command(undisturbed / "notebooks", *REPORT, "-q")
-    whole = files(undisturbed / "outputs", *TIMED)
-    for limit in (10_000, 40_000):
-
-        def limited(size: int = limit) -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-
-        done = subprocess.run(
-            batch, cwd=tmp_path, preexec_fn=limited, capture_output=True, text=True
-        )
-        assert done.returncode == 4
-        *lines, last = done.stderr.splitlines()
-        assert lines
-        assert all(line.startswith("error: ") and "File too large" in line for line in lines)
-        assert "failed" in last
-        assert files(tmp_path / "outputs", *TIMED).items() <= whole.items()
 
 
 def test_one_failed_report_does_not_stop_the_others(tmp_path: Path) -> None:

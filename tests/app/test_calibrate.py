@@ -11,8 +11,7 @@ import pytest
 import evaltools as et
 from evaltools.core.language import speaking
 from evaltools.stats.calibration import COLUMNS, calibrate
-from evaltools.stats.labels import label_value
-from tests.app.calling import call, written
+from tests.app.calling import call, said, written
 from tests.stats.test_calibration import judged
 
 
@@ -32,14 +31,14 @@ def called(files: Path, *more: object, **how: int) -> str:
 
 
 def test_calibrate_writes_what_it_prints(files: Path) -> None:
-    said = called(files)
+    shown = called(files)
     found, made = pd.read_csv(files / "c.csv"), calibrate(*judged())
     assert list(found) == list(COLUMNS)
     pd.testing.assert_frame_equal(found, made.frame, check_dtype=False)
     row = found.iloc[0]
     low, high = (f"{row[f'corrected_{end}']:.3f}" for end in ("low", "high"))
-    assert "60 200" in said and f"{row['corrected_mean']:.3f} {low} {high}" in said
-    assert "note:" not in said and "nan" not in said
+    assert "60 200" in shown and f"{row['corrected_mean']:.3f} {low} {high}" in shown
+    assert "note:" not in shown and "nan" not in shown
 
 
 def test_few_labels_have_counts_and_are_said(files: Path) -> None:
@@ -102,32 +101,14 @@ def test_the_workbook_is_read_with_the_labels_that_people_wrote_into_it(
 
 
 def test_a_workbook_without_the_columns_and_labels_of_another_scale(tmp_path: Path) -> None:
-    path = tmp_path / "a.xlsx"
-    rows = {"case": ["a", "b"], "metric": ["m", "m"], "score": [1, 0], "label": [4, 2]}
-    pd.DataFrame(rows).drop(columns="label").to_excel(path, index=False)
-    said = call("calibrate", path, "-o", tmp_path / "c.csv", status=3).output
-    assert "expected a sheet with the columns case, metric, score and label" in " ".join(
-        said.split()
-    )
-    pd.DataFrame(rows).to_excel(path, index=False)
-    said = call("calibrate", path, "-o", tmp_path / "c.csv", status=3).output
-    assert "a.xlsx:2: a: label: expected 0 to 1 (another scale is given as --scale" in " ".join(
-        said.split()
-    )
-    call("calibrate", path, "-o", tmp_path / "c.csv", "--scale", "1-5")
+    path, out = tmp_path / "a.xlsx", ("-o", tmp_path / "c.csv")
+    rows = pd.DataFrame({"case": ["a", "b"], "metric": "m", "score": [1, 0], "label": [4, 2]})
+    rows.drop(columns="label").to_excel(path, index=False)
+    message = "expected a sheet with the columns case, metric, score and label"
+    assert message in said("calibrate", path, *out, status=3)
+    rows.to_excel(path, index=False)
+    message = "a.xlsx:2: a: label: expected 0 to 1 (another scale is given as --scale"
+    assert message in said("calibrate", path, *out, status=3)
+    call("calibrate", path, *out, "--scale", "1-5")
     assert pd.read_csv(tmp_path / "c.csv").loc[0, "labels_mean"] == 0.5  # 3/4 and 1/4
     call("calibrate", path, "--scale", "5", status=2)
-
-
-@pytest.mark.parametrize(
-    ("value", "scale", "label"),
-    [
-        ("합격", (0, 1), 1.0),
-        (" No ", (0, 1), 0.0),
-        (True, (0, 1), 1.0),
-        (1, (1, 5), 0.0),
-        ("", (0, 1), None),
-    ],
-)
-def test_labels_as_people_write_them(value: object, scale: tuple[int, int], label: object) -> None:
-    assert label_value(value, scale) == label

@@ -53,7 +53,10 @@ class Line(BaseModel):
     higher_is_better: SkipValidation[bool | float | str | None] = None
 
 
-def read(path: Path, problems: Problems) -> pd.DataFrame:
+def read(
+    path: Path,
+    problems: Problems,
+) -> pd.DataFrame:
     """The rows of a file, further columns without cells that hold lists; the index is the line.
 
     InputError where the file is damaged or not in the long form.
@@ -66,7 +69,8 @@ def read(path: Path, problems: Problems) -> pd.DataFrame:
     read_kind = {".csv": _csv, ".parquet": _parquet}.get(kind, _json_lines)
     frame = read_kind(path, problems)
     for name in frame.columns.difference(COLUMNS, sort=False):
-        frame[name] = frame[name].mask(frame[name].map(partial(_is_nested, is_csv=kind == ".csv")))
+        is_nested = frame[name].map(partial(_is_nested, is_csv=kind == ".csv"))
+        frame[name] = frame[name].mask(is_nested)
     return frame
 
 
@@ -77,21 +81,42 @@ def _is_nested(cell: Any, is_csv: bool = False) -> bool:
     return isinstance(cell, list | dict | bytes | np.ndarray)
 
 
-def _csv(path: Path, problems: Problems) -> pd.DataFrame:
+def _csv(
+    path: Path,
+    problems: Problems,
+) -> pd.DataFrame:
     rows = csv_rows(path, problems)
     _, header = next(rows)
     _require_columns(header, path, problems)
-    cells = {line: {k: text or None for k, text in zip(header, row) if k} for line, row in rows}
-    return pd.DataFrame(list(cells.values()), index=list(cells))
+    by_line = {}
+    for line, row in rows:
+        cells = dict(zip(header, row))
+        cells.pop("", None)
+        by_line[line] = {name: text or None for name, text in cells.items()}
+    return pd.DataFrame(
+        list(by_line.values()),
+        index=list(by_line),
+    )
 
 
-def _json_lines(path: Path, problems: Problems) -> pd.DataFrame:
-    lines = read_jsonl(path, Line, problems, id_field="id")
-    cells = {n: {k: cell for k, cell in line if k in line.model_fields_set} for n, line in lines}
-    return pd.DataFrame(list(cells.values()), index=list(cells))
+def _json_lines(
+    path: Path,
+    problems: Problems,
+) -> pd.DataFrame:
+    by_line = {}
+    for number, line in read_jsonl(path, Line, problems, id_field="id"):
+        cells = dict(line)
+        by_line[number] = {name: cells[name] for name in line.model_fields_set}
+    return pd.DataFrame(
+        list(by_line.values()),
+        index=list(by_line),
+    )
 
 
-def _parquet(path: Path, problems: Problems) -> pd.DataFrame:
+def _parquet(
+    path: Path,
+    problems: Problems,
+) -> pd.DataFrame:
     from pyarrow import ArrowException, parquet
 
     try:
@@ -140,11 +165,22 @@ def usable_rows(
 
     def refuse(is_wrong: Any, column: str, expected: str) -> None:
         is_new = is_wrong & ~is_bad
-        found = pd.DataFrame({"id": rows.loc[is_new, "id"], "cell": cells.loc[is_new, column]})
+        found = pd.DataFrame(
+            {
+                "id": rows.loc[is_new, "id"],
+                "cell": cells.loc[is_new, column],
+            }
+        )
         for line, id_, cell in found.astype("str").fillna("").itertuples():
             got = repr(cell[:80]) if cell else "nothing"
-            where = {"file": path, "line": line, "id": id_[:200], "field": column}
-            problems.error("bad-field", f"expected {expected}, got {got}", **where)
+            problems.error(
+                "bad-field",
+                f"expected {expected}, got {got}",
+                file=path,
+                line=line,
+                id=id_[:200],
+                field=column,
+            )
         is_bad[is_new] = True
 
     for column in NAMES:
@@ -162,13 +198,15 @@ def usable_rows(
         refuse(is_wrong, column, "a number" if is_number else "true or false")
         is_large = rows[column].abs() >= LARGEST
         refuse(is_large, column, f"a number below {LARGEST:g} in size")
-    num, den, low, high = (rows[column] for column in ("num", "den", "low", "high"))
+    num, den = rows["num"], rows["den"]
     is_nothing = (den == 0) & (num == 0)
-    refuse(num.notna() & ~(den > 0) & ~is_nothing, "den", "a denominator above 0 beside num")
+    is_ratio = num.isna() | (den > 0) | is_nothing
+    refuse(~is_ratio, "den", "a denominator above 0 beside num")
+    low, high = rows["low"], rows["high"]
     has_limits = low.notna() | high.notna()
     refuse(has_limits & ~(low < high), "low", "low below high, both or neither")
-    directions = [0, 1, np.nan]
-    refuse(~rows["higher_is_better"].isin(directions), "higher_is_better", "true or false")
+    is_direction = rows["higher_is_better"].isin([0, 1, np.nan])
+    refuse(~is_direction, "higher_is_better", "true or false")
 
     # a value counts before num and den; it is a ratio with the denominator 1
     value = rows.pop("value")

@@ -180,7 +180,8 @@ def score(
         of_metric = used[used["metric"] == metric.name].reindex(units.index)
         sums[metric.numerator] = of_metric["num"]
         sums[metric.denominator] = of_metric["den"]
-    return Scored(pd.concat([units, pd.DataFrame(sums)], axis=1), {"scores": len(used)})
+    units = pd.concat([units, pd.DataFrame(sums)], axis=1)
+    return Scored(units, {"scores": len(used)})
 
 
 def _is_used(
@@ -197,16 +198,26 @@ def _is_used(
         message = f"a second row of {name}: id is one sample, cluster what samples belong to"
         problems.error("duplicate-id", message, file=path, line=line, id=id_)
     bounds = {metric.name: metric.bounds for metric in metrics if metric.bounds}
-    low, high = (rows["metric"].map({n: ends[i] for n, ends in bounds.items()}) for i in (0, 1))
-    value = rows["num"] / rows["den"]
-    is_outside = ((value < low) | (value > high)) & ~is_second
-    found = rows[["id", "metric"]].assign(value=value, low=low, high=high)[is_outside]
-    for row in found.itertuples():
+    ends = pd.DataFrame(bounds, index=["low", "high"]).T.reindex(rows["metric"])
+    judged = rows[["id", "metric"]].assign(
+        value=rows["num"] / rows["den"],
+        low=ends["low"].to_numpy(),
+        high=ends["high"].to_numpy(),
+    )
+    is_outside = (judged["value"] < judged["low"]) | (judged["value"] > judged["high"])
+    is_outside &= ~is_second
+    for row in judged[is_outside].itertuples():
         message = f"{row.value:g} is not within {row.low:g} and {row.high:g}"
         if row.value == -1:
             message += "; where -1 says that a judge gave no score, leave the cell empty"
-        place = {"file": path, "line": row.Index, "id": row.id, "field": row.metric}
-        problems.error("out-of-bounds", message, **place)
+        problems.error(
+            "out-of-bounds",
+            message,
+            file=path,
+            line=row.Index,
+            id=row.id,
+            field=row.metric,
+        )
     return ~(is_second | is_outside)
 
 
