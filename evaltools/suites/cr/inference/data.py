@@ -16,7 +16,7 @@ from ....formats.convert import FORMATS
 from ....formats.source import Source
 from ..read import read_gold
 from ..schema import Row, TupleRow
-from .config import Config
+from .config import OWN_FORMATS, Config
 
 
 def _as_text(number: Any) -> Any:
@@ -82,17 +82,15 @@ def _read_samples(config: Config, problems: Problems) -> Iterator[tuple[int | st
     """(place in the file, sample) of whatever format."""
     data = config.data
     require_file(data.file, problems)
-    if data.format == "csv":
-        yield from read_csv(data.file, Text, problems, id_field="id")
-        return
-    if data.format == "jsonl":
-        yield from read_jsonl(data.file, Text, problems, id_field="id")
+    if data.format in OWN_FORMATS:
+        read = read_csv if data.format == "csv" else read_jsonl
+        yield from read(data.file, Text, problems, id_field="id")
         return
     format_ = FORMATS[data.format]
     options = {"level": data.level} if "level" in format_.needs else {}
     for place, sample in format_.read(Source(data.file, problems), **options):
-        content = {"id": sample.id, "text": sample.text, "gold_tuples": sample.tuples}
-        yield place, Text.model_validate(content)
+        tuples = [TupleRow.model_validate(row) for row in sample.tuples]
+        yield place, Text(id=sample.id, text=sample.text, gold_tuples=tuples)
 
 
 def taxonomy(

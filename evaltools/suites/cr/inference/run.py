@@ -129,7 +129,10 @@ async def _run_all(
 
             for key, folder in folders.items():
                 samples, episodes = await _run_one(plan, client, key, progress)
-                _stop_if_refused(samples, client)
+                for answer in (answer for sample in samples for _, answer in sample.stages):
+                    if answer.lasting:
+                        message = f"{answer.error}; what was answered is kept in {client.cache}"
+                        raise WorkFailed(f"{message}: the same command goes on there")
                 results.append(write_run(plan, key, folder, samples, episodes, counted))
     _warn_of_cut_contexts(plan, client)
     return results
@@ -166,17 +169,6 @@ async def _run_one(
             if episode is not None:
                 episodes.append(episode)
     return samples, episodes[n_known:]
-
-
-def _stop_if_refused(samples: list[SampleRun], client: Client) -> None:
-    """WorkFailed where the server refuses every request, or a limit is reached."""
-    for sample in samples:
-        for _, answer in sample.stages:
-            if answer.lasting:
-                raise WorkFailed(
-                    f"{answer.error}; what was answered is kept in "
-                    f"{client.cache}: the same command goes on there"
-                )
 
 
 def _warn_of_cut_contexts(plan: Plan, client: Client) -> None:
