@@ -15,7 +15,7 @@ from ...report.text import anchor, marked
 from .metric_table import TERMS
 from .options import rules_in_force
 from .reasons import Case, Evidence, compared, in_short, source_sentence, why
-from .states import JUDGED, STATES, WORD_OF, fails
+from .states import JUDGED, STATES, WORD_OF
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -39,13 +39,10 @@ MARKS = {"fail": "bad", "look": "look", "ok": "good"}
 
 def groups(run: Run) -> dict[str, tuple[str, str]]:
     """The cases in each state, and those that fail each metric: name -> (query on the units, caption)."""
-    found = {
-        "failing": ("state == 'fail'", "Do not ship"),
-        "look": ("state == 'look'", "Check"),
-        "passing": ("state == 'ok'", "OK"),
-    }
-    for metric, has_failed in fails(run.units).any().items():
-        if has_failed:
+    names = zip(("failing", "look", "passing"), WORD_OF.items())
+    found = {name: (f"state == '{state}'", caption) for name, (state, caption) in names}
+    for metric in JUDGED:
+        if (run.units[f"{metric}_state"] == "fail").any():
             caption = say("Cases that fail {metric}", metric=say(TERMS[metric]))
             found[metric] = (f"{metric}_state == 'fail'", caption)
     return found
@@ -53,15 +50,9 @@ def groups(run: Run) -> dict[str, tuple[str, str]]:
 
 def in_order(units: pd.DataFrame) -> pd.DataFrame:
     """The cases, the worst state first, in it those that fail most metrics, then in the file's order."""
-    worst = units["state"].map(STATES.index)
-    n_failed = fails(units).sum(axis=1)
-    order = pd.DataFrame({"worst": worst, "n": -n_failed}).sort_values(["worst", "n"])
-    return units.loc[order.index]
-
-
-def failed(case: Case) -> str:
-    """The metrics that a case fails, in words; "" for none."""
-    return listed(say(TERMS[metric]) for metric in JUDGED if case[f"{metric}_state"] == "fail")
+    n_failed = (units[[f"{metric}_state" for metric in JUDGED]] == "fail").sum(axis=1)
+    order = pd.DataFrame({"worst": units["state"].map(STATES.index), "n": -n_failed})
+    return units.loc[order.sort_values(["worst", "n"]).index]
 
 
 def card_ids(run: Run, units: pd.DataFrame) -> pd.Series:
@@ -74,11 +65,14 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
     thresholds = rules_in_force(run.options).thresholds
     shown = []
     for case in units.to_dict("records"):
+        state = case["state"]
+        failed = [say(TERMS[metric]) for metric in JUDGED if case[f"{metric}_state"] == "fail"]
+        word = ": ".join(filter(None, [say(WORD_OF[state]), listed(failed)]))
         card = {
             "case_id": case["case_id"],
             "answer": case["answer"],
             "contexts": "\n".join(case["contexts"]),
-            "tags": _tags(case),
+            "tags": [Line(word, MARKS[state]), *(Line(say(tag)) for tag in case["tags"])],
             "rows": [_row(case, metric, thresholds[metric]) for metric in JUDGED],
             "places": _places(case),
         }
@@ -87,28 +81,15 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown, index=units.index, columns=columns)
 
 
-def _tags(case: Case) -> list[Line]:
-    """The state of a case with what it fails, and the tags that it was given."""
-    state = case["state"]
-    word = ": ".join(filter(None, [say(WORD_OF[state]), failed(case)]))
-    return [Line(word, MARKS[state]), *(Line(say(tag)) for tag in case["tags"])]
-
-
-def _row(
-    case: Case,
-    metric: str,
-    threshold: float,
-) -> Row:
+def _row(case: Case, metric: str, threshold: float) -> Row:
     """The score of a case and what it rests on; what was not measured says so, without a score."""
-    state = case[f"{metric}_state"]
-    mark = MARKS[state]
+    mark = MARKS[case[f"{metric}_state"]]
     score = f"{case[metric]:.2f}"
     if not case[f"{metric}_measured"]:
         score = ""
-        mark = "" if mark == "good" else mark
+        mark = mark.replace("good", "")
     found = Line(score, mark, why(case, metric))
-    cells = {"threshold": [Line(f"≥ {threshold:g}")], "found": [found]}
-    return Row(say(TERMS[metric]), cells)
+    return Row(say(TERMS[metric]), {"threshold": [Line(f"≥ {threshold:g}")], "found": [found]})
 
 
 def _places(case: Case) -> list[Place]:

@@ -114,11 +114,6 @@ def state_counts(states: pd.Series) -> dict[str, int]:
     return {state: int((states == state).sum()) for state in STATES}
 
 
-def fails(units: pd.DataFrame) -> pd.DataFrame:
-    """Whether each case fails, by metric that is judged."""
-    return pd.DataFrame({metric: units[f"{metric}_state"] == "fail" for metric in JUDGED})
-
-
 def verdicts(run: Run) -> pd.DataFrame:
     """The verdict on the cases (`metric` is "state"), then those of the metrics."""
     states = run.data["state"]
