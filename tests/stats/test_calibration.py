@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from evaltools.core.errors import InputError, Problems
@@ -60,21 +58,6 @@ def test_the_corrected_mean_by_hand() -> None:
     variance = (1 / 4 - 2 * weight / 6 + weight**2 / 3 + weight / 16) / 4 + weight**2 * 15 / 56 / 4
     expected = score_t(value, variance, 4, t_quantile(3, 0.05), (0, 1))
     assert (low, high) == pytest.approx(expected)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=12, max_size=40),
-    st.integers(6, 12),
-)
-def test_bounds_enclose_the_mean_and_order_does_not_matter(rows: list[Any], labelled: int) -> None:
-    score, label = (np.array(x, dtype=float) for x in zip(*rows))
-    label[labelled:] = NAN
-    value, low, high = corrected_mean(score, label)
-    assert 0 <= low <= value + 1e-12 and value - 1e-12 <= high <= 1
-    assert corrected_mean(score[::-1], label[::-1]) == pytest.approx((value, low, high), abs=1e-9)
-    flipped = corrected_mean(1 - score, 1 - label)
-    assert flipped == pytest.approx((1 - value, 1 - high, 1 - low), abs=1e-9)
 
 
 # --- a table of it

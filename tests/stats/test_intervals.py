@@ -15,7 +15,6 @@ from evaltools.core.metric import AnyMetric, Difference, Mean, Metric, MetricTab
 from evaltools.core.resampling import Method, Resampling
 from evaltools.stats.breakdown import breakdown
 from evaltools.stats.formulas import wilson
-from evaltools.stats.influence import unit_differences
 from evaltools.stats.intervals import MIN_UNITS, estimate, gains_and_losses
 
 RATIO = Metric(name="ratio", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher")
@@ -267,16 +266,6 @@ def test_what_does_not_vary_has_an_interval_within_limits_only() -> None:
     assert one(replace(BOUNDED, bounds=None), y=[0.5] * 25)["ci_method"] == "none"
     alone = one(BOUNDED, y=[0.5])
     assert (alone["ci_low"], alone["ci_high"]) == pytest.approx((0, 1), abs=1e-6)
-
-
-def test_unit_differences_by_hand() -> None:
-    """2 of 2 against 2 of 4: R = .75, D = 3; the first unit is the same, the second has two trials more.
-
-    (0 - .75 * 2) / 3 = -.5, all of the difference of the ratios 1 and .5.
-    """
-    column = lambda *values: np.array(values, dtype=float)[:, None]  # noqa: E731
-    got = unit_differences((column(1, 1), column(1, 1)), (column(1, 1), column(1, 3)))
-    assert got.ravel().tolist() == [0.0, -0.5]
 
 
 def test_gains_and_losses_by_hand() -> None:

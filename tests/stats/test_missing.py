@@ -168,14 +168,6 @@ def test_the_ends_hold_whatever_was_not_measured(lack_a: list[int], lack_b: list
     assert c["delta_worst"] - 1e-12 <= delta <= c["delta_best"] + 1e-12
 
 
-def test_a_metric_of_which_nothing_pairs_is_not_measured() -> None:
-    """The others keep their numbers."""
-    a, b = silent(units(), range(20)), silent(units(key=1), range(20, 40))
-    c = compared({"": a}, {"": b})
-    assert row(c)["verdict"] == "not measured" and np.isnan(row(c)["delta"])
-    assert row(c)[["missing_baseline", "missing_candidate"]].tolist() == [20, 20]
-
-
 @pytest.mark.parametrize("label", ["item", "turn_pair_id"])
 def test_rows_of_a_unit_that_one_side_lacks_take_no_part(label: str) -> None:
     a = units().assign(id=np.repeat([f"c{i}" for i in range(20)], 2), **{label: [1, 2] * 20})

@@ -46,19 +46,6 @@ def of(runs: dict[Any, pd.DataFrame], table: MetricTable = TABLE) -> pd.DataFram
     return aggregate(runs, table, "id", R).set_index("metric")
 
 
-def test_means_are_over_seeds() -> None:
-    runs = condition()
-    got = of(runs)
-    for name in got.index:
-        values = [
-            estimate(f, TABLE, "id", R).set_index("name").loc[name, "value"] for f in runs.values()
-        ]
-        assert got.loc[name, "value"] == pytest.approx(np.mean(values), abs=1e-12)
-        assert got.loc[name, "std"] == pytest.approx(np.std(values, ddof=1), abs=1e-12)
-        assert got.loc[name, ["min", "max"]].tolist() == pytest.approx([min(values), max(values)])
-    assert got.loc["count", "ci_method"] == "none"
-
-
 def test_variance_components_by_hand() -> None:
     """y = [[0, 2, 4], [3, 3, 6]] (2 seeds, 3 samples).
 
@@ -150,10 +137,3 @@ def test_incomplete_seeds_keep_what_they_have_and_order_changes_nothing() -> Non
     assert (got["ci_low"].dropna() < got["value"][got["ci_low"].notna()]).all()
     shuffled = {s: runs[s].sample(frac=1, random_state=1) for s in (456, 42, 123)}
     pd.testing.assert_frame_equal(got, of(shuffled))
-
-
-def test_errors_and_labels() -> None:
-    with pytest.raises(ValueError, match="at least one run"):
-        aggregate({}, TABLE, "id", R)
-    with pytest.raises(ValueError, match="null in the unit column"):
-        of({1: condition()[42].assign(id=None)})

@@ -16,7 +16,6 @@ from evaltools.core.metric import Difference, Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare, compare_all
 from evaltools.stats.intervals import estimate
-from evaltools.stats.seeds import THESE_TWO_RUNS
 from tests.stats.comparing import MEAN, TABLE, compared, differing, rows, two
 
 SCORE = Metric(name="score", numerator="y", denominator="n", better="higher", bounds=(0, 1))
@@ -126,10 +125,6 @@ def test_units_that_all_differ_alike_have_no_interval_of_no_width() -> None:
     assert "p = 0.002; all pairs differ alike: no interval." in repr(study)
 
 
-def test_one_run_a_side_speaks_of_these_two_runs() -> None:
-    assert pair(np.arange(20) / 40, np.arange(20) / 30)["claim"] == THESE_TWO_RUNS
-
-
 def test_no_verdict_contradicts_the_interval_beside_it() -> None:
     """Tied rows say which of p and interval is short of it."""
     seen = set()
@@ -188,11 +183,6 @@ def test_families() -> None:
 def test_too_few_units_that_differ_for_any_p(m: int, verdict: str) -> None:
     """2^(1-5) = .0625 is above the level, 2^(1-6) = .031 within it; the mean has no limits."""
     assert rows(compared(*differing(m))).loc["mean", "verdict"] == verdict
-
-
-def test_fewer_than_ten_pairs_are_too_few_but_have_numbers() -> None:
-    row = pair(np.zeros(9), np.ones(9) * 0.5)
-    assert (row["verdict"], row["delta"], row["n_units"]) == ("too few", 0.5, 9)
 
 
 def test_the_mde_has_one_digit_below_twenty_units() -> None:
