@@ -17,25 +17,21 @@ if TYPE_CHECKING:
 def structural_metrics(run: Run) -> dict[str, Any]:
     """One row: the run, every metric by name, blocked, eval_semver, eval_policy_hash; None is not measured.
 
-    `blocked` lists the metrics that mean nothing here, divided by semicolons (D47).
-    Counts are whole numbers.
+    `blocked` lists the metrics that mean nothing here, divided by semicolons (D47). Counts are whole numbers.
     """
-    counts = set()
+    values: dict[str, Any] = run.to_dict()
     for metric in run.metrics:
-        if isinstance(metric, Metric) and not metric.denominator:
-            counts.add(metric.name)
-    row: dict[str, Any] = {
+        is_count = isinstance(metric, Metric) and not metric.denominator
+        if is_count and values[metric.name] is not None:
+            values[metric.name] = int(values[metric.name])
+    return {
         "run": run.name,
         "protocol": run.options.protocol,
+        **values,
+        "blocked": ";".join(name for name in values if name in run.blocked) or None,
+        "eval_semver": run.policy["eval_semver"],
+        "eval_policy_hash": run.policy["eval_policy_hash"],
     }
-    for name, value in run.to_dict().items():
-        row[name] = value
-        if name in counts and value is not None:
-            row[name] = int(value)
-    row["blocked"] = ";".join(name for name in row if name in run.blocked) or None
-    row["eval_semver"] = run.policy["eval_semver"]
-    row["eval_policy_hash"] = run.policy["eval_policy_hash"]
-    return row
 
 
 def structural_table(run: Run, row: dict[str, Any]) -> pd.DataFrame:
@@ -43,16 +39,9 @@ def structural_table(run: Run, row: dict[str, Any]) -> pd.DataFrame:
     from ...report.tables import plain_estimates
 
     shown = plain_estimates(run.estimates, run.blocked)
-    metrics = run.estimates["metric"].tolist()
-    shown.insert(0, "id", metrics)
-    others = []
-    for name, value in row.items():
-        if name in metrics:
-            continue
-        text = "N/A" if value is None else str(value)
-        others.append({"id": name, "value": text})
-    table = pd.concat([shown, pd.DataFrame(others)], ignore_index=True)
-    return table.fillna("")
+    shown.insert(0, "id", run.estimates["metric"])
+    others = pd.DataFrame({"id": row.keys(), "value": row.values()}).fillna("N/A").astype(str)
+    return pd.concat([shown, others[~others["id"].isin(shown["id"])]]).fillna("")
 
 
 def artifacts(run: Run, folder: Path) -> None:

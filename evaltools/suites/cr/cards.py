@@ -64,24 +64,6 @@ LAYOUT = Layout(
 )
 """How a card is laid out."""
 
-REASONS = {
-    "EVIDENCE_FOUND": "evidence found",
-    "LITERAL_EVIDENCE": "literal evidence",
-    "MAJORITY": "majority",
-    "POLARITY_MISMATCH": "polarity mismatch",
-    "WEAK_EVIDENCE": "weak evidence",
-}
-"""Reason codes in words; reviewers may write any other, which stays as it is."""
-
-ACTIONS = {
-    "KEEP": "keep",
-    "DROP": "drop",
-    "FLIP": "flip",
-    "MERGE": "merge",
-    "FLAG": "flag",
-}
-"""What a reviewer may do to a tuple, in words."""
-
 FAULTS = {
     "missing": "{n} missing",
     "extra": "{n} extra",
@@ -318,11 +300,11 @@ def _in_words(actions: Iterable[Action], *, with_actor: bool = False) -> list[st
     """Review actions in words, equal ones of several reviewers as one: "A, B flip (polarity mismatch)"."""
     actors: dict[str, list[str]] = {}
     for action in actions:
-        kind = action.action_type or "?"
-        text = say(ACTIONS.get(kind, kind))
-        code = action.reason_code
-        if code:
-            text += f" ({say(REASONS.get(code, code.replace('_', ' ')))})"
+        text = say((action.action_type or "?").lower())
+        reason = (action.reason_code or "").replace("_", " ")
+        if reason:
+            # codes as words; what a reviewer wrote stays
+            text += f" ({say(reason.lower() if reason.isupper() else reason)})"
         actors.setdefault(text, []).append(action.actor or "?")
     if not with_actor:
         return list(actors)

@@ -221,6 +221,8 @@ def conflicts(ranked: Ranked, aspects: Iterable[str]) -> tuple[bool, bool]:
     Tuples without an aspect are left out.
     """
     raw = unsettled = False
+    if len({named.polarity for _, named in ranked}) < 2:  # most samples
+        return False, False
     for aspect, members in by_aspect(ranked, aspects).items():
         if aspect:
             highest, _ = max(members)

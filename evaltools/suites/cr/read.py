@@ -42,48 +42,35 @@ def locate(
     Outputs go with the gold of the options, or with the folder's own gold.jsonl. InputError where the main file is
     missing.
     """
+    folder = path if path.is_dir() else path.parent
     if path.is_dir():
-        folder = path
-        role = _main_role(folder, problems)
-        main = folder / FILES[role]
+        # beside what our own runner made, scorecards are what scoring it left there
+        is_our_run = (folder / RUNNER[0]).is_file()
+        roles = [role for role in MAIN if (folder / FILES[role]).is_file()]
+        if not roles:
+            message = f"holds neither {FILES['scorecards']} nor {FILES['outputs']}"
+            raise problems.fatal("missing-file", message, file=folder)
+        role = roles[-1 if is_our_run else 0]
+        path = folder / FILES[role]
     else:
         require_file(path, problems)
-        folder, main = path.parent, path
-        role = _role_of_file(path)
-    files = {role: main}
-    own_gold = folder / FILES["gold"]
+        keys: Any = ()
+        with suppress(OSError, ValueError):
+            keys = from_json(first_line(path))
+        has_result = isinstance(keys, dict) and "final_result" in keys
+        is_output = has_result or path.name == FILES["outputs"]
+        role = "outputs" if is_output else "scorecards"
+    files = {role: path}
+    gold, override = folder / FILES["gold"], folder / FILES["override_gate"]
     if options.gold is not None:
         files["gold"] = options.gold
-    elif role == "outputs" and own_gold.is_file():
-        files["gold"] = own_gold
-    override = folder / FILES["override_gate"]
+    elif role == "outputs" and gold.is_file():
+        files["gold"] = gold
     if override.is_file():
         files["override_gate"] = override
     for file in files.values():
         require_file(file, problems)
     return Source(name or folder.resolve().name, files)
-
-
-def _role_of_file(path: Path) -> str:
-    """Whether a file holds outputs or scorecards: by its first line, or by its name."""
-    keys: Any = ()
-    with suppress(OSError, ValueError):
-        keys = from_json(first_line(path))
-    is_output = path.name == FILES["outputs"] or (isinstance(keys, dict) and "final_result" in keys)
-    return "outputs" if is_output else "scorecards"
-
-
-def _main_role(folder: Path, problems: Problems) -> str:
-    """The role of a folder's main file: scorecards if they are there, else outputs.
-
-    Beside what our own runner made, scorecards are what scoring it left there: outputs come first.
-    """
-    is_our_run = (folder / RUNNER[0]).is_file()
-    for role in reversed(MAIN) if is_our_run else MAIN:
-        if (folder / FILES[role]).is_file():
-            return role
-    message = f"holds neither {FILES['scorecards']} nor {FILES['outputs']}"
-    raise problems.fatal("missing-file", message, file=folder)
 
 
 def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
@@ -115,11 +102,10 @@ def read_override(path: Path | None, problems: Problems) -> dict[str, Any]:
 
     A file that does not fit is an error, without which the run can be scored: under on_error="skip" it is left out.
     """
-    gate = None
+    gate = OverrideGate()
     if path is not None:
         with suppress(InputError):
-            gate = fitted(OverrideGate, read_json(path, problems), problems, file=path)
-    gate = gate or OverrideGate()
+            gate = fitted(OverrideGate, read_json(path, problems), problems, file=path) or gate
     has_both = None not in (gate.candidate_n, gate.applied_n)
     return {
         "has_override": has_both,

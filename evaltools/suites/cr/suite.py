@@ -92,8 +92,7 @@ def headline(options: CrOptions, blocked: frozenset[str]) -> tuple[str, ...]:
 
 def primary(options: CrOptions, blocked: frozenset[str]) -> str:
     """F1 after review under the protocol's key; by term where that cannot be measured."""
-    name = f"tuple_f1_s2_{options.key}"
-    return "tuple_f1_s2_otepol" if name in blocked else name
+    return headline(options, blocked)[1]
 
 
 def _sample_view(shown: Any) -> Any:

@@ -187,12 +187,10 @@ def read_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
 
     A missing term of a gold tuple falls back to its ref.
     """
-    ref = ref_of(row)
-    term = term_of(row)
+    ref, term = ref_of(row), term_of(row)
     if term is None and gold:
         term = ref
-    polarity = row.polarity if row.polarity is not None else row.label
-    return _normal_form(ref, term or "", polarity or "")
+    return _normal_form(ref, term or "", polarity_of(row))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -208,6 +206,5 @@ def _normal_form(
     polarity: str,
 ) -> EvalTuple:
     # a tuple comes back in stage 1, in the final result and often in the gold of its sample
-    values = _long_form(polarity)
-    known = values if values in KNOWN else "neutral"
+    known = polarity if polarity in KNOWN else "neutral"
     return EvalTuple(normalize_ref(ref), normalize_term(term), known)

@@ -152,7 +152,7 @@ def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
     _, worse = shown.iloc[1], shown.iloc[0]
     none = shown.iloc[2]
     assert worse["tags"] == [Line("broken: 1 wrong polarity", "bad"), Line("F1 1.00 → 0.00")]
-    assert worse["review"] == "Review: A flip (POLARITY) → arbiter: keep."
+    assert worse["review"] == "Review: A flip (polarity) → arbiter: keep."
     assert shown.iloc[1]["review"] == "No reviewer acted."
     assert cell(worse, "gold") == ["본품#품질 향:  positive"]
     assert cell(worse, "stage1") == ["본품#품질 향: good positive"]
@@ -204,4 +204,4 @@ def test_reviewers_that_did_the_same_are_named_together() -> None:
         Action("B", "FLIP", ("t0",), "POLARITY"),
         Action("C", "KEEP", ("t0",), None),
     ]
-    assert sample_cards._in_words(did, with_actor=True) == ["A, B flip (POLARITY)", "C keep"]
+    assert sample_cards._in_words(did, with_actor=True) == ["A, B flip (polarity)", "C keep"]

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from evaltools import evaluate
-from evaltools.suites.cr.options import CrOptions
 from evaltools.suites.cr.suite import metrics
 from tests.suites.cr.cards import gold, output, run, tup, write
 
@@ -74,16 +73,6 @@ def test_process(four: Path) -> None:
     assert r.value("review_action_rate") == 1 / 4
     assert r.value("guided_by_review_rate") == 1 / 2  # of the two changes, one had a review action
     assert r.value("validator_clear_rate") == 0  # no validator ran (D9)
-
-
-def test_rates_without_a_case_are_null_but_for_the_seeds_zeros(tmp_path: Path) -> None:
-    r = evaluate(
-        "cr", run(tmp_path / "r", [output("a", stage1=[WRONG], final=[WRONG])], [gold("a", A)])
-    )
-    assert math.isnan(r.value("break_rate"))  # nothing was right before review
-    assert r.value("guided_by_review_rate") == 0
-    assert r.value("implicit_invalid_pred_rate") == 0
-    assert math.isnan(r.value("tuple_f1_s2_implicit_only"))
 
 
 def test_explicit_and_implicit(tmp_path: Path) -> None:
@@ -171,40 +160,6 @@ def test_representative_selection(tmp_path: Path) -> None:
     assert r.value("tuple_f1_s2_after_rep") == 1
 
 
-def test_validator_risks(tmp_path: Path) -> None:
-    def verdict(stage: str, *ids: str) -> dict[str, Any]:
-        return {
-            "stage": stage,
-            "structural_risks": [{"risk_id": i, "severity": "high"} for i in ids],
-        }
-
-    def card(i: str, *verdicts: dict[str, Any]) -> dict[str, Any]:
-        return {"meta": {"text_id": i, "input_text": "x"}, "validator": list(verdicts)}
-
-    cards = [
-        card("cleared", verdict("stage1", "SCOPE"), verdict("stage2")),
-        card("residual", verdict("stage1", "NEGATION_SCOPE"), verdict("stage2", "SCOPE")),
-        card("clean", verdict("stage1")),
-        card("none"),
-    ]
-    r = evaluate("cr", write(tmp_path / "r" / "scorecards.jsonl", cards))
-    assert r.value("validator_clear_rate") == 1 / 2
-    assert r.value("risk_resolution_rate") == 1 / 2
-    assert r.value("validator_residual_risk_rate") == 1 / 4
-    assert r.value("negation_contrast_failure_rate") == 1 / 4
-    assert r.value("outcome_residual_risk_rate") == 1 / 4
-
-
-def test_unsupported_polarity_counts_only_where_it_was_judged(tmp_path: Path) -> None:
-    judged = {
-        "meta": {"text_id": "a"},
-        "atsa": {"sentiment_judgements": [{"opinion_grounded": False}]},
-    }
-    not_judged = {"meta": {"text_id": "b"}, "atsa": {"sentiment_judgements": []}}
-    r = evaluate("cr", write(tmp_path / "r" / "scorecards.jsonl", [judged, not_judged]))
-    assert r.value("outcome_residual_risk_rate") == 1 / 2
-
-
 def test_stored_stage_delta_that_disagrees_is_counted(tmp_path: Path) -> None:
     def card(i: str, changed: bool) -> dict[str, Any]:
         parsed = {"final_result": {"stage1_tuples": [A], "final_tuples": [WRONG]}}
@@ -257,18 +212,44 @@ def test_aliases_follow_the_protocol(four: Path) -> None:
             assert a == b or (math.isnan(a) and math.isnan(b)), alias
 
 
-def test_counts_are_whole_in_the_csv_and_what_is_not_measured_is_empty(
+def test_risks_left_and_cleared(tmp_path: Path) -> None:
+    def card(i: str, *verdicts: tuple[str, list[str]], grounded: list[bool]) -> dict[str, Any]:
+        risks = [
+            {"stage": stage, "structural_risks": [{"risk_id": name} for name in names]}
+            for stage, names in verdicts
+        ]
+        judged = [{"opinion_grounded": is_grounded} for is_grounded in grounded]
+        return {
+            "meta": {"text_id": i},
+            "validator": risks,
+            "atsa": {"sentiment_judgements": judged},
+        }
+
+    cards = [
+        card("cleared", ("stage1", ["SCOPE"]), ("stage2", []), grounded=[True]),
+        card("left", ("stage1", ["NEGATION_SCOPE"]), ("stage2", ["SCOPE"]), grounded=[]),
+        card("unsupported", ("stage1", []), grounded=[False]),
+        card("none", grounded=[]),
+    ]
+    r = evaluate("cr", write(tmp_path / "r" / "scorecards.jsonl", cards))
+    assert r.value("validator_clear_rate") == r.value("risk_resolution_rate") == 1 / 2
+    assert r.value("validator_residual_risk_rate") == 1 / 4
+    assert r.value("negation_contrast_failure_rate") == 1 / 4
+    assert r.value("outcome_residual_risk_rate") == 2 / 4  # left, and unsupported where judged
+
+
+def test_files_hold_every_number_and_what_is_not_measured_is_empty(
     tmp_path: Path, four: Path
 ) -> None:
-    evaluate("cr", four, out=tmp_path / "o")
-    with (tmp_path / "o/results/four/derived/metrics/structural_metrics.csv").open(
-        encoding="utf-8", newline=""
-    ) as f:
-        (row,) = csv.DictReader(f)
-    counts = [m.name for m in metrics(CrOptions()) if not getattr(m, "denominator", "x")]
-    override = {"override_candidate_n", "override_applied_n"}  # there is no file of them
-    assert all(row[name].isdigit() for name in counts if name not in override)
-    assert all(row[name] == "" for name in override)
+    r = evaluate("cr", four, out=tmp_path)
+    folder = tmp_path / "results/four/derived/metrics"
+    (row,) = csv.DictReader((folder / "structural_metrics.csv").open(encoding="utf-8"))
     assert (row["n"], row["N_gold_total_pairs"], row["tuple_f1_s2_refpol_tp"]) == ("4", "5", "3")
     assert row["fix_rate"] == "0.5"
+    for name, value in r.to_dict().items():
+        assert (row[name] == "") == (value is None), name
+    # a rate without a case is null, but for the zeros of the seed
     assert row["latency_ms_mean"] == row["tuple_f1_s2_implicit_only"] == ""
+    assert row["implicit_invalid_pred_rate"] == row["validator_clear_rate"] == "0.0"
+    table = (folder / "structural_metrics_table.md").read_text(encoding="utf-8").replace("\\", "")
+    assert all(f"| {name} |" in table for name in row)

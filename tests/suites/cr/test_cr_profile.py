@@ -91,22 +91,6 @@ def test_numbers_of_the_override_gate_are_metrics_where_the_file_is(tmp_path: Pa
         evaluate("cr", folder(tmp_path / "d", ROWS, {"applied_n": "3"}))
 
 
-def test_the_table_holds_every_column_of_the_csv_by_its_id(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    evaluate("cr", folder(tmp_path / "r", ROWS, {"candidate_n": 2, "applied_n": 1}), out=out)
-    place = out / "results/r/derived/metrics"
-    with (place / "structural_metrics.csv").open(encoding="utf-8") as file:
-        (stored,) = csv.DictReader(file)
-    table = (place / "structural_metrics_table.md").read_text(encoding="utf-8")
-    rows = [line for line in table.splitlines() if line.startswith("|")]
-    ids = [line.split("|")[1].strip() for line in rows]
-    assert ids[0] == "id"
-    assert {name.replace("_", "") for name in stored} <= {
-        i.replace("\\", "").replace("_", "") for i in ids
-    }
-    assert {"run", "protocol", "eval_semver"} <= set(stored)
-
-
 def test_the_csv_lists_what_is_blocked_and_a_run_without_gold_has_no_pairs_to_count(
     tmp_path: Path,
 ) -> None:
