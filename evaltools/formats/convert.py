@@ -136,7 +136,7 @@ def _samples(
                 if other != source.task:
                     message = f"{what} is of the task {source.task} here, and of the task {other}"
                     raise source.fatal("several-tasks", f"{message}: convert one task at a time")
-            repeated = [what for what, key in keys if key in seen]
+            repeated = [what for what, key in keys if key in seen or keys.count((what, key)) > 1]
             if repeated:
                 message = f"a second {repeated[0]} of this id"
                 source.error("duplicate-id", message, id=sample.id, **where(place))

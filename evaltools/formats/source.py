@@ -67,7 +67,8 @@ class Score(NamedTuple):
         if self.error:
             value = None
         elif isinstance(value, tuple):
-            value = tuple(number(part, self.metric) for part in value)
+            parts = [number(part, self.metric) for part in value]
+            value = None if None in parts else tuple(parts)
         elif not isinstance(value, list | dict):
             value = number(value, self.metric)
         return self._replace(value=value)
