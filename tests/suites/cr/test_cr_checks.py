@@ -70,33 +70,24 @@ def test_attributes_that_match_are_not_blocked(tmp_path: Path) -> None:
     assert "tuple_f1_s2_attrpol" not in run.blocked and "tuple_f1_s2_refpol" in run.blocked
 
 
-def test_one_ref_of_the_gold_is_enough(tmp_path: Path) -> None:
-    # with another polarity: no pair is right, but the refs are those of the gold
-    finals = [[("본품#품질", "향", "negative")], *FOREIGN[1:]]
-    run = scored(tmp_path / "r", GOLD, finals)
-    assert run.value("tuple_f1_s2_refpol") == 0 and found(run, "ref-outside-gold") is None
-    # in another sample's gold
-    golds = [*GOLD[:11], [("향#냄새", "색")]]
-    assert (
-        found(
-            scored(tmp_path / "other", golds, [*FOREIGN[:11], [("x#y", "향")]]), "ref-outside-gold"
-        )
-        is None
-    )
-    # written in another way
-    alike = [[(" 본품 # 품질", "향")]] * 12
-    assert found(scored(tmp_path / "alike", GOLD, alike), "ref-outside-gold") is None
-
-
-def test_tuples_without_refs_and_without_anything(tmp_path: Path) -> None:
-    check = found(scored(tmp_path / "bare", GOLD, [[("", "향")]] * 12), "ref-outside-gold")
-    assert check is not None and (check.n, check.of) == (0, 12)
-    # a system that predicts nothing is wrong, not measured wrongly
-    run = scored(tmp_path / "nothing", GOLD, [[]] * 12)
-    assert [c.code for c in run.checks if c.level != "info"].count("ref-outside-gold") == 0
-    assert found(run, "empty-predictions") is not None
-    # no gold: nothing to be outside of
-    assert found(scored(tmp_path / "no-gold", [[]] * 12, FOREIGN), "ref-outside-gold") is None
+@pytest.mark.parametrize(
+    ("golds", "finals", "of"),
+    [
+        (GOLD, FOREIGN, 12),
+        (GOLD, [[("", "향")]] * 12, 12),  # no ref at all
+        (GOLD, [[]] * 12, None),  # who predicts nothing is wrong, not measured wrongly
+        ([[]] * 12, FOREIGN, None),  # no gold to be outside of
+        (GOLD, [[(" 본품 # 품질", "향")]] * 12, None),  # written in another way
+        # one ref of the gold is enough: of another polarity, or of another sample
+        (GOLD, [[("본품#품질", "향", "negative")], *FOREIGN[1:]], None),
+        ([*GOLD[:11], [("향#냄새", "색")]], [*FOREIGN[:11], [("x#y", "향")]], None),
+    ],
+)
+def test_when_refs_are_outside_the_gold(
+    tmp_path: Path, golds: list, finals: list, of: int | None
+) -> None:
+    check = found(scored(tmp_path / "r", golds, finals), "ref-outside-gold")
+    assert (check and (check.n, check.of)) == (of and (0, of))
 
 
 def test_empty_predictions_bound_the_f1(tmp_path: Path) -> None:
