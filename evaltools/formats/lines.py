@@ -59,7 +59,10 @@ class Nikl(BaseModel):
 def nikl(source: Source) -> Records:
     """JSON Lines of the National Institute of Korean Language: gold, and predictions of the baseline."""
 
-    def sample(number: int, line: Nikl) -> Sample:
+    def sample(
+        number: int,
+        line: Nikl,
+    ) -> Sample:
         tuples = []
         for ref, (term, start, end), polarity in line.annotation:
             tuples.append(opinion(ref, term or "", polarity, (start, end) if term else None))
@@ -71,7 +74,12 @@ def nikl(source: Source) -> Records:
 def aste(source: Source) -> Records:
     """sentence####[([aspect tokens], [opinion tokens], 'POS'), ...]: tuples of aspect, polarity."""
 
-    def opinion_of(text: str, aspect: Sequence[int], _: Any, sentiment: str) -> dict[str, Any]:
+    def opinion_of(
+        text: str,
+        aspect: Sequence[int],
+        _: Any,
+        sentiment: str,
+    ) -> dict[str, Any]:
         term, span = tokens(text, aspect)
         return opinion("", term, ASTE_POLARITIES[sentiment], span)
 
@@ -92,7 +100,13 @@ def tasd(source: Source) -> Records:
     return _literals(source, Line[tuple[str, str, Polarity]], _named)
 
 
-def _named(_: str, term: str, ref: str, polarity: str, *words: str) -> dict[str, Any]:
+def _named(
+    _: str,
+    term: str,
+    ref: str,
+    polarity: str,
+    *words: str,
+) -> dict[str, Any]:
     return opinion(ref, "" if term == "NULL" else term, polarity)
 
 
@@ -103,7 +117,10 @@ def _literals(
 ) -> Records:
     """Samples of lines sentence####[...]; the list is read as a Python literal, nothing is run."""
 
-    def sample(number: int, line: str) -> Sample:
+    def sample(
+        number: int,
+        line: str,
+    ) -> Sample:
         text, mark, literal = line.partition("####")
         if not mark:
             raise Unfit("", "expected sentence####[...]", got=line)
@@ -126,7 +143,10 @@ def acos(source: Source) -> Records:
     Token spans are half open, -1,-1 is implicit.
     """
 
-    def sample(number: int, line: str) -> Sample:
+    def sample(
+        number: int,
+        line: str,
+    ) -> Sample:
         text, *quads = line.split("\t")
         if not quads:
             raise Unfit("", "expected text, then a tab and quadruples", got=line)
@@ -136,7 +156,10 @@ def acos(source: Source) -> Records:
     return source.rows(source.lines(), sample)
 
 
-def _acos_opinion(text: str, quad: str) -> dict[str, Any]:
+def _acos_opinion(
+    text: str,
+    quad: str,
+) -> dict[str, Any]:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
         raise Unfit("quadruples", "expected 'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)", got=quad)
