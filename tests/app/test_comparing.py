@@ -59,6 +59,7 @@ def test_what_is_declared_decides_everywhere(here: Path) -> None:
     with without_pages():
         reported = said("report", "seeds", *PAIR, *declared, "--protocol", "cr_v2", *QUICK)
     assert found.partition(" A no_memory")[0] in reported
+    assert "Break rate" in reported, "the headline, not only what is tested alone"
     aggregate = here / "outputs/results/no_memory_aggregated"
     stored = pd.read_csv(aggregate / "comparison.csv").set_index("metric")
     assert stored["verdict"].equals(table["verdict"])
