@@ -78,6 +78,10 @@ def lacking(
         )
     p, ends = [], []
     for side, other, lacks in ((a, b, lacks_a), (b, a, lacks_b)):
+        if not lacks.any():
+            known = side.values[~np.isnan(side.values)]
+            ends.append([float(known.mean()) if len(known) else np.nan] * 2)
+            continue
         # of each unit by itself, over all seeds
         values = np.where(
             other.takes_part,
