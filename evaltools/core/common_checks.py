@@ -210,11 +210,10 @@ def missing_seeds(
 ) -> Iterator[Check]:
     """Conditions of a study that lack seeds which others have."""
     seeds = dict.fromkeys(seed for own in conditions.values() for seed in own)
-    lacking = {
-        condition: [seed for seed in seeds if seed not in own]
-        for condition, own in conditions.items()
-        if not seeds.keys() <= set(own)
-    }
+    lacking = {}
+    for condition, own in conditions.items():
+        if missing := [seed for seed in seeds if seed not in own]:
+            lacking[condition] = missing
     if not lacking:
         return
     conditions_text = listed(

@@ -187,15 +187,10 @@ class Problems:
     ) -> None:
         """Add what another collector found, its line numbers moved down by `line_offset`."""
         for problem in other.kept:
-            if problem.line is not None:
-                problem = replace(problem, line=problem.line + line_offset)
-            if len(self.kept_of(problem.kind)) < KEPT_PER_CODE:
-                self.kept.append(problem)
+            line = None if problem.line is None else problem.line + line_offset
+            self.add(replace(problem, line=line))
         self.counts.update(other.counts)
-
-    def kept_of(self, kind: Kind) -> list[Problem]:
-        """The problems of a kind that are kept."""
-        return [problem for problem in self.kept if problem.kind == kind]
+        self.counts.subtract(problem.kind for problem in other.kept)
 
     @property
     def errors(self) -> list[Problem]:

@@ -124,10 +124,8 @@ def aggregated_frame(estimates: pd.DataFrame) -> pd.DataFrame:
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a frame as JSON can hold them: a null is None, numbers are Python's own."""
-    rows = []
-    for row in frame.to_dict("records"):
-        rows.append({str(column): plain_value(value) for column, value in row.items()})
-    return rows
+    cells = frame.astype(object)
+    return [{str(k): plain_value(v) for k, v in row.items()} for row in cells.to_dict("records")]
 
 
 def plain_value(value: Any) -> Any:

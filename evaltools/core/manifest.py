@@ -51,8 +51,8 @@ def found_problems(problems: Problems) -> list[Found]:
     found = []
     for kind, count in sorted(problems.counts.items()):
         severity, code = kind
-        kept = problems.kept_of(kind)[:5]
-        examples = [str(replace(problem, file=shown_path(problem.file))) for problem in kept]
+        kept = [problem for problem in problems.kept if problem.kind == kind]
+        examples = [str(replace(problem, file=shown_path(problem.file))) for problem in kept[:5]]
         found.append(Found(severity=severity, code=code, count=count, examples=examples))
     return found
 

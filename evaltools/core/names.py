@@ -75,24 +75,17 @@ def find_runs(run: str | Path) -> list[Path]:
     """
     runs: list[Path] = []
     parts = [str(run)] if Path(run).exists() else str(run).split(",")
-    for part in parts:
-        if part.strip():
-            runs += _runs_at(part.strip())
+    for part in filter(None, map(str.strip, parts)):
+        name = part.removeprefix("example:")
+        prefix = EXAMPLES / name if name != part else Path(part)
+        seeds = list(prefix.parent.glob(f"{escape(prefix.name)}__seed*"))
+        found = [path for path in seeds if path.is_dir()] or seeds
+        if prefix.exists():
+            found = [Path(part)]
+        if not found:
+            beside = f"{prefix.name}__seed<N>_<mode>"
+            raise UsageError(f"{part}: no such run, and nothing named {beside} beside it")
+        runs += found
     if not runs:
         raise UsageError("no run given")
     return sorted(runs, key=lambda run: natural(str(run)))
-
-
-def _runs_at(part: str) -> list[Path]:
-    bundled = part.startswith("example:")
-    name = part.removeprefix("example:")
-    prefix = EXAMPLES / name if bundled else Path(part)
-    if prefix.exists():
-        return [Path(part)]
-    seeds = list(prefix.parent.glob(f"{escape(prefix.name)}__seed*"))
-    if seeds:
-        folders = [path for path in seeds if path.is_dir()]
-        return folders or seeds
-    raise UsageError(
-        f"{part}: no such run, and nothing named {prefix.name}__seed<N>_<mode> beside it"
-    )
