@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ...core.errors import Problems
+from ...core.fast_json import decoder
 from ...core.files import beside, content_hash, refuse_input, state
 from ...core.json_files import Progress, read_jsonl, shards
 from ...core.records import FirstLines, require_file
@@ -45,11 +46,22 @@ class _Run(NamedTuple):
 
 
 def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Problems, int]:
-    """(rows, problems, number of lines) of one byte range of the main file; `scorecard` holds those that are made."""
+    """(rows, problems, number of lines) of one byte range of the main file; `scorecard` holds those that are made.
+
+    Scorecards are large and only read: a fast decoder makes objects that look like a Scorecard.
+    """
     start, stop = shard
     problems, progress = Problems("skip"), Progress()
     model: Any = Output if run.is_outputs else Scorecard
-    records = read_jsonl(run.path, model, problems, start=start, stop=stop, progress=progress)
+    records = read_jsonl(
+        run.path,
+        model,
+        problems,
+        start=start,
+        stop=stop,
+        progress=progress,
+        decode=None if run.is_outputs else decoder(Scorecard),
+    )
     gold_by_id, _ = _gold_of(run.gold)
     wanted = run.options.profile
     rows: list[dict[str, Any]] = []
