@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -27,10 +27,12 @@ from ...llm.cache import request_hash
 from ...llm.client import Answer, Client, in_background
 from ...llm.requests import chat, strict_schema
 from .compiled import FOLLOWUP_TAG
-from .options import Mode, SummaryOptions
 from .rules import JUDGED
 from .scoring import BARE_NOUN
 from .wording import around
+
+if TYPE_CHECKING:
+    from .options import Mode, SummaryOptions
 
 RULE_WEIGHT = 0.7
 LLM_WEIGHT = 0.3

@@ -66,8 +66,10 @@ def find_matches(named: CompiledPhrases, read: ReadText, rules: CompiledRules) -
 
 def _statement(text: str, start: int, end: int) -> str:
     """A match with what stands around it in its statement, across the lines of a list."""
-    before = _STATEMENT_END.split(text[max(0, start - NEEDED_WITHIN) : start])[-1]
-    after = _STATEMENT_END.split(text[end : end + NEEDED_WITHIN], maxsplit=1)[0]
+    first = max(0, start - NEEDED_WITHIN)
+    before = _STATEMENT_END.split(text[first:start])[-1]
+    following = text[end : end + NEEDED_WITHIN]
+    after = _STATEMENT_END.split(following, maxsplit=1)[0]
     return before + text[start:end] + after
 
 
@@ -77,12 +79,14 @@ def _let_off(
     """Why a match is taken back, and by what words near it in its clause; {} where it stands."""
     if not named.let_offs:
         return {}
-    before = SENTENCE_END.split(text[max(0, start - REACH) : start])[-1]
+    first = max(0, start - REACH)
+    before = SENTENCE_END.split(text[first:start])[-1]
     for _, clause_end in find_all(clause_ends, before)[-1:]:
         before = before[clause_end:]
     after = text[end : end + REACH]
     sentence_end = SENTENCE_END.search(after)
-    after = after[: sentence_end.end()] if sentence_end else after
+    if sentence_end:
+        after = after[: sentence_end.end()]
     ends = search(clause_ends, after)
     limit = ends.start() if ends else len(after)
     blanks = len(after) - len(after.lstrip())
@@ -106,8 +110,10 @@ def around(text: str, place: Sequence[int], shown: int = 40) -> str:
     '…is 5 million won'
     """
     start, end = place
-    before = SENTENCE_END.split(text[max(0, start - REACH) : start])[-1].lstrip()
-    after = SENTENCE_END.split(text[end : end + REACH], maxsplit=1)[0].rstrip()
+    first = max(0, start - REACH)
+    before = SENTENCE_END.split(text[first:start])[-1].lstrip()
+    following = text[end : end + REACH]
+    after = SENTENCE_END.split(following, maxsplit=1)[0].rstrip()
     if len(before) > shown:
         before = "…" + before[-shown:]
     if len(after) > shown:
