@@ -130,8 +130,7 @@ def compare_all(
     unknown = sorted(set(headline) - {metric.name for metric in table})
     if unknown:
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
-    margin = margin or {}
-    require_declared(table, primary, margin, resampling.confidence)
+    require_declared(table, primary, margin := margin or {}, resampling.confidence)
     target = {metric.name: metric.alias_of or metric.name for metric in table}
     is_directed = _directed(table)
     leading = [primary, *headline] if primary else list(headline)
@@ -175,8 +174,7 @@ def compare_all(
         if rows:
             of_name = tested[tested["candidate"] == name].set_index("metric")
             own = about.join(of_name, on=about["metric"].map(target))
-        own = own.reindex(columns=[*CONTRACT, *DETAILS])
-        comparisons.append(replace(comparison, table=own))
+        comparisons.append(replace(comparison, table=own.reindex(columns=[*CONTRACT, *DETAILS])))
     return comparisons
 
 
