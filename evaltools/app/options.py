@@ -63,7 +63,11 @@ resampling_options = together(
 )
 
 
-def jobs_option(*name: str, default: int = 1, **attributes: Any) -> Decorator:
+def jobs_option(
+    *name: str,
+    default: int = 1,
+    **attributes: Any,
+) -> Decorator:
     """-j, --jobs."""
     return click.option(
         "-j",
@@ -149,7 +153,12 @@ class NamedNumber(click.ParamType):
         return name.strip(), number
 
 
-def named_numbers(flag: str, text: str, *name: str, **attributes: Any) -> Decorator:
+def named_numbers(
+    flag: str,
+    text: str,
+    *name: str,
+    **attributes: Any,
+) -> Decorator:
     """An option that takes NAME=X, once for each metric."""
     return click.option(flag, *name, multiple=True, type=NamedNumber(), help=text, **attributes)
 

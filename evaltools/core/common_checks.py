@@ -16,7 +16,11 @@ MIN_CLASS_UNITS = 10  # a class of fewer units raises a check: a macro mean is t
 MIN_UNITS = 30  # fewer resampling units than this raise a check
 
 
-def few_units(n: int, unit: str, n_samples: int = 0) -> Iterator[Check]:
+def few_units(
+    n: int,
+    unit: str,
+    n_samples: int = 0,
+) -> Iterator[Check]:
     """Intervals from few units are wide, and their coverage is not that of many. `n_samples`: where units are clusters."""
     if n < MIN_UNITS:
         text = (

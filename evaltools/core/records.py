@@ -128,7 +128,14 @@ class FirstLines:
     code: str = "duplicate-id"
     line_of: dict[Any, int] = field(default_factory=dict)
 
-    def is_first(self, key: Any, line: int, *, what: str, **where: str) -> bool:
+    def is_first(
+        self,
+        key: Any,
+        line: int,
+        *,
+        what: str,
+        **where: str,
+    ) -> bool:
         """Whether no earlier line had this key; `what` names such a record in the message, `where` its id and field."""
         first = self.line_of.setdefault(key, line)
         if first != line:
@@ -215,7 +222,11 @@ def read_utf8(path: Path, problems: Problems) -> str:
         raise problems.fatal("not-utf8", not_utf8(raw, e, "file"), file=path, line=line) from None
 
 
-def not_utf8(raw: bytes, error: UnicodeDecodeError, of: str) -> str:
+def not_utf8(
+    raw: bytes,
+    error: UnicodeDecodeError,
+    of: str,
+) -> str:
     """Where some bytes are no UTF-8, and that they read as the encoding which Korean files often have."""
     text = f"byte {error.start} of the {of} is not UTF-8 (0x{raw[error.start]:02x})"
     is_korean = re.search("[가-힣]{2}", raw.decode("cp949", "replace"))

@@ -99,7 +99,11 @@ def read(
     return source.rows(lines, scored)
 
 
-def _csv_lines(source: Source, sep: str, decimal: str) -> Records:
+def _csv_lines(
+    source: Source,
+    sep: str,
+    decimal: str,
+) -> Records:
     rows = csv_rows(source.path, source.problems, SEPARATORS[sep])
     _, header = next(rows)
     if not {"user_input", "question"} & set(header):

@@ -98,7 +98,12 @@ class Unfit(ValueError):
     tuples.0: expected a pair, got [1]
     """
 
-    def __init__(self, field: str, message: str, got: Any = None):
+    def __init__(
+        self,
+        field: str,
+        message: str,
+        got: Any = None,
+    ):
         self.field = field
         self.message = message if got is None else f"{message}, got {short(got)}"
         super().__init__(f"{field}: {self.message}")
@@ -141,7 +146,11 @@ def further_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     return columns
 
 
-def at(value: Any, *path: str, kind: Any = object) -> Any:
+def at(
+    value: Any,
+    *path: str,
+    kind: Any = object,
+) -> Any:
     """What stands under the keys of a path in a JSON value; None where nothing of this type does.
 
     >>> at({"eval": {"model": "m"}}, "eval", "model", kind=str)
@@ -179,21 +188,40 @@ class Source:
     InputError where there is none to read.
     """
 
-    def __init__(self, path: Path, problems: Problems) -> None:
+    def __init__(
+        self,
+        path: Path,
+        problems: Problems,
+    ) -> None:
         require_file(path, problems)
         self.path = path
         self.problems = problems
         self.task = ""
 
-    def error(self, code: str, message: str, **place: Any) -> None:
+    def error(
+        self,
+        code: str,
+        message: str,
+        **place: Any,
+    ) -> None:
         """Report a record that cannot be used; see `Problems.error`."""
         self.problems.error(code, message, file=self.path, **place)
 
-    def warn(self, code: str, message: str, field: str = "") -> None:
+    def warn(
+        self,
+        code: str,
+        message: str,
+        field: str = "",
+    ) -> None:
         """Report what can be used all the same."""
         self.problems.warn(code, message, file=self.path, field=field)
 
-    def fatal(self, code: str, message: str, **place: Any) -> InputError:
+    def fatal(
+        self,
+        code: str,
+        message: str,
+        **place: Any,
+    ) -> InputError:
         """The exception to raise where nothing of the file can be used."""
         return self.problems.fatal(code, message, file=self.path, **place)
 
@@ -232,7 +260,11 @@ class Source:
                 if text.strip():
                     yield line, text
 
-    def json_lines(self, model: type[Any], id_field: str | None = None) -> Records:
+    def json_lines(
+        self,
+        model: type[Any],
+        id_field: str | None = None,
+    ) -> Records:
         """(line number, record) of a JSON Lines file."""
         return read_jsonl(self.path, model, self.problems, id_field=id_field)
 
@@ -241,7 +273,11 @@ class Source:
         """The JSON value of the whole file."""
         return read_json(self.path, self.problems)
 
-    def records(self, model: type[Any], key: str) -> Records:
+    def records(
+        self,
+        model: type[Any],
+        key: str,
+    ) -> Records:
         """(place, record) of the list under a dotted key of the document. InputError where there is none."""
         items = at(self.document, *key.split("."), kind=list)
         if items is None:
@@ -251,7 +287,12 @@ class Source:
             raise self.fatal("wrong-format", message, field=key)
         return self.fitting(items, model, key)
 
-    def fitting(self, items: Iterable[Any], model: type[Any], key: str) -> Records:
+    def fitting(
+        self,
+        items: Iterable[Any],
+        model: type[Any],
+        key: str,
+    ) -> Records:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}"

@@ -56,7 +56,11 @@ class Limits:
     cost: float | None = None
     price: tuple[float, float] | None = None
 
-    def cost_of(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
+    def cost_of(
+        self,
+        tokens_in: int | None,
+        tokens_out: int | None,
+    ) -> float | None:
         """The cost of so many tokens; None without a price or where a number is unknown.
 
         >>> Limits(price=(2.0, 10.0)).cost_of(1_000_000, 100_000)
@@ -66,7 +70,11 @@ class Limits:
             return None
         return (tokens_in * self.price[0] + tokens_out * self.price[1]) / 1e6
 
-    def reached(self, spent: Spent, cost: float = 0.0) -> str:
+    def reached(
+        self,
+        spent: Spent,
+        cost: float = 0.0,
+    ) -> str:
         """Which limit is passed where so much more is spent, as a sentence; "" while more may be sent.
 
         >>> Limits(requests=2).reached(Spent(requests=2))

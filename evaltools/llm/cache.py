@@ -42,7 +42,11 @@ def request_hash(base_url: str | None, body: Mapping[str, Any]) -> str:
 class ReplyCache:
     """The replies in a folder. What a run that was killed left in its journal is taken in first."""
 
-    def __init__(self, folder: Path, problems: Problems) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        problems: Problems,
+    ) -> None:
         self.folder = folder
         self.problems = problems
         self.journal = folder / JOURNALS.replace("*", uuid4().hex)
@@ -55,7 +59,11 @@ class ReplyCache:
         """The file of an entry; `key` is a `request_hash`."""
         return self.folder / key[:2] / f"{key}.json"
 
-    def load(self, key: str, model: type[Reply]) -> tuple[Reply, Call] | None:
+    def load(
+        self,
+        key: str,
+        model: type[Reply],
+    ) -> tuple[Reply, Call] | None:
         """The stored reply and what its call took, or None.
 
         An entry that cannot be used counts as missing, with a warning.
@@ -74,7 +82,11 @@ class ReplyCache:
         self.problems.warn("reply-cache", message, file=file)
         return None
 
-    async def store(self, reply: BaseModel, call: Call) -> None:
+    async def store(
+        self,
+        reply: BaseModel,
+        call: Call,
+    ) -> None:
         """Put a reply on disk, with all that came while the disk was busy; its cost is left out, as prices change.
 
         WorkFailed where the folder cannot be written: paying twice is worse than stopping.

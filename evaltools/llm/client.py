@@ -232,7 +232,11 @@ class Client:
             request = {**request, "messages": messages}
         return Answer(None, call, error)
 
-    async def _complete(self, request: Mapping[str, Any], call: Call) -> str:
+    async def _complete(
+        self,
+        request: Mapping[str, Any],
+        call: Call,
+    ) -> str:
         """The text of a completion, after as many attempts as it takes."""
         form = self._form
         server_errors = 0
@@ -298,7 +302,11 @@ class Client:
         most = FIRST_ATTEMPTS if self._is_new else ATTEMPTS
         return state.attempt_number >= most or stop_before_delay(PATIENCE)(state)
 
-    async def _attempt(self, body: Mapping[str, Any], call: Call) -> Completion:
+    async def _attempt(
+        self,
+        body: Mapping[str, Any],
+        call: Call,
+    ) -> Completion:
         """Send a request once, when limits allow it. CallFailed says why there is no completion."""
         await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
         await self._reserve(body)
@@ -352,7 +360,11 @@ class Client:
             self._connection = Connection(base_url, self._key, TIMEOUT)
         return await self._connection.post(body)
 
-    def _count(self, completion: Completion, call: Call) -> None:
+    def _count(
+        self,
+        completion: Completion,
+        call: Call,
+    ) -> None:
         """Add what a completion took to its call and to what is spent."""
         usage = completion.usage
         tokens_in, tokens_out = usage.prompt_tokens, usage.completion_tokens

@@ -197,7 +197,11 @@ class Run(Result):
         """
         return self.over(self.queried(part), part) if isinstance(part, str) else self.over(part)
 
-    def over(self, units: pd.DataFrame, query: str = "") -> Run:
+    def over(
+        self,
+        units: pd.DataFrame,
+        query: str = "",
+    ) -> Run:
         """As `where`, over rows of `units` that a query found."""
         if not isinstance(units, pd.DataFrame):
             raise self._unknown_rows()
@@ -237,7 +241,11 @@ class Run(Result):
         names = [self.metric(name).name for name in metrics or self.headline or [self.primary]]
         return breakdown(self.units, self.metrics, self.suite.unit, column, names, self.resampling)
 
-    def diff(self, other: Run, metric: str | None = None) -> pd.DataFrame:
+    def diff(
+        self,
+        other: Run,
+        metric: str | None = None,
+    ) -> pd.DataFrame:
         """The units that carry the difference of a metric (default: the primary one) between two runs.
 
         estimates = from_public(
@@ -325,7 +333,11 @@ class Run(Result):
         vars(self).update(state, suite=suite_of_manifest(state["manifest"]))
 
 
-def pass_at_k(run: Run, k: int, metric: str | None = None) -> pd.Series:
+def pass_at_k(
+    run: Run,
+    k: int,
+    metric: str | None = None,
+) -> pd.Series:
     """How often at least one of k trials of a sample is right, with its interval for new samples and new draws.
 
     Of n trials of a sample of which c are right it is 1 - C(n - c, k) / C(n, k), the mean over all choices of k of them;

@@ -100,7 +100,12 @@ def _require_target(target: Path, study: Study) -> None:
                 )
 
 
-def _manifest(study: Study, condition: str, target: Path, started: datetime) -> Manifest:
+def _manifest(
+    study: Study,
+    condition: str,
+    target: Path,
+    started: datetime,
+) -> Manifest:
     """The manifest of one condition of a study."""
     runs = list(study.conditions[condition].values())
     units = pd.concat(run.data[study.suite.unit] for run in runs)

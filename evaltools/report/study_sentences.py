@@ -301,7 +301,12 @@ def ranking(study: Study) -> list[str]:
 # --- plans: for the terminal, in English
 
 
-def plan_title(study: Study, metric: str, difference: float, power: float) -> str:
+def plan_title(
+    study: Study,
+    metric: str,
+    difference: float,
+    power: float,
+) -> str:
     """What a plan is for, a sentence."""
     return (
         f"To show {study.candidate()} better than {study.baseline} by {difference:g} on “{study.title(metric)}” with "

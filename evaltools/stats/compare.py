@@ -82,17 +82,18 @@ class Comparison:
 def compare(
     baseline: Runs,
     candidate: Runs,
-    table: MetricTable,
+    metrics: MetricTable,
     unit: str,
     resampling: Resampling,
     headline: Sequence[str] = (),
-    *,
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
+    n_permutations: int = 10_000,
     names: tuple[str, str] = ("baseline", "candidate"),
-    **declared: Any,
 ) -> Comparison:
     """Compare two conditions (seed -> units frame) over every metric of a table.
 
-    As `compare_all` of two conditions, called by `names`. `declared`: its primary, margin and n_permutations.
+    As `compare_all` of two conditions, called by `names`.
 
     >>> from evaltools.core.metric import Metric
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
@@ -104,7 +105,8 @@ def compare(
     0  accuracy   0.25  better
     """
     sides = [(names[0], baseline), (names[1], candidate)]
-    return compare_all(sides, table, unit, resampling, headline, **declared)[0]
+    found = compare_all(sides, metrics, unit, resampling, headline, primary, margin, n_permutations)
+    return found[0]
 
 
 def compare_all(

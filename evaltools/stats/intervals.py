@@ -166,7 +166,11 @@ def interval_of(
     return _within(bounds, e.limits, "score-t" if len(ratios) == 1 else "mover")
 
 
-def _within(bounds: tuple[float, float], limits: Limits, method: str) -> Interval:
+def _within(
+    bounds: tuple[float, float],
+    limits: Limits,
+    method: str,
+) -> Interval:
     return Interval(max(bounds[0], limits[0]), min(bounds[1], limits[1]), method)
 
 
@@ -180,7 +184,12 @@ def _carries_bca(run: Cells) -> bool:
     return True
 
 
-def _t_interval(e: Effect, n: float, alpha: float, draws: Draws | None) -> Interval:
+def _t_interval(
+    e: Effect,
+    n: float,
+    alpha: float,
+    draws: Draws | None,
+) -> Interval:
     """Rows 5 and 7: the t interval at n effective units, with a bootstrap the wider of both."""
     if e.n_units < MIN_UNITS or not varies(e.errors, e.value):
         return Interval()

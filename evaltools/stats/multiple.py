@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtrc
+from scipy.special import bdtrc, ndtr
 
 from .influence import LARGE, Array, rounded
 
@@ -99,6 +99,9 @@ def _as_large(
 ) -> tuple[Array, Array]:
     """Shares of sign patterns under which the sums of d (units, metrics) are as large as without, and larger."""
     observed, slack = np.abs(d.sum(axis=0)), 1e-12 * np.abs(d).sum(axis=0)
+    if len(d) > LARGE:  # the normal limit, exact in its tail
+        p = 2 * ndtr(-observed / np.sqrt((d**2).sum(axis=0)))
+        return p, p
     counts, n_patterns = np.zeros((2, d.shape[1])), 0
     for sums in _null_sums(d, n_permutations, seed):
         sizes = np.abs(sums)
@@ -152,16 +155,6 @@ def holm(p: pd.Series) -> pd.Series:
     [0.03, 0.06, 0.06]
     """
     ordered = p.dropna().sort_values()
-    adjusted = (
-        (
-            ordered
-            * np.arange(
-                len(ordered),
-                0,
-                -1,
-            )
-        )
-        .cummax()
-        .clip(upper=1.0)
-    )
+    n_left = np.arange(len(ordered), 0, -1)
+    adjusted = (ordered * n_left).cummax().clip(upper=1.0)
     return adjusted.reindex(p.index)

@@ -103,7 +103,11 @@ def sheets(run: Run) -> list[Sheet]:
     limits = {say(TERMS[metric]): thresholds[metric] for metric in JUDGED}
     page = f"../../reports/{quote(run.name)}/metric_report.html"
 
-    def of_cases(name: str, cases: pd.DataFrame, head: Sequence[tuple[str, ...]]) -> Sheet:
+    def of_cases(
+        name: str,
+        cases: pd.DataFrame,
+        head: Sequence[tuple[str, ...]],
+    ) -> Sheet:
         links = [f"{page}#{anchor('sample', case_id)}" for case_id in cases["case_id"]]
         return Sheet(say(name), cases_frame(cases), head, limits, colours, 3, links)
 

@@ -81,7 +81,11 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown, index=units.index, columns=columns)
 
 
-def _row(case: Case, metric: str, threshold: float) -> Row:
+def _row(
+    case: Case,
+    metric: str,
+    threshold: float,
+) -> Row:
     """The score of a case and what it rests on; what was not measured says so, without a score."""
     mark = MARKS[case[f"{metric}_state"]]
     score = f"{case[metric]:.2f}"

@@ -155,7 +155,12 @@ def _add_pair(
         result.look.append({**shown, "why": why})
 
 
-def _add_absent(fact: Fact, answer: str, known: Sources, result: Comparison) -> None:
+def _add_absent(
+    fact: Fact,
+    answer: str,
+    known: Sources,
+    result: Comparison,
+) -> None:
     """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
     entity = fact.entity
     shown = as_json(entity)
@@ -222,7 +227,12 @@ class Sources:
             return False
         return entity.base not in {fact.entity.base for fact in self.values}
 
-    def alike(self, fact: Fact, source: Fact, unknown: float = 1.0) -> float:
+    def alike(
+        self,
+        fact: Fact,
+        source: Fact,
+        unknown: float = 1.0,
+    ) -> float:
         """The share of the words of a fact, by rarity, that stand around one of the sources too: 0..1.
 
         unknown: the weight of a word that stands around no value of the sources.
@@ -255,7 +265,11 @@ class Sources:
 
         return max(same, key=rank, default=None)
 
-    def contradiction(self, fact: Fact, nearest: Fact) -> tuple[str, bool]:
+    def contradiction(
+        self,
+        fact: Fact,
+        nearest: Fact,
+    ) -> tuple[str, bool]:
         """Why a source says the opposite of a fact ("" where it does not), and whether that is sure.
 
         Two opposites make a right sentence again: within 2 months it is paid, after 2 months it is not.
@@ -294,7 +308,11 @@ class Sources:
                 ranked.append((alike + weight * written_alike, -number, source))
         return max(ranked)[2] if ranked else None
 
-    def elsewhere(self, fact: Fact, own: Mapping[str, Sequence[Fact]]) -> Fact | None:
+    def elsewhere(
+        self,
+        fact: Fact,
+        own: Mapping[str, Sequence[Fact]],
+    ) -> Fact | None:
         """Another value of the kind that the source says of the item, where it does not say this one of it.
 
         own: the facts of the summary by key. Where it states the other value too, it may have swapped
@@ -320,12 +338,20 @@ class Sources:
                 found.append((excess, -number, candidate))
         return max(found)[2] if found else None
 
-    def _excess(self, fact: Fact, key: str) -> float:
+    def _excess(
+        self,
+        fact: Fact,
+        key: str,
+    ) -> float:
         """How much more of the item of a fact stands around the value of a key than around its own."""
         weights = [self._weights_of_item(fact, source) for source in self.same[key][:MOST_PLACES]]
         return max(of_other - of_own for of_other, of_own in weights)
 
-    def _weights_of_item(self, fact: Fact, other: Fact) -> tuple[float, float]:
+    def _weights_of_item(
+        self,
+        fact: Fact,
+        other: Fact,
+    ) -> tuple[float, float]:
         """The weight of the words of a fact's item that stand around another value of the sources alone, and around
         its own alone; of the places of its own the one where these are most alike.
         """
@@ -368,7 +394,11 @@ def _rarity(facts: Iterable[Fact]) -> dict[str, float]:
     return {word: 1 / count for word, count in counts.items()}
 
 
-def _total(weights: Mapping[str, float], words: Iterable[str], unknown: float = 0.0) -> float:
+def _total(
+    weights: Mapping[str, float],
+    words: Iterable[str],
+    unknown: float = 0.0,
+) -> float:
     """The sum of the weights of words; exact, as a set has no order, and of equal passages the first counts."""
     return math.fsum(weights.get(word, unknown) for word in words)
 

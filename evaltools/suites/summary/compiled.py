@@ -100,7 +100,11 @@ class CompiledRules:
         before, after, unless = map(self._phrases, (rule.before, rule.after, rule.unless))
         return CompiledLetOff(rule.reason, near_end(before, rule.near), after, unless, rule.near)
 
-    def _set(self, named: PhraseSet, sources: Sequence[str]) -> CompiledPhrases:
+    def _set(
+        self,
+        named: PhraseSet,
+        sources: Sequence[str],
+    ) -> CompiledPhrases:
         phrases, needs, not_within = map(self._phrases, (sources, named.needs, named.not_within))
         let_offs = tuple(self.let_offs[name] for name in named.let_off)
         return CompiledPhrases(phrases, needs, not_within, let_offs)

@@ -220,7 +220,11 @@ def date_values(text: str, days: Sequence[StatedDay]) -> Iterator[tuple[str, int
             yield value, start, end, True
 
 
-def _implied(year: str, month: int, day: int) -> list[str]:
+def _implied(
+    year: str,
+    month: int,
+    day: int,
+) -> list[str]:
     """The value of a date and of all that are less exact, each once."""
     of_month = f"-{month:02d}" if month else ""
     of_day = f"-{day:02d}" if day else ""

@@ -81,7 +81,11 @@ class Extractor:
             for anchor, _ in words.phrases:
                 self.anchors.setdefault(anchor, set()).add(number)
 
-    def entities(self, raw: str, text: Text | None = None) -> list[Entity]:
+    def entities(
+        self,
+        raw: str,
+        text: Text | None = None,
+    ) -> list[Entity]:
         """The entities of a text in order; equal ones stand each with their place.
 
         text: the normal form of `raw`, where that is known already.

@@ -118,7 +118,11 @@ class Question:
     measured: bool = True
 
 
-def trigger(metric: str, case: Mapping[Any, Any], evidence: Mapping[str, Any]) -> str | None:
+def trigger(
+    metric: str,
+    case: Mapping[Any, Any],
+    evidence: Mapping[str, Any],
+) -> str | None:
     """Why a case lies in the metric's uncertain zone, or None. case: its row of the units."""
     score = case[metric]
     measured = case[f"{metric}_measured"]
@@ -187,7 +191,11 @@ def combine(
     return RULE_WEIGHT * rule + LLM_WEIGHT * llm, "blend"
 
 
-def decide(question: Question, answer: Answer, options: SummaryOptions) -> dict[str, Any]:
+def decide(
+    question: Question,
+    answer: Answer,
+    options: SummaryOptions,
+) -> dict[str, Any]:
     """What an answer makes of a case and metric: its columns by what follows the metric's name, and `judge`, the evidence.
 
     `_llm` is the judge's score turned so that 1 is good for the metric: saying for certain is bad, and naming a
@@ -281,7 +289,10 @@ async def _ask(
 
 
 def judge_units(
-    units: pd.DataFrame, options: SummaryOptions, problems: Problems, quiet: bool = True
+    units: pd.DataFrame,
+    options: SummaryOptions,
+    problems: Problems,
+    quiet: bool = True,
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """(the frame with the final scores of the cases in a trigger zone, model -> number of its replies).
 

@@ -16,7 +16,11 @@ Value = int | Decimal
 """Exact: 2221.3005억 is 222130050000."""
 
 
-def _words(table: str, joints: tuple[str, ...] = (), smallest_ten: int = 10) -> dict[str, int]:
+def _words(
+    table: str,
+    joints: tuple[str, ...] = (),
+    smallest_ten: int = 10,
+) -> dict[str, int]:
     """The words of a table of notation.toml -> their numbers; with joints also tens and ones put together (열한)."""
     words = {word: int(n) for n, of_n in NOTATION[table].items() for word in of_n.split()}
     numbers = dict(words)

@@ -121,7 +121,11 @@ class UnitWords:
             rf"(?P<hangul>[{HANGUL}]{{1,24}}(?:(?:(?<=[천만억조])\s|\s(?=[만억]))[{HANGUL}]{{1,16}}){{0,2}})",
         )
 
-    def behind(self, text: str, end: int) -> NamedUnit | None:
+    def behind(
+        self,
+        text: str,
+        end: int,
+    ) -> NamedUnit | None:
         """The unit behind a number that ends at `end`: 90일, 90 일, (90)일, thirty-day, thirty (30) days."""
         match = self._behind.match(text, end)
         if match is None:
@@ -151,7 +155,11 @@ class QuantityReader:
     `quantities` where it is one, and gives the place to go on from.
     """
 
-    def __init__(self, text: str, words: UnitWords):
+    def __init__(
+        self,
+        text: str,
+        words: UnitWords,
+    ):
         self.text = text
         self.words = words
         self.quantities: list[Quantity] = []
@@ -161,7 +169,11 @@ class QuantityReader:
         """100원, and $ 100: a sign that stands before its figure."""
         return self._figure(match.end(), match["figure"])
 
-    def _figure(self, start: int, sign: str = "") -> int:
+    def _figure(
+        self,
+        start: int,
+        sign: str = "",
+    ) -> int:
         """The figure at `start`, behind its sign, with its unit."""
         number = read_number(self.text, start)
         if number is None:
@@ -210,7 +222,11 @@ class QuantityReader:
                 return stop
         return start + len(run.split()[0])
 
-    def _is_spoken_sum(self, run: str, end: int) -> bool:
+    def _is_spoken_sum(
+        self,
+        run: str,
+        end: int,
+    ) -> bool:
         """Whether a numeral without a unit is large enough for a sum; what ends with 이 ends with a particle."""
         is_large = "억" in run[1:] or ("만" in run and SMALL.keys() & set(run))
         return bool(is_large and run[-1] not in "이 " and _AMOUNT_ENDS.match(self.text, end))
@@ -244,7 +260,12 @@ class QuantityReader:
         return match.end()
 
     def _add(
-        self, unit: Unit, value: Value, start: int, end: int, support_only: bool = False
+        self,
+        unit: Unit,
+        value: Value,
+        start: int,
+        end: int,
+        support_only: bool = False,
     ) -> None:
         """Add a quantity; a duration with its half (1년 반), and to one right before that it goes on (1년 6개월)."""
         factor = Decimal(str(unit.factor))
@@ -261,14 +282,23 @@ class QuantityReader:
                 unit, start, support_only = first.unit, first.start, first.support_only
         self.quantities.append(Quantity(unit, in_base, start, end, support_only))
 
-    def _goes_on(self, first: Quantity, smaller: Unit, start: int) -> bool:
+    def _goes_on(
+        self,
+        first: Quantity,
+        smaller: Unit,
+        start: int,
+    ) -> bool:
         """Whether a duration goes on with a smaller unit right behind it."""
         larger = first.unit
         is_alike = (larger.kind, larger.base) == (smaller.kind, smaller.base)
         is_behind = first.end <= start and not self.text[first.end : start].strip()
         return is_alike and is_behind and larger.factor > smaller.factor
 
-    def _is_amount(self, start: int, end: int) -> bool:
+    def _is_amount(
+        self,
+        start: int,
+        end: int,
+    ) -> bool:
         """Whether a number with a large scale is an amount without its currency, and no code (I66만).
 
         Of a list of figures of one sort (20만~50만 명) the unit comes at the end.
@@ -279,7 +309,13 @@ class QuantityReader:
         following = read_number(self.text, joint.end()) if joint else None
         return following is None or following.big == 1
 
-    def _lend(self, unit: Unit, number: Number, scale: int, start: int) -> None:
+    def _lend(
+        self,
+        unit: Unit,
+        number: Number,
+        scale: int,
+        start: int,
+    ) -> None:
         """Add the bare figures right before a quantity, with its unit and scale: 20~50만원; 3, 6, 12개월; 5-10%."""
         end = start
         for plain in reversed(self._bare):

@@ -250,7 +250,11 @@ class Rules(_Strict):
             return ""
         return f"the rules require no tags of the product {product!r}; {nearest(product, products)}"
 
-    def expected_tags(self, names: Sequence[str] | None, product: str | None) -> list[str] | None:
+    def expected_tags(
+        self,
+        names: Sequence[str] | None,
+        product: str | None,
+    ) -> list[str] | None:
         """The tags that a summary should name: those of the case, then those its product requires.
 
         None where the case gives none and its product requires none.

@@ -111,7 +111,10 @@ def score(
 
 
 def score_case(
-    answer: str | None, contexts: Sequence[str], tags: Sequence[str] | None, rules: Rules
+    answer: str | None,
+    contexts: Sequence[str],
+    tags: Sequence[str] | None,
+    rules: Rules,
 ) -> CaseScores:
     """Score one summary against its contexts and tags (in normal form; None: none were given).
 
@@ -132,16 +135,27 @@ def score_case(
     return CaseScores(scores, len(stated))
 
 
-def _ratio(numerator: int, denominator: int, **evidence: Any) -> Score:
+def _ratio(
+    numerator: int,
+    denominator: int,
+    **evidence: Any,
+) -> Score:
     return Score(numerator / denominator, True, numerator, denominator, evidence)
 
 
-def _not_measured(number: float, reason: str, **evidence: Any) -> Score:
+def _not_measured(
+    number: float,
+    reason: str,
+    **evidence: Any,
+) -> Score:
     return Score(number, False, 0, 0, {"reason": reason, **evidence})
 
 
 def _accuracy(
-    blank: bool, summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
+    blank: bool,
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
 ) -> Score:
     """Supported entities of the summary over its entities, each value once (seed 5.1, D14, D34).
 
@@ -199,7 +213,10 @@ BARE_NOUN = "a risk item is named, and not what it is"
 
 
 def _risk_coverage(
-    tags: Sequence[str], summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
+    tags: Sequence[str],
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
 ) -> Score:
     """Expected tags that the summary covers over expected tags (seed 5.2), but for needs_followup (D32).
 
@@ -226,7 +243,10 @@ def _risk_coverage(
 
 
 def _non_definitive(
-    blank: bool, summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
+    blank: bool,
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
 ) -> Score:
     """1 unless a definitive phrase stands that nothing takes back (seed 5.3)."""
     if blank:

@@ -74,7 +74,10 @@ class Clause:
 
 
 def find_tag(
-    tag: str, summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
+    tag: str,
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
 ) -> tuple[Matches, Place]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
     matches = find_matches(rules.tags[tag], summary, rules)
@@ -97,7 +100,9 @@ def find_tag(
 
 
 def weakly_said(
-    summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
 ) -> dict[str, Place]:
     """Condition words of a summary (제외) that a source says in words of their tag (안 들어가요): key -> place."""
     places = {}
@@ -110,7 +115,10 @@ def weakly_said(
 
 
 def promises(
-    named: CompiledPhrases, summary: ReadText, sources: Sequence[ReadText], rules: CompiledRules
+    named: CompiledPhrases,
+    summary: ReadText,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
 ) -> Matches:
     """The definitive phrases of a summary; a rate (100% 보상) is let off in a clause that tells a source's rate again.
 
@@ -129,7 +137,9 @@ def promises(
 
 
 def _carriers(
-    named: CompiledPhrases, sources: Sequence[ReadText], rules: CompiledRules
+    named: CompiledPhrases,
+    sources: Sequence[ReadText],
+    rules: CompiledRules,
 ) -> list[Clause]:
     """The clauses of the sources in which any of the phrases stands, with the place in its context."""
     carrying = []

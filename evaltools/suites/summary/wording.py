@@ -44,7 +44,11 @@ class Matches:
     bare: bool = False
 
 
-def find_matches(named: CompiledPhrases, read: ReadText, rules: CompiledRules) -> Matches:
+def find_matches(
+    named: CompiledPhrases,
+    read: ReadText,
+    rules: CompiledRules,
+) -> Matches:
     """The matches of a phrase set in a text."""
     text = read.text.norm
     standing, bare, let_off = [], [], []
@@ -64,7 +68,11 @@ def find_matches(named: CompiledPhrases, read: ReadText, rules: CompiledRules) -
     return Matches(standing or bare, let_off, bare=bool(bare) and not standing)
 
 
-def _statement(text: str, start: int, end: int) -> str:
+def _statement(
+    text: str,
+    start: int,
+    end: int,
+) -> str:
     """A match with what stands around it in its statement, across the lines of a list."""
     first = max(0, start - NEEDED_WITHIN)
     before = _STATEMENT_END.split(text[first:start])[-1]
@@ -74,7 +82,11 @@ def _statement(text: str, start: int, end: int) -> str:
 
 
 def _let_off(
-    named: CompiledPhrases, text: str, start: int, end: int, clause_ends: Phrases
+    named: CompiledPhrases,
+    text: str,
+    start: int,
+    end: int,
+    clause_ends: Phrases,
 ) -> dict[str, str]:
     """Why a match is taken back, and by what words near it in its clause; {} where it stands."""
     if not named.let_offs:
@@ -101,7 +113,11 @@ def _let_off(
     return {}
 
 
-def around(text: str, place: Sequence[int], shown: int = 40) -> str:
+def around(
+    text: str,
+    place: Sequence[int],
+    shown: int = 40,
+) -> str:
     """The sentence around a place [start, end), cut with … beyond `shown` characters on either side.
 
     >>> around("A. The limit is 5 million won. B.", (16, 29))

@@ -94,7 +94,11 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     return Survey(runs, rows, metrics, problems)
 
 
-def _run_name(condition: Any, seed: Any, stem: str) -> str:
+def _run_name(
+    condition: Any,
+    seed: Any,
+    stem: str,
+) -> str:
     """`<condition>__seed<seed>_<stem>`, without what the file does not say."""
     parts = []
     if pd.notna(condition):
