@@ -117,7 +117,14 @@ def report(batch: Batch, paths: Sequence[str]) -> None:
                 inputs = {"runs": [one.path], "scored": [str(one.folder)]}
             title = name if name and len(runs) == 1 else one.name
             paper = one.folder if batch.options.get("paper") else None
-            _plan_report(batch, suite.notebook, title, [one], inputs, paper)
+            _plan_report(
+                batch,
+                suite.notebook,
+                title,
+                [one],
+                inputs,
+                paper,
+            )
 
 
 def report_seeds(
@@ -147,7 +154,13 @@ def end(batch: Batch) -> int:
     if reports:
         if len(todo) > 1 and batch.workers.scheduler is None:
             prepare()  # once, before the processes fork
-        run_all(batch, make_report, todo, batch.workers, "reports")
+        run_all(
+            batch,
+            make_report,
+            todo,
+            batch.workers,
+            "reports",
+        )
         build(batch.options["out"])
     counts = [f"{len(batch.done)} done"]
     if len(todo) < len(reports):
@@ -248,7 +261,13 @@ def _score(batch: Batch, runs: Sequence[Input]) -> list[Input]:
         if not one.is_scored:
             how = {**settings, "name": one.located_as}
             tasks[one.name] = (batch.suite_name, one.path, language(), how)
-    ended = run_all(batch, _score_run, tasks, workers, "scoring" if len(runs) > 1 else "")
+    ended = run_all(
+        batch,
+        _score_run,
+        tasks,
+        workers,
+        "scoring" if len(runs) > 1 else "",
+    )
     found = [one for one in runs if one.is_scored or one.name in ended]
     batch.done.update(one.name for one in found)
     return found
@@ -271,7 +290,13 @@ def _runs_at(
     problems = Problems(batch.options["on_error"])  # noted again when a run is scored
     options = make_options(suite, batch.suite_options)
     for located_as in [name] if name else run_names(suite, path, problems):
-        source = locate(suite, path, located_as, options, problems)
+        source = locate(
+            suite,
+            path,
+            located_as,
+            options,
+            problems,
+        )
         target = batch.options["out"] / "results" / source.name
         yield Input(source.name, path, target, located_as)
 
@@ -321,7 +346,14 @@ def _report_study(
         "primary": result.declared,
         "margin": dict(result.margin),
     }
-    _plan_report(batch, notebook, result.name, runs, inputs, result)
+    _plan_report(
+        batch,
+        notebook,
+        result.name,
+        runs,
+        inputs,
+        result,
+    )
 
 
 def _plan_report(

@@ -54,7 +54,14 @@ def share_check(
     >>> share_check("empty", "warning", "{n} of {of} replies are empty", 2, 1200).message
     '2 of 1,200 replies are empty'
     """
-    return Check(code, level, say(text, n=f"{n:,}", of=f"{of:,}"), n, of, blocks)
+    return Check(
+        code,
+        level,
+        say(text, n=f"{n:,}", of=f"{of:,}"),
+        n,
+        of,
+        blocks,
+    )
 
 
 def check_lines(checks: Iterable[Check]) -> list[str]:
@@ -95,5 +102,13 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
             )
         blocks = dict.fromkeys(name for check in checks for name in check.blocks)
         n, of = sum(check.n for check in checks), sum(check.of for check in checks)
-        combined.append(replace(worst, message=message, n=n, of=of, blocks=tuple(blocks)))
+        combined.append(
+            replace(
+                worst,
+                message=message,
+                n=n,
+                of=of,
+                blocks=tuple(blocks),
+            )
+        )
     return worst_first(combined)

@@ -52,8 +52,22 @@ def read(source: Source) -> Records:
             times[measured.name] += 1
             n = times[measured.name]
             metric = f"{measured.name} ({n})" if n > 1 else measured.name
-            scores.append(Score(metric, score, is_higher, error).checked())
-            scores.append(Score(f"{metric} passed", success, True, error).checked())
+            scores.append(
+                Score(
+                    metric,
+                    score,
+                    is_higher,
+                    error,
+                ).checked()
+            )
+            scores.append(
+                Score(
+                    f"{metric} passed",
+                    success,
+                    True,
+                    error,
+                ).checked()
+            )
         texts = {"output": case.actualOutput, "target": case.expectedOutput}
         metadata = case.additionalMetadata
         return Scored(

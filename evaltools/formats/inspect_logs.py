@@ -107,7 +107,13 @@ def read(source: Source) -> Records:
         _check(header, source)
         samples = source.records(LogSample, "samples")
     rows = _scored(header, samples, source)
-    reducers = at(header, "eval", "config", "epochs_reducer", kind=list) or ["mean"]
+    reducers = at(
+        header,
+        "eval",
+        "config",
+        "epochs_reducer",
+        kind=list,
+    ) or ["mean"]
     return rows if reducers == ["mean"] else _reduced(rows, reducers, source)
 
 

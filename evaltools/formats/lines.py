@@ -65,7 +65,14 @@ def nikl(source: Source) -> Records:
     ) -> Sample:
         tuples = []
         for ref, (term, start, end), polarity in line.annotation:
-            tuples.append(opinion(ref, term or "", polarity, (start, end) if term else None))
+            tuples.append(
+                opinion(
+                    ref,
+                    term or "",
+                    polarity,
+                    (start, end) if term else None,
+                )
+            )
         return Sample(str(number if line.id is None else line.id), line.sentence_form, tuples)
 
     return source.rows(source.json_lines(Nikl, id_field="id"), sample)
@@ -81,7 +88,12 @@ def aste(source: Source) -> Records:
         sentiment: str,
     ) -> dict[str, Any]:
         term, span = tokens(text, aspect)
-        return opinion("", term, ASTE_POLARITIES[sentiment], span)
+        return opinion(
+            "",
+            term,
+            ASTE_POLARITIES[sentiment],
+            span,
+        )
 
     model = Line[tuple[Tokens, Tokens, Literal["POS", "NEG", "NEU"]]]
     return _literals(source, model, opinion_of)
@@ -170,7 +182,12 @@ def _acos_opinion(
     if not start < end <= len(text):  # checked before a range of that length is made
         raise Unfit("quadruples", "expected a half open span of tokens", got=[start, end])
     term, span = tokens(text, range(start, end))
-    return opinion(match["ref"], term, polarity, span)
+    return opinion(
+        match["ref"],
+        term,
+        polarity,
+        span,
+    )
 
 
 def tokens(

@@ -154,7 +154,13 @@ def _direction(
             message = f"lm-eval's {name} is {reported:g}, not the mean of its samples ({mean:g})"
             source.warn("not-the-mean", message, field=metric)
             return None
-    declared = at(results, "higher_is_better", source.task, metric, kind=bool)
+    declared = at(
+        results,
+        "higher_is_better",
+        source.task,
+        metric,
+        kind=bool,
+    )
     if declared is None and metric in HIGHER + LOWER:
         return metric in HIGHER
     return declared

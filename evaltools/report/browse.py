@@ -37,7 +37,13 @@ def sample_view(shown: Run | Study) -> SampleView:
         head="Metric",
         columns={"value": "value"},
     )
-    return SampleView(lambda run: {}, _plain_ids, _plain_cards, layout, cell="value")
+    return SampleView(
+        lambda run: {},
+        _plain_ids,
+        _plain_cards,
+        layout,
+        cell="value",
+    )
 
 
 def _plain_ids(
@@ -194,9 +200,21 @@ def samples_that_differ(
     texts = dict(view.layout.texts)
     for name in view.compared:
         del texts[name]
-    layout = replace(view.layout, texts=texts, columns=columns, fields={})
+    layout = replace(
+        view.layout,
+        texts=texts,
+        columns=columns,
+        fields={},
+    )
     groups = groups_of_change(cards, candidate)
-    return samples(cards.assign(tags=tags), layout, groups, caption, frame, len(cards))
+    return samples(
+        cards.assign(tags=tags),
+        layout,
+        groups,
+        caption,
+        frame,
+        len(cards),
+    )
 
 
 def _joined_rows(

@@ -139,11 +139,22 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
         # a title begins above the labels
         title = figure.axes[0].get_title("left")
         figure.axes[0].set_title("", loc="left")
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        figure.suptitle(
+            title,
+            x=0.01,
+            ha="left",
+            fontsize=11,
+            fontweight="bold",
+        )
     if figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
     drawn, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=100 * SCALE, bbox_inches="tight")
+    figure.savefig(
+        drawn,
+        format="png",
+        dpi=100 * SCALE,
+        bbox_inches="tight",
+    )
     # nothing is transparent: without that channel the picture is the same, and smaller
     image = Image.open(drawn).convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
     image.info.clear()

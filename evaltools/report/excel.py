@@ -89,7 +89,12 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
     header = len(sheet.head) + 1 if sheet.head else 0
     last = header + max(len(sheet.frame), 1)
     heads = [cell(str(name)) for name in sheet.frame]
-    look = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}
+    look = {
+        "bold": True,
+        "bottom": 1,
+        "text_wrap": True,
+        "valign": "top",
+    }
     page.write_row(header, 0, heads, book.add_format(look))
     lines = [1] * len(sheet.frame)
     for index, (head, column) in enumerate(zip(heads, sheet.frame)):
@@ -109,7 +114,13 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
     link = book.add_format({"valign": "top", "font_color": "#1155CC", "underline": 1})
     # a link of a text is written behind it, so that the text stays as it is
     for row, (address, value) in enumerate(zip(sheet.links, sheet.frame.iloc[:, 0]), header + 1):
-        page.write_url(row, 0, f"external:{address}", link, str(cell(str(value))))
+        page.write_url(
+            row,
+            0,
+            f"external:{address}",
+            link,
+            str(cell(str(value))),
+        )
     for row, n_lines in enumerate(lines, header + 1):
         page.set_row(row, LINE_HEIGHT * n_lines)
     page.freeze_panes(header + 1, sheet.frozen)

@@ -110,7 +110,12 @@ def shown(
     text = " ".join(text.split())[: 200 + 2 * width * lines]
     start = text[:200]
     columns = max(8, round(width * len(start) / max(1, width_of(start))))
-    wrapped = textwrap.wrap(text, columns, max_lines=lines, placeholder=" …")
+    wrapped = textwrap.wrap(
+        text,
+        columns,
+        max_lines=lines,
+        placeholder=" …",
+    )
     return "\n".join(wrapped) or say("(empty)")
 
 
@@ -163,12 +168,23 @@ def forest(
                 ax.hlines(
                     places, ends["ci_low"], ends["ci_high"], colors=look["color"], linewidth=1.5
                 )
-                ax.scatter(of["value"].astype(float), places, s=16, label=shown(condition), **look)
+                ax.scatter(
+                    of["value"].astype(float),
+                    places,
+                    s=16,
+                    label=shown(condition),
+                    **look,
+                )
             ax.set(xlabel=shown(name), ylim=(len(labels) - 0.5, -0.5))
             ax.set_yticks(range(len(labels)), map(shown, labels))
             ax.grid(axis="y", visible=False)
             if zero:
-                ax.axvline(0, color="black", linewidth=0.8, zorder=1)
+                ax.axvline(
+                    0,
+                    color="black",
+                    linewidth=0.8,
+                    zorder=1,
+                )
         if len(conditions) > 1:
             add_legend(chart)
     return chart
@@ -186,11 +202,21 @@ def spread(values: Mapping[str, pd.Series]) -> Figure:
         ax = chart.subplots()
         for index, (label, column) in enumerate(drawn.items()):
             colour = PALETTE[index % 8]
-            ax.hist(column, bins, color=colour, alpha=0.4)
+            ax.hist(
+                column,
+                bins,
+                color=colour,
+                alpha=0.4,
+            )
             mean = say("mean {mean}, n={n:,}", mean=number(column.mean()), n=len(column))
             dashes = (0, (5, 1.5 + 2 * index))
             text = f"{shown(label, 40, 1)}:\n{mean}"
-            ax.axvline(column.mean(), color=colour, linestyle=dashes, label=text)
+            ax.axvline(
+                column.mean(),
+                color=colour,
+                linestyle=dashes,
+                label=text,
+            )
         ax.set(xlabel=say("value of a unit"), ylabel=say("samples"))
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         add_legend(chart)
@@ -214,13 +240,30 @@ def paired(
     with paper_style():
         chart = new_chart(9)
         ax = chart.subplots()
-        ax.axline((pairs["x"].iloc[0],) * 2, slope=1, color=MUTED, linewidth=0.8, zorder=1)
+        ax.axline(
+            (pairs["x"].iloc[0],) * 2,
+            slope=1,
+            color=MUTED,
+            linewidth=0.8,
+            zorder=1,
+        )
         for sign, (name, colour, marker) in CHANGES.items():
             is_kind = np.sign(gain) == sign
             spots = pairs[is_kind].round(6).value_counts(sort=False).reset_index(name="n")
             label = f"{say(name)}: {is_kind.sum():,} ({100 * is_kind.mean():.0f}%)"
-            look: Any = {"c": colour, "marker": marker, "alpha": 0.75, "linewidth": 0}
-            ax.scatter(spots["x"], spots["y"], 16 * np.sqrt(spots["n"]), label=label, **look)
+            look: Any = {
+                "c": colour,
+                "marker": marker,
+                "alpha": 0.75,
+                "linewidth": 0,
+            }
+            ax.scatter(
+                spots["x"],
+                spots["y"],
+                16 * np.sqrt(spots["n"]),
+                label=label,
+                **look,
+            )
         ax.set(xlabel=shown(before.name, 40), ylabel=shown(after.name))
         add_legend(chart)
     return chart

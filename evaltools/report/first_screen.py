@@ -63,7 +63,14 @@ def estimates_table(
         "ratio": say("of"),
     }
     caption = say("All metrics") if is_whole else ""
-    return _strips(shown, rows, heads, estimates, caption, is_whole)
+    return _strips(
+        shown,
+        rows,
+        heads,
+        estimates,
+        caption,
+        is_whole,
+    )
 
 
 def comparison_table(
@@ -105,7 +112,14 @@ def comparison_table(
         "verdict": say("verdict"),
     }
     caption = say("Difference from {baseline} (shared samples)", baseline=study.baseline)
-    return _strips(study, rows, heads, frame, caption, is_whole)
+    return _strips(
+        study,
+        rows,
+        heads,
+        frame,
+        caption,
+        is_whole,
+    )
 
 
 def _strips(
@@ -148,7 +162,12 @@ def _verdict_strip(study: Study) -> HtmlTable:
     sides = [row["baseline"], row["candidate"]]
     if row["better"] == "lower":
         sides.reverse()
-    drawn = {**row, "value": row["delta"], "axis": axis, "miss": miss}
+    drawn = {
+        **row,
+        "value": row["delta"],
+        "axis": axis,
+        "miss": miss,
+    }
     text = f"{texts['difference']} {texts['interval']}"
     return HtmlTable(macros().verdict_strip(drawn, text, *sides))
 
@@ -179,7 +198,15 @@ def trust_line(shown: Run | Study) -> HtmlTable:
         counts.append(say("1 note") if levels["info"] == 1 else say("{n} notes", n=levels["info"]))
     gists = [_gist(check.message) for check in checks if check.level != "info"][:2]
     gist = f": {listed(gists, '; ')}" if gists else ""
-    return HtmlTable(macros().trust(" · ".join(counts), gist, kind, LEVEL_WORDS, checks))
+    return HtmlTable(
+        macros().trust(
+            " · ".join(counts),
+            gist,
+            kind,
+            LEVEL_WORDS,
+            checks,
+        )
+    )
 
 
 def _gist(message: str) -> str:

@@ -33,7 +33,12 @@ OURS = b'<meta name="generator" content="evaltools gallery">'
 REPORT = "metric_report.html"
 
 # level of a note, the worst first -> its colour
-LEVELS = {"spoilt": "error", "blocking": "error", "warning": "warning", "info": "info"}
+LEVELS = {
+    "spoilt": "error",
+    "blocking": "error",
+    "warning": "warning",
+    "info": "info",
+}
 
 # letters of a sentence that are shown
 SENTENCE_LENGTH = 500
@@ -110,7 +115,12 @@ def _card(
         metrics[name] = {**row, "cells": shown_estimate(row)}
     usable = [name for name in metrics if name not in stored.blocked]
     leading = manifest.leading if manifest.leading in usable else "".join(usable[:1])
-    verdict = _verdict(folder, manifest, stored, leading)
+    verdict = _verdict(
+        folder,
+        manifest,
+        stored,
+        leading,
+    )
     notes = _notes(folder, manifest, stored)
     report = out / "reports" / (manifest.report or folder.name) / REPORT
     is_inside = report.parent.parent == out / "reports" and report.parent.name not in (".", "..")
@@ -143,7 +153,12 @@ def _verdict(
     path = folder / "comparison.csv"
     if manifest.kind == "aggregate" and path.is_file():
         columns = ["metric", "verdict", "candidate"]
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=columns)
+        frame = pd.read_csv(
+            path,
+            dtype=str,
+            keep_default_na=False,
+            usecols=columns,
+        )
         is_own = (frame["candidate"] == manifest.condition) & (frame["metric"] == leading)
         if is_own.any():
             return str(frame.loc[is_own, "verdict"].iloc[0])

@@ -70,7 +70,13 @@ def study(
     if name is not None and len(inputs) == 1:
         settings["name"] = name
     conditions = group(read_runs(inputs, suite, out=out, **settings))
-    result = make_study(conditions, name, baseline, primary, margin)
+    result = make_study(
+        conditions,
+        name,
+        baseline,
+        primary,
+        margin,
+    )
     if out is not None and (result.seeded or len(result.results) > 1):
         save_study(result, Path(out), started, conditions)
     return result
@@ -178,7 +184,13 @@ def make_study(
         ]
         if len(named) != 1:
             raise UsageError(f"no condition {baseline!r} among {', '.join(conditions)}")
-    result = Study("", conditions, named[0], primary, margin or {})
+    result = Study(
+        "",
+        conditions,
+        named[0],
+        primary,
+        margin or {},
+    )
     result = replace(result, name=safe_name(name or default_name(result)))
     if primary is not None:
         result.directed(primary)
@@ -329,7 +341,13 @@ def _as_tables(
 
     UsageError for lists of different lengths, and for `bounds` and `better` that no metric has.
     """
-    Metric(name="value", numerator="value", denominator="n", better="higher", bounds=bounds)
+    Metric(
+        name="value",
+        numerator="value",
+        denominator="n",
+        better="higher",
+        bounds=bounds,
+    )
     if better not in ("higher", "lower"):
         raise UsageError(f"better: expected 'higher' or 'lower', got {better!r}")
     by_index = isinstance(baseline, pd.Series) and isinstance(candidate, pd.Series)

@@ -218,7 +218,13 @@ class Run(Result):
             return self
         if self.query:
             query = f"({self.query}) and ({query})"
-        return make_run(self.suite, self.options, data, self.manifest, query)
+        return make_run(
+            self.suite,
+            self.options,
+            data,
+            self.manifest,
+            query,
+        )
 
     def _unknown_rows(self) -> UsageError:
         return UsageError(f"expected rows of the units of {self.name}, with their index")
@@ -239,7 +245,14 @@ class Run(Result):
         ['part', 'n', 'name', 'title']
         """
         names = [self.metric(name).name for name in metrics or self.headline or [self.primary]]
-        return breakdown(self.units, self.metrics, self.suite.unit, column, names, self.resampling)
+        return breakdown(
+            self.units,
+            self.metrics,
+            self.suite.unit,
+            column,
+            names,
+            self.resampling,
+        )
 
     def diff(
         self,
@@ -257,7 +270,15 @@ class Run(Result):
         unit, name = self.suite.unit, self.metric(metric or self.primary).name
         sides = {"": self.data}, {"": other.data}
         names = (self.name, other.name)
-        changes = differing(unit_changes(*sides, self.metrics, unit, name, names))
+        changes = differing(
+            unit_changes(
+                *sides,
+                self.metrics,
+                unit,
+                name,
+                names,
+            )
+        )
         for suffix, run in (("", self), (" (other)", other)):
             texts = (
                 run.units.drop_duplicates(unit)
@@ -402,7 +423,14 @@ def make_run(
     except (KeyError, ValueError) as e:
         where = suite.metrics_file or f"the suite {suite.name!r}"
         raise UsageError(f"{where}: the metrics do not fit the units: {e.args[0]}") from e
-    run = Run(suite, options, data, estimates, manifest, query=query)
+    run = Run(
+        suite,
+        options,
+        data,
+        estimates,
+        manifest,
+        query=query,
+    )
     with speaking("en"):  # as in metrics.json; pages find them anew in their language
         run = replace(run, checks=tuple(run_checks(run)))
     leads = {

@@ -213,7 +213,15 @@ class Study(Result):
         frames = []
         for name in self.conditions:
             runs = self.frames(name)
-            frames.append(aggregate(runs, self.metrics, self.suite.unit, self.resampling, name))
+            frames.append(
+                aggregate(
+                    runs,
+                    self.metrics,
+                    self.suite.unit,
+                    self.resampling,
+                    name,
+                )
+            )
         return marked_blocked(pd.concat(frames, ignore_index=True), self._run_checks)
 
     @cached_property
@@ -277,7 +285,13 @@ class Study(Result):
             raise UsageError(f"one condition only ({self.baseline}): nothing to rank")
         ranked = self.directed(self.primary if metric is None else metric)
         frames = {name: self.frames(name) for name in self.conditions}
-        found = ranks(frames, self.metrics, self.suite.unit, ranked.name, self.resampling)
+        found = ranks(
+            frames,
+            self.metrics,
+            self.suite.unit,
+            ranked.name,
+            self.resampling,
+        )
         rows = self.estimates_of(ranked.name).merge(found, on="condition")
         rows = rows.sort_values("value", ascending=ranked.better == "lower", kind="stable")
         return rows[RANKS].reset_index(drop=True)

@@ -89,7 +89,12 @@ def problems_of(run: Run) -> str:
     stated = {check.code for check in run.checks}
     text = "{n} x {code} ({severity})"
     problems = listed(
-        say(text, n=problem.count, code=problem.code, severity=say(problem.severity))
+        say(
+            text,
+            n=problem.count,
+            code=problem.code,
+            severity=say(problem.severity),
+        )
         for problem in run.manifest.problems
         if problem.code not in stated
     )

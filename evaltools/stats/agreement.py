@@ -78,7 +78,12 @@ def seed_agreement(
         )
         for measure in measures
     ]
-    estimates = estimate(samples.join(known.add_suffix("_n")), table, unit, resampling)
+    estimates = estimate(
+        samples.join(known.add_suffix("_n")),
+        table,
+        unit,
+        resampling,
+    )
     return estimates.rename(columns={"name": "metric"}).assign(
         n_samples=known.sum().to_numpy(),
         n_incomplete=known[samples["n_seeds"] < n_seeds].sum().to_numpy(),

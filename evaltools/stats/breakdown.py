@@ -130,7 +130,14 @@ def compare_parts(
             for runs in (baseline, candidate)
         )
         try:
-            compared = compare(a, b, metrics, unit, resampling, names=conditions)
+            compared = compare(
+                a,
+                b,
+                metrics,
+                unit,
+                resampling,
+                names=conditions,
+            )
         except NothingPaired:
             continue
         rows = compared.table[compared.table["metric"].isin(names)].copy()

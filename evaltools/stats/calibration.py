@@ -153,7 +153,13 @@ def corrected_mean(
     error = (rest.var(ddof=1) + HIDDEN * weight / n) / n + weight**2 * variance / n_open
     # beside 0 and 1 a correction leaves fewer trials than there are labels: half of them stand
     error = min(error, 2 * value * (1 - value) / n)
-    low, high = score_t(value, error, n, t_quantile(n - 1, 1 - confidence), (0.0, 1.0))
+    low, high = score_t(
+        value,
+        error,
+        n,
+        t_quantile(n - 1, 1 - confidence),
+        (0.0, 1.0),
+    )
     return value, low, high
 
 

@@ -105,7 +105,16 @@ def compare(
     0  accuracy   0.25  better
     """
     sides = [(names[0], baseline), (names[1], candidate)]
-    found = compare_all(sides, metrics, unit, resampling, headline, primary, margin, n_permutations)
+    found = compare_all(
+        sides,
+        metrics,
+        unit,
+        resampling,
+        headline,
+        primary,
+        margin,
+        n_permutations,
+    )
     return found[0]
 
 
@@ -211,7 +220,14 @@ def ranks(
         by_seed = set(runs[a]) == set(runs[b])
         found = paired(sides[a], sides[b], by_seed)
         differences.append(found)
-        rows.append({"candidate": "", "a": a, "b": b, **_row(sides[a], sides[b], by_seed, found)})
+        rows.append(
+            {
+                "candidate": "",
+                "a": a,
+                "b": b,
+                **_row(sides[a], sides[b], by_seed, found),
+            }
+        )
     is_measured = np.array([not np.isnan(side.values).all() for side in sides])
     better, worse = np.zeros((2, len(names)), dtype=int)
     if rows:

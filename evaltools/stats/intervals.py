@@ -246,7 +246,15 @@ def gains_and_losses(
     limits, signs = np.array([[0.0, 0.0], [span, span]]), np.array([1.0, -1.0])
     means = parts.sum(axis=0)
     errors = parts - means * of_both
-    return score_sum(means, errors, of_both, limits, signs, alpha, DOUBT_OF_PARTS)
+    return score_sum(
+        means,
+        errors,
+        of_both,
+        limits,
+        signs,
+        alpha,
+        DOUBT_OF_PARTS,
+    )
 
 
 def score_sum(
@@ -300,7 +308,14 @@ def _over_seeds(e: Effect, alpha: float) -> Interval:
         variance = 0.0 if is_still else error**2
         n = effective_units(e.shares)
         return Interval(
-            *score_t(e.value, variance, n, critical, e.limits, alpha),
+            *score_t(
+                e.value,
+                variance,
+                n,
+                critical,
+                e.limits,
+                alpha,
+            ),
             "score-t",
         )
     if e.n_units < MIN_UNITS or is_still:

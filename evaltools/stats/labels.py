@@ -114,7 +114,12 @@ def read_labels(
     for row in rows:
         if path.suffix.lower() != ".xlsx" and (row["case_id"], row["metric"]) not in known:
             message = f"the scores have no {row['metric']} of this case"
-            place = {"file": path, "line": row["line"], "id": row["case_id"], "field": "case_id"}
+            place = {
+                "file": path,
+                "line": row["line"],
+                "id": row["case_id"],
+                "field": "case_id",
+            }
             problems.error("unknown-case", message, **place)
     return pd.DataFrame(rows, columns=["case_id", "metric", "label", "rater"]).astype(
         {"label": float}
@@ -142,7 +147,13 @@ def _read(
         key, what = (row["case_id"], row["metric"], by), f"{value} of {row['metric']}{by}"
         if row[value] is None:
             continue
-        if first_lines.is_first(key, line, id=row["case_id"], what=what, field="case_id"):
+        if first_lines.is_first(
+            key,
+            line,
+            id=row["case_id"],
+            what=what,
+            field="case_id",
+        ):
             rows.append(row)
     return rows
 
@@ -155,7 +166,13 @@ def _workbook_rows(
     """Yield (row, record) of the sheet that has the columns case, metric, score and label."""
     require_file(path, problems)
     try:
-        sheets = pd.read_excel(path, sheet_name=None, header=None, dtype=object, engine="openpyxl")
+        sheets = pd.read_excel(
+            path,
+            sheet_name=None,
+            header=None,
+            dtype=object,
+            engine="openpyxl",
+        )
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
         raise problems.fatal(
             "bad-xlsx", f"no Excel workbook that can be read: {e}", file=path

@@ -48,7 +48,12 @@ def _null_sums(
         return
     for start in range(0, n_permutations, SIGN_CHUNK):
         shape = min(SIGN_CHUNK, n_permutations - start), -(-n // 8)
-        drawn = rng.integers(0, 256, shape, dtype=np.uint8)
+        drawn = rng.integers(
+            0,
+            256,
+            shape,
+            dtype=np.uint8,
+        )
         yield (1.0 - 2.0 * np.unpackbits(drawn, axis=1, count=n)) @ d
 
 

@@ -31,7 +31,13 @@ def check_suite(name: str) -> click.Command:
     ) -> None:
         options = make_options(suite, values)
         for name in run_names(suite, path, problems):
-            source = locate(suite, path, name, options, problems)
+            source = locate(
+                suite,
+                path,
+                name,
+                options,
+                problems,
+            )
             score_units(suite, source, problems, Workers())
 
     options = suite_options(suite.options, suite.options.free())
@@ -48,7 +54,13 @@ def _check_command(
     """The command for files in which check_file(path, problems, **options) finds problems."""
 
     @click.command(name, params=list(options), help=text)
-    @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
+    @click.argument(
+        "files",
+        metavar="FILE...",
+        nargs=-1,
+        required=True,
+        type=PATH,
+    )
     def command(files: Sequence[Path], **values: Any) -> None:
         problems = Problems("skip")
         for path in files:

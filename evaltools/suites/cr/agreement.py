@@ -38,7 +38,13 @@ def seed_agreement(runs: Runs, resampling: Resampling) -> pd.DataFrame:
     mean over samples.
     """
     samples = sample_agreement(runs)
-    return agreement.seed_agreement(samples, MEASURES, UNIT, len(runs), resampling)
+    return agreement.seed_agreement(
+        samples,
+        MEASURES,
+        UNIT,
+        len(runs),
+        resampling,
+    )
 
 
 def sample_agreement(runs: Runs) -> pd.DataFrame:

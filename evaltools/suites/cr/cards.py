@@ -205,7 +205,13 @@ def card_rows(
             match = match_pairs(of_gold, said)
             good = (of_gold.keys() - match.missing) | (said.keys() - match.spurious)
             bad = match.missing | match.spurious if gold else match.missing
-            lines[stage], wrong = _lines(wanted, columns.get(stage, {}), first, good, bad)
+            lines[stage], wrong = _lines(
+                wanted,
+                columns.get(stage, {}),
+                first,
+                good,
+                bad,
+            )
             faults.update(wrong if stage == "final" else ())
         marks = {line.mark for line in lines["final"]}
         mark = "bad" if marks & {"bad", "missing"} else "good" if marks == {"good"} else ""

@@ -34,7 +34,14 @@ def checks(run: Run) -> Iterator[Check]:
     if not data["protocol"].any():  # D25
         text = "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured"
         blocks = tuple(name for name, value in run.to_dict().items() if value is None)
-        yield share_check("predictions-only", "info", text, len(data), len(data), blocks)
+        yield share_check(
+            "predictions-only",
+            "info",
+            text,
+            len(data),
+            len(data),
+            blocks,
+        )
     yield from gold_without_pairs(run)
     yield from ref_outside_gold(run)
     yield from of_samples(data)
@@ -45,28 +52,58 @@ def of_samples(data: pd.DataFrame) -> Iterator[Check]:
     n, of = int(data["n_invalid_ref"].sum()), int(data["n_pred_used"].sum())  # D27
     if n:
         text = "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref"
-        yield share_check("invalid-refs", "warning", text, n, of)
+        yield share_check(
+            "invalid-refs",
+            "warning",
+            text,
+            n,
+            of,
+        )
     used = data.loc[data["has_gold"].astype(bool), "n_pred_used"]
     n, of = int((used == 0).sum()), len(used)
     if n > EMPTY_SHARE * of:
         text = "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0"
-        yield share_check("empty-predictions", "warning", text, n, of)
+        yield share_check(
+            "empty-predictions",
+            "warning",
+            text,
+            n,
+            of,
+        )
     n, of = int(data["parse_failed"].sum()), len(data)
     if n and n == of:
         text = (
             "the runner got no reply for any of {of} samples: every number here is of empty answers"
         )
-        yield share_check("parse-failures", "blocking", text, n, of)
+        yield share_check(
+            "parse-failures",
+            "blocking",
+            text,
+            n,
+            of,
+        )
     elif n:
         text = (
             "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
             " tuples that are left"
         )
-        yield share_check("parse-failures", "warning", text, n, of)
+        yield share_check(
+            "parse-failures",
+            "warning",
+            text,
+            n,
+            of,
+        )
     n = int((data["model"] == STAND_IN).sum())
     if n:
         text = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
-        yield share_check("stand-in", "warning", text, n, of)
+        yield share_check(
+            "stand-in",
+            "warning",
+            text,
+            n,
+            of,
+        )
 
 
 def gold_without_pairs(run: Run) -> Iterator[Check]:
@@ -84,7 +121,14 @@ def gold_without_pairs(run: Run) -> Iterator[Check]:
     level: Level = "info"
     if run.options.key in keys:
         level, message = "blocking", f"{message}. {say('Rerun with --protocol cr_v1.')}"
-    yield Check("gold-without-pairs", level, message, 0, n_gold, _resting_on(run, keys))
+    yield Check(
+        "gold-without-pairs",
+        level,
+        message,
+        0,
+        n_gold,
+        _resting_on(run, keys),
+    )
 
 
 def ref_outside_gold(run: Run) -> Iterator[Check]:
@@ -112,7 +156,14 @@ def ref_outside_gold(run: Run) -> Iterator[Check]:
     of = sum(map(bool, final_refs)) or len(final_refs)
     is_sure = of >= FEW_REFS
     blocks = _resting_on(run, keys) if is_sure else ()
-    yield Check("ref-outside-gold", "blocking" if is_sure else "warning", message, 0, of, blocks)
+    yield Check(
+        "ref-outside-gold",
+        "blocking" if is_sure else "warning",
+        message,
+        0,
+        of,
+        blocks,
+    )
 
 
 def _refs(column: pd.Series) -> list[str]:

@@ -173,10 +173,24 @@ def tuple_f1(
     found = match_pairs(of_gold.pairs[key], of_pred.pairs[key])
     tp, fp, fn = found.counts
     if tp + fn == 0 and policy.pairless == "out":
-        return TupleF1(math.nan, math.nan, math.nan, tp, fp, fn)
+        return TupleF1(
+            math.nan,
+            math.nan,
+            math.nan,
+            tp,
+            fp,
+            fn,
+        )
     precision = tp / (tp + fp) if tp else 0.0
     recall = tp / (tp + fn) if tp else 0.0
-    return TupleF1(precision, recall, found.f1, tp, fp, fn)
+    return TupleF1(
+        precision,
+        recall,
+        found.f1,
+        tp,
+        fp,
+        fn,
+    )
 
 
 def _read(value: Any, *, gold: bool = False) -> EvalTuple:

@@ -5,10 +5,11 @@ Sources: seed cr_metrics_spec sections 1, 2 and 7. Unknown keys are ignored.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from msgspec import json
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 STAND_IN = "stand-in (rules, no model)"
 """What the bundled stand-in calls itself where a model's name stands."""
@@ -165,12 +166,19 @@ class Output(ParsedOutput):
     """One line of outputs.jsonl; `content` is all that it holds."""
 
     meta: Meta
-    content: dict[str, Any]
+    _content: dict[str, Any] = PrivateAttr(default_factory=dict)
 
-    @model_validator(mode="before")
+    @property
+    def content(self) -> dict[str, Any]:
+        """The whole line, for the scorecard that is made of it."""
+        return self._content
+
+    @model_validator(mode="wrap")
     @classmethod
-    def _keep(cls, value: Any) -> Any:
-        return {**value, "content": value} if isinstance(value, dict) else value
+    def _keep(cls, value: Any, validate: Callable[[Any], Any]) -> Any:
+        output = validate(value)
+        output._content = value
+        return output
 
 
 class Ate(Row):

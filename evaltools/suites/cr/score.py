@@ -78,7 +78,14 @@ def _score_shard(run: _Run, shard: tuple[int, int]) -> tuple[pd.DataFrame, Probl
         if run.is_outputs:
             is_injected = uid in gold_by_id
             origin = run.provenance or {}
-            content = scorecard(card.content, card, gold, is_injected, run.options, origin)
+            content = scorecard(
+                card.content,
+                card,
+                gold,
+                is_injected,
+                run.options,
+                origin,
+            )
             card = Scorecard.model_validate(content)
         for code, message, field in _doubts(gold, final_rows(card)[1]):
             problems.warn(code, message, field=field, **where)
@@ -139,7 +146,13 @@ def score(
     if is_outputs and aside is not None:
         hashes = {name: content_hash(file) for name, file in files.items()}
         provenance = {f"{name}_sha256": hashes.get(name) for name in ("outputs", "gold")}
-    run = _Run(path, is_outputs, files.get("gold"), options, provenance)
+    run = _Run(
+        path,
+        is_outputs,
+        files.get("gold"),
+        options,
+        provenance,
+    )
     gold, gold_problems = _gold_of(run.gold)
     problems.merge(gold_problems)
     override = read_override(files.get("override_gate"), problems)
@@ -223,6 +236,12 @@ def write_scorecards(
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(**beside(target)) as folder:
         source = Source(target.name, files)
-        units = score(source, CrOptions(), problems, Workers(), Path(folder)).units
+        units = score(
+            source,
+            CrOptions(),
+            problems,
+            Workers(),
+            Path(folder),
+        ).units
         (Path(folder) / FILES["scorecards"]).replace(target)
     return len(units)

@@ -132,11 +132,23 @@ def outcomes(turn: Turn) -> Iterator[Outcome]:
         reasons = [say("not remembered: {what}", what=key) for key, flag in flags if flag == 0]
         for constraint in turn["contradicted_constraints"]:
             reasons.append(say("the reply goes against {constraint}", constraint=constraint))
-        yield _counted("M1", keys, turn["m1_keys"], turn["m1_hits"], reasons)
+        yield _counted(
+            "M1",
+            keys,
+            turn["m1_keys"],
+            turn["m1_hits"],
+            reasons,
+        )
     if turn["eligible_m3"]:
         tags = map(say, turn["risk_required_tags"])
         missed = [say("{tag} is not disclosed", tag=say(tag)) for tag in turn["missed_tags"]]
-        yield _counted("M3", tags, turn["m3_tags"], turn["m3_hits"], missed)
+        yield _counted(
+            "M3",
+            tags,
+            turn["m3_tags"],
+            turn["m3_hits"],
+            missed,
+        )
     if turn["eligible_m4"]:
         label = say(turn["pred_compliance_label"])
         denials = [denial != "" for *_, denial in forbidden_words(turn)]
@@ -146,7 +158,13 @@ def outcomes(turn: Turn) -> Iterator[Outcome]:
         yield Outcome("M4", say(turn["gt_compliance_label"]), label, _compliance_reasons(turn))
     if turn["eligible_m5"]:
         missed = [say("{element} is missing", element=name) for name in turn["missed_elements"]]
-        yield _counted("M5", turn["rubric_required"], turn["m5_elements"], turn["m5_hits"], missed)
+        yield _counted(
+            "M5",
+            turn["rubric_required"],
+            turn["m5_elements"],
+            turn["m5_hits"],
+            missed,
+        )
 
 
 def _counted(

@@ -112,7 +112,14 @@ def score(
             continue
         of_dialog = dialog_units(dialog, options.ignore_memory_keys)
         for code, message, field in _gaps(dialog, of_dialog):
-            problems.warn(code, message, file=trace, line=line, field=field, id=name)
+            problems.warn(
+                code,
+                message,
+                file=trace,
+                line=line,
+                field=field,
+                id=name,
+            )
         for row in of_dialog:
             # many small lists keep the garbage collector busy for a sixth of the time
             rows.append(row | {name: dumps(row[name]) for name in JSON if name in row})

@@ -109,7 +109,15 @@ def sheets(run: Run) -> list[Sheet]:
         head: Sequence[tuple[str, ...]],
     ) -> Sheet:
         links = [f"{page}#{anchor('sample', case_id)}" for case_id in cases["case_id"]]
-        return Sheet(say(name), cases_frame(cases), head, limits, colours, 3, links)
+        return Sheet(
+            say(name),
+            cases_frame(cases),
+            head,
+            limits,
+            colours,
+            3,
+            links,
+        )
 
     cases = in_order(run.units)
     label_help = f"{say(LABEL_HELP)} summary_scores.xlsx"
@@ -117,7 +125,13 @@ def sheets(run: Run) -> list[Sheet]:
     return [
         of_cases("Do not ship", cases[cases["state"] == "fail"], head_lines(run)),
         of_cases("Cases", cases, ()),
-        Sheet(say("Scores and labels"), labels, [(label_help,)], colours=colours, frozen=4),
+        Sheet(
+            say("Scores and labels"),
+            labels,
+            [(label_help,)],
+            colours=colours,
+            frozen=4,
+        ),
     ]
 
 

@@ -113,7 +113,13 @@ def compare(
         key, is_value = fact.entity.key, fact.entity.kind not in ("figure", CLAIM)
         nearest = known.nearest(fact)
         if nearest is not None:
-            _add_pair(fact, nearest, known, own if relations else None, result)
+            _add_pair(
+                fact,
+                nearest,
+                known,
+                own if relations else None,
+                result,
+            )
         elif key in in_other_words:
             result.supported[key] = as_json(fact.entity) | in_other_words[key]
         elif is_value and key not in result.supported and key not in result.unsupported:

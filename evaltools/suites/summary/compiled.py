@@ -98,7 +98,13 @@ class CompiledRules:
 
     def _let_off(self, rule: LetOff) -> CompiledLetOff:
         before, after, unless = map(self._phrases, (rule.before, rule.after, rule.unless))
-        return CompiledLetOff(rule.reason, near_end(before, rule.near), after, unless, rule.near)
+        return CompiledLetOff(
+            rule.reason,
+            near_end(before, rule.near),
+            after,
+            unless,
+            rule.near,
+        )
 
     def _set(
         self,
@@ -114,7 +120,14 @@ class CompiledRules:
         for word in self.rules.expressions:
             value = written(Decimal(str(word.value)))
             phrases, not_within = self._phrases(word.phrases), self._phrases(word.not_within)
-            yield ValueWords(word.kind, word.base, value, word.support_only, phrases, not_within)
+            yield ValueWords(
+                word.kind,
+                word.base,
+                value,
+                word.support_only,
+                phrases,
+                not_within,
+            )
         for concept in self.rules.concepts:
             not_within = self._phrases(concept.not_within)
             for sources, support_only in ((concept.words, False), (concept.support, True)):

@@ -94,7 +94,17 @@ class Extractor:
         entities = []
         for kind, base, value, first, last, support_only in self._stated(text.norm):
             start, end = text.span(first, last)
-            entities.append(Entity(kind, base, value, raw[start:end], start, end, support_only))
+            entities.append(
+                Entity(
+                    kind,
+                    base,
+                    value,
+                    raw[start:end],
+                    start,
+                    end,
+                    support_only,
+                )
+            )
         return sorted(entities, key=lambda entity: (entity.start, entity.end))
 
     def _stated(self, text: str) -> Iterator[Stated]:
@@ -164,7 +174,14 @@ PARTICLES = (
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ONLY_PARTICLE = re.compile(rf"(?:{PARTICLES})?")
 _ONE = "[일이삼사오육칠팔구]"
-_STANDING_ALONE = str.maketrans({"한": "하나", "두": "둘", "세": "셋", "네": "넷"})
+_STANDING_ALONE = str.maketrans(
+    {
+        "한": "하나",
+        "두": "둘",
+        "세": "셋",
+        "네": "넷",
+    }
+)
 _AGES = {
     word[:-1] + word[-1].translate(_STANDING_ALONE): n for word, n in NATIVE.items() if n >= 20
 }
@@ -185,12 +202,26 @@ def bare_figures(raw: str, entities: Iterable[Entity]) -> Iterator[Entity]:
         start, end = match.span()
         if start not in inside and not match["mark"]:
             base = "" if _ONLY_PARTICLE.fullmatch(match["word"]) else match["word"].strip()
-            yield Entity("figure", base, match["digits"], match[0], start, end)
+            yield Entity(
+                "figure",
+                base,
+                match["digits"],
+                match[0],
+                start,
+                end,
+            )
     for match in _SPOKEN.finditer(raw):
         word, (start, end) = match[match.lastgroup or 0], match.span(match.lastgroup or 0)
         value = _AGES[word] if match["age"] else hangul_value(word)
         if start not in inside and value is not None:
-            yield Entity("figure", "", str(value), word, start, end)
+            yield Entity(
+                "figure",
+                "",
+                str(value),
+                word,
+                start,
+                end,
+            )
 
 
 def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> list[str]:

@@ -189,7 +189,13 @@ class QuantityReader:
             end = named.end
             unit = unit or named.unit
             if named.unit.base != unit.base:  # 영업일 기준 2일 may be told as 2일
-                self._add(named.unit, number.value, start, end, support_only=True)
+                self._add(
+                    named.unit,
+                    number.value,
+                    start,
+                    end,
+                    support_only=True,
+                )
         if unit is None and number.big > 1 and self._is_amount(start, end):
             unit = self.words.of_kind["amount"]
         if unit is None:
@@ -218,7 +224,13 @@ class QuantityReader:
                 value = hangul_value(part, spoken=True)
                 unit, stop, is_sure = self.words.of_kind["amount"], start + end, False
             if value is not None:
-                self._add(unit, value, start + end - len(part), stop, not is_sure)
+                self._add(
+                    unit,
+                    value,
+                    start + end - len(part),
+                    stop,
+                    not is_sure,
+                )
                 return stop
         return start + len(run.split()[0])
 
@@ -238,7 +250,13 @@ class QuantityReader:
         if named is None:
             return match.end()
         says_nothing = value == 1 and named.unit.kind == "count"
-        self._add(named.unit, value, match.start(), named.end, says_nothing)
+        self._add(
+            named.unit,
+            value,
+            match.start(),
+            named.end,
+            says_nothing,
+        )
         return named.end
 
     def ratio(self, match: re.Match[str]) -> int:
@@ -280,7 +298,15 @@ class QuantityReader:
                 self.quantities.pop()
                 in_base += first.value
                 unit, start, support_only = first.unit, first.start, first.support_only
-        self.quantities.append(Quantity(unit, in_base, start, end, support_only))
+        self.quantities.append(
+            Quantity(
+                unit,
+                in_base,
+                start,
+                end,
+                support_only,
+            )
+        )
 
     def _goes_on(
         self,

@@ -68,7 +68,13 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
             message = f"{intent!r} is not {INTENT}; the case is scored the same way"
             place: dict[str, Any] = {"file": path, "line": line, "id": case.id}
             problems.warn("unknown-intent", message, field="summary_intent", **place)
-        if first_lines.is_first(case.id, line, id=case.id, what="case of this id", field="id"):
+        if first_lines.is_first(
+            case.id,
+            line,
+            id=case.id,
+            what="case of this id",
+            field="id",
+        ):
             yield line, case
 
 

@@ -127,7 +127,14 @@ def in_favour(case: Case, metric: str) -> list[str]:
     for phrase in evidence.get("let_off", []):
         template = "“{text}” let off: {why} (“{by}”)"
         let_off = say(phrase["let_off"])
-        lines.append(say(template, text=phrase["text"], why=let_off, by=phrase["by"]))
+        lines.append(
+            say(
+                template,
+                text=phrase["text"],
+                why=let_off,
+                by=phrase["by"],
+            )
+        )
     return lines
 
 

@@ -129,7 +129,13 @@ def score_case(
         "summary_accuracy": _accuracy(blank, summary, sources, compiled),
         "summary_risk_coverage": _risk_coverage(tags or (), summary, sources, compiled),
         "summary_non_definitive": _non_definitive(blank, summary, sources, compiled),
-        "summary_needs_followup": _needs_followup(blank, tags, summary, sources, compiled),
+        "summary_needs_followup": _needs_followup(
+            blank,
+            tags,
+            summary,
+            sources,
+            compiled,
+        ),
         "entity_recall": _recall(summary, sources),
     }
     return CaseScores(scores, len(stated))
@@ -140,7 +146,13 @@ def _ratio(
     denominator: int,
     **evidence: Any,
 ) -> Score:
-    return Score(numerator / denominator, True, numerator, denominator, evidence)
+    return Score(
+        numerator / denominator,
+        True,
+        numerator,
+        denominator,
+        evidence,
+    )
 
 
 def _not_measured(
@@ -148,7 +160,13 @@ def _not_measured(
     reason: str,
     **evidence: Any,
 ) -> Score:
-    return Score(number, False, 0, 0, {"reason": reason, **evidence})
+    return Score(
+        number,
+        False,
+        0,
+        0,
+        {"reason": reason, **evidence},
+    )
 
 
 def _accuracy(
@@ -162,7 +180,13 @@ def _accuracy(
     Unread figures take no part in it, and are listed (D20). The literal rules compare values alone.
     """
     if blank:
-        return Score(0.0, True, 0, 0, {"reason": "empty summary"})
+        return Score(
+            0.0,
+            True,
+            0,
+            0,
+            {"reason": "empty summary"},
+        )
     in_other_words = weakly_said(summary, sources, rules)
     comparison = compare(summary, sources, in_other_words, relations=rules.fold)
     unread = unread_figures(summary, sources)
@@ -239,7 +263,13 @@ def _risk_coverage(
     more = {name: found for name, found in more.items() if found}
     if not known:
         return _not_measured(1.0, "no known tags" if more else "no tags", **more)
-    return _ratio(len(covered), len(known), covered=covered, missing=missing, **more)
+    return _ratio(
+        len(covered),
+        len(known),
+        covered=covered,
+        missing=missing,
+        **more,
+    )
 
 
 def _non_definitive(

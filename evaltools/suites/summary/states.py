@@ -98,7 +98,13 @@ def with_states(units: pd.DataFrame) -> pd.DataFrame:
         measured, decided_by = units[f"{metric}_measured"], units[f"{metric}_decided_by"]
         passed = units.get(f"{metric}_passed", [True] * len(units))
         columns[f"{metric}_state"] = [
-            metric_state(metric, json.loads(evidence), measured=m, passed=p, decided_by=by)
+            metric_state(
+                metric,
+                json.loads(evidence),
+                measured=m,
+                passed=p,
+                decided_by=by,
+            )
             for evidence, m, p, by in zip(units[f"{metric}_evidence"], measured, passed, decided_by)
         ]
     cases = [worst(states) for states in zip(*columns.values())]

@@ -45,10 +45,20 @@ def score_cases(
         place: dict[str, Any] = {"file": file, "line": line, "id": case.id}
         for tag in json.loads(unknown):
             message = f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}"
-            problems.warn("unknown-tag", message, field="summary_tags", **place)
+            problems.warn(
+                "unknown-tag",
+                message,
+                field="summary_tags",
+                **place,
+            )
         said = product_hint(case.metadata.product)
         if said:
-            problems.warn("unknown-product", said, field="product", **place)
+            problems.warn(
+                "unknown-product",
+                said,
+                field="product",
+                **place,
+            )
     return units
 
 
@@ -59,7 +69,12 @@ def _score_chunk(chunk: Sequence[Case], rules: Rules) -> pd.DataFrame:
 
 def _row(case: Case, rules: Rules) -> dict[str, Any]:
     tags = rules.expected_tags(case.tags, case.metadata.product)
-    found = score_case(case.answer, case.contexts, tags, rules)
+    found = score_case(
+        case.answer,
+        case.contexts,
+        tags,
+        rules,
+    )
     accuracy, coverage, _, followup, _ = found.scores.values()
     row: dict[str, Any] = {
         "case_id": case.id,

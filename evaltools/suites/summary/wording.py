@@ -55,7 +55,13 @@ def find_matches(
     for start, end in find_outside(named.phrases, named.not_within, text):
         at = read.text.span(start, end)
         match: dict[str, Any] = {"text": read.raw[slice(*at)], "at": at}
-        taken_back = _let_off(named, text, start, end, rules.clause_ends)
+        taken_back = _let_off(
+            named,
+            text,
+            start,
+            end,
+            rules.clause_ends,
+        )
         told = search(rules.told, text[end : end + TOLD_WITHIN])
         if taken_back:
             let_off.append(match | taken_back)

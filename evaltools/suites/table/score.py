@@ -80,7 +80,13 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     is_partial = rows["seed"].isna() & seeds.transform("any")
     for line in rows.index[is_partial]:
         message = "expected a seed, as other rows of this condition have one, got nothing"
-        problems.error("bad-field", message, file=path, line=int(line), field="seed")
+        problems.error(
+            "bad-field",
+            message,
+            file=path,
+            line=int(line),
+            field="seed",
+        )
     if is_partial.any():
         raise InputError(problems.errors)
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
@@ -176,7 +182,13 @@ def score(
         rows = rows[rows["run"] == source.name]
     unit = rows.groupby(["id", "trial"], sort=False, dropna=False).ngroup()
     units = _unit_columns(rows, unit, path, problems)
-    is_used = _is_used(rows, unit, options.found, path, problems)
+    is_used = _is_used(
+        rows,
+        unit,
+        options.found,
+        path,
+        problems,
+    )
     problems.raise_if_failed()
     used = rows[["metric", "num", "den"]][is_used].set_axis(unit[is_used])
     sums = {}
@@ -200,7 +212,13 @@ def _is_used(
     is_second = seen.duplicated()
     for line, id_, name in rows.loc[is_second, ["id", "metric"]].itertuples():
         message = f"a second row of {name}: id is one sample, cluster what samples belong to"
-        problems.error("duplicate-id", message, file=path, line=line, id=id_)
+        problems.error(
+            "duplicate-id",
+            message,
+            file=path,
+            line=line,
+            id=id_,
+        )
     bounds = {metric.name: metric.bounds for metric in metrics if metric.bounds}
     ends = pd.DataFrame(bounds, index=["low", "high"]).T.reindex(rows["metric"])
     judged = rows[["id", "metric"]].assign(

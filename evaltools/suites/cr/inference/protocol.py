@@ -155,7 +155,13 @@ def merge(
     usable = []
     for lens, reply in replies.items():
         for triplet in reply.triplets:
-            candidate = _candidate(lens, triplet, text, known_refs, refused)
+            candidate = _candidate(
+                lens,
+                triplet,
+                text,
+                known_refs,
+                refused,
+            )
             if candidate is not None:
                 usable.append(candidate)
     alike = grouped(usable, lambda c: (c.aspect_ref, c.aspect_term, c.polarity))

@@ -88,7 +88,12 @@ class SampleRun:
     ) -> dict[str, list[Vote]]:
         """Candidate -> the votes of these stages on it."""
         replies = await self._ask(stages, asked_about)
-        return protocol.votes(replies, self.candidates, self.conflicts, self.refused)
+        return protocol.votes(
+            replies,
+            self.candidates,
+            self.conflicts,
+            self.refused,
+        )
 
     async def _ask(
         self,
