@@ -85,7 +85,12 @@ def evaluate(
         if not is_path(metrics):
             raise UsageError(f"metrics: expected a Python file, got {metrics!r}")
         suite = with_metrics(suite, Path(metrics))
-    settings = {"n_resamples": n_resamples, "confidence": confidence, "method": ci, "seed": seed}
+    settings = {
+        "n_resamples": n_resamples,
+        "confidence": confidence,
+        "method": ci,
+        "seed": seed,
+    }
     resampling = make_resampling(resampling or Resampling(), settings)
     if out is not None:
         require_out(Path(out))

@@ -56,15 +56,8 @@ class Formula:
     @cached_property
     def ends(self) -> tuple[float, float]:
         """The least and the greatest value that the metric can take."""
-        ends = (
-            np.where(
-                self.weights > 0,
-                self.limits,
-                self.limits[::-1],
-            )
-            @ self.weights
-        )
-        return float(ends[0]), float(ends[1])
+        low, high = np.where(self.weights > 0, self.limits, self.limits[::-1]) @ self.weights
+        return float(low), float(high)
 
     def of_rows(self, columns: Mapping[str, Array]) -> Array:
         """The sums of each row, (sums, rows), from columns (rows,); nan where a column is null."""
@@ -162,10 +155,8 @@ class Condition:
     @cached_property
     def _cell(self) -> Array:
         """(rows,): seed * number of samples + sample."""
-        seed = np.repeat(
-            range(len(self.frames)),
-            [len(frame) for frame in self.frames],
-        )
+        sizes = [len(frame) for frame in self.frames]
+        seed = np.repeat(range(len(self.frames)), sizes)
         return seed * self.n_samples + self.sample
 
     def _column(self, name: str) -> Array:
@@ -228,16 +219,7 @@ def label(
     formulas = formulas_of(table)
     if not conditions or not all(conditions):
         raise ValueError("a condition needs at least one run")
-    of_conditions = [
-        [
-            runs[seed]
-            for seed in sorted(
-                runs,
-                key=str,
-            )
-        ]
-        for runs in conditions
-    ]
+    of_conditions = [[runs[seed] for seed in sorted(runs, key=str)] for runs in conditions]
     frames = [frame for of_seeds in of_conditions for frame in of_seeds]
     needed = [unit, *columns_of(ratio for formula in formulas for ratio in formula.ratios)]
     for frame in frames:

@@ -26,17 +26,22 @@ def p_random(missing: Array, present: Array) -> float:
     >>> round(p_random(np.array([0.1, 0.2, 0.15]), np.array([0.8, 0.9, 0.85])), 4)
     0.0001
     """
-    n, m = len(missing), len(present)
+    n = len(missing)
+    m = len(present)
     if min(n, m) < TESTABLE:
         return np.nan
     apart = abs(missing.mean() - present.mean())
-    part, rest = missing.var(ddof=1) / n, present.var(ddof=1) / m
-    pooled = (part * n * (n - 1) + rest * m * (m - 1)) / (n + m - 2) * (1 / n + 1 / m)
+    part = missing.var(ddof=1) / n
+    rest = present.var(ddof=1) / m
+    squares = part * n * (n - 1) + rest * m * (m - 1)
+    pooled = squares / (n + m - 2) * (1 / n + 1 / m)
     if np.sqrt(pooled) <= 1e-10 * max(apart, 1e-3):
         return float(apart <= 1e-12)
-    welch_df = (part + rest) ** 2 / (part**2 / (n - 1) + rest**2 / (m - 1))
+    variance = part + rest
+    welch_df = variance**2 / (part**2 / (n - 1) + rest**2 / (m - 1))
     student = stdtr(n + m - 2, -apart / np.sqrt(pooled))
-    return float(2 * max(student, stdtr(welch_df, -apart / np.sqrt(part + rest))))
+    welch = stdtr(welch_df, -apart / np.sqrt(variance))
+    return float(2 * max(student, welch))
 
 
 def lacking(
@@ -54,33 +59,25 @@ def lacking(
 
     A cell that is lacking weighs in the denominator what it weighs on the other side.
     """
-    on_a, on_b = (
-        side.present
-        if by_seed
-        else np.any(
-            side.present,
-            axis=0,
-            keepdims=True,
-        )
-        for side in (a, b)
-    )
-    lacks_a, lacks_b = on_b & ~a.present, on_a & ~b.present
-    both = np.any(on_a, axis=0) & np.any(on_b, axis=0)
+    on_a, on_b = a.present, b.present
+    if not by_seed:
+        on_a = np.any(on_a, axis=0, keepdims=True)
+        on_b = np.any(on_b, axis=0, keepdims=True)
+    lacks_a = on_b & ~a.present
+    lacks_b = on_a & ~b.present
+    both = on_a.any(axis=0) & on_b.any(axis=0)
     limits = a.formula.ends
     if not np.isfinite(limits).all():
         seen = np.concatenate([side.formula.values(side.sums).ravel() for side in (a, b)])
-        limits = (
-            np.fmin.reduce(seen, initial=np.inf),
-            np.fmax.reduce(
-                seen,
-                initial=-np.inf,
-            ),
-        )
+        lowest = np.fmin.reduce(seen, initial=np.inf)
+        highest = np.fmax.reduce(seen, initial=-np.inf)
+        limits = lowest, highest
     p, ends = [], []
     for side, other, lacks in ((a, b, lacks_a), (b, a, lacks_b)):
         if not lacks.any():
             known = side.values[~np.isnan(side.values)]
-            ends.append([float(known.mean()) if len(known) else np.nan] * 2)
+            value = float(known.mean()) if len(known) else np.nan
+            ends.append([value, value])
             continue
         # of each unit by itself, over all seeds
         values = np.where(
@@ -88,15 +85,18 @@ def lacking(
             other.formula.values(other.sums.sum(axis=0)),
             np.nan,
         )
+        is_known = ~np.isnan(values)
         is_missing = lacks.any(axis=0)
-        missing, rest = values[is_missing], values[both & ~is_missing]
-        if not np.isnan(missing).all():
-            p.append(p_random(missing[~np.isnan(missing)], rest[~np.isnan(rest)]))
+        missing = values[is_missing & is_known]
+        present = values[both & ~is_missing & is_known]
+        if len(missing):
+            p.append(p_random(missing, present))
         ends.append(_ends(side, other, lacks, by_seed, limits))
     # Bonferroni over the sides that can be tested
     tested = [each for each in p if not np.isnan(each)]
     (low_a, high_a), (low_b, high_b) = ends
-    worst, best = low_b - high_a, high_b - low_a
+    worst = low_b - high_a
+    best = high_b - low_a
     if a.formula.metric.better == "lower":
         worst, best = best, worst
     n_runs = 1 if by_seed else len(a.sums) + len(b.sums)
@@ -121,7 +121,8 @@ def _ends(
     """[least, greatest] mean over seeds of the metric, if what the side lacks were all at a limit."""
     weight = other.den
     if not by_seed:
-        weight = weight.sum(axis=0) / np.maximum(other.present.sum(axis=0), 1)[:, None]
+        n_seeds = np.maximum(other.present.sum(axis=0), 1)
+        weight = weight.sum(axis=0) / n_seeds[:, None]
     added = (lacks[:, :, None] * weight).sum(axis=1)
     total = side.den.sum(axis=1) + added
     # of several ratios the one that lacks most
@@ -129,12 +130,8 @@ def _ends(
     known = ~np.isnan(side.values)
     if not known.any():
         return [np.nan, np.nan]
-    return [
-        float(
-            np.mean(
-                (1 - share) * side.values + share * end,
-                where=known,
-            )
-        )
-        for end in limits
-    ]
+    ends = []
+    for end in limits:
+        values = (1 - share) * side.values + share * end
+        ends.append(float(values[known].mean()))
+    return ends

@@ -167,7 +167,14 @@ def read_number(text: str, start: int) -> Number | None:
         end = part.end()
         is_one_figure = reading.value == lead * reading.small * reading.big
         of_one = lead if is_one_figure and not part["digits"] else 0
-        best = Number(reading.value, start, end, of_one, reading.small, reading.big)
+        best = Number(
+            reading.value,
+            start,
+            end,
+            of_one,
+            reading.small,
+            reading.big,
+        )
     if best.end == end and _NO_CURRENCY.match(text, end):
         return replace(best, value=reading.spoken)
     return best

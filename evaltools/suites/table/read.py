@@ -93,10 +93,7 @@ def _csv(
         cells = dict(zip(header, row))
         cells.pop("", None)
         by_line[line] = {name: text or None for name, text in cells.items()}
-    return pd.DataFrame(
-        list(by_line.values()),
-        index=list(by_line),
-    )
+    return pd.DataFrame(list(by_line.values()), index=list(by_line))
 
 
 def _json_lines(
@@ -107,10 +104,7 @@ def _json_lines(
     for number, line in read_jsonl(path, Line, problems, id_field="id"):
         cells = dict(line)
         by_line[number] = {name: cells[name] for name in line.model_fields_set}
-    return pd.DataFrame(
-        list(by_line.values()),
-        index=list(by_line),
-    )
+    return pd.DataFrame(list(by_line.values()), index=list(by_line))
 
 
 def _parquet(

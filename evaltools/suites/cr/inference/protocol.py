@@ -38,11 +38,7 @@ class Triplet(Reply):
     span: Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})] = None
     confidence: Annotated[
         float,
-        Field(
-            ge=0,
-            le=1,
-            allow_inf_nan=False,
-        ),
+        Field(ge=0, le=1, allow_inf_nan=False),
     ]
 
 
