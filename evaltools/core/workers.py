@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -24,7 +25,7 @@ from typing import Any
 
 from .errors import UsageError, WorkFailed
 from .manifest import versions
-from .terminal import bar
+from .terminal import bar, echo
 
 LOST = "the process that worked on it was killed (out of memory?)"
 
@@ -81,9 +82,19 @@ class Workers:
         if self.scheduler is not None and tasks:
             return _on_cluster(self.scheduler, call, tasks)
         n_processes = min(self.jobs, len(tasks))
-        if n_processes > 1:
+        if n_processes > 1 and _has_semaphores():
             return _in_processes(n_processes, call, tasks)
         return _in_this_process(call, tasks)
+
+
+def _has_semaphores() -> bool:
+    """Whether processes can be started that wait for one another; where not, that is said."""
+    try:
+        multiprocessing.Lock()
+    except OSError as e:
+        echo(f"warning: working in one process, as there can be no others: /dev/shm: {e}", err=True)
+        return False
+    return True
 
 
 def _in_this_process(
@@ -126,10 +137,7 @@ def _in_processes(
 def _pool(n_processes: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with the block; at once, when it is left by an exception."""
     others = set(active_children())
-    try:
-        pool = ProcessPoolExecutor(n_processes, initializer=_begin)
-    except OSError as e:  # /dev/shm cannot be written to
-        raise WorkFailed(f"no other processes can be started (/dev/shm: {e}): use -j 1") from e
+    pool = ProcessPoolExecutor(n_processes, initializer=_begin)
     try:
         yield pool
     except BaseException:
