@@ -308,8 +308,9 @@ def plan_title(
     power: float,
 ) -> str:
     """What a plan is for, a sentence."""
+    candidate = study.candidates[0] if study.candidates else "another condition"
     return (
-        f"To show {study.candidate()} better than {study.baseline} by {difference:g} on “{study.title(metric)}” with "
+        f"To show {candidate} better than {study.baseline} by {difference:g} on “{study.title(metric)}” with "
         f"{power:.0%} power, as the primary metric at level {study.resampling.level:.2g}:"
     )
 
@@ -323,5 +324,9 @@ def plan_notes(study: Study, planned: pd.DataFrame) -> list[str]:
         notes.append(
             f"No number of samples is enough for {', '.join(lacking)} seeds: the differences between seeds keep the power "
             "below what is asked, or only one seed pairs here."
+        )
+    if not study.candidates:
+        notes.append(
+            "One condition only: another one is assumed to differ from it as its own seeds do from each other."
         )
     return notes

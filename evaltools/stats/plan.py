@@ -37,10 +37,11 @@ def plan(
 ) -> pd.DataFrame:
     """How many samples under each number of seeds show a difference in a metric: COLUMNS, a row a number of seeds.
 
-    `conditions`: the pilot, the runs (seed -> units frame) of two conditions. `samples`: units; null where
-    no number is enough, or where a pilot of one seed does not say how far seeds differ. `samples_low`,
-    `samples_high`: what the pilot leaves open (95%). In one digit for a pilot of fewer than ROUGH units.
-    `calls`: seeds x samples, for one condition. One seed speaks of two runs.
+    `conditions`: the pilot, the runs (seed -> units frame) of two conditions, or of one, two seeds of
+    which then stand for two conditions. `samples`: units; null where no number is enough, or where a
+    pilot of one seed does not say how far seeds differ. `samples_low`, `samples_high`: what the pilot
+    leaves open (95%). In one digit for a pilot of fewer than ROUGH units. `calls`: seeds x samples, for
+    one condition. One seed speaks of two runs.
 
     UsageError for a pilot that is too small or does not vary, and for settings out of their range.
 
@@ -58,12 +59,15 @@ def plan(
         raise UsageError(f"power: expected a number between 0 and 1, got {power:g}")
     if not seeds or min(seeds) < 1:
         raise UsageError(f"seeds: expected whole numbers from 1, got {list(seeds)}")
-    if len(conditions) != 2:
-        raise UsageError(
-            f"a plan takes the runs of two conditions as its pilot, got {len(conditions)}"
-        )
-    a, b = (side.cells(0) for side in label(conditions, subset(table, [metric]), unit))
-    pilot = paired(a, b, by_seed=set(conditions[0]) == set(conditions[1]))
+    sides = list(conditions)
+    if len(sides) == 1:  # its seeds stand for two conditions
+        frames = [sides[0][name] for name in sorted(sides[0], key=str)]
+        half = len(frames) // 2
+        sides = [dict(enumerate(part)) for part in (frames[:half], frames[half : 2 * half])]
+    if len(sides) != 2 or not all(sides):
+        raise UsageError("a plan takes the runs of two conditions, or several seeds of one")
+    a, b = (side.cells(0) for side in label(sides, subset(table, [metric]), unit))
+    pilot = paired(a, b, by_seed=set(sides[0]) == set(sides[1]))
     if pilot is None:
         raise UsageError(f"{metric} is not measured on both sides of the pilot")
     n = effective_units(pilot.shares)

@@ -104,6 +104,11 @@ def test_a_plan_of_seeds_has_null_where_no_number_is_enough() -> None:
         sides.append({s: frame(rng.normal(shift, 0.2, 40)) for s, shift in enumerate(shifts)})
     found = plan(sides, [FREE], "id", "score", 0.2, seeds=[1, 2, 200]).set_index("seeds")["samples"]
     assert np.isnan(found[2]) and found[200] > 0
+    # of one condition half of the seeds stand for each side
+    of_one = dict(enumerate([sides[0][0], sides[0][1], sides[1][0], sides[1][1]]))
+    halves = [{0: of_one[0], 1: of_one[1]}, {0: of_one[2], 1: of_one[3]}]
+    whole = plan([of_one], [FREE], "id", "score", 0.2, seeds=[200])
+    assert whole.equals(plan(halves, [FREE], "id", "score", 0.2, seeds=[200]))
     one_seed = [{0: side[0]} for side in sides]
     assert plan(one_seed, [FREE], "id", "score", 0.2, seeds=[3])["samples"].isna().all()
 
@@ -129,7 +134,7 @@ def test_a_plan_of_seeds_follows_the_variances_of_seeds_and_samples() -> None:
         ({"difference": -1.0}, "difference above 0"),
         ({"power": 1.0}, "power"),
         ({"seeds": [0]}, "whole numbers from 1"),
-        ({"conditions": [{"": frame(np.arange(9.0))}]}, "two conditions as its pilot"),
+        ({"conditions": [{"": frame(np.arange(9.0))}]}, "two conditions, or several seeds of one"),
         ({"conditions": [{"": frame(np.arange(9.0))}] * 2}, "some of which differ"),
     ],
 )

@@ -149,7 +149,7 @@ def plan(
 ) -> None:
     """How many samples and seeds would show a difference.
 
-    RUN... are the pilot: the runs of two conditions (named as for `compare`).
+    RUN... are the pilot: the runs of two conditions (named as for `compare`), or seeds of one.
     """
     _require_target(csv_file, *runs)
     pilot = make_study.study(runs, **settings)
