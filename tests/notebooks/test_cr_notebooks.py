@@ -92,6 +92,14 @@ def test_a_notebook_looks_the_second_time_as_it_did_at_first() -> None:
     assert outputs[0] == outputs[1] and ".et-table" in outputs[0][0]
 
 
+def test_every_notebook_sends_its_styles() -> None:
+    """What the setup of a notebook shows is its styles: it must be the last of its cell."""
+    paths = sorted(asset_dir("notebooks").glob("*.ipynb"))
+    assert len(paths) == 6
+    for path in paths:
+        assert ".et-sample" in path.read_text(encoding="utf-8"), path
+
+
 @pytest.mark.parametrize("notebook", ["cr_run", "cr_seeds", "memfin", "run", "seeds"])
 def test_papermill_lists_every_parameter(notebook: str) -> None:
     path = asset_dir("notebooks") / f"{notebook}.ipynb"
