@@ -61,19 +61,26 @@ class Problem:
 
 
 class InputError(Exception):
-    """Input that cannot be used. `problems` holds every one found; the commands exit with status 3.
+    """Input that cannot be used. `problems` is what is told of it; the commands exit with status 3.
+
+    `found` counts every one, where they were collected.
 
     >>> error = InputError([Problem("error", "missing-file", "no such file", "a.jsonl")])
     >>> str(error)
     'error: a.jsonl: no such file [missing-file]'
     """
 
-    def __init__(self, problems: Iterable[Problem]):
+    def __init__(
+        self,
+        problems: Iterable[Problem],
+        found: Problems | None = None,
+    ):
         self.problems = tuple(problems)
+        self.found = found
         super().__init__("\n".join(map(str, self.problems)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.problems,))
+        return (type(self), (self.problems, self.found))
 
 
 class UsageError(Exception):
@@ -178,7 +185,11 @@ class Problems:
     ) -> InputError:
         """The exception to raise for an input that no policy can save; it carries what came before."""
         self.error(code, message, **place)
-        return InputError([*self.errors, *self.more("error")])
+        return self.failed()
+
+    def failed(self) -> InputError:
+        """The exception of all errors that were found: the kept ones, and how many more of a kind there are."""
+        return InputError([*self.errors, *self.more("error")], self)
 
     def merge(
         self,
@@ -209,7 +220,7 @@ class Problems:
     def raise_if_failed(self) -> None:
         """Raise the errors together, unless what cannot be used is left out."""
         if self.on_error == "fail" and self.count("error"):
-            raise InputError([*self.errors, *self.more("error")])
+            raise self.failed()
 
     def more(self, *severities: Severity) -> list[Problem]:
         """A line for each kind of problem of which more were found than are kept."""

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from . import records
-from .errors import InputError, Problems
+from .errors import Problems
 from .records import BOM, T, describe, fitted, lines_of, not_json, not_utf8, pass_line, read_utf8
 
 DOUBLED = "doubled key: it stands twice in one object"
@@ -48,7 +48,7 @@ def read_model(path: Path, model: type[T]) -> T:
     problems = Problems()
     record = fitted(model, read_json(path, problems), problems, file=path)
     if record is None:
-        raise InputError(problems.errors)
+        raise problems.failed()
     return record
 
 
@@ -90,7 +90,8 @@ def read_jsonl(
 ) -> Iterator[tuple[int, T]]:
     """Yield (line number, record) for each line that fits `model`; report the others and go on.
 
-    A byte-order mark and blank lines are passed over. A key that stands twice in one object is an error.
+    A byte-order mark and blank lines are passed over. A key that stands twice in one object is an error, but
+    where `decode` reads the line: there its last value counts.
     `start` and `stop` are byte offsets at line starts (`shards` gives them); line numbers then count from the
     shard's first line. `progress` is kept up to date. `id_field` is the key whose text names the record in a problem.
     `decode` makes records of large lines in less time, or None where pydantic must judge (`fast_json.decoder`).

@@ -15,7 +15,7 @@ from typing import IO, Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from .errors import InputError, Problems
+from .errors import Problems
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -294,7 +294,7 @@ def csv_rows(
         rows = _whole_rows(file, path, problems, sep)
         line, header = next(rows, (0, []))
         if not header and problems.errors:
-            raise InputError(problems.errors)
+            raise problems.failed()
         yield line, header
         for line, cells in rows:
             if len(cells) == len(header):

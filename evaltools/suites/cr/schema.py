@@ -1,6 +1,7 @@
 """What is read of a Conflict Review file: typed models of only the fields that are used.
 
-Sources: seed cr_metrics_spec sections 1, 2 and 7. Unknown keys are ignored.
+Sources: seed cr_metrics_spec sections 1, 2 and 7. Unknown keys are ignored. Of a key that stands twice in
+one object of a scorecard the last value counts; in other files it is an error.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.errors import InputError, Problems
+from ...core.errors import Problems
 from ...core.records import fitted
 from .memory import continuity
 from .profile import profile_columns
@@ -144,7 +144,7 @@ def score_dialog(
     problems = Problems()
     record = fitted(Dialog, dialog, problems, id=str(dialog.get("dialog_id", "")))
     if record is None:
-        raise InputError(problems.errors)
+        raise problems.failed()
     if not record.valid_dialog or not record.turns:
         return []
     rows = dialog_units(record, ignore_memory_keys)

@@ -25,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from ...core.errors import InputError, Problems, UsageError
+from ...core.errors import Problems, UsageError
 from ...core.files import sha256
 from ...core.json_files import read_json
 from ...core.manifest import policy_hash
@@ -357,7 +357,7 @@ def read_rules(path: Path, problems: Problems) -> Rules:
     except ValidationError as e:
         for code, field, message in describe(e):
             problems.error(code, message, field=field, file=path)
-        raise InputError(problems.errors) from None
+        raise problems.failed() from None
 
 
 def _added(inherited: Any, own: Any) -> Any:

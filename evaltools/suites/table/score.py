@@ -58,8 +58,8 @@ def survey(path: Path, problems: Problems) -> Survey:
     try:
         return _survey(path, state(path))
     except InputError as error:
-        for problem in error.problems:
-            problems.add(problem)
+        if error.found is not None:
+            problems.merge(error.found)
         raise
 
 
@@ -88,7 +88,7 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
             field="seed",
         )
     if is_partial.any():
-        raise InputError(problems.errors)
+        raise problems.failed()
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
     for index in np.flatnonzero(pd.Series(runs).str.casefold().duplicated()):
         message = f"two runs (condition, seed) would both be named {runs[index]!r}"

@@ -181,3 +181,13 @@ def test_a_key_that_stands_twice_in_a_line_is_an_error(tmp_path: Path) -> None:
     assert (problem.line, problem.field) == (2, "value") and "stands twice" in problem.message
     run = et.evaluate("table", path, on_error="skip")
     assert run["acc"]["n_units"] == 1
+
+
+def test_more_errors_than_are_listed_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    path.write_text("x\n" * 25, encoding="utf-8")
+    with pytest.raises(InputError, match=r"5 more \[bad-json\]") as error:
+        et.evaluate("table", path)
+    # 20 of them, the file without a row, and how many more there are
+    assert len(error.value.problems) == 22
+    assert "26 errors, 0 warnings" in call("check", "table", path, status=3).output

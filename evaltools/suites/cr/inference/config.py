@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from ....core.errors import InputError, Problems
+from ....core.errors import Problems
 from ....core.files import resolve
 from ....core.records import fitted, read_utf8, require_file
 from ....formats.convert import FORMATS
@@ -172,7 +172,7 @@ def read_config(path: Path) -> Config:
         raise problems.fatal("bad-toml", f"expected TOML: {error}", file=path) from None
     config = fitted(Config, content, problems, context=path.parent, file=path)
     if config is None:
-        raise InputError(problems.errors)
+        raise problems.failed()
     base_url = config.model.base_url
     if base_url not in (None, EXAMPLE) and not is_plain_url(base_url):
         # not a validator of the model: its message would show the value, which may hold a password
