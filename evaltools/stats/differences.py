@@ -18,6 +18,7 @@ from .influence import (
     Runs,
     label,
     mean_shares,
+    present_on,
     rounded,
     unit_differences,
     unit_shares,
@@ -111,17 +112,9 @@ def common_cells(
     by_seed: bool,
 ) -> tuple[Cells, Cells]:
     """The units of two sides over the cells of samples that both have."""
-    on_a, on_b = (
-        side.present
-        if by_seed
-        else np.any(
-            side.present,
-            axis=0,
-            keepdims=True,
-        )
-        for side in (a, b)
-    )
-    return a.where(on_a & on_b).per_unit(), b.where(on_a & on_b).per_unit()
+    on_a, on_b = present_on(a, b, by_seed)
+    on_both = on_a & on_b
+    return a.where(on_both).per_unit(), b.where(on_both).per_unit()
 
 
 def paired(

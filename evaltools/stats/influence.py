@@ -357,6 +357,19 @@ class Cells:
         return mean_shares(self.ratio_shares, self.formula.weights)
 
 
+def present_on(
+    a: Cells,
+    b: Cells,
+    by_seed: bool,
+) -> tuple[Array, Array]:
+    """Which cells (seeds, units) each of two sides has; where seeds do not pair, which units (1, units) in any seed."""
+    if by_seed:
+        return a.present, b.present
+    on_a = np.any(a.present, axis=0, keepdims=True)
+    on_b = np.any(b.present, axis=0, keepdims=True)
+    return on_a, on_b
+
+
 def mean_shares(
     shares: Array,
     weights: Array,
@@ -393,13 +406,8 @@ def unit_differences(
     the difference.
     """
     (num_a, den_a), (num_b, den_b) = a, b
-    total_a, total_b = (
-        den_a.sum(axis=-2, keepdims=True),
-        den_b.sum(
-            axis=-2,
-            keepdims=True,
-        ),
-    )
+    total_a = den_a.sum(axis=-2, keepdims=True)
+    total_b = den_b.sum(axis=-2, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio_a = num_a.sum(axis=-2, keepdims=True) / total_a
         ratio_b = num_b.sum(axis=-2, keepdims=True) / total_b

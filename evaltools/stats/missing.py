@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from .formulas import Limits
-from .influence import Array, Cells
+from .influence import Array, Cells, present_on
 
 # The test needs so many units that are missing, and as many that are not.
 TESTABLE = 3
@@ -59,10 +59,7 @@ def lacking(
 
     A cell that is lacking weighs in the denominator what it weighs on the other side.
     """
-    on_a, on_b = a.present, b.present
-    if not by_seed:
-        on_a = np.any(on_a, axis=0, keepdims=True)
-        on_b = np.any(on_b, axis=0, keepdims=True)
+    on_a, on_b = present_on(a, b, by_seed)
     lacks_a = on_b & ~a.present
     lacks_b = on_a & ~b.present
     both = on_a.any(axis=0) & on_b.any(axis=0)
