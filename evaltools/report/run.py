@@ -261,10 +261,8 @@ class Run(Result):
     ) -> pd.DataFrame:
         """The units that carry the difference of a metric (default: the primary one) between two runs.
 
-        estimates = from_public(
-            estimate(data, suite.metrics(options), suite.unit, manifest.resampling)
-        )
-        compared.
+        Columns: those of `unit_changes` (baseline is this run, candidate the other), and the columns of text of both
+        sides, as NAME and NAME (other). The largest influence first. UsageError for runs that cannot be compared.
         """
         require_comparable(self, [other])
         unit, name = self.suite.unit, self.metric(metric or self.primary).name
