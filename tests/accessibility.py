@@ -29,14 +29,13 @@ ONE_OF_A_KIND = """() => {
 What is left has every colour on every ground. The rest would take axe minutes of work that it has done already."""
 
 
-def findings(page: Any, colours: bool = True) -> list[str]:
-    """The violations of a page, with their impact; with its colours, light and dark, of which little of it stays."""
+def findings(page: Any) -> list[str]:
+    """The violations of a page, with their impact; its colours light and dark. Little of the page stays."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    page.evaluate(ONE_OF_A_KIND)
     violations = axe.run(page, options=LAYOUT).response["violations"]
-    if colours:
-        page.evaluate(ONE_OF_A_KIND)
-    for scheme in ("light", "dark") if colours else ():
+    for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         violations += axe.run(page, options=COLOURS).response["violations"]
     said = []

@@ -36,7 +36,6 @@ from .small_report import (
 SIGNALS = [
     (signal.SIGINT, os.killpg),
     (signal.SIGTERM, os.kill),
-    (signal.SIGHUP, os.killpg),
     (signal.SIGKILL, os.kill),
 ]
 

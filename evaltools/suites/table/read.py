@@ -159,6 +159,8 @@ def usable_rows(
 
     def refuse(is_wrong: Any, column: str, expected: str) -> None:
         is_new = is_wrong & ~is_bad
+        if not is_new.any():
+            return
         found = pd.DataFrame(
             {
                 "id": rows.loc[is_new, "id"],
@@ -175,7 +177,7 @@ def usable_rows(
                 id=id_[:200],
                 field=column,
             )
-        is_bad[is_new] = True
+        is_bad.loc[is_new] = True
 
     for column in NAMES:
         is_nested = cells[column].map(_is_nested)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,13 @@ def of_file(name: str) -> list[dict[str, Any]]:
     return lines(DATA / f"summary_{name}.jsonl")
 
 
+@cache
+def scores(answer: str | None, contexts: tuple[str, ...], tags: tuple[str, ...] | None) -> Any:
+    return score_case(answer, contexts, tags, RULES).scores
+
+
 def scored(answer: str | None, contexts: list[str], tags: list[str] | None, metric: str) -> Any:
-    return score_case(answer, contexts, tags, RULES).scores[metric]
+    return scores(answer, tuple(contexts), None if tags is None else tuple(tags))[metric]
 
 
 def state(score: Any, metric: str) -> str:
