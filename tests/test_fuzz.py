@@ -103,12 +103,12 @@ TURN = (
 @pytest.mark.parametrize(
     ("suite", "name", "raw", "found"),
     [
-        ("memfin", "dialog_trace.jsonl", TURN % 2**63, ":1: d: turns.0.turn_pair_id"),
+        ("memfin", "dialog_trace.jsonl", TURN % 2**63, ":1: turns.0.turn_pair_id"),
         ("cr", "outputs.jsonl", '{"meta": {"text_id": "a", "latency_ms": 1e308}}', ":1: "),
         ("summary", "cases.csv", f"id,answer,contexts,metadata\na,b,c,{DEEP}\n", ":2: a: metadata"),
         ("summary", "cases.csv", "\ufeff", "expected one column id"),
         ("summary", "cases.xlsx", "PK\x03\x04", "bad-xlsx"),
-        ("summary", "cases.jsonl", '{"id": "a", "answer": 1}', ":1: a: answer"),
+        ("summary", "cases.jsonl", '{"id": "a", "answer": 1}', ":1: answer"),
         ("table", "scores.csv", "id,metric,value\nq1,f1,high\n", "scores.csv:2"),
     ],
 )

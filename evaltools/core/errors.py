@@ -11,6 +11,9 @@ from typing import Any, Literal, get_args
 
 from .terminal import echo, printable
 
+IN_MEMORY = "evaltools-memory-"
+"""How the temporary folders begin whose folder holds the files of data in memory (`memory.as_files`)."""
+
 Severity = Literal["error", "warning"]
 OnError = Literal["fail", "skip"]
 
@@ -25,6 +28,12 @@ MESSAGE_LETTERS = 1000
 
 KEPT_PER_CODE = 20
 """How many problems of one code keep their place and text; the rest are only counted."""
+
+
+def shown_path(path: Path | str) -> str:
+    """A path as people read it: of data in memory their name."""
+    file = Path(path)
+    return file.stem if file.parent.parent.name.startswith(IN_MEMORY) else str(path)
 
 
 @dataclass(frozen=True)
@@ -157,7 +166,7 @@ class Problems:
     ) -> None:
         if len(message) > MESSAGE_LETTERS:  # of a value of any length in a file
             message = message[:MESSAGE_LETTERS] + "…"
-        self.add(Problem(severity, code, message, str(file), **place))
+        self.add(Problem(severity, code, message, shown_path(file) if file else "", **place))
 
     def error(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,10 +16,10 @@ import msgspec
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from . import records
 from .errors import Problems
-from .records import BOM, T, describe, fitted, lines_of, not_json, not_utf8, pass_line, read_utf8
+from .records import BOM, T, describe, fitted, not_json, not_utf8, read_utf8
 
+READ_BYTES = 1 << 18  # read at a time: lines of tens of kilobytes are put together from few pieces
 DOUBLED = "doubled key: it stands twice in one object"
 
 
@@ -85,7 +84,6 @@ def read_jsonl(
     start: int = 0,
     stop: int | None = None,
     progress: Progress | None = None,
-    id_field: str | None = None,
     decode: Callable[[bytes], T | None] | None = None,
 ) -> Iterator[tuple[int, T]]:
     """Yield (line number, record) for each line that fits `model`; report the others and go on.
@@ -93,30 +91,25 @@ def read_jsonl(
     A byte-order mark and blank lines are passed over. A key that stands twice in one object is an error, but
     where `decode` reads the line: there its last value counts.
     `start` and `stop` are byte offsets at line starts (`shards` gives them); line numbers then count from the
-    shard's first line. `progress` is kept up to date. `id_field` is the key whose text names the record in a problem.
+    shard's first line. `progress` is kept up to date.
     `decode` makes records of large lines in less time, or None where pydantic must judge (`fast_json.decoder`).
     """
     progress = progress or Progress()
     decode = decode or partial(_plain_record, model)
     position = start
-    with path.open("rb", buffering=records.READ_BYTES) as f:
+    with path.open("rb", buffering=READ_BYTES) as f:
         f.seek(start)
-        for number, line in enumerate(lines_of(f), 1):
+        for number, line in enumerate(f, 1):
             if stop is not None and position >= stop:
                 break
             position += len(line)
-            if len(line) > records.LINE_BYTES:
-                message = f"a line of more than {records.LINE_BYTES >> 20} MB; expected one JSON object a line"
-                raise problems.fatal("line-too-long", message, file=path, line=number)
             progress.lines = number
-            if number == 1 and start == 0:
-                line = line.removeprefix(BOM)
+            line = line.removeprefix(BOM)
             if line.isspace() or not line:
                 continue
             record = decode(line)
             if record is None:
-                where = {"file": path, "line": number, "id": _text_of(id_field, line)}
-                record = _judged_record(line, model, problems, where)
+                record = _judged_record(line, model, problems, file=path, line=number)
             if record is not None:
                 yield number, record
 
@@ -135,21 +128,21 @@ def _plain_record(model: type[T], line: bytes) -> T | None:
 
 
 def _judged_record(
-    line: bytes,
+    raw: bytes,
     model: type[T],
     problems: Problems,
-    where: dict[str, Any],
+    **where: Any,
 ) -> T | None:
     """A line as a record; None where it does not fit, which is reported."""
     try:
-        record = model.model_validate_json(line)
+        record = model.model_validate_json(raw)
     except ValidationError as e:
         for code, name, message in describe(e):
             if code == "bad-json":
-                code, message = _damage(line, message)
+                code, message = _damage(raw, message)
             problems.error(code, message, field=name, **where)
         return None
-    key = doubled_key(line)
+    key = doubled_key(raw)
     if key is not None:
         problems.error("bad-json", DOUBLED, field=key, **where)
         return None
@@ -172,23 +165,13 @@ def _damage(raw: bytes, message: str) -> tuple[str, str]:
     return code, message
 
 
-def _text_of(key: str | None, raw: bytes) -> str:
-    """The first text under a key of a line that may not be JSON; empty where there is none."""
-    if key is None:
-        return ""
-    match = re.search(rb'"%b"\s*:\s*"([^"\\]{1,200})"' % re.escape(key.encode()), raw)
-    return match[1].decode("utf-8", "replace") if match else ""
-
-
 def shards(path: Path, n: int) -> list[tuple[int, int]]:
     """Cut a file into at most `n` byte ranges of about equal size that begin and end at line ends."""
     size = path.stat().st_size
     cuts = {0, size}
     with path.open("rb") as f:
         for i in range(1, n):
-            if f.tell() <= size * i // n:  # else within a line that was read to its end
-                f.seek(size * i // n)
-                pass_line(f)
-                cuts.add(f.tell())
-    ends = sorted(cuts)
-    return list(pairwise(ends))
+            f.seek(size * i // n)
+            f.readline()
+            cuts.add(f.tell())
+    return list(pairwise(sorted(cuts)))

@@ -128,7 +128,7 @@ def _score(
     arguments = () if type(options) is SuiteOptions else (options,)
     rows = []
     n_records = 0
-    records = read_jsonl(path, record, problems, id_field=unit)
+    records = read_jsonl(path, record, problems)
     for line, uid, entry in unique_records(records, unit, problems, path):
         n_records += 1
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +14,6 @@ from pydantic import BaseModel, ConfigDict
 from .. import __version__
 from .errors import Problems, Severity
 from .files import bytes_hash, dumps, write_json
-from .memory import shown_path
 from .resampling import Resampling
 
 NAME = "manifest.json"
@@ -52,7 +50,7 @@ def found_problems(problems: Problems) -> list[Found]:
     for kind, count in sorted(problems.counts.items()):
         severity, code = kind
         kept = [problem for problem in problems.kept if problem.kind == kind]
-        examples = [str(replace(problem, file=shown_path(problem.file))) for problem in kept[:5]]
+        examples = [str(problem) for problem in kept[:5]]
         found.append(Found(severity=severity, code=code, count=count, examples=examples))
     return found
 

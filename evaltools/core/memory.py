@@ -6,18 +6,15 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from datetime import date, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from uuid import UUID
 
 import pandas as pd
 import pyarrow as pa
 
-from .errors import InputError, UsageError
+from .errors import IN_MEMORY, UsageError
 from .estimates import plain_value
 from .files import write_jsonl
 
@@ -37,16 +34,6 @@ def is_data(value: Any) -> bool:
 DATA = "data"
 """The name of data in memory: of their file, and of its folder, so that every suite calls a run of them so."""
 
-PREFIX = "evaltools-memory-"
-"""How the temporary folders begin that hold the folders DATA."""
-
-
-def shown_path(path: Path | str) -> str:
-    """A path as people read it: of data in memory (`as_files`) their name."""
-    file = Path(path)
-    is_in_memory = file.parent.name == DATA and file.parent.parent.name.startswith(PREFIX)
-    return file.stem if is_in_memory else str(path)
-
 
 @contextmanager
 def as_files(
@@ -55,7 +42,7 @@ def as_files(
 ) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     """(run, options), data in memory among them being files while the block runs.
 
-    An InputError or UsageError of the block names such data, not their files.
+    What is wrong with them is told by their names (`errors.shown_path`).
     """
     data = {key: value for key, value in options.items() if is_data(value)}
     if not is_path(run):
@@ -63,19 +50,12 @@ def as_files(
     if not data:
         yield run, options
         return
-    with TemporaryDirectory(prefix=PREFIX) as place:
+    with TemporaryDirectory(prefix=IN_MEMORY) as place:
         folder = Path(place) / DATA
         folder.mkdir()
-        paths: dict[str, Any] = {}
-        for key, value in data.items():
-            paths[key] = write_records(value, folder, key)
-        run = paths.pop(DATA, run)
-        try:
-            yield run, {**options, **paths}
-        except InputError as error:
-            raise InputError(replace(p, file=shown_path(p.file)) for p in error.problems) from None
-        except UsageError as error:
-            raise UsageError(str(error).replace(f"{folder}/", "")) from None
+        files = {key: write_records(value, folder, key) for key, value in data.items()}
+        run = files.pop(DATA, run)
+        yield run, {**options, **files}
 
 
 def write_records(
@@ -90,22 +70,18 @@ def write_records(
     columns of one name, and for a list with an entry that is no dict.
     """
     is_list = isinstance(data, list)
-    if not is_list:
-        data = _records_of_frame(data)
     records = []
-    for index, record in enumerate(data):
+    for index, record in enumerate(data if is_list else _records_of_frame(data)):
         if not isinstance(record, Mapping):
-            raise UsageError(
-                f"record {index} of the list is {type(record).__name__}; expected a dict"
-            )
+            kind = type(record).__name__
+            raise UsageError(f"record {index} of the list is {kind}; expected a dict")
         cells = {str(key): _cell(value) for key, value in record.items()}
-        if not is_list:
-            cells = {key: value for key, value in cells.items() if value is not None}
-        records.append(cells)
+        kept = {key: value for key, value in cells.items() if is_list or value is not None}
+        records.append(kept)
     path = folder / f"{name}.jsonl"
     try:
         write_jsonl(path, records, _JSON.encode)
-    except (TypeError, ValueError) as e:
+    except ValueError as e:
         raise UsageError(f"the data cannot be written as JSON: {e}") from e
     return path
 
@@ -118,10 +94,9 @@ def _records_of_frame(data: Any) -> list[dict[Any, Any]]:
     except (pa.ArrowException, TypeError, ValueError) as error:
         kind = type(data).__name__
         raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}") from error
-    names = list(map(str, table.columns if is_frame else table.column_names))
-    doubled = [name for name in names if names.count(name) > 1]
-    if doubled:
-        raise UsageError(f"two columns are named {doubled[0]!r}")
+    names = pd.Index(table.columns if is_frame else table.column_names)
+    if not names.is_unique:
+        raise UsageError(f"two columns are named {names[names.duplicated()][0]!r}")
     return table.to_dict("records") if is_frame else table.to_pylist()
 
 
@@ -132,17 +107,10 @@ def _cell(value: Any) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """What JSON has no form for: decimals as numbers; dates, intervals and the like as text."""
+    """What JSON has no form for: arrays as lists, decimals as numbers, all else as text."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, TEXTS):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} {value!r:.80}")
+    return float(value) if isinstance(value, Decimal) else str(value)
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_as_json)
-
-TEXTS = (date, time, timedelta, UUID, bytes, pd.Interval, pd.Period)
-"""What stands in a file as text."""

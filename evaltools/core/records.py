@@ -9,7 +9,6 @@ from ast import literal_eval
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -32,15 +31,6 @@ FOREIGN = {
 
 BINARY = (".xlsx", ".parquet", ".zip", ".eval")
 """The endings of files that are read as what they are, which is no text."""
-
-READ_BYTES = 1 << 18
-"""Read at a time: lines of tens of kilobytes are put together from few pieces."""
-
-LINE_BYTES = 256 << 20
-"""A longer line is no record."""
-
-FILE_BYTES = 1 << 30
-"""A JSON value is held in memory whole: a larger file is refused."""
 
 CODES = {"json_invalid": "bad-json", "model_type": "not-an-object"}
 """Type of an error of pydantic's -> code of the problem; all others are "bad-field"."""
@@ -107,8 +97,7 @@ def fitted(
 
 def short(value: Any) -> str:
     """A value as an error shows it: 80 characters of its repr at most."""
-    is_hidden = isinstance(value, str) and not value.isprintable()
-    text = ascii(value) if is_hidden else repr(value)
+    text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -188,30 +177,19 @@ def require_file(path: Path, problems: Problems) -> None:
 
 
 def first_line(path: Path) -> bytes:
-    """The first line of a file that is not blank, without its byte-order mark.
-
-    b"" where there is no file or no such line, or the line is too long for a record.
-    """
+    """The first line of a file that is not blank, without its byte-order mark; b"" where there is none."""
     if path.is_file():
         with path.open("rb") as f:
-            for line in lines_of(f):
+            for line in f:
                 text = line.removeprefix(BOM)
                 if text.strip():
-                    return text if len(line) <= LINE_BYTES else b""
+                    return text
     return b""
 
 
 def read_utf8(path: Path, problems: Problems) -> str:
-    """The text of a whole file, without its byte-order mark.
-
-    InputError where it cannot be read, is not UTF-8 or larger than FILE_BYTES.
-    """
+    """The text of a whole file, without its byte-order mark. InputError where it cannot be read or is not UTF-8."""
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise OSError("is no file")
-        if path.stat().st_size > FILE_BYTES:
-            message = f"of more than {FILE_BYTES >> 20} MB, and would have to be held in memory"
-            raise problems.fatal("file-too-large", message, file=path)
         raw = path.read_bytes().removeprefix(BOM)
         return raw.decode("utf-8")
     except OSError as e:
@@ -233,18 +211,6 @@ def not_utf8(
     return f"{text}; {'it reads as CP949: ' if is_korean else ''}save it as UTF-8"
 
 
-def lines_of(f: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file; of one that is too long its first LINE_BYTES + 1."""
-    return iter(partial(f.readline, LINE_BYTES + 1), b"")
-
-
-def pass_line(f: IO[bytes]) -> None:
-    """Read to the end of a line, in pieces."""
-    for piece in iter(partial(f.readline, READ_BYTES), b""):
-        if piece.endswith(b"\n"):
-            break
-
-
 # --- CSV
 
 
@@ -252,8 +218,6 @@ def read_csv(
     path: Path,
     model: type[T],
     problems: Problems,
-    *,
-    id_field: str,
 ) -> Iterator[tuple[int, T]]:
     """Yield (line, record) of a CSV file with a header; an empty cell is null.
 
@@ -261,18 +225,14 @@ def read_csv(
     """
     rows = csv_rows(path, problems)
     _, header = next(rows)
-    index_of = {}
     for name, info in model.model_fields.items():
         column = str(info.validation_alias or name)
         if info.is_required() and header.count(column) != 1:
             message = f"expected the column {column} once, got {', '.join(header)[:200]}"
             raise problems.fatal("wrong-columns", message, file=path, line=1)
-        if column in header:
-            index_of[column] = header.index(column)
     for line, cells in rows:
-        by_name = {column: cells[index] or None for column, index in index_of.items()}
-        id_ = by_name[id_field] or ""
-        record = fitted(model, by_name, problems, file=path, line=line, id=id_)
+        by_name = {column: cell or None for column, cell in zip(header, cells)}
+        record = fitted(model, by_name, problems, file=path, line=line)
         if record is not None:
             yield line, record
 
@@ -287,7 +247,7 @@ def csv_rows(
     A row that is damaged, or has more or fewer cells than the header, is reported and left out. InputError for a
     damaged header.
     """
-    csv.field_size_limit(LINE_BYTES)  # a long text is no error
+    csv.field_size_limit(1 << 30)  # a long text is no error
     with path.open("rb") as file:
         if file.read(len(BOM)) != BOM:
             file.seek(0)
@@ -323,7 +283,7 @@ def _whole_rows(
         except csv.Error as e:
             # an open quote takes in all that follows: given up is the line on which its row begins
             file.seek(row_start)
-            pass_line(file)
+            file.readline()
             line += 1
             problems.error("bad-csv", f"not CSV: {e}", file=path, line=line)
             yield line, []
@@ -331,7 +291,7 @@ def _whole_rows(
 
 def _texts(file: IO[bytes]) -> Iterator[str]:
     """The lines from here on, each when it is asked for. csv.Error for one that is not UTF-8."""
-    for raw in iter(partial(file.readline, LINE_BYTES), b""):
+    for raw in iter(file.readline, b""):
         try:
             yield raw.decode("utf-8")
         except UnicodeDecodeError as e:

@@ -17,7 +17,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from .. import BUILT_IN, __version__
-from .errors import Problems, UsageError
+from .errors import Problems, UsageError, shown_path
 from .files import content_hash, resolve, state
 from .folders import require_replaceable
 from .language import language
@@ -29,7 +29,6 @@ from .manifest import (
     policy_hash,
     versions,
 )
-from .memory import shown_path
 from .names import safe_name
 from .records import all_wrong
 from .resampling import Resampling

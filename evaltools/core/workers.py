@@ -8,13 +8,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Future,
-    ProcessPoolExecutor,
-    as_completed,
-    wait,
-)
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -32,10 +26,7 @@ LOST = "the process that worked on it was killed (out of memory?)"
 # (index of a task, its future), as the calls end
 Ended = Generator[tuple[int, Future[Any]], None, None]
 
-# how long a scheduler may take to answer, and to have a worker
-CONNECT_SECONDS = 10
-
-GIVEN_UP = "the cluster gave it up: its scheduler does not answer any more, or has no workers left"
+CONNECT_SECONDS = 10  # a scheduler answers, and has a worker, within this time
 
 
 @dataclass(frozen=True)
@@ -79,9 +70,9 @@ class Workers:
         A call that fails is a future with an exception and stops no other. A task whose process is killed is tried
         once more. Closing the generator stops what still runs.
         """
+        n_processes = min(self.jobs, len(tasks))
         if self.scheduler is not None and tasks:
             return _on_cluster(self.scheduler, call, tasks)
-        n_processes = min(self.jobs, len(tasks))
         if n_processes > 1 and _has_semaphores():
             return _in_processes(n_processes, call, tasks)
         return _in_this_process(call, tasks)
@@ -115,22 +106,22 @@ def _in_processes(
     call: Callable[..., Any],
     tasks: Sequence[tuple[Any, ...]],
 ) -> Ended:
-    remaining = dict(enumerate(tasks))
+    """As `Workers.ended`. A process that dies takes its pool along: what did not end then gets a pool of its own."""
+    lost = set(range(len(tasks)))
     indices: dict[Future[Any], int] = {}
     with _pool(n_processes) as pool:
         with suppress(BrokenProcessPool):
-            for index, task in remaining.items():
+            for index, task in enumerate(tasks):
                 indices[pool.submit(call, *task)] = index
         for future in as_completed(indices):
             if not _is_lost(future):
-                del remaining[indices[future]]
+                lost.remove(indices[future])
                 yield indices[future], future
-    # a process that dies takes its pool along: what did not end then gets a pool of its own
-    for index, task in remaining.items():
+    for index in sorted(lost):
         with _pool(1) as pool:
-            future = pool.submit(call, *task)
+            future = pool.submit(call, *tasks[index])
             wait([future])
-        yield index, _failed(LOST) if _is_lost(future) else future
+        yield index, _named(future)
 
 
 @contextmanager
@@ -178,16 +169,22 @@ def _wait_for_parent() -> None:
         os._exit(1)
 
 
-def _failed(message: str) -> Future[Any]:
-    """A future of work that failed."""
-    future: Future[Any] = Future()
-    future.set_exception(WorkFailed(message))
+def _is_lost(future: Future[Any]) -> bool:
+    """Whether the process of a future was killed, ended itself, or is out of reach."""
+    if future.cancelled():
+        return True
+    error = future.exception()
+    return (
+        isinstance(error, BrokenProcessPool | SystemExit) or type(error).__name__ == "KilledWorker"
+    )
+
+
+def _named(future: Future[Any]) -> Future[Any]:
+    """The future, or one that says in a sentence that it was lost."""
+    if _is_lost(future):
+        future = Future()
+        future.set_exception(WorkFailed(LOST))
     return future
-
-
-def _is_lost(future: Future[Any], *kinds: type[BaseException]) -> bool:
-    """Whether the process of a future was killed, or ended itself."""
-    return isinstance(future.exception(), (BrokenProcessPool, SystemExit, *kinds))
 
 
 # --- on a cluster of dask.distributed (extra `dask`)
@@ -207,18 +204,11 @@ def _client(address: str) -> Iterator[Any]:
     except (OSError, ValueError) as e:
         raise WorkFailed(f"no dask scheduler answers at {address!r}: {e}") from e
     with client:
-        if not _has_workers(client):
-            raise WorkFailed(f"the dask scheduler at {address!r} has no workers")
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except (OSError, TimeoutError):
+            raise WorkFailed(f"the dask scheduler at {address!r} has no workers") from None
         yield client
-
-
-def _has_workers(client: Any) -> bool:
-    """Whether the cluster has workers, or gets some soon: killed ones are often started again."""
-    try:
-        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-    except (OSError, TimeoutError):
-        return False
-    return True
 
 
 def _on_cluster(
@@ -226,25 +216,16 @@ def _on_cluster(
     call: Callable[..., Any],
     tasks: Sequence[tuple[Any, ...]],
 ) -> Ended:
-    """As `Workers.ended`, on a cluster. WorkFailed where it does not answer or has no workers."""
+    """As `Workers.ended`, on a cluster, which tries a lost task again. WorkFailed where it does not answer."""
     with _client(address) as client:
-        from distributed import KilledWorker
-
         pool = client.get_executor(pure=False)
-        indices = {}
+        indices = {
+            pool.submit(_like_here, Path.cwd(), versions(), call, *task): index
+            for index, task in enumerate(tasks)
+        }
         try:
-            for index, task in enumerate(tasks):
-                indices[pool.submit(_like_here, Path.cwd(), versions(), call, *task)] = index
-            while indices:
-                ended = wait(indices, CONNECT_SECONDS, return_when=FIRST_COMPLETED).done
-                if not ended and not _has_workers(client):
-                    ended = {future for future in indices if future.cancel() or future.done()}
-                for future in ended:
-                    index = indices.pop(future)
-                    if future.cancelled():
-                        yield index, _failed(GIVEN_UP)
-                    else:
-                        yield index, _failed(LOST) if _is_lost(future, KilledWorker) else future
+            for future in as_completed(indices):
+                yield indices[future], _named(future)
         finally:
             pool.shutdown(wait=False)
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from ..core import records as core_records
 from ..core.records import short
 from .source import Records, Row, Score, Scored, Source, Unfit, at
 
@@ -22,6 +21,9 @@ if sys.version_info >= (3, 14):
     import zipfile
 else:
     from backports.zstd import zipfile  # that of Python 3.14, which reads zstandard
+
+# a member that unpacks to more is not read
+MEMBER_BYTES = 1 << 30
 
 # of a log that is finished, of one that is not
 HEADERS = ("header.json", "_journal/start.json")
@@ -119,12 +121,11 @@ def read(source: Source) -> Records:
 
 def _unzipped(source: Source) -> Iterator[Any]:
     """The header, then the samples one by one. InputError for a zip that is damaged, or holds too much."""
-    most = core_records.FILE_BYTES
     try:
         with zipfile.ZipFile(source.path) as log:
             names = log.namelist()
-            if max((member.file_size for member in log.infolist()), default=0) > most:
-                message = f"unpacks to more than {most >> 20} MB: it is not read"
+            if max((member.file_size for member in log.infolist()), default=0) > MEMBER_BYTES:
+                message = f"unpacks to more than {MEMBER_BYTES >> 20} MB: it is not read"
                 raise source.fatal("file-too-large", message)
             yield _member(log, next((name for name in HEADERS if name in names), HEADERS[0]))
             for name in names:

@@ -75,7 +75,7 @@ def nikl(source: Source) -> Records:
             )
         return Sample(str(number if line.id is None else line.id), line.sentence_form, tuples)
 
-    return source.rows(source.json_lines(Nikl, id_field="id"), sample)
+    return source.rows(source.json_lines(Nikl), sample)
 
 
 def aste(source: Source) -> Records:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..core.errors import InputError, Problems
 from ..core.json_files import read_json, read_jsonl
-from ..core.records import BOM, describe, fitted, lines_of, not_utf8, require_file, short
+from ..core.records import BOM, describe, fitted, not_utf8, require_file, short
 from ..core.score_rows import COLUMNS
 
 # columns of a long table or of its units that have a meaning: no further column has such a name
@@ -250,7 +250,7 @@ class Source:
     def lines(self) -> Records:
         """(line number, text) of the lines of a UTF-8 file that are not blank."""
         with self.path.open("rb") as file:
-            for line, raw in enumerate(lines_of(file), 1):
+            for line, raw in enumerate(file, 1):
                 raw = raw.removeprefix(BOM)
                 try:
                     text = raw.decode("utf-8").strip("\r\n")
@@ -260,13 +260,9 @@ class Source:
                 if text.strip():
                     yield line, text
 
-    def json_lines(
-        self,
-        model: type[Any],
-        id_field: str | None = None,
-    ) -> Records:
+    def json_lines(self, model: type[Any]) -> Records:
         """(line number, record) of a JSON Lines file."""
-        return read_jsonl(self.path, model, self.problems, id_field=id_field)
+        return read_jsonl(self.path, model, self.problems)
 
     @cached_property
     def document(self) -> Any:

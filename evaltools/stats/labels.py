@@ -138,7 +138,7 @@ def _read(
     else:
         require_file(path, problems)
         read = read_csv if path.suffix.lower() == ".csv" else read_jsonl
-        records = read(path, model, problems, id_field="case_id")
+        records = read(path, model, problems)
     first_lines = FirstLines(path, problems)
     rows = []
     for line, record in records:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evaltools.core import records
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import atomic, write_json, write_jsonl
 from evaltools.core.json_files import read_json, read_jsonl, shards
@@ -162,13 +161,3 @@ def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(
         InputError, match=r"a.csv:1: not CSV"
     ):  # of a header nothing can be left out
         list(csv_rows(path, Problems("skip")))
-
-
-def test_a_line_without_end_is_not_read_to_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(records, "LINE_BYTES", 100)
-    path = tmp_path / "f.jsonl"
-    path.write_text("[]\n" + "[" * 200)
-    with pytest.raises(InputError, match=r"f.jsonl:2: a line of more than"):
-        list(read_jsonl(path, Row, Problems("skip")))

@@ -298,7 +298,7 @@ def test_a_log_that_is_not_finished_is_named(tmp_path: Path) -> None:
 def test_a_log_that_unpacks_to_too_much_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inspect_logs.core_records, "FILE_BYTES", 1 << 20)
+    monkeypatch.setattr(inspect_logs, "MEMBER_BYTES", 1 << 20)
     there = {**members(), "samples/9_epoch_1.json": b" " * (8 << 20)}
     path = eval_zip(tmp_path / "log.eval", there, zipfile.ZIP_DEFLATED)
     done = call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3)

@@ -161,7 +161,7 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
         (
             "nikl",
             NIKL.replace('"neutral"', '"so so"'),
-            "in.txt:2: train-2: annotation.0.2: Input should be 'positive', 'negative' or 'neutral', got 'so so'",
+            "in.txt:2: annotation.0.2: Input should be 'positive', 'negative' or 'neutral', got 'so so'",
         ),
         ("semeval14", SEMEVAL16, "expected XML with the root sentences, got 'Reviews'"),
         ("semeval14", NIKL, "in.txt:1: not XML"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from msgspec import Meta as Limits
 from msgspec import json
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
@@ -93,7 +94,7 @@ class Meta(Row):
     model: str | None = None
     profile: str | None = None
     split: str | None = None
-    latency_ms: Annotated[float, Field(gt=-1e15, lt=1e15)] | None = None
+    latency_ms: Annotated[float, Field(gt=-1e15, lt=1e15), Limits(gt=-1e15, lt=1e15)] | None = None
 
 
 class ReviewAction(Row):

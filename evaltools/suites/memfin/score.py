@@ -105,7 +105,7 @@ def score(
     trace = source.files["trace"]
     rows: list[dict[str, Any]] = []
     states: Counter[str] = Counter()
-    records = read_jsonl(trace, Dialog, problems, id_field="dialog_id")
+    records = read_jsonl(trace, Dialog, problems)
     for line, name, dialog in unique_records(records, "dialog_id", problems, trace):
         if not dialog.valid_dialog:
             states["failed" if dialog.dialog_status in FAILED else "skipped"] += 1

@@ -50,7 +50,7 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     suffix = path.suffix.lower()
     require_file(path, problems)
     if suffix == ".jsonl":
-        cases = read_jsonl(path, Case, problems, id_field="id")
+        cases = read_jsonl(path, Case, problems)
     elif suffix == ".json":
         cases = _fitted(enumerate(_json_list(path, problems), 1), path, problems)
     elif suffix == ".csv":

@@ -101,7 +101,7 @@ def _json_lines(
     problems: Problems,
 ) -> pd.DataFrame:
     by_line = {}
-    for number, line in read_jsonl(path, Line, problems, id_field="id"):
+    for number, line in read_jsonl(path, Line, problems):
         cells = dict(line)
         by_line[number] = {name: cells[name] for name in line.model_fields_set}
     return pd.DataFrame(list(by_line.values()), index=list(by_line))

@@ -15,9 +15,8 @@ from pydantic import Field
 
 from ...core.check import Check
 from ...core.common_checks import duplicate_texts
-from ...core.errors import Problems, UsageError
+from ...core.errors import Problems, UsageError, shown_path
 from ...core.language import say
-from ...core.memory import shown_path
 from ...core.metric import Metric, MetricTable
 from ...core.names import nearest
 from ...core.suite import Source, Suite, SuiteOptions

@@ -84,12 +84,7 @@ def _read_samples(config: Config, problems: Problems) -> Iterator[tuple[int | st
     require_file(data.file, problems)
     if data.format in OWN_FORMATS:
         read = read_csv if data.format == "csv" else read_jsonl
-        yield from read(
-            data.file,
-            Text,
-            problems,
-            id_field="id",
-        )
+        yield from read(data.file, Text, problems)
         return
     format_ = FORMATS[data.format]
     options = {"level": data.level} if "level" in format_.needs else {}
