@@ -344,14 +344,11 @@ def _test(
         p, critical = max_t(by_unit[:, index], n_permutations, resampling.seed, resampling.level)
         together = np.fmax(p, holm(rows.loc[index, "p_seeds"]))
         rows.loc[index, "p_adjusted"] = np.fmax(rows.loc[index, "p_value"], together)
-        df = [
-            max(effective_units(d.shares) - 1, 1.0)
-            for d in np.array(
-                differences,
-                object,
-            )[index]
-        ]
-        rows.loc[index, "level"] = np.minimum(resampling.level, 2 * stdtr(df, -critical))
+        tested = np.array(differences, object)[index]
+        n = np.array([effective_units(each.shares) for each in tested]).clip(2)
+        # max_t's T in the scale of Student's t
+        t = critical * np.sqrt((n - 1) / np.maximum(n - critical**2, 1e-3))
+        rows.loc[index, "level"] = np.minimum(resampling.level, 2 * stdtr(n - 1, -t))
 
 
 def _intervals(

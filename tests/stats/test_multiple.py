@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from scipy import stats
 from evaltools.core.errors import UsageError
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
-from evaltools.stats.compare import ranks
+from evaltools.stats.compare import compare_all, ranks
 from evaltools.stats.multiple import holm, max_t, sign_flip
 from evaltools.stats.plan import plan
 
@@ -150,3 +152,24 @@ def test_plans_that_cannot_be_made(change: dict[str, object], message: str) -> N
     }
     with pytest.raises(UsageError, match=message):
         plan(**settings)  # type: ignore[arg-type]
+
+
+def test_intervals_of_a_family_take_the_largest_t_of_all_sign_patterns() -> None:
+    """Three candidates of ten units: all 1,024 patterns of Student's t, by scipy."""
+    rng = np.random.default_rng(5)
+    base = rng.normal(0.5, 0.2, 10)
+    shared = rng.normal(0, 0.1, 10)
+    gains = np.column_stack([shared + rng.normal(0, 0.1, 10) for _ in range(3)])
+    sides = [base, *(base + gains.T)]
+    conditions = [(f"c{i}", {"": frame(side)}) for i, side in enumerate(sides)]
+    compared = compare_all(conditions, [SCORE], "id", R, ["score"])
+    table = pd.concat([each.table for each in compared])
+    signs = np.array(list(product([1, -1], repeat=10)))
+    t = stats.ttest_1samp(signs[:, :, None] * gains, 0, axis=1).statistic
+    critical = np.quantile(np.abs(t).max(axis=1), 0.95)
+    half = critical * stats.sem(gains)
+    assert table["ci_method"].eq("t").all()
+    assert table["ci_high"].to_numpy() == pytest.approx(gains.mean(axis=0) + half, abs=1e-3)
+    assert table["ci_low"].to_numpy() == pytest.approx(gains.mean(axis=0) - half, abs=1e-3)
+    is_out = (table["ci_low"] > 0) | (table["ci_high"] < 0)
+    assert (is_out == (table["p_adjusted"] <= 0.05)).all()
