@@ -187,7 +187,7 @@ def right_cases(paths: list[Path]) -> list[Case]:
 
 
 def state(case: Case, answer: str, rules: Rules) -> tuple[str, dict]:
-    score = score_case(answer, case.contexts, case.tags, rules).scores[METRIC]
+    score = score_case(answer, case.contexts, case.tags, rules)[METRIC]
     passed = score.score >= rules.thresholds[METRIC] - 1e-12
     found = metric_state(METRIC, score.evidence, measured=score.measured, passed=passed)
     return found, score.evidence
@@ -195,7 +195,7 @@ def state(case: Case, answer: str, rules: Rules) -> tuple[str, dict]:
 
 def results(cases: list[Case], rules: Rules, show: str = "") -> pd.DataFrame:
     """A row a case and change: change, half, state."""
-    find = extractor(rules.compiled).entities
+    find = extractor(rules).entities
     rows = []
     for case in cases:
         answer = case.answer or ""

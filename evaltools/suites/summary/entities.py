@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .compiled import CompiledRules
 from .dates import CLOCK, DATE, StatedDay, clock_values, date_values, days_from
 from .numerals import NATIVE, hangul_value, written
-from .phrases import find_outside
+from .phrases import Compiled, find_outside
 from .quantities import QuantityReader, UnitWords
+from .rules import Rules, ValueWords, compiled
 from .text import Text, any_of, normalise
 
 
@@ -69,17 +69,21 @@ Stated = tuple[str, str, str, int, int, bool]
 class Extractor:
     """Finds the values of a text under the units, words and concepts of a rule set."""
 
-    def __init__(self, rules: CompiledRules):
+    def __init__(self, rules: Rules):
         self.rules = rules
         self.words = UnitWords(rules)
         fraction, *forms = self.words.forms
         sorts = (fraction, f"(?P<clock>{CLOCK})", f"(?P<date>{DATE})", *forms)
         self.beginning = re.compile("|".join(sorts))  # of several sorts the first counts
         # most words occur in no text: what they need is looked for in all of them at once
+        self.value_words: list[tuple[ValueWords, bool, Compiled]] = []
         self.anchors: dict[str, set[int]] = {}
-        for number, words in enumerate(rules.value_words):
-            for anchor, _ in words.phrases:
-                self.anchors.setdefault(anchor, set()).add(number)
+        for words in rules.values:
+            for support_only, sources in enumerate((words.phrases, words.support)):
+                phrases = compiled(rules, sources)
+                for anchor, _ in phrases:
+                    self.anchors.setdefault(anchor, set()).add(len(self.value_words))
+                self.value_words.append((words, bool(support_only), phrases))
 
     def entities(
         self,
@@ -129,19 +133,20 @@ class Extractor:
             yield unit.kind, unit.base, value, found.start, found.end, found.support_only
         numbers = {n for anchor, ns in self.anchors.items() if anchor in text for n in ns}
         for number in sorted(numbers):
-            words = self.rules.value_words[number]
-            for start, end in find_outside(words.phrases, words.not_within, text):
-                yield words.kind, words.base, words.value, start, end, words.support_only
+            words, support_only, phrases = self.value_words[number]
+            value = words.value if isinstance(words.value, str) else f"{words.value:g}"
+            for start, end in find_outside(phrases, compiled(self.rules, words.not_within), text):
+                yield words.kind, words.base, value, start, end, support_only
 
 
 @lru_cache(maxsize=8)
-def extractor(rules: CompiledRules) -> Extractor:
+def extractor(rules: Rules) -> Extractor:
     """The extractor of a rule set, made once."""
     return Extractor(rules)
 
 
 @lru_cache(maxsize=4096)
-def read_text(rules: CompiledRules, raw: str) -> ReadText:
+def read_text(rules: Rules, raw: str) -> ReadText:
     """A text with its values. A context often stands in several cases."""
     text = normalise(raw, rules.fold)
     entities = extractor(rules).entities(raw, text)

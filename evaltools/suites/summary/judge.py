@@ -26,8 +26,7 @@ from ...core.terminal import bar
 from ...llm.cache import request_hash
 from ...llm.client import Answer, Client, in_background
 from ...llm.requests import chat, strict_schema
-from .compiled import FOLLOWUP_TAG
-from .rules import JUDGED
+from .rules import FOLLOWUP_TAG, JUDGED
 from .scoring import BARE_NOUN
 from .wording import around
 

@@ -33,7 +33,7 @@ from .text import any_of
 
 Spans = list[tuple[int, int]]
 
-Phrases = tuple[tuple[str, re.Pattern[str]], ...]
+Compiled = tuple[tuple[str, re.Pattern[str]], ...]
 """Compiled phrases: pairs (anchor, regex). A regex needs to be tried only on a text that its anchor
 occurs in; one with several anchors, of which a text must have any, stands there several times."""
 
@@ -67,7 +67,7 @@ _FINALS = 28
 it first."""
 
 
-def find_all(phrases: Phrases, text: str) -> Spans:
+def find_all(phrases: Compiled, text: str) -> Spans:
     """Where any of the phrases matches: spans in order, those inside another one left out."""
     regexes = _to_try(phrases, text)
     spans = {match.span() for regex in regexes for match in regex.finditer(text)}
@@ -81,8 +81,8 @@ def find_all(phrases: Phrases, text: str) -> Spans:
 
 
 def find_outside(
-    phrases: Phrases,
-    not_within: Phrases,
+    phrases: Compiled,
+    not_within: Compiled,
     text: str,
 ) -> Spans:
     """Where the phrases match without touching a word of `not_within` (단서 in 진단서)."""
@@ -100,19 +100,20 @@ def find_outside(
     return outside
 
 
-def search(phrases: Phrases, text: str) -> re.Match[str] | None:
+def search(phrases: Compiled, text: str) -> re.Match[str] | None:
     """The match that begins first."""
     matches = [regex.search(text) for regex in _to_try(phrases, text)]
     return min(filter(None, matches), key=lambda match: match.start(), default=None)
 
 
-def _to_try(phrases: Phrases, text: str) -> list[re.Pattern[str]]:
+def _to_try(phrases: Compiled, text: str) -> list[re.Pattern[str]]:
     """The regexes that can match: those of which an anchor occurs, each once, in order."""
     regexes = [regex for anchor, regex in phrases if anchor in text]
     return list(dict.fromkeys(regexes))
 
 
-def near_end(phrases: Phrases, reach: int) -> Phrases:
+@cache
+def near_end(phrases: Compiled, reach: int) -> Compiled:
     """The phrases, to match only where at most `reach` characters follow."""
     end = rf"(?=[\s\S]{{0,{reach}}}\Z)"
     return tuple((anchor, re.compile(f"(?:{regex.pattern}){end}")) for anchor, regex in phrases)
@@ -123,7 +124,7 @@ def compile_phrases(
     mode: str,
     particles: Sequence[str],
     words: Mapping[str, str] | None = None,
-) -> Phrases:
+) -> Compiled:
     """The phrases, with `words` for each {name} in a flex one. ValueError for one that is not well formed."""
     compiled: list[tuple[str, re.Pattern[str]]] = []
     for source in sources:
@@ -156,7 +157,7 @@ def _compile(
     source: str,
     mode: str,
     particles: tuple[str, ...],
-) -> Phrases:
+) -> Compiled:
     source = source.lower()
     if not source.strip():
         raise ValueError("an empty phrase")

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from .compiled import CompiledRules
 from .numerals import (
     ENGLISH,
     ENGLISH_SCALE,
@@ -25,7 +24,7 @@ from .numerals import (
     hangul_value,
     read_number,
 )
-from .rules import Unit
+from .rules import Rules, Unit
 from .text import NOTATION, any_of
 
 AROUND: dict[str, str] = {}
@@ -86,7 +85,7 @@ class UnitWords:
     name of the method of QuantityReader that reads it.
     """
 
-    def __init__(self, rules: CompiledRules):
+    def __init__(self, rules: Rules):
         patterns: dict[str, str] = {}
         self.of_word: dict[str, Unit] = {}
         for unit in rules.units:
@@ -99,7 +98,7 @@ class UnitWords:
         joint = r"여?(?:\s{0,2}|\s?\)\s?)|[\s-]?(?:\([0-9]{1,4}\)\s?)?"
         all_words = "|".join(map(patterns.__getitem__, words))
         self._behind = re.compile(f"(?:{joint})(?P<unit>{all_words})")
-        after = rf"(?:{rules.particle_words}|{AROUND['after']})"
+        after = rf"(?:{any_of(rules.particles or ('의',))}|{AROUND['after']})"
         self.ends = re.compile(rf"(?![가-힣])|{after}")
         signs = any_of(map(re.escape, self.of_prefix)) or "(?!)"
         korean = "|".join(patterns[word] for word in words if "가" <= word[0] <= "힣")

@@ -1,6 +1,5 @@
-"""Rule files: what the metrics look for, as data that is validated and hashed.
+"""Rule files: what the metrics look for, as data that is validated, hashed, and compiled where it is used.
 
-`compiled.py` makes them ready to search with.
 Source: seed insurance_summary_prd sections 5 to 7; specification D15 and D16.
 """
 
@@ -11,8 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -31,7 +29,7 @@ from ...core.json_files import read_json
 from ...core.manifest import policy_hash
 from ...core.names import nearest
 from ...core.records import describe, require_file
-from .compiled import FOLLOWUP_TAG, CompiledRules
+from .phrases import Compiled, compile_phrases, expand
 
 DEFAULT_RULES = "ko-insurance"
 FOLDER = Path(__file__).parent / "rules"
@@ -44,6 +42,9 @@ METRICS = (
 )
 JUDGED = METRICS[:4]
 """The metrics that have a say; the recall is described and never judged (D36)."""
+
+FOLLOWUP_TAG = "needs_followup"
+"""The tag of a summary that must name what is still to be done."""
 
 Phrase = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 Phrases = tuple[Phrase, ...]
@@ -110,31 +111,18 @@ class Unit(_Strict):
     not_before: dict[str, Phrases] = {}
 
 
-class Expression(_Strict):
-    """Phrases for one fixed value (보름: 15 days).
+class ValueWords(_Strict):
+    """Words that state a value: a fixed expression (보름: 15 days), a condition word or a document of the domain.
 
-    `support_only`: it may support a figure, and is none to be supported. `not_within`: words
-    that a match may not touch (사흘 in 영업일로 사흘).
+    kind, base, value: as of an entity. `phrases` are values of a text; `support`, and the wordings of
+    `tag`, say the same in other words and may only support them. `not_within`: words that a match may
+    not touch (사흘 in 영업일로 사흘).
     """
 
     kind: Phrase
-    base: Phrase
-    value: float
-    support_only: bool = False
-    phrases: SomePhrases
-    not_within: Phrases = ()
-
-
-class Concept(_Strict):
-    """A condition word of the domain, or a document, with its spellings in all languages.
-
-    `words` are entities of a text; `support`, and the wordings of `tag`, say the same in other words
-    and may only support them.
-    """
-
-    name: Phrase
-    kind: Literal["condition", "document"] = "condition"
-    words: SomePhrases
+    base: str = ""
+    value: float | Phrase
+    phrases: Phrases = ()
     support: Phrases = ()
     tag: str | None = None
     not_within: Phrases = ()
@@ -145,7 +133,6 @@ class Rules(_Strict):
 
     extends: a bundled file to which this one adds: names of a section are added or replaced, and
     the phrases of a tag, and entries of a list, stand after those that are there.
-    aliases: other names of tags, as people write them in a file of cases (면책: exclusion).
     told: what stands behind a wording that lacks what it `needs`, where a summary says no more than
     that the item was told: it covers the tag, and a person must look at it.
     required: the tags that every summary of a product must name, by product, blanks aside ("*": of any).
@@ -173,10 +160,8 @@ class Rules(_Strict):
     definitive: tuple[PhraseSet, ...] = Field(min_length=1)
     let_offs: dict[str, LetOff] = {}
     units: tuple[Unit, ...] = Field(min_length=1)
-    expressions: tuple[Expression, ...] = ()
-    concepts: tuple[Concept, ...] = ()
+    values: tuple[ValueWords, ...] = ()
     told: Phrases = ()
-    aliases: dict[str, str] = {}
     required: dict[str, tuple[str, ...]] = {}
 
     @model_validator(mode="after")
@@ -184,7 +169,6 @@ class Rules(_Strict):
         problem = next(self._problems(), None)
         if problem:
             raise ValueError(problem)
-        _ = self.compiled  # raises for a phrase that is not well formed
         return self
 
     def _problems(self) -> Iterator[str]:
@@ -199,14 +183,14 @@ class Rules(_Strict):
         for alias in self.other_names:
             if alias in map(_together, self.known_tags):
                 yield f"aliases: {alias} is a tag itself"
-        named = [(tag, f"aliases.{alias}") for alias, tag in self.other_names.items()]
-        named += [(concept.tag, "concepts.tag") for concept in self.concepts if concept.tag]
+        named = [(words.tag, "values.tag") for words in self.values if words.tag]
         for product, names in self.required.items():
             named += [(name, f"required.{product}") for name in names]
         for name, field in named:
             if self.tag_of(name) not in self.known_tags:
                 yield f"{field}: no tag {name!r}; {self.nearest_tag(name)}"
-        for phrase_set in (*self.known_tags.values(), *self.definitive):
+        phrase_sets = (*self.known_tags.values(), *self.definitive)
+        for phrase_set in phrase_sets:
             for name in phrase_set.let_off:
                 if name not in self.let_offs:
                     yield f"let_off: none is named {name!r}; {nearest(name, [*self.let_offs])}"
@@ -214,6 +198,9 @@ class Rules(_Strict):
         doubled = [word for word, count in counts.items() if count > 1]
         if doubled:
             yield f"units: a word of two units: {', '.join(doubled)}"
+        for part in (self, *phrase_sets, *self.let_offs.values(), *self.values):
+            for name in PHRASES & type(part).model_fields.keys():
+                compiled(self, getattr(part, name))  # raises for one that is not well formed
 
     @cached_property
     def known_tags(self) -> dict[str, PhraseSet]:
@@ -223,10 +210,10 @@ class Rules(_Strict):
     @cached_property
     def other_names(self) -> dict[str, str]:
         """Other name of a tag, without blanks -> the tag."""
-        names = dict(self.aliases)
+        names: dict[str, str] = {}
         for tag, phrase_set in self.known_tags.items():
-            names |= dict.fromkeys(phrase_set.aliases, tag)
-        return {_together(name): tag for name, tag in names.items()}
+            names |= dict.fromkeys(map(_together, phrase_set.aliases), tag)
+        return names
 
     def tag_of(self, name: str) -> str:
         """The tag that a name stands for: its own, or that of an alias."""
@@ -234,9 +221,8 @@ class Rules(_Strict):
         return tag if tag in self.known_tags else self.other_names.get(_together(name), tag)
 
     def nearest_tag(self, name: str) -> str:
-        """What to say of a tag that is not known: the names that come closest, or all tags."""
-        near = get_close_matches(name, [*self.known_tags, *self.other_names], 3, 0.5)
-        return nearest(name, near or [*self.known_tags])
+        """What to say of a tag that is not known: the names that come closest, or all."""
+        return nearest(name, [*self.known_tags, *self.other_names])
 
     @cached_property
     def required_tags(self) -> dict[str, tuple[str, ...]]:
@@ -265,22 +251,69 @@ class Rules(_Strict):
 
     @cached_property
     def identity(self) -> str:
-        """name@hash: the hash covers all that can change a number, inherited sections too."""
-        return f"{self.name}@{policy_hash(rules_snapshot(self))}"
+        """name@hash: the hash covers all that can change a number, inherited sections too.
+
+        What is left out of a file is left out of it: a new optional field changes no hash.
+        """
+        own_to_a_file = {"extends", "description"}
+        content = self.model_dump(mode="json", exclude=own_to_a_file, exclude_defaults=True)
+        return f"{self.name}@{policy_hash(content)}"
 
     @cached_property
-    def compiled(self) -> CompiledRules:
-        """The rules ready to search with."""
-        return CompiledRules(self)
+    def alternatives(self) -> dict[str, str]:
+        """Each name of `words` as a phrase of its alternatives, which may use the names before it."""
+        found: dict[str, str] = {}
+        for name, words in self.words.items():
+            found[name] = "(" + "|".join(expand(word, found) for word in words) + ")"
+        return found
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # to another process they go as text, and are compiled there once
-        return _from_text, (self.model_dump_json(),)
+    @cached_property
+    def signs(self) -> dict[str, PhraseSet]:
+        """The wordings of each tag with the words too weak to cover it alone, and without what it needs.
+
+        Of the follow-up the weak words alone, without let-offs.
+        """
+        found = {FOLLOWUP_TAG: _with(self.followup, self.followup.signs, let_off=())}
+        for tag, named in self.tags.items():
+            found[tag] = _with(named, named.signs + named.phrases, needs=())
+        return found
+
+    @cached_property
+    def sure(self) -> PhraseSet:
+        """The wordings of a follow-up where none is due."""
+        return _with(self.followup, self.followup.sure or self.followup.phrases)
+
+    __hash__ = object.__hash__  # what is compiled, or read in a text, is kept by the object
 
 
-@lru_cache(maxsize=8)
-def _from_text(text: str) -> Rules:
-    return Rules.model_validate_json(text)
+def _with(
+    named: PhraseSet,
+    phrases: Phrases,
+    **changes: Any,
+) -> PhraseSet:
+    return named.model_copy(update={"phrases": phrases, **changes})
+
+
+PHRASES = {
+    "phrases",
+    "needs",
+    "signs",
+    "sure",
+    "not_within",
+    "before",
+    "after",
+    "unless",
+    "support",
+    "clause_ends",
+    "told",
+}
+"""Fields of a rule file that hold phrases."""
+
+
+@cache
+def compiled(rules: Rules, sources: tuple[str, ...]) -> Compiled:
+    """Phrases of a rule set, ready to search with; ValueError for one that is not well formed."""
+    return compile_phrases(sources, rules.match, rules.particles, rules.alternatives)
 
 
 def normal_tag(tag: str) -> str:
@@ -294,15 +327,6 @@ def normal_tag(tag: str) -> str:
 
 def _together(tag: str) -> str:
     return normal_tag(tag).replace("_", "")
-
-
-def rules_snapshot(rules: Rules) -> dict[str, Any]:
-    """The content in force as JSON, inherited sections too, for hash, report and Excel.
-
-    What is left out of a file is left out here: a new optional field changes no hash.
-    """
-    own_to_a_file = {"extends", "description"}
-    return rules.model_dump(mode="json", exclude=own_to_a_file, exclude_defaults=True)
 
 
 def bundled() -> list[str]:

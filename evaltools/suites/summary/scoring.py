@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from .compare import as_json, compare
-from .compiled import FOLLOWUP_TAG, CompiledRules
 from .entities import Entity, ReadText, by_key, read_text, unread_figures
-from .rules import DEFAULT_RULES, Rules, load_rules
+from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .schema import split_tags
 from .tags import find_tag, promises, weakly_said
 from .wording import find_matches
@@ -39,14 +38,6 @@ class Score:
     numerator: int
     denominator: int
     evidence: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class CaseScores:
-    """The scores of a case by metric. n_entities: values that the summary states."""
-
-    scores: dict[str, Score]
-    n_entities: int
 
 
 def score(
@@ -107,7 +98,7 @@ def score(
     expected = in_force.expected_tags(names, None)
     if isinstance(contexts, str):
         contexts = [contexts]
-    return score_case(summary, contexts, expected, in_force).scores
+    return score_case(summary, contexts, expected, in_force)
 
 
 def score_case(
@@ -115,30 +106,27 @@ def score_case(
     contexts: Sequence[str],
     tags: Sequence[str] | None,
     rules: Rules,
-) -> CaseScores:
+) -> dict[str, Score]:
     """Score one summary against its contexts and tags (in normal form; None: none were given).
 
     The order of the contexts does not matter to any score.
     """
-    compiled = rules.compiled
-    summary = read_text(compiled, answer or "")
-    sources = [read_text(compiled, context) for context in contexts]
+    summary = read_text(rules, answer or "")
+    sources = [read_text(rules, context) for context in contexts]
     blank = not summary.text.norm.strip()
-    stated = _stated(summary.entities)
-    scores = {
-        "summary_accuracy": _accuracy(blank, summary, sources, compiled),
-        "summary_risk_coverage": _risk_coverage(tags or (), summary, sources, compiled),
-        "summary_non_definitive": _non_definitive(blank, summary, sources, compiled),
+    return {
+        "summary_accuracy": _accuracy(blank, summary, sources, rules),
+        "summary_risk_coverage": _risk_coverage(tags or (), summary, sources, rules),
+        "summary_non_definitive": _non_definitive(blank, summary, sources, rules),
         "summary_needs_followup": _needs_followup(
             blank,
             tags,
             summary,
             sources,
-            compiled,
+            rules,
         ),
         "entity_recall": _recall(summary, sources),
     }
-    return CaseScores(scores, len(stated))
 
 
 def _ratio(
@@ -173,7 +161,7 @@ def _accuracy(
     blank: bool,
     summary: ReadText,
     sources: Sequence[ReadText],
-    rules: CompiledRules,
+    rules: Rules,
 ) -> Score:
     """Supported entities of the summary over its entities, each value once (seed 5.1, D14, D34).
 
@@ -195,7 +183,7 @@ def _accuracy(
     if unread:
         read["unread"] = unread
     is_known = supported or comparison.contradicted
-    if not is_known and not any(_stated(source.entities) for source in sources):
+    if not is_known and not any(stated(source.entities) for source in sources):
         return _not_measured(0.0, "no context entities", unsupported=unsupported, **read)
     if not supported and not unsupported:
         return _not_measured(0.5, "no summary entities", **read)
@@ -208,7 +196,7 @@ def _accuracy(
 
 def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
     """Context entities that the summary keeps over context entities, each value once."""
-    asked = _stated(entity for source in sources for entity in source.entities)
+    asked = stated(entity for source in sources for entity in source.entities)
     if not asked:
         return _not_measured(0.0, "no context entities")
     places: dict[str, dict[str, Any]] = {}
@@ -226,7 +214,7 @@ def _recall(summary: ReadText, sources: Sequence[ReadText]) -> Score:
     return _ratio(len(kept), len(asked), kept=kept, lost=lost)
 
 
-def _stated(entities: Iterable[Entity]) -> dict[str, Entity]:
+def stated(entities: Iterable[Entity]) -> dict[str, Entity]:
     """The entities by key, each value once, without those that only support."""
     first = by_key(entities)
     return {key: entity for key, entity in first.items() if not entity.support_only}
@@ -240,14 +228,14 @@ def _risk_coverage(
     tags: Sequence[str],
     summary: ReadText,
     sources: Sequence[ReadText],
-    rules: CompiledRules,
+    rules: Rules,
 ) -> Score:
     """Expected tags that the summary covers over expected tags (seed 5.2), but for needs_followup (D32).
 
     Unknown tags are expected of nobody. due: for a missing tag, where the contexts name it.
     """
-    known = [tag for tag in tags if tag in rules.tags and tag != FOLLOWUP_TAG]
-    more: dict[str, Any] = {"unknown_tags": [tag for tag in tags if tag not in rules.tags]}
+    known = [tag for tag in tags if tag in rules.tags]
+    more: dict[str, Any] = {"unknown_tags": [tag for tag in tags if tag not in rules.known_tags]}
     covered, missing, due, look = {}, {}, {}, []
     for tag in known:
         matches, place = find_tag(tag, summary, sources, rules)
@@ -276,7 +264,7 @@ def _non_definitive(
     blank: bool,
     summary: ReadText,
     sources: Sequence[ReadText],
-    rules: CompiledRules,
+    rules: Rules,
 ) -> Score:
     """1 unless a definitive phrase stands that nothing takes back (seed 5.3)."""
     if blank:
@@ -296,7 +284,7 @@ def _needs_followup(
     tags: Sequence[str] | None,
     summary: ReadText,
     sources: Sequence[ReadText],
-    rules: CompiledRules,
+    rules: Rules,
 ) -> Score:
     """1 where a follow-up is named exactly if the tag asks for one (seed 5.4).
 

@@ -78,10 +78,9 @@ def score(
 
     InputError for a file that cannot be used, or rules that changed since the options were made.
     """
-    rules = rules_in_force(options)
     path = source.files["cases"]
     cases = list(read_cases(path, problems))
-    units = score_cases(cases, rules, problems, workers, str(path))
+    units = score_cases(cases, options, problems, workers, str(path))
     answered_by: dict[str, int] = {}
     if options.judge == "hybrid":
         from .judge import judge_units
@@ -91,7 +90,9 @@ def score(
             cache = aside.parents[1] / "judge-cache"  # beside the results, which they outlive
             options = options.model_copy(update={"judge_cache": str(cache)})
         units, answered_by = judge_units(units, options, problems, not workers.label)
-    return Scored(finish(units, rules), {"cases": len(cases)}, {"answered_by": answered_by})
+    return Scored(
+        finish(units, rules_in_force(options)), {"cases": len(cases)}, {"answered_by": answered_by}
+    )
 
 
 SUITE = Suite(

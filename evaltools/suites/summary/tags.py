@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .compiled import FOLLOWUP_TAG, CompiledPhrases, CompiledRules
 from .entities import ReadText
 from .facts import STOP, syllable_pairs
+from .rules import FOLLOWUP_TAG, PhraseSet, Rules
 from .text import normalise
 from .wording import Matches, find_matches
 
@@ -77,13 +77,13 @@ def find_tag(
     tag: str,
     summary: ReadText,
     sources: Sequence[ReadText],
-    rules: CompiledRules,
+    rules: Rules,
 ) -> tuple[Matches, Place]:
     """Where a summary tells a tag, and the first place of the sources that name one that it leaves out."""
-    matches = find_matches(rules.tags[tag], summary, rules)
+    matches = find_matches(rules.known_tags[tag], summary, rules)
     if matches.standing:
         return matches, {}
-    strong = _carriers(rules.tags[tag], sources, rules)
+    strong = _carriers(rules.known_tags[tag], sources, rules)
     weak = _carriers(rules.signs[tag], sources, rules)
     found = find_matches(rules.signs[tag], summary, rules).standing
     standing, bare = [], True
@@ -102,12 +102,13 @@ def find_tag(
 def weakly_said(
     summary: ReadText,
     sources: Sequence[ReadText],
-    rules: CompiledRules,
+    rules: Rules,
 ) -> dict[str, Place]:
     """Condition words of a summary (제외) that a source says in words of their tag (안 들어가요): key -> place."""
     places = {}
+    tag_of = {words.value: words.tag for words in rules.values}
     for entity in summary.entities:
-        tag = rules.tag_of_concept.get(entity.value)
+        tag = tag_of.get(entity.value)
         if tag in rules.tags and entity.key not in places:
             for clause in _carriers(rules.signs[tag], sources, rules)[:1]:
                 places[entity.key] = clause.place
@@ -115,10 +116,10 @@ def weakly_said(
 
 
 def promises(
-    named: CompiledPhrases,
+    named: PhraseSet,
     summary: ReadText,
     sources: Sequence[ReadText],
-    rules: CompiledRules,
+    rules: Rules,
 ) -> Matches:
     """The definitive phrases of a summary; a rate (100% 보상) is let off in a clause that tells a source's rate again.
 
@@ -137,9 +138,9 @@ def promises(
 
 
 def _carriers(
-    named: CompiledPhrases,
+    named: PhraseSet,
     sources: Sequence[ReadText],
-    rules: CompiledRules,
+    rules: Rules,
 ) -> list[Clause]:
     """The clauses of the sources in which any of the phrases stands, with the place in its context."""
     carrying = []

@@ -15,9 +15,11 @@ import pandas as pd
 from ...core.errors import Problems
 from ...core.files import dumps
 from ...core.workers import Workers
+from .entities import read_text
+from .options import SummaryOptions, rules_in_force
 from .rules import METRICS, Rules
 from .schema import Case
-from .scoring import score_case
+from .scoring import Score, score_case, stated
 from .states import FIGURES, with_states
 
 CHUNK = 500
@@ -26,56 +28,51 @@ CHUNK = 500
 
 def score_cases(
     cases: Sequence[tuple[int, Case]],
-    rules: Rules,
+    options: SummaryOptions,
     problems: Problems,
     workers: Workers,
     file: str = "",
 ) -> pd.DataFrame:
     """The units frame by rule alone, a row a case in their order; evidence and lists are JSON text.
 
-    cases: (line, case). Each unknown tag or product is a warning in `problems`.
+    cases: (line, case). Each unknown tag or product is a warning in `problems`. InputError for rules that changed
+    since the options were made.
     """
+    rules = rules_in_force(options)
     alone = [case for _, case in cases] or [Case(id="0")]  # no usable case has the same columns
     chunks = [alone[start : start + CHUNK] for start in range(0, len(alone), CHUNK)]
-    parts = workers.map(partial(_score_chunk, rules=rules), chunks)
+    parts = workers.map(partial(_score_chunk, options=options), chunks)
     units = pd.concat(parts, ignore_index=True).head(len(cases))
     hint = cache(rules.nearest_tag)
     product_hint = cache(rules.unknown_product)
     for (line, case), unknown in zip(cases, units["unknown_tags"]):
-        place: dict[str, Any] = {"file": file, "line": line, "id": case.id}
+        warnings = []
         for tag in json.loads(unknown):
             message = f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}"
-            problems.warn(
-                "unknown-tag",
-                message,
-                field="summary_tags",
-                **place,
-            )
-        said = product_hint(case.metadata.product)
-        if said:
-            problems.warn(
-                "unknown-product",
-                said,
-                field="product",
-                **place,
-            )
+            warnings.append(("unknown-tag", message, "summary_tags"))
+        if message := product_hint(case.metadata.product):
+            warnings.append(("unknown-product", message, "product"))
+        for code, message, field in warnings:
+            problems.warn(code, message, file=file, line=line, id=case.id, field=field)
     return units
 
 
-def _score_chunk(chunk: Sequence[Case], rules: Rules) -> pd.DataFrame:
+def _score_chunk(chunk: Sequence[Case], options: SummaryOptions) -> pd.DataFrame:
     """The rows of some cases: a hundred thousand as dictionaries would take a gigabyte."""
+    rules = rules_in_force(options)
     return pd.DataFrame([_row(case, rules) for case in chunk])
 
 
 def _row(case: Case, rules: Rules) -> dict[str, Any]:
     tags = rules.expected_tags(case.tags, case.metadata.product)
-    found = score_case(
+    scores = score_case(
         case.answer,
         case.contexts,
         tags,
         rules,
     )
-    accuracy, coverage, _, followup, _ = found.scores.values()
+    accuracy, coverage, _, followup, _ = scores.values()
+    unsupported = accuracy.evidence.get("unsupported", []) if accuracy.denominator else []
     row: dict[str, Any] = {
         "case_id": case.id,
         "question": case.question,
@@ -88,28 +85,32 @@ def _row(case: Case, rules: Rules) -> dict[str, Any]:
         "product": case.metadata.product,
         "channel": case.metadata.channel,
         "cases": 1,
+        "any_unsupported": any(entity["kind"] in FIGURES for entity in unsupported),
+        "any_unsupported_measured": accuracy.denominator > 0,
+        "n_entities": len(stated(read_text(rules, case.answer or "").entities)),
+        "ambiguous_followup": bool(followup.evidence["let_off"])
+        and not followup.evidence["phrases"],
+        "unread_figures": dumps(accuracy.evidence.get("unread", [])),
     }
-    for metric, score in found.scores.items():
-        row |= {
-            metric: score.score,
-            f"{metric}_measured": score.measured,
-            f"{metric}_rule": score.score,
-            f"{metric}_llm": float("nan"),
-            f"{metric}_confidence": float("nan"),
-            f"{metric}_decided_by": "rule",
-            f"{metric}_trigger": None,
-            f"{metric}_num": score.numerator,
-            f"{metric}_den": score.denominator,
-            f"{metric}_evidence": dumps(score.evidence),
-        }
-    unsupported = accuracy.evidence.get("unsupported", []) if accuracy.denominator else []
-    phrases = followup.evidence
-    row["any_unsupported"] = any(entity["kind"] in FIGURES for entity in unsupported)
-    row["any_unsupported_measured"] = accuracy.denominator > 0
-    row["n_entities"] = found.n_entities
-    row["ambiguous_followup"] = bool(phrases["let_off"]) and not phrases["phrases"]
-    row["unread_figures"] = dumps(accuracy.evidence.get("unread", []))
+    for metric, score in scores.items():
+        row |= {f"{metric}{ending}": value for ending, value in _columns(score).items()}
     return row
+
+
+def _columns(score: Score) -> dict[str, Any]:
+    """The columns of a metric by what follows its name; a judge may change them."""
+    return {
+        "": score.score,
+        "_measured": score.measured,
+        "_rule": score.score,
+        "_llm": float("nan"),
+        "_confidence": float("nan"),
+        "_decided_by": "rule",
+        "_trigger": None,
+        "_num": score.numerator,
+        "_den": score.denominator,
+        "_evidence": dumps(score.evidence),
+    }
 
 
 def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .compiled import CompiledPhrases, CompiledRules
 from .entities import ReadText
-from .phrases import Phrases, find_all, find_outside, search
+from .phrases import find_all, find_outside, near_end, search
+from .rules import PhraseSet, Rules, compiled
 
 SENTENCE_END = re.compile(r"[!?\n;]|\.(?![0-9])")
 
@@ -45,14 +45,16 @@ class Matches:
 
 
 def find_matches(
-    named: CompiledPhrases,
+    named: PhraseSet,
     read: ReadText,
-    rules: CompiledRules,
+    rules: Rules,
 ) -> Matches:
     """The matches of a phrase set in a text."""
     text = read.text.norm
     standing, bare, let_off = [], [], []
-    for start, end in find_outside(named.phrases, named.not_within, text):
+    phrases, not_within = compiled(rules, named.phrases), compiled(rules, named.not_within)
+    needs, telling = compiled(rules, named.needs), compiled(rules, rules.told)
+    for start, end in find_outside(phrases, not_within, text):
         at = read.text.span(start, end)
         match: dict[str, Any] = {"text": read.raw[slice(*at)], "at": at}
         taken_back = _let_off(
@@ -60,12 +62,12 @@ def find_matches(
             text,
             start,
             end,
-            rules.clause_ends,
+            rules,
         )
-        told = search(rules.told, text[end : end + TOLD_WITHIN])
+        told = search(telling, text[end : end + TOLD_WITHIN])
         if taken_back:
             let_off.append(match | taken_back)
-        elif not named.needs or search(named.needs, _statement(text, start, end)):
+        elif not needs or search(needs, _statement(text, start, end)):
             standing.append(match)
         elif told and told.start() == 0:
             bare.append(match)
@@ -88,15 +90,16 @@ def _statement(
 
 
 def _let_off(
-    named: CompiledPhrases,
+    named: PhraseSet,
     text: str,
     start: int,
     end: int,
-    clause_ends: Phrases,
+    rules: Rules,
 ) -> dict[str, str]:
     """Why a match is taken back, and by what words near it in its clause; {} where it stands."""
-    if not named.let_offs:
+    if not named.let_off:
         return {}
+    clause_ends = compiled(rules, rules.clause_ends)
     first = max(0, start - REACH)
     before = SENTENCE_END.split(text[first:start])[-1]
     for _, clause_end in find_all(clause_ends, before)[-1:]:
@@ -108,13 +111,15 @@ def _let_off(
     ends = search(clause_ends, after)
     limit = ends.start() if ends else len(after)
     blanks = len(after) - len(after.lstrip())
-    for rule in named.let_offs:
-        match = search(rule.after, after)
+    for name in named.let_off:
+        rule = rules.let_offs[name]
+        unless = compiled(rules, rule.unless)
+        match = search(compiled(rules, rule.after), after)
         is_near = match and match.start() <= min(rule.near + blanks, limit)
-        if match and is_near and not search(rule.unless, after[: match.end()]):
+        if match and is_near and not search(unless, after[: match.end()]):
             return {"let_off": rule.reason, "by": match[0].strip()}
-        match = search(rule.before, before)
-        if match and not search(rule.unless, before[match.start() :]):
+        match = search(near_end(compiled(rules, rule.before), rule.near), before)
+        if match and not search(unless, before[match.start() :]):
             return {"let_off": rule.reason, "by": match[0].strip()}
     return {}
 

@@ -15,7 +15,7 @@ from evaltools.suites.summary.scoring import score_case
 from evaltools.suites.summary.text import normalise
 
 RULES = load_rules("ko-insurance")
-EXTRACTOR = extractor(RULES.compiled)
+EXTRACTOR = extractor(RULES)
 
 
 def stated(text: str) -> list[Entity]:

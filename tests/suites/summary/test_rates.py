@@ -36,7 +36,7 @@ def of_file(name: str) -> list[dict[str, Any]]:
 
 @cache
 def scores(answer: str | None, contexts: tuple[str, ...], tags: tuple[str, ...] | None) -> Any:
-    return score_case(answer, contexts, tags, RULES).scores
+    return score_case(answer, contexts, tags, RULES)
 
 
 def scored(answer: str | None, contexts: list[str], tags: list[str] | None, metric: str) -> Any:

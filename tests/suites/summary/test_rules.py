@@ -16,7 +16,6 @@ from evaltools.suites.summary.rules import (
     bundled,
     load_rules,
     read_rules,
-    rules_snapshot,
 )
 from evaltools.suites.summary.scoring import score_case
 
@@ -77,7 +76,7 @@ def test_seed_holds_the_literal_lists_of_section_7() -> None:
     ],
 )
 def test_seed_finds_plain_text(metric: str, answer: str, tags: list[str], expected: float) -> None:
-    assert score_case(answer, [], tags, load_rules("seed")).scores[metric].score == expected
+    assert score_case(answer, [], tags, load_rules("seed"))[metric].score == expected
 
 
 def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
@@ -88,7 +87,6 @@ def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
     )
     assert load_rules(path).identity == first.identity
     assert load_rules(write(tmp_path, fold=False)).identity != first.identity
-    assert "thresholds" in rules_snapshot(first) and "extends" not in rules_snapshot(first)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +165,7 @@ def test_signs_of_a_phrase(pattern: str, text: str, found: list[str]) -> None:
     assert [text[a:b] for a, b in find_all(phrases, text)] == found
 
 
-def test_words_stand_for_their_alternatives_and_belong_to_the_hash(tmp_path: Path) -> None:
+def test_words_stand_for_their_alternatives(tmp_path: Path) -> None:
     own = {
         "followup": {"phrases": ["{who} 회신"]},
         "words": {"team": ["심사팀", "보상팀"], "who": ["{team}", "담당자"]},
@@ -177,8 +175,7 @@ def test_words_stand_for_their_alternatives_and_belong_to_the_hash(tmp_path: Pat
         score_case(f"{who} 회신", [], ["needs_followup"], rules)
         for who in ("보상팀", "담당자", "고객")
     ]
-    assert [a.scores["summary_needs_followup"].score for a in asked] == [1.0, 1.0, 0.0]
-    assert "words" in rules_snapshot(rules)
+    assert [a["summary_needs_followup"].score for a in asked] == [1.0, 1.0, 0.0]
 
 
 def test_the_command_that_checks_rule_files_lists_every_problem(tmp_path: Path) -> None:

@@ -15,19 +15,20 @@ from evaltools import evaluate
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.workers import Workers
 from evaltools.suites.summary import units as units_frame
-from evaltools.suites.summary.rules import load_rules
+from evaltools.suites.summary.options import SummaryOptions, rules_in_force
 from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import Score, score_case
 from evaltools.suites.summary.states import verdicts
 from evaltools.suites.summary.units import finish, score_cases
 
-RULES = load_rules("ko-insurance")
+OPTIONS = SummaryOptions()
+RULES = rules_in_force(OPTIONS)
 
 
 def scores(
     answer: str | None, contexts: list[str], tags: list[str] | None = None
 ) -> dict[str, Score]:
-    return dict(score_case(answer, contexts, tags, RULES).scores)
+    return dict(score_case(answer, contexts, tags, RULES))
 
 
 def test_a_case_by_hand() -> None:
@@ -121,7 +122,7 @@ def test_why_a_phrase_was_let_off_stands_in_the_evidence() -> None:
 def test_an_unknown_tag_is_reported_and_expected_of_nobody() -> None:
     problems = Problems()
     case = Case(id="a", answer="면책", metadata={"summary_tags": ["exclusion", "exclusoin"]})  # type: ignore[arg-type]
-    units = score_cases([(7, case)], RULES, problems, Workers(), "f.jsonl")
+    units = score_cases([(7, case)], OPTIONS, problems, Workers(), "f.jsonl")
     assert units.loc[0, "summary_risk_coverage"] == 1.0
     assert json.loads(units.loc[0, "summary_risk_coverage_evidence"])["unknown_tags"] == [
         "exclusoin"
@@ -208,7 +209,7 @@ def test_rules_that_changed_since_are_not_used_silently(tmp_path: Path) -> None:
     ("score", "passes"), [(0.9, True), (0.9 - 1e-13, True), (0.9 - 1e-9, False), (1.0, True)]
 )
 def test_a_score_on_its_threshold_passes(score: float, passes: bool) -> None:
-    units = score_cases([(1, Case(id="a", answer="90일"))], RULES, Problems(), Workers())
+    units = score_cases([(1, Case(id="a", answer="90일"))], OPTIONS, Problems(), Workers())
     units["summary_accuracy"] = score
     done = finish(units.assign(summary_accuracy_measured=True), RULES)
     assert done["summary_accuracy_passed"].tolist() == [passes]
