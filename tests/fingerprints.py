@@ -134,7 +134,6 @@ ROW_KEYS = {
     "compare.csv": ("metric", "candidate"),
     "comparison.csv": ("metric", "candidate"),
     "aggregated_mean_std.csv": ("condition", "metric"),
-    "agreement.csv": ("condition", "metric"),
     "summary_scores.csv": ("case_id", "metric"),
 }
 """The columns that name a row of each kind of CSV file."""

@@ -142,8 +142,6 @@ class Suite:
       card a unit. `finding(run)`: the title of a run's page and the numbers behind it; None for the usual one.
       `first_screen(run)`: a piece below it (`report.tables.HtmlTable`).
     - `decode`: columns that the files hold as text -> the function that reads them for `run.units`.
-    - `agreement(runs, resampling)`: how far the seeds (seed -> units) of a condition agree, as
-      `stats.agreement.seed_agreement` has it.
     - `breakdowns`: by which columns the generic notebook splits the units, and which metrics it shows in each part.
 
     For the package itself
@@ -183,7 +181,6 @@ class Suite:
     first_screen: Callable[[Any], Any] | None = None
     decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
-    agreement: Callable[[Mapping[Any, pd.DataFrame], Any], pd.DataFrame] | None = None
     runner: tuple[str, ...] = ()
     file: Path | None = None
     code: str = ""

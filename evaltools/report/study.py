@@ -16,7 +16,6 @@ from ..core.estimates import marked_blocked, public_frame
 from ..core.language import speaking
 from ..core.metric import AnyMetric, Metric, MetricTable
 from ..core.suite import Suite
-from ..stats.agreement import COLUMNS as AGREEMENT
 from ..stats.breakdown import PART, by_parts, compare_parts
 from ..stats.compare import Comparison, compare_all, ranks
 from ..stats.differences import unit_changes
@@ -367,18 +366,6 @@ class Study(Result):
             [self.metric(metric).name for metric in metrics or [self.primary]],
             (self.baseline, name),
         )
-
-    @cached_property
-    def agreement(self) -> pd.DataFrame:
-        """How far the seeds of each condition agree: condition, then the columns of `stats.agreement`."""
-        columns = ["condition", *AGREEMENT]
-        frames = [pd.DataFrame(columns=columns)]
-        for condition, of_seed in self.conditions.items():
-            if self.suite.agreement is not None and len(of_seed) > 1:
-                units = {seed: run.units for seed, run in of_seed.items()}
-                frame = self.suite.agreement(units, self.resampling).assign(condition=condition)
-                frames.append(frame[columns])
-        return pd.concat(frames[1:] or frames, ignore_index=True)
 
     @property
     def plot(self) -> StudyPlots:

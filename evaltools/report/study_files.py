@@ -62,13 +62,10 @@ def save_study(
     for condition, target in targets.items():
         manifest = _manifest(study, condition, target, started)
         estimates = study.estimates[study.estimates["condition"] == condition]
-        means, agreement = aggregated_frame(estimates), study.agreement
+        means = aggregated_frame(estimates)
         if study.candidates:
             means.insert(0, "condition", condition)
-        tables = {
-            "aggregated_mean_std.csv": csv(means),
-            "agreement.csv": csv(agreement[agreement["condition"] == condition]),
-        }
+        tables = {"aggregated_mean_std.csv": csv(means)}
         if study.candidates:
             tables["comparison.csv"] = comparison_csv(study)
         # two conditions are ranked where a primary metric was declared

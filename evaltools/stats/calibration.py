@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from .agreement import ballot, kappa_of
+from .agreement import kappa_of
 from .formulas import score_t, t_quantile, wilson
 from .influence import Array
 
@@ -185,6 +185,5 @@ def _agreement(
             bounds = wilson(right.mean(), len(right), ndtri(0.5 + confidence / 2))
             row[f"{name}_low"], row[f"{name}_high"] = bounds
     row["judge_kappa"] = kappa_of(pd.DataFrame({"people": good, "judge": passed}))
-    sheet = votes.assign(category=votes["label"].astype(str))
-    row["rater_kappa"] = kappa_of(ballot(sheet, ["case_id"]))
+    row["rater_kappa"] = kappa_of(votes.pivot_table("label", "case_id", "rater"))
     return row

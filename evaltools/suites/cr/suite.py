@@ -12,7 +12,6 @@ from msgspec import json
 
 from ...core.metric import AnyMetric, MetricTable, make_metric
 from ...core.suite import Suite
-from .agreement import seed_agreement
 from .artifacts import artifacts
 from .checks import checks
 from .options import CrOptions
@@ -130,5 +129,4 @@ SUITE = Suite(
         **dict.fromkeys(("gold", "stage1", "final"), partial(json.decode, type=list[EvalTuple])),
         **dict.fromkeys(("reviews", "arbiter"), partial(json.decode, type=list[Action])),
     },
-    agreement=seed_agreement,
 )
