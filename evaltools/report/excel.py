@@ -1,12 +1,11 @@
 """Workbooks for readers in a spreadsheet program: texts stay texts, nothing is cut off unseen.
 
-A text from data is never a formula or a link. Control characters that a workbook cannot hold are replaced, and
+A text from data is never a formula or a link. Control characters, which a workbook cannot hold, are spelled out, and
 texts longer than a cell are cut with a mark. The same frames give the same bytes.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,35 +19,33 @@ from ..core.errors import UsageError
 from ..core.estimates import is_null
 from ..core.files import atomic
 from ..core.language import say
-from .text import width_of
+from .text import visible, width_of
 
 CELL_LIMIT = 32_767
 ROW_LIMIT = 1_048_576
-REPLACEMENT = "\ufffd"
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 GOOD, BAD, LOOK = "#D5E8D4", "#F8CECC", "#FFF2CC"
 
 # points of a line, and the lines that a row shows at most: 90 points, so that a screen holds ten rows
 LINE_HEIGHT, MOST_LINES = 15, 6
 
-# characters across a column
-NARROWEST, WIDEST = 10, 48
+# characters across a column: with wider ones a page of paper, as wide as the table, would be too small to read
+NARROWEST, WIDEST = 10, 30
+
+A4 = 9
 
 
 @dataclass(frozen=True)
 class Sheet:
     """A frame on a sheet of its own, with a filter.
 
-    head: lines above the table, each a text or a text and its value. scores: column -> threshold, for the colours of
-    its cells. colours: text of a cell -> its colour. frozen: columns that stay in place when the sheet is moved, and
-    stand on every printed page. links: addresses for the cells of the first column, relative to the workbook.
+    head: lines above the table. colours: text of a cell -> its colour. frozen: columns that stay in place when the
+    sheet is moved. links: addresses for the cells of the first column, relative to the workbook.
     """
 
     name: str
     frame: pd.DataFrame
-    head: Sequence[tuple[str, ...]] = ()
-    scores: Mapping[str, float] = field(default_factory=dict)
+    head: Sequence[str] = ()
     colours: Mapping[str, str] = field(default_factory=dict)
     frozen: int = 1
     links: Sequence[str] = ()
@@ -82,36 +79,30 @@ def write_workbook(
 
 
 def _write_sheet(book: Any, sheet: Sheet) -> None:
-    """Write the lines above a table, and the table."""
+    """Write the lines above a table, and the table, which is as wide as a page where it is printed."""
     page = book.add_worksheet(sheet.name)
-    for row, texts in enumerate(sheet.head):
-        page.write_row(row, 0, map(cell, texts), book.add_format({"bold": row == 0}))
-    header = len(sheet.head) + 1 if sheet.head else 0
-    last = header + max(len(sheet.frame), 1)
-    heads = [cell(str(name)) for name in sheet.frame]
-    look = {
-        "bold": True,
-        "bottom": 1,
-        "text_wrap": True,
-        "valign": "top",
+    look = {"valign": "top", "text_wrap": True}
+    plain = book.add_format({**look, "num_format": "0.000"})
+    heading = book.add_format({**look, "bold": True, "bottom": 1})
+    link = book.add_format({**look, "font_color": "#1155CC", "underline": 1})
+    coloured = {
+        text: book.add_format({**look, "bg_color": colour})
+        for text, colour in sheet.colours.items()
     }
-    page.write_row(header, 0, heads, book.add_format(look))
+    page.write_column(0, 0, map(cell, sheet.head))
+    header = len(sheet.head) + 1 if sheet.head else 0
+    last_row, last_column = header + max(len(sheet.frame), 1), len(sheet.frame.columns) - 1
     lines = [1] * len(sheet.frame)
-    for index, (head, column) in enumerate(zip(heads, sheet.frame)):
-        values = [cell(value) for value in sheet.frame[column].tolist()]
+    for index, column in enumerate(sheet.frame):
+        head, *values = map(cell, [column, *sheet.frame[column].tolist()])
         # that of its first cells and its head, within limits
         first = "\n".join(map(str, (head, *values[:200]))).split("\n")
         width = min(max(NARROWEST, 2 + max(map(width_of, first))), WIDEST)
         lines = [max(n, _height(value, width)) for n, value in zip(lines, values)]
-        look = {"valign": "top", "text_wrap": True}
-        if any(isinstance(value, float) for value in values):
-            look["num_format"] = "0.000"
         page.set_column(index, index, width)
-        plain = book.add_format(look)
-        coloured = {c: book.add_format({**look, "bg_color": c}) for c in (GOOD, BAD, LOOK)}
+        page.write(header, index, head, heading)
         for row, value in enumerate(values, header + 1):
-            page.write(row, index, value, coloured.get(_colour(value, column, sheet), plain))
-    link = book.add_format({"valign": "top", "font_color": "#1155CC", "underline": 1})
+            page.write(row, index, value, coloured.get(value, plain))
     # a link of a text is written behind it, so that the text stays as it is
     for row, (address, value) in enumerate(zip(sheet.links, sheet.frame.iloc[:, 0]), header + 1):
         page.write_url(
@@ -119,51 +110,38 @@ def _write_sheet(book: Any, sheet: Sheet) -> None:
             0,
             f"external:{address}",
             link,
-            str(cell(str(value))),
+            cell(value),
         )
     for row, n_lines in enumerate(lines, header + 1):
         page.set_row(row, LINE_HEIGHT * n_lines)
     page.freeze_panes(header + 1, sheet.frozen)
-    page.autofilter(header, 0, last, len(heads) - 1)
+    page.autofilter(header, 0, last_row, last_column)
     page.set_landscape()
+    page.set_paper(A4)
+    page.set_margins(0.4, 0.4)
+    page.print_area(0, 0, last_row, last_column)
     page.fit_to_pages(1, 0)
     page.repeat_rows(header)
 
 
-def _colour(
-    value: Any,
-    column: str,
-    sheet: Sheet,
-) -> str:
-    if column in sheet.scores and value is not None:
-        return GOOD if value >= sheet.scores[column] else BAD
-    return sheet.colours.get(value, "")
-
-
 def _height(value: Any, width: int) -> int:
     """The lines that a value takes in a column of a width, as many as a row can show at the most."""
-    if not isinstance(value, str):
-        return 1
-    shown = value[: MOST_LINES * width].split("\n")
-    n_lines = sum(max(1, ceil(width_of(line) / width)) for line in shown)
-    return min(n_lines, MOST_LINES)
+    shown = str(value)[: MOST_LINES * width].split("\n")
+    return min(sum(max(1, ceil(width_of(line) / width)) for line in shown), MOST_LINES)
 
 
 def cell(value: Any) -> Any:
     """A value as a cell can hold it; None, for an empty cell, of a null. Lines of Windows end as all others do.
 
     >>> cell("a\\r\\nb\\x07")
-    'a\\nb\ufffd'
+    'a\\nb[U+0007]'
     """
     if is_null(value):
         return None
     if not isinstance(value, str):
         return value
-    text = _FORBIDDEN.sub(REPLACEMENT, value.replace("\r\n", "\n").replace("\r", "\n"))
-    # a workbook counts characters beyond the basic plane twice
-    in_units = text.encode("utf-16-le")
-    if len(in_units) // 2 <= CELL_LIMIT:
+    text = visible(value)
+    if len(text) <= CELL_LIMIT:
         return text
     mark = say(" … [cut: {n} characters]", n=len(text))
-    room = (CELL_LIMIT - len(mark)) * 2
-    return in_units[:room].decode("utf-16-le", "ignore") + mark
+    return text[: CELL_LIMIT - len(mark)] + mark

@@ -20,39 +20,33 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import MaxNLocator
 
 from ..core.errors import UsageError
 from ..core.files import asset_dir
 from ..core.language import say
-from ..core.metric import Difference, metric_title
+from ..core.metric import Difference
 from .fonts import ANSWERED, families, webfont_css
-from .strip import limits
-from .text import number, titled, visible, width_of
+from .strip import ENDS, limits
+from .text import titled, visible, width_of
 
 if TYPE_CHECKING:
     from .run import Run
     from .study import Study
 
-# what a saved figure would say of when and by what it was made
-MADE_BY = {
-    "svg": ("Creator", "Date"),
-    "pdf": ("Creator", "Producer", "CreationDate"),
-}
+# what a saved figure would say of when it was made
+MADE_AT = {"svg": "Date", "pdf": "CreationDate"}
 
 # width of a figure (219 pt), height of a row, and the greatest height of a figure, in inches
 WIDTH, ROW, TALLEST = 219 / 72, 0.24, 160.0
 
-MUTED = "#6b7280"
-
-# Okabe and Ito (2008): told apart under every common colour blindness
+# Okabe and Ito (2008): told apart under every common colour blindness; one marker less, so that pairs are many
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B5A800")
-MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
+MARKERS = "osD^vPX"
 
 # sign of a change for the better -> what became of a unit, its colour and marker
 CHANGES = {
     1: ("improved", "#009E73", "^"),
-    0: ("same", MUTED, "o"),
+    0: ("same", "grey", "o"),
     -1: ("worsened", "#D55E00", "v"),
 }
 
@@ -67,9 +61,8 @@ def figure_style() -> Any:
 
 def paper_style() -> Any:
     """The style of the figures with the smaller letters of a column of a paper, for a block."""
-    sizes: Any = {"font.size": 8, "axes.labelsize": 8}
-    sizes |= dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7)
-    return mpl.rc_context({**figure_style(), **sizes})
+    sizes: Any = dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7)
+    return mpl.rc_context({**figure_style(), **sizes, "axes.labelsize": 8})
 
 
 def export(
@@ -89,7 +82,7 @@ def export(
         # laid out once: a second pass would move things
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
-        figure.savefig(out, format=form, metadata=dict.fromkeys(MADE_BY[form]))
+        figure.savefig(out, format=form, metadata={MADE_AT[form]: None})
     if form == "pdf":
         return out.getvalue()
     # a browser loads a font that stands behind another too late for some of the text
@@ -138,87 +131,63 @@ def add_legend(chart: Figure) -> None:
 
 def forest(
     rows: pd.DataFrame,
+    xlabel: str,
     zero: bool = False,
 ) -> Figure:
     """A line for each metric, from the top down, with a mark and its interval for each condition.
 
-    Columns: label (of the metric), condition, value, ci_low, ci_high, and `axis`, the name of the axis on which a row
-    stands; each axis has a panel of its own. `zero` draws a line at 0, for differences.
+    Columns: label (of the metric), condition, value, ci_low, ci_high, and `axis`: rows of one have a panel of their own.
+    `zero` draws a line at 0, for differences.
     """
     if rows["value"].isna().all():
         return Figure()
+    rows = rows.astype(dict.fromkeys(ENDS, float))
     conditions = list(rows["condition"].unique())
-    panels = dict(list(rows.groupby("axis", sort=False)))
+    panels = [of_axis for _, of_axis in rows.groupby("axis", sort=False)]
     step = max(1.6, 0.6 * len(conditions))
-    heights = [step * of_axis["label"].nunique() for of_axis in panels.values()]
+    heights = [step * of_axis["label"].nunique() for of_axis in panels]
     with paper_style():
-        chart = new_chart(sum(heights) + 2.2 * (len(panels) - 1))
+        chart = new_chart(sum(heights) + 1.5 * (len(panels) - 1))
         axes = chart.subplots(len(panels), height_ratios=heights, squeeze=False)[:, 0]
-        for ax, (name, of_axis) in zip(axes, panels.items()):
+        for ax, of_axis in zip(axes, panels):
             labels = list(of_axis["label"].unique())
             for index, condition in enumerate(conditions):
                 of = of_axis[of_axis["condition"] == condition]
                 from_middle = index - (len(conditions) - 1) / 2
                 places = of["label"].map(labels.index) + 0.72 * from_middle / len(conditions)
-                look: Any = {
-                    "color": PALETTE[index % 8],
-                    "marker": MARKERS[(index + index // 8) % 8],
-                }
-                ends = of[["ci_low", "ci_high"]].astype(float)
-                ax.hlines(
-                    places, ends["ci_low"], ends["ci_high"], colors=look["color"], linewidth=1.5
-                )
+                colour = PALETTE[index % len(PALETTE)]
+                ax.hlines(places, of["ci_low"], of["ci_high"], colour)
                 ax.scatter(
-                    of["value"].astype(float),
+                    of["value"],
                     places,
                     s=16,
+                    color=colour,
+                    marker=MARKERS[index % len(MARKERS)],
                     label=shown(condition),
-                    **look,
                 )
-            ax.set(xlabel=shown(name), ylim=(len(labels) - 0.5, -0.5))
             ax.set_yticks(range(len(labels)), map(shown, labels))
+            ax.set_ylim(len(labels) - 0.5, -0.5)
             ax.grid(axis="y", visible=False)
             if zero:
-                ax.axvline(
-                    0,
-                    color="black",
-                    linewidth=0.8,
-                    zorder=1,
-                )
+                ax.axvline(0, color="black", linewidth=0.8)
+        axes[-1].set_xlabel(shown(xlabel))
         if len(conditions) > 1:
             add_legend(chart)
     return chart
 
 
 def spread(values: Mapping[str, pd.Series]) -> Figure:
-    """Histograms of the values of units (label -> values) over one another, with a line at each mean; without nulls."""
+    """Histograms of the values of units (label -> values) beside one another; nulls are passed over."""
     drawn = {label: column.dropna() for label, column in values.items() if column.notna().any()}
     if not drawn:
         return Figure()
-    every = pd.concat(drawn)
-    bins = np.linspace(min(0.0, every.min()), max(1.0, every.max()), 21).tolist()
     with paper_style():
         chart = new_chart(6)
         ax = chart.subplots()
-        for index, (label, column) in enumerate(drawn.items()):
-            colour = PALETTE[index % 8]
-            ax.hist(
-                column,
-                bins,
-                color=colour,
-                alpha=0.4,
-            )
-            mean = say("mean {mean}, n={n:,}", mean=number(column.mean()), n=len(column))
-            dashes = (0, (5, 1.5 + 2 * index))
-            text = f"{shown(label, 40, 1)}:\n{mean}"
-            ax.axvline(
-                column.mean(),
-                color=colour,
-                linestyle=dashes,
-                label=text,
-            )
+        colours = [PALETTE[index % len(PALETTE)] for index in range(len(drawn))]
+        labels = [shown(label, 40) for label in drawn]
+        ax.hist(list(drawn.values()), bins=20, color=colours, label=labels)
         ax.set(xlabel=say("value of a unit"), ylabel=say("samples"))
-        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         add_legend(chart)
     return chart
 
@@ -233,36 +202,30 @@ def paired(
     The names of the columns are the labels of the axes. A unit with a null in either takes no part. Where many units
     share a place the mark grows with their number. Counts of improved, same and worsened stand in the legend.
     """
-    pairs = pd.DataFrame({"x": before, "y": after}).astype(float).dropna()
+    pairs = pd.DataFrame({"x": before, "y": after}).astype(float).dropna().round(6)
     if pairs.empty:
         return Figure()
-    gain = (pairs["y"] - pairs["x"]).round(12) * (-1 if better == "lower" else 1)
+    gain = np.sign(pairs["y"] - pairs["x"]) * (-1 if better == "lower" else 1)
     with paper_style():
         chart = new_chart(9)
         ax = chart.subplots()
         ax.axline(
             (pairs["x"].iloc[0],) * 2,
             slope=1,
-            color=MUTED,
+            color="grey",
             linewidth=0.8,
-            zorder=1,
         )
         for sign, (name, colour, marker) in CHANGES.items():
-            is_kind = np.sign(gain) == sign
-            spots = pairs[is_kind].round(6).value_counts(sort=False).reset_index(name="n")
-            label = f"{say(name)}: {is_kind.sum():,} ({100 * is_kind.mean():.0f}%)"
-            look: Any = {
-                "c": colour,
-                "marker": marker,
-                "alpha": 0.75,
-                "linewidth": 0,
-            }
+            is_kind = gain == sign
+            spots = pairs[is_kind].value_counts(sort=False).reset_index(name="n")
             ax.scatter(
                 spots["x"],
                 spots["y"],
                 16 * np.sqrt(spots["n"]),
-                label=label,
-                **look,
+                colour,
+                marker=marker,
+                alpha=0.75,
+                label=f"{say(name)}: {is_kind.sum():,} ({100 * is_kind.mean():.0f}%)",
             )
         ax.set(xlabel=shown(before.name, 40), ylabel=shown(after.name))
         add_legend(chart)
@@ -278,21 +241,21 @@ def _title(shown: Run | Study, name: str) -> str:
     return titled(metric.shown_title, metric.better)
 
 
-def _on_axes(
+def _forest(
     shown: Run | Study,
     rows: pd.DataFrame,
-    xlabel: str,
-) -> pd.DataFrame:
-    """The rows for `forest`; a metric without limits has an axis of its own."""
+    what: str,
+    zero: bool = False,
+) -> Figure:
+    """The figure of rows without those that a check blocks; a metric without limits has an axis of its own."""
     by_name = {metric.name: metric for metric in shown.metrics}
     rows = rows[~rows["metric"].isin(shown.blocked)]
-    labels = []
-    axes = []
-    for name, title, better in zip(rows["metric"], rows["title"], rows["better"]):
-        labels.append(titled(metric_title(name, title), better))
-        has_limits = math.isfinite(sum(limits(name, by_name)))
-        axes.append(xlabel if has_limits or rows["metric"].nunique() == 1 else labels[-1])
-    return rows.assign(label=labels, axis=axes)
+    labels = {name: _title(shown, name) for name in rows["metric"]}
+    axes = {name: "" if math.isfinite(sum(limits(name, by_name))) else name for name in labels}
+    names = rows["metric"]
+    rows = rows.assign(label=names.map(labels), axis=names.map(axes))
+    xlabel = say("{what}, {level} interval", what=what, level=shown.resampling.percent)
+    return forest(rows, xlabel, zero)
 
 
 @dataclass(frozen=True)
@@ -308,9 +271,8 @@ class RunPlots:
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.forest("fix_rate_refpol").axes[0]
         """
-        run = self.run
-        xlabel = say("value with {level} interval", level=run.resampling.percent)
-        return forest(_on_axes(run, run.estimates_of(*(metrics or run.headline)), xlabel))
+        names = metrics or self.run.headline
+        return _forest(self.run, self.run.estimates_of(*names), say("value"))
 
     def paired(self, metric: str | None = None) -> Figure:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
@@ -328,12 +290,9 @@ class RunPlots:
             raise UsageError(
                 f"{difference.name} is no difference of two metrics, with a before and an after"
             )
-        before, after = difference.subtrahend, difference.minuend
-        return paired(
-            run.unit_values(before).rename(_title(run, before)),
-            run.unit_values(after).rename(_title(run, after)),
-            difference.better,
-        )
+        sides = (difference.subtrahend, difference.minuend)
+        before, after = (run.unit_values(name).rename(_title(run, name)) for name in sides)
+        return paired(before, after, difference.better)
 
     def spread(self, *metrics: str) -> Figure:
         """How the values of single units are spread, a histogram a metric (default: the primary one).
@@ -342,9 +301,8 @@ class RunPlots:
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> ax = run.plot.spread("tuple_f1_s1_refpol", "tuple_f1_s2_refpol").axes[0]
         """
-        run = self.run
-        names = metrics or (run.primary,)
-        return spread({_title(run, name): run.unit_values(name) for name in names})
+        names = metrics or (self.run.primary,)
+        return spread({_title(self.run, name): self.run.unit_values(name) for name in names})
 
 
 @dataclass(frozen=True)
@@ -356,29 +314,18 @@ class StudyPlots:
     def forest(self) -> Figure:
         """The differences of the headline metrics to the baseline, with their intervals; of one condition its values."""
         study = self.study
-        what = say("mean over seeds") if study.seeded else say("value")
-        rows = study.estimates_of(*study.headline)
-        if study.candidates:
-            rows = study.differences_of(*study.headline)
-            rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
-            what = say("candidate − baseline")
-        xlabel = say("{what}, {level} interval", what=what, level=study.resampling.percent)
-        return forest(_on_axes(study, rows, xlabel), zero=bool(study.candidates))
+        if not study.candidates:
+            return _forest(study, study.estimates_of(*study.headline), say("value"))
+        rows = study.differences_of(*study.headline)
+        rows = rows.rename(columns={"delta": "value", "candidate": "condition"})
+        return _forest(study, rows, say("candidate − baseline"), zero=True)
 
-    def paired(
-        self,
-        metric: str | None = None,
-        candidate: str | None = None,
-    ) -> Figure:
-        """Each unit's value under the baseline against that under a candidate, by default the first.
-
-        `metric`: by default the primary one.
-        """
+    def paired(self) -> Figure:
+        """The primary metric of each unit under the baseline against that under the first candidate."""
         study = self.study
-        metric = metric or study.primary
-        name = study.candidate(candidate)
-        title = _title(study, metric)
-        changes = study.changes(metric, name)
+        name = study.candidate()
+        title = _title(study, study.primary)
+        changes = study.changes(study.primary, name)
         before = changes["baseline"].rename(f"{title}, {study.baseline}")
         after = changes["candidate"].rename(f"{title}, {name}")
-        return paired(before, after, study.metric(metric).better)
+        return paired(before, after, study.metric(study.primary).better)

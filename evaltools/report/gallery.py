@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +17,6 @@ from ..core.files import require_writable, write_text
 from ..core.json_files import read_model
 from ..core.language import say
 from ..core.manifest import NAME, Manifest
-from ..core.names import RUN_NAME
 from ..core.results import METRICS, MetricsFile, spoilt_files
 from .page import page
 from .strip import ENDS, axis_over
@@ -32,7 +31,7 @@ OURS = b'<meta name="generator" content="evaltools gallery">'
 
 REPORT = "metric_report.html"
 
-# level of a note, the worst first -> its colour
+# level of a note -> its colour
 LEVELS = {
     "spoilt": "error",
     "blocking": "error",
@@ -43,7 +42,7 @@ LEVELS = {
 # letters of a sentence that are shown
 SENTENCE_LENGTH = 500
 
-# what the template shows of a result, or of the results of a suite: texts from its files, which it clips and escapes
+# what the template shows of a result: texts from its files, which it clips and escapes
 Card = dict[str, Any]
 
 
@@ -77,18 +76,14 @@ def collect(out: Path) -> tuple[list[Card], list[tuple[str, str]]]:
     """(the results in an output folder by name, name and reason of each folder that is incomplete)."""
     cards = []
     incomplete = []
-    for folder in sorted((out / "results").glob("[!.]*")):
-        if folder.is_dir():
-            try:
-                cards.append(_card(out, folder))
-            # whatever stands in a folder, it shall not take the others from the page
-            except Exception as e:  # noqa: BLE001
-                reason = getattr(e, "strerror", "") or f"{type(e).__name__}: {e}"
-                if isinstance(e, InputError):  # without the folders above its file
-                    first = e.problems[0]
-                    parts = [Path(first.file).name, first.field, first.message]
-                    reason = ": ".join(filter(None, parts))
-                incomplete.append((folder.name, clipped(reason, SENTENCE_LENGTH)))
+    for folder in sorted((out / "results").glob("[!.]*/")):
+        try:
+            cards.append(_card(out, folder))
+        # whatever stands in a folder, it shall not take the others from the page
+        except Exception as e:  # noqa: BLE001
+            reason = str(e) if isinstance(e, InputError) else f"{type(e).__name__}: {e}"
+            reason = reason.replace(f"{folder}{os.sep}", "")
+            incomplete.append((folder.name, clipped(reason, SENTENCE_LENGTH)))
     return cards, incomplete
 
 
@@ -98,28 +93,23 @@ def _card(
 ) -> Card:
     """What the page shows of one results folder; raises whatever is wrong with its files.
 
-    `metrics`: metric of the headline -> its row of metrics.json with its texts as `cells`, those that a check blocks
-    last and without numbers. `leading`: the one that leads. `verdict`, `trust`: (words, colour). `notes`: (level,
-    sentence). `links`: (file, address).
+    `lead`: the row of metrics.json of the metric that leads, with its texts as `cells`; empty where a check blocks all.
+    `verdict`, `trust`: (words, colour). `notes`: (colour, sentence). `links`: (file, address).
     """
     manifest = read_model(folder / NAME, Manifest)
     stored = read_model(folder / METRICS, MetricsFile)
     is_aggregate = manifest.kind == "aggregate"
-    runs = manifest.runs if is_aggregate else [folder.name]
-    by_name = {row.name: row for row in stored.metrics}
-    metrics = {}
-    for name in sorted(by_name.keys() & manifest.headline, key=manifest.headline.index):
-        row = {**by_name[name].model_dump(), "metric": name}
-        if name in stored.blocked:
-            row |= dict.fromkeys(ENDS)
-        metrics[name] = {**row, "cells": shown_estimate(row)}
-    usable = [name for name in metrics if name not in stored.blocked]
-    leading = manifest.leading if manifest.leading in usable else "".join(usable[:1])
+    usable = {row.name: row for row in stored.metrics if row.name not in stored.blocked}
+    name = next((n for n in (manifest.leading, *manifest.headline) if n in usable), "")
+    lead: dict[str, Any] = {}
+    if name:
+        lead = {**usable[name].model_dump(), "metric": name}
+        lead["cells"] = shown_estimate(lead)
     verdict = _verdict(
         folder,
         manifest,
         stored,
-        leading,
+        name,
     )
     notes = _notes(folder, manifest, stored)
     report = out / "reports" / (manifest.report or folder.name) / REPORT
@@ -129,10 +119,8 @@ def _card(
         "name": folder.name,
         "title": (is_aggregate and manifest.condition) or folder.name,
         "manifest": manifest,
-        "runs": runs,
-        "seeds": [match["seed"] for match in map(RUN_NAME.match, runs) if match],
-        "metrics": dict(sorted(metrics.items(), key=lambda item: item[0] in stored.blocked)),
-        "leading": leading,
+        "runs": manifest.runs if is_aggregate else [],
+        "lead": lead,
         "verdict": (say(verdict), VERDICTS.get(verdict, "info")),
         "trust": _trust(Counter(level for level, _ in notes), manifest.incomplete),
         "notes": [(LEVELS[level], sentence) for level, sentence in notes],
@@ -149,19 +137,13 @@ def _verdict(
     stored: MetricsFile,
     leading: str,
 ) -> str:
-    """The verdict of a result's comparison on its leading metric, else the worst of its suite."""
+    """The verdict of a condition's comparison on its leading metric, else the worst of its suite."""
     path = folder / "comparison.csv"
-    if manifest.kind == "aggregate" and path.is_file():
-        columns = ["metric", "verdict", "candidate"]
-        frame = pd.read_csv(
-            path,
-            dtype=str,
-            keep_default_na=False,
-            usecols=columns,
-        )
-        is_own = (frame["candidate"] == manifest.condition) & (frame["metric"] == leading)
-        if is_own.any():
-            return str(frame.loc[is_own, "verdict"].iloc[0])
+    if path.is_file():
+        compared = pd.read_csv(path, dtype=str, keep_default_na=False)
+        verdicts = compared.set_index(["candidate", "metric"])["verdict"].to_dict()
+        if (manifest.condition, leading) in verdicts:
+            return verdicts[manifest.condition, leading]
     words = [row.verdict for row in stored.verdicts]
     if words:
         return "fail" if "fail" in words else words[0]
@@ -203,48 +185,33 @@ def _address(out: Path, path: Path) -> str:
     return quote(os.fsencode(path.relative_to(out)))
 
 
-def sections(cards: Iterable[Card]) -> list[Card]:
-    """The results by suite, the newest first; runs stand below the first aggregate that has them.
-
-    `metric`: the title that leads most of the results. `columns`: metric -> title.
-    """
-    by_suite: dict[str, list[Card]] = {}
-    for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True):
-        by_suite.setdefault(card["manifest"].suite, []).append(card)
-    found = []
-    for suite, members in by_suite.items():
-        runs = {card["name"]: card for card in members if card["manifest"].kind == "run"}
-        aggregates = [card for card in members if card["manifest"].kind == "aggregate"]
-        for card in aggregates:
-            card["children"] = [runs.pop(name) for name in card["runs"] if name in runs]
-        titles: dict[str, str] = {}
-        for card in reversed(members):
-            titles |= {name: row["cells"]["title"] for name, row in card["metrics"].items()}
-        leading = Counter(titles[card["leading"]] for card in members if card["leading"])
-        section = {
-            "suite": suite,
-            "title": say(members[0]["manifest"].suite_title or suite),
-            "metric": leading.most_common(1)[0][0] if leading else "",
-            "columns": titles,
-            "cards": [*aggregates, *runs.values()],
-        }
-        found.append(section)
-    return sorted(found, key=lambda section: (section["title"], section["suite"]))
-
-
 def render(cards: list[Card], incomplete: list[tuple[str, str]]) -> str:
-    """The page of the results; a metric of a suite has one axis."""
-    numbers: dict[tuple[str, str], list[Any]] = {}
-    rows = [(card["manifest"].suite, row) for card in cards for row in card["metrics"].values()]
-    for suite, row in rows:
-        numbers.setdefault((suite, row["metric"]), []).extend(row[end] for end in ENDS)
-    for suite, row in rows:
-        row["axis"] = axis_over(numbers[suite, row["metric"]])
+    """The page: the results by suite, the newest first; runs stand below the first condition that has them.
+
+    A metric of a suite has one axis.
+    """
+    suites: dict[str, list[Card]] = {}
+    for card in sorted(cards, key=lambda card: card["manifest"].started, reverse=True):
+        suites.setdefault(card["manifest"].suite, []).append(card)
+    sections = []
+    for suite, members in suites.items():
+        numbers: dict[str, list[Any]] = {}
+        rows = [card["lead"] for card in members if card["lead"]]
+        for row in rows:
+            numbers.setdefault(row["metric"], []).extend(row[end] for end in ENDS)
+        for row in rows:
+            row["axis"] = axis_over(numbers[row["metric"]])
+        below = {card["name"]: card for card in members if card["manifest"].kind == "run"}
+        conditions = [card for card in members if card["manifest"].kind == "aggregate"]
+        for card in conditions:
+            card["children"] = [below.pop(name) for name in card["runs"] if name in below]
+        title = say(members[0]["manifest"].suite_title or suite)
+        sections.append((title, [*conditions, *below.values()]))
     return page(
         "gallery/gallery.html.j2",
         STYLES,
         SCRIPTS,
-        sections=sections(cards),
+        sections=sorted(sections, key=itemgetter(0)),
         n_results=len(cards),
         incomplete=incomplete,
     )

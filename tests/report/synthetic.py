@@ -130,7 +130,7 @@ def notebook() -> Any:
         new_markdown_cell("## Headline 결과\n\nWith $5, **bold**, `code`, [a link](#samples)."),
         shown(tables.table(estimates()), "table(estimates)"),
         new_markdown_cell("### By category"),
-        shown(forest(in_panels(by_text)), "forest(...)"),
+        shown(forest(in_panels(by_text), "value"), "forest(...)"),
         shown(figures.paired(before, before), "paired()"),
         shown(tables.table(wide, caption="A wide table"), "table(wide)"),
         shown(tables.table(texts, caption="Hostile"), "table(hostile)"),

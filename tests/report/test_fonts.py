@@ -66,7 +66,7 @@ def test_glyphs_are_drawn_on_a_bare_machine(
 def test_figures_hold_the_font_after_a_theme() -> None:
     with mpl.rc_context():
         sns.set_theme(font="Comic Sans MS")
-        chart = forest(in_panels(estimates(3).assign(title="제품")))
+        chart = forest(in_panels(estimates(3).assign(title="제품")), "value")
     families = {tuple(text.get_fontfamily()) for text in chart.findobj(Text) if text.get_text()}
     assert families == {("DejaVu Sans", fonts.FAMILY)}
 

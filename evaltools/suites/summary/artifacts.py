@@ -99,21 +99,18 @@ def scores_frame(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.Dat
 def sheets(run: Run) -> list[Sheet]:
     """What must not ship with the counts above it, all cases, and a row a case and metric for people to label."""
     colours = {say(WORD_OF["fail"]): BAD, say(WORD_OF["look"]): LOOK, say(WORD_OF["ok"]): GOOD}
-    thresholds = rules_in_force(run.options).thresholds
-    limits = {say(TERMS[metric]): thresholds[metric] for metric in JUDGED}
     page = f"../../reports/{quote(run.name)}/metric_report.html"
 
     def of_cases(
         name: str,
         cases: pd.DataFrame,
-        head: Sequence[tuple[str, ...]],
+        head: Sequence[str],
     ) -> Sheet:
         links = [f"{page}#{anchor('sample', case_id)}" for case_id in cases["case_id"]]
         return Sheet(
             say(name),
             cases_frame(cases),
             head,
-            limits,
             colours,
             3,
             links,
@@ -128,14 +125,14 @@ def sheets(run: Run) -> list[Sheet]:
         Sheet(
             say("Scores and labels"),
             labels,
-            [(label_help,)],
+            [label_help],
             colours=colours,
             frozen=4,
         ),
     ]
 
 
-def head_lines(run: Run) -> list[tuple[str, ...]]:
+def head_lines(run: Run) -> list[str]:
     """The counts of all cases, those of each metric, and the rules, a line each."""
     lines = [f"{run.name}: {' · '.join(finding(run))}"]
     template = "{metric}: {fail} do not ship · {look} to check · {unmeasured} not measured"
@@ -145,9 +142,7 @@ def head_lines(run: Run) -> list[tuple[str, ...]]:
     lines += [check.message for check in spoken_checks(run) if check.level != "info"]
     rules = rules_in_force(run.options)
     digest = rules.identity.rpartition("@")[2]
-    return [
-        (line,) for line in (*lines, f"{say('Rules')}: {rules.name} {rules.version} ({digest})")
-    ]
+    return [*lines, f"{say('Rules')}: {rules.name} {rules.version} ({digest})"]
 
 
 def cases_frame(cases: pd.DataFrame) -> pd.DataFrame:
