@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +12,7 @@ from ...core.language import listed, say
 from ...report.samples import Layout, Line, Place, Row, SampleView
 from ...report.text import interval, number
 from .matching import make_side, match_pairs
-from .sample import Action
-from .tuples import KEYS, EvalTuple, Key, MatchPolicy, Pair, pairs
+from .tuples import KEYS, EvalTuple, Key, MatchPolicy, pairs
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -57,35 +54,22 @@ OUTCOMES = {
 }
 """What became of a sample -> the word for it, and its mark."""
 
-LAYOUT = Layout(
-    head="Aspect · term",
-    columns={"gold": "Gold", "stage1": "Before review", "final": "After review"},
-    fields={"review": ""},
-)
-"""How a card is laid out."""
-
-FAULTS = {
-    "missing": "{n} missing",
-    "extra": "{n} extra",
-    "polarity": "{n} wrong polarity",
-}
-"""In what a result is wrong -> how that is counted."""
-
-Cell = dict[Pair, list[EvalTuple]]
-"""The pairs of a column that stand in one row, and the tuples that they are of."""
-
-CARD = ["text_id", "text", "tags", "rows", "places", "review"]
-
 
 def sample_view(shown: Run | Study) -> SampleView:
     """How samples are browsed, their tuples marked under the key of the headline."""
     key = leading_key(shown)
-    legend = say(LEGEND, key=say(KEY_NAMES[key]))
+    groups = {name: (query.format(key=key), caption) for name, (query, caption) in GROUPS.items()}
+    layout = Layout(
+        head="Aspect · term",
+        columns={"gold": "Gold", "stage1": "Before review", "final": "After review"},
+        fields={"review": ""},
+        legend=say(LEGEND, key=say(KEY_NAMES[key])),
+    )
     return SampleView(
-        groups=partial(sample_groups, key=key),
+        groups=lambda run: groups,
         ids=partial(card_ids, key=key),
         cards=partial(cards, key=key),
-        layout=replace(LAYOUT, legend=legend),
+        layout=layout,
         cell="final",
         given=("gold",),
     )
@@ -132,11 +116,6 @@ def finding(run: Run) -> tuple[str, str] | None:
     return lead, details
 
 
-def sample_groups(run: Run, *, key: Key) -> dict[str, tuple[str, str]]:
-    """Name of a group -> its query under a key, and its caption."""
-    return {name: (query.format(key=key), caption) for name, (query, caption) in GROUPS.items()}
-
-
 def card_ids(
     run: Run,
     units: pd.DataFrame,
@@ -145,8 +124,7 @@ def card_ids(
 ) -> pd.Series:
     """The ids of samples, the worst change under a key first."""
     gain = units[f"f1_s2_{key}"] - units[f"f1_s1_{key}"].fillna(0)
-    order = units.assign(gain=gain).sort_values(["gain", "text_id"], kind="stable")
-    return order["text_id"]
+    return units.assign(gain=gain).sort_values(["gain", "text_id"], kind="stable")["text_id"]
 
 
 def cards(
@@ -155,131 +133,67 @@ def cards(
     *,
     key: Key,
 ) -> pd.DataFrame:
-    """Samples as cards: text_id, text, tags, rows, places, review.
+    """Samples as cards: the units, and tags, rows, places, review.
 
     The rows are marked under a key and the run's match policy.
     """
-    shown = []
+    shown: dict[str, list[Any]] = {"tags": [], "rows": [], "places": [], "review": []}
     for sample in units.to_dict("records"):
-        stages = {"stage1": sample["stage1"], "final": sample["final"]}
-        rows, faults = card_rows(sample["gold"], stages, key, run.options.match_policy)
-        card = {
-            "text_id": sample["text_id"],
-            "text": sample["text"],
-            "tags": _tags(sample, faults, key),
-            "rows": rows,
-            "places": _places(sample["text"], rows),
-            "review": _review(sample) if sample["protocol"] else "",
-        }
-        shown.append(card)
-    return pd.DataFrame(shown, index=units.index, columns=CARD)
+        columns = {name: sample[name] for name in ("gold", "stage1", "final")}
+        rows = card_rows(columns, key, run.options.match_policy)
+        shown["tags"].append(_tags(sample, key))
+        shown["rows"].append(rows)
+        shown["places"].append(_places(sample["text"], rows))
+        shown["review"].append(_review(sample))
+    return units.assign(**shown)
 
 
 def card_rows(
-    gold: Sequence[EvalTuple],
-    stages: Mapping[str, Sequence[EvalTuple]],
+    columns: Mapping[str, Sequence[EvalTuple]],
     key: Key,
     policy: MatchPolicy,
-) -> tuple[list[Row], Counter[str]]:
-    """The rows of a card, and how often the final result is wrong in what (FAULTS).
+) -> list[Row]:
+    """The rows of a card, from the tuples of the gold and of each stage.
 
-    A row holds the tuples that are alike in what the key compares besides polarity, those of the gold first; a line
-    in it is one pair. The mistakes of the final result mark the row and its term in the text.
+    A row holds the tuples that are alike in what the key compares besides polarity. Each is matched or wrong, and a
+    pair of the gold that a stage lacks is missing there; without gold nothing is right or wrong. What the final
+    result makes of a row marks its term in the text.
     """
-    # what is compared -> column -> pair -> its tuples; one that takes no part stands where nothing is compared
-    cells: dict[str, dict[str, Cell]] = {}
-    for column, tuples in {"gold": gold, **stages}.items():
+    gold = make_side(columns["gold"], policy).pairs[key]
+    groups: dict[str, tuple[EvalTuple, dict[str, list[Line]]]] = {}
+    for column, tuples in columns.items():
+        match = match_pairs(gold, make_side(tuples, policy).pairs[key])
         for named in tuples:
-            pair = pairs(named, policy)[key] or ("", named.polarity)
-            columns = cells.setdefault(pair[0], {})
-            columns.setdefault(column, {}).setdefault(pair, []).append(named)
-    of_gold = make_side(gold, policy).pairs[key]
-    of_stages = {stage: make_side(tuples, policy).pairs[key] for stage, tuples in stages.items()}
-    faults: Counter[str] = Counter()
+            # a tuple that takes no part stands where nothing is compared
+            pair = pairs(named, policy)[key]
+            first, cells = groups.setdefault(pair[0] if pair else "", (named, {}))
+            mark = "bad" if pair in match.spurious else "good"
+            if column == "gold" or not gold or not pair:
+                mark = ""
+            other = " · ".join(filter(None, named[:2])) if named[:2] != first[:2] else ""
+            cells.setdefault(column, []).append(Line(named.polarity, mark, other))
+        for text, polarity, *_ in match.missing:
+            groups[text][1].setdefault(column, []).append(Line(polarity, "missing"))
     rows = []
-    for columns in cells.values():
-        first = next(iter(next(iter(columns.values())).values()))[0]
-        wanted = columns.get("gold", {})
-        lines = {"gold": [Line(pair[1], "", _other(of, first)) for pair, of in wanted.items()]}
-        for stage, said in of_stages.items():
-            match = match_pairs(of_gold, said)
-            good = (of_gold.keys() - match.missing) | (said.keys() - match.spurious)
-            bad = match.missing | match.spurious if gold else match.missing
-            lines[stage], wrong = _lines(
-                wanted,
-                columns.get(stage, {}),
-                first,
-                good,
-                bad,
-            )
-            faults.update(wrong if stage == "final" else ())
-        marks = {line.mark for line in lines["final"]}
+    for first, cells in groups.values():
+        marks = {line.mark for line in cells.get("final", ())}
         mark = "bad" if marks & {"bad", "missing"} else "good" if marks == {"good"} else ""
         label = first.ref or say("(no ref)")
         if not first.term:
             label = f"{label} · {say('implicit')}"
-        rows.append(Row(label, lines, first.term, mark))
-    return rows, faults
+        rows.append(Row(label, cells, first.term, mark))
+    return rows
 
 
-def _lines(
-    wanted: Cell,
-    said: Cell,
-    first: EvalTuple,
-    good: Set[Pair],
-    bad: Set[Pair],
-) -> tuple[list[Line], list[str]]:
-    """What a stage says in a row: right, wrong, too much, or nothing where something is due; and its faults.
-
-    `good`: the pairs of both sides that are matched; `bad`: those that are not.
-    """
-    missing = [pair for pair in wanted if pair in bad]
-    faults, lines = [], []
-    for pair, of in said.items():
-        text, mark = pair[1], "good" if pair in good else ""
-        if pair in bad:
-            mark = "bad"
-            faults.append("polarity" if missing else "extra")
-            if missing:
-                expected = missing.pop(0)[1]
-                text = say("{polarity}, gold {expected}", polarity=text, expected=expected)
-            else:
-                text = say("{polarity}, extra", polarity=text)
-        lines.append(Line(text, mark, _other(of, first)))
-    lines += [Line(say("missing"), "missing") for _ in missing]
-    if not lines and wanted.keys() & good:
-        lines = [Line(say("counted in another row"), "good")]
-    return lines, [*faults, *["missing"] * len(missing)]
-
-
-def _other(tuples: Sequence[EvalTuple], first: EvalTuple) -> str:
-    """In what the tuples of a pair differ from the first tuple of their row; "" where they do not."""
-    differences = []
-    for named in tuples:
-        if named.ref != first.ref:
-            differences.append(say("ref {ref}", ref=named.ref) if named.ref else say("no ref"))
-        if named.term != first.term:
-            differences.append(say("term {term}", term=named.term or say("implicit")))
-    return f"({', '.join(differences)})" if differences else ""
-
-
-def _tags(
-    sample: Mapping[Any, Any],
-    faults: Counter[str],
-    key: Key,
-) -> list[Line]:
-    """What became of a sample and why, and its F1 before and after review."""
+def _tags(sample: Mapping[Any, Any], key: Key) -> list[Line]:
+    """What became of a sample, and its F1 before and after review."""
     before, after = sample[f"f1_s1_{key}"], sample[f"f1_s2_{key}"]
-    if not sample["gold"]:
-        return [Line(say("no gold"))]
     if pd.isna(after):
-        return [Line(say("not measured"))]
+        return [Line(say("not measured" if sample["gold"] else "no gold"))]
     unreviewed = ("right", "good") if after == 1 else ("wrong", "bad")
     word, mark = OUTCOMES.get(sample[f"outcome_{key}"], unreviewed)
-    counts = ", ".join(say(FAULTS[fault], n=n) for fault, n in faults.items())
-    reason = f"{say(word)}: {counts}" if counts else say(word)
     change = f"{after:.2f}" if pd.isna(before) else f"{before:.2f} → {after:.2f}"
-    return [Line(reason, mark), Line(f"F1 {change}")]
+    return [Line(say(word), mark), Line(f"F1 {change}")]
 
 
 def _places(text: str, rows: Sequence[Row]) -> list[Place]:
@@ -293,25 +207,14 @@ def _places(text: str, rows: Sequence[Row]) -> list[Place]:
 
 
 def _review(sample: Mapping[Any, Any]) -> str:
-    """Who did what in review, in words."""
-    steps = [" · ".join(_in_words(sample["reviews"], with_actor=True))]
-    decision = " · ".join(_in_words(sample["arbiter"]))
-    if decision:
-        steps.append(say("arbiter: {decision}", decision=decision))
-    acted = " → ".join(filter(None, steps))
-    return say("Review: {actions}.", actions=acted) if acted else say("No reviewer acted.")
-
-
-def _in_words(actions: Iterable[Action], *, with_actor: bool = False) -> list[str]:
-    """Review actions in words, equal ones of several reviewers as one: "A, B flip (polarity mismatch)"."""
+    """Who did what in review, in words: "A, B flip (polarity mismatch) · arbiter keep"."""
+    acts = [(action.actor or "?", action) for action in sample["reviews"]]
+    acts += [(say("arbiter"), action) for action in sample["arbiter"]]
     actors: dict[str, list[str]] = {}
-    for action in actions:
+    for actor, action in acts:
         text = say((action.action_type or "?").lower())
-        reason = (action.reason_code or "").replace("_", " ")
-        if reason:
-            # codes as words; what a reviewer wrote stays
-            text += f" ({say(reason.lower() if reason.isupper() else reason)})"
-        actors.setdefault(text, []).append(action.actor or "?")
-    if not with_actor:
-        return list(actors)
-    return [f"{listed(dict.fromkeys(names))} {text}" for text, names in actors.items()]
+        if action.reason_code:
+            text += f" ({say(action.reason_code.replace('_', ' ').lower())})"
+        actors.setdefault(text, []).append(actor)
+    acted = [f"{listed(dict.fromkeys(names))} {text}" for text, names in actors.items()]
+    return say("Review: {actions}.", actions=" · ".join(acted)) if acted else ""

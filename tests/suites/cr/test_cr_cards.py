@@ -1,15 +1,14 @@
-"""What the pages show of a run: the samples with their marks, the tables and figures, and the own command."""
+"""What the pages show of a run: the samples with their marks, and which key leads."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.report.samples import Line
+from evaltools.report.samples import Line, Row
 from evaltools.suites.cr import cards as sample_cards
 from evaltools.suites.cr.cards import card_rows
 from evaltools.suites.cr.sample import Action
@@ -21,10 +20,10 @@ QUICK = et.Resampling(n_resamples=200)
 A, WRONG = tup("본품#품질", "향"), tup("본품#품질", "향", "negative")
 
 
-def cell(card: pd.Series, column: str) -> list[str]:
+def cell(rows: list[Row], column: str) -> list[str]:
     """What a column of a card says: aspect, mark, text and note of every line."""
     lines = []
-    for row in card["rows"]:
+    for row in rows:
         for line in row.cells.get(column, []):
             aspect = f"{row.label} {row.part}".strip()
             lines.append(f"{aspect}: {line.mark} {line.text} {line.note}".strip())
@@ -35,18 +34,15 @@ def cell(card: pd.Series, column: str) -> list[str]:
 @pytest.mark.parametrize("key", KEYS)
 def test_marks_of_the_samples_are_the_scores(options: dict[str, str], key: Key) -> None:
     r = et.evaluate("cr", EXAMPLE, resampling=QUICK, **options)
-    shown = sample_cards.cards(r, r.units, key=key).set_index("text_id")
-    for u in r.units[r.units["has_gold"]].to_dict("records"):
-        rows = shown.loc[u["text_id"], "rows"]
-        marks = [line.mark for row in rows for line in row.cells["final"]]
+    shown = sample_cards.cards(r, r.units, key=key)
+    for u in shown[shown["has_gold"]].to_dict("records"):
+        marks = [line.mark for row in u["rows"] for line in row.cells.get("final", ())]
         right = u[f"outcome_{key}"] in ("fix", "keep")
         assert (not {"bad", "missing"} & set(marks)) == right, u["text_id"]
-        assert marks.count("bad") == u[f"fp_{key}"]
-        # a missing tuple is said where nothing stands in its place
-        wrong = [line.text for row in rows for line in row.cells["final"] if line.mark == "bad"]
-        instead = sum("extra" not in text for text in wrong)
-        assert marks.count("missing") + instead == u[f"fn_{key}"], u["text_id"]
-        assert shown.loc[u["text_id"], "tags"][0].mark == ("good" if right else "bad")
+        # several tuples may be one pair
+        assert (marks.count("bad") >= u[f"fp_{key}"]) and ("bad" in marks) == (u[f"fp_{key}"] > 0)
+        assert marks.count("missing") == u[f"fn_{key}"], u["text_id"]
+        assert u["tags"][0].mark == ("good" if right else "bad")
 
 
 POSITIVE, NEGATIVE = "positive", "negative"
@@ -62,53 +58,40 @@ REF, OTHER = "본품#품질", "본품#일반"
             [(REF, "향", POSITIVE)],
             [(REF, "향", NEGATIVE)],
             "refpol",
-            [f"{REF} 향: bad negative, gold positive"],
+            [f"{REF} 향: bad negative", f"{REF} 향: missing positive"],
         ),
         (
             [(REF, "향", POSITIVE)],
             [(REF, "향", POSITIVE), (REF, "향", NEGATIVE)],
             "refpol",
-            [f"{REF} 향: good positive", f"{REF} 향: bad negative, extra"],
+            [f"{REF} 향: good positive", f"{REF} 향: bad negative"],
         ),
-        ([(REF, "향", POSITIVE)], [], "refpol", [f"{REF} 향: missing missing"]),
+        ([(REF, "향", POSITIVE)], [], "refpol", [f"{REF} 향: missing positive"]),
         # another term, which the key passes over, and another ref, which it does not
         (
             [(REF, "향", POSITIVE)],
             [(REF, "향기", POSITIVE)],
             "refpol",
-            [f"{REF} 향: good positive (term 향기)"],
+            [f"{REF} 향: good positive {REF} · 향기"],
         ),
         (
             [(REF, "향", POSITIVE)],
             [(OTHER, "향", POSITIVE)],
             "refpol",
-            [f"{REF} 향: missing missing", f"{OTHER} 향: bad positive, extra"],
-        ),
-        (
-            [(REF, "향", POSITIVE)],
-            [(OTHER, "향", POSITIVE)],
-            "otepol",
-            [f"{REF} 향: good positive (ref {OTHER})"],
+            [f"{REF} 향: missing positive", f"{OTHER} 향: bad positive"],
         ),
         (
             [(REF, "향", POSITIVE)],
             [("", "향", POSITIVE)],
             "otepol",
-            [f"{REF} 향: good positive (no ref)"],
-        ),
-        # two tuples of the gold are one pair under the key
-        (
-            [(REF, "향", POSITIVE), (REF, "거품", POSITIVE)],
-            [(REF, "향", POSITIVE)],
-            "refpol",
-            [f"{REF} 향: good positive"],
+            [f"{REF} 향: good positive 향"],
         ),
         # an implicit tuple takes any of its polarity by term
         (
             [(REF, "", POSITIVE)],
             [(OTHER, "제품", POSITIVE)],
             "otepol",
-            [f"{REF} · implicit: good counted in another row", f"{OTHER} 제품: good positive"],
+            [f"{OTHER} 제품: good positive"],
         ),
         # without gold nothing is right or wrong
         ([], [(REF, "향", POSITIVE)], "refpol", [f"{REF} 향:  positive"]),
@@ -117,59 +100,39 @@ REF, OTHER = "본품#품질", "본품#일반"
 def test_a_row_holds_the_gold_tuple_and_what_was_taken_for_it(
     gold: list[Any], final: list[Any], key: Key, shown: list[str]
 ) -> None:
-    gold_tuples = [EvalTuple(*t) for t in gold]
-    stages = {"final": [EvalTuple(*t) for t in final]}
-    rows, _ = card_rows(gold_tuples, stages, key, MatchPolicy())
-    card = pd.Series({"rows": rows})
-    assert cell(card, "final") == shown
+    columns = {"gold": [EvalTuple(*t) for t in gold], "final": [EvalTuple(*t) for t in final]}
+    assert cell(card_rows(columns, key, MatchPolicy()), "final") == shown
 
 
 def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
+    did = {"action_type": "FLIP", "target_tuple_ids": ["t0"], "reason_code": "POLARITY"}
     acted = {
-        "review_actions": [
-            {
-                "actor": "A",
-                "action_type": "FLIP",
-                "target_tuple_ids": ["t0"],
-                "reason_code": "POLARITY",
-            }
-        ],
+        "review_actions": [{"actor": "A", **did}, {"actor": "B", **did}],
         "arb_actions": [{"action_type": "KEEP"}],
     }
     rows = [
-        output("better", stage1=[WRONG], final=[A]),
+        output("better", "향도 좋다", stage1=[WRONG], final=[A]),
         output("worse", stage1=[A], final=[WRONG], analysis_flags=acted),
         output("none", final=[A]),
     ]
     r = et.evaluate(
         "cr", run(tmp_path / "r", rows, [gold("better", A), gold("worse", A)]), resampling=QUICK
     )
-    assert r.units.loc[1, "reviews"] == [Action("A", "FLIP", ("t0",), "POLARITY")]
+    assert r.units.loc[1, "reviews"][0] == Action("A", "FLIP", ("t0",), "POLARITY")
     assert r.units.loc[1, "final"] == [EvalTuple("본품#품질", "향", "negative")]
     ids = sample_cards.card_ids(r, r.units, key="refpol")
     assert ids.tolist() == ["worse", "better", "none"]
-    shown = sample_cards.cards(r, r.units.loc[ids.index], key="refpol")
-    _, worse = shown.iloc[1], shown.iloc[0]
-    none = shown.iloc[2]
-    assert worse["tags"] == [Line("broken: 1 wrong polarity", "bad"), Line("F1 1.00 → 0.00")]
-    assert worse["review"] == "Review: A flip (polarity) → arbiter: keep."
-    assert shown.iloc[1]["review"] == "No reviewer acted."
-    assert cell(worse, "gold") == ["본품#품질 향:  positive"]
-    assert cell(worse, "stage1") == ["본품#품질 향: good positive"]
-    assert cell(worse, "final") == ["본품#품질 향: bad negative, gold positive"]
-    # without gold there is nothing to mark
-    assert none["tags"] == [Line("no gold")] and cell(none, "final") == ["본품#품질 향:  positive"]
-
-
-def test_terms_are_marked_where_they_stand_in_the_text(tmp_path: Path) -> None:
-    final = [tup("본품#품질", "향"), tup("x#y", "없는 말"), tup("본품#일반", "")]
-    r = et.evaluate(
-        "cr",
-        run(tmp_path / "r", [output("s", "향도 좋다", stage1=final, final=final)], [gold("s", A)]),
-        resampling=QUICK,
+    worse, better, none = sample_cards.cards(r, r.units.loc[ids.index], key="refpol").to_dict(
+        "records"
     )
-    (places,) = sample_cards.cards(r, r.units, key="refpol")["places"]
-    assert places == [("text", 0, 1, "good", 0, "")]
+    assert worse["tags"] == [Line("broken", "bad"), Line("F1 1.00 → 0.00")]
+    assert worse["review"] == "Review: A, B flip (polarity) · arbiter keep."
+    assert cell(worse["rows"], "gold") == ["본품#품질 향:  positive"]
+    assert cell(worse["rows"], "stage1") == ["본품#품질 향: good positive"]
+    # terms are marked where they stand in the text
+    assert better["places"] == [("text", 0, 1, "good", 0, "")]
+    # without gold there is nothing to mark
+    assert none["tags"] == [Line("no gold")] and none["places"] == []
 
 
 @pytest.mark.parametrize("foreign", [True, False])
@@ -189,19 +152,12 @@ def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path)
     key, other = ("otepol", "refpol") if foreign else ("refpol", "otepol")
     assert ("refpol" in "".join(r.blocked)) == foreign
     assert sample_cards.leading_key(r) == sample_cards.leading_key(study) == key
-    assert sample_cards.sample_groups(r, key=key)["fixed"][0] == f"outcome_{key} == 'fix'"
+    assert sample_cards.sample_view(r).groups(r)["fixed"][0] == f"outcome_{key} == 'fix'"
     name = "term" if foreign else "ref"
     for page in (r.samples().html, study.samples(f"tuple_f1_s2_{key}").html):
         assert f"against the gold by ({name}, polarity)" in page
-    of_key = [cell(sample_cards.cards(r, r.units, key=k).iloc[0], "final") for k in (key, other)]
-    assert all(": good" in line for line in of_key[0])
-    assert (": missing" in of_key[1][0]) is foreign
-
-
-def test_reviewers_that_did_the_same_are_named_together() -> None:
-    did = [
-        Action("A", "FLIP", ("t0",), "POLARITY"),
-        Action("B", "FLIP", ("t0",), "POLARITY"),
-        Action("C", "KEEP", ("t0",), None),
+    of_key = [
+        cell(sample_cards.cards(r, r.units, key=k)["rows"].iloc[0], "final") for k in (key, other)
     ]
-    assert sample_cards._in_words(did, with_actor=True) == ["A, B flip (polarity)", "C keep"]
+    assert all(": good" in line for line in of_key[0])
+    assert (": missing" in "".join(of_key[1])) is foreign
