@@ -17,11 +17,11 @@ from ..core.language import listed, say
 from ..stats.intervals import MIN_UNITS
 from . import study_sentences
 from .browse import changed_units, groups_of_change, groups_of_run
-from .strip import axis_over, with_axes
+from .strip import with_axes
 from .study_sentences import UNDECIDED, verdict_text
 from .tables import VERDICTS, HtmlTable, no_rows, shown_difference, shown_estimate, stack, words
 from .templates import macros
-from .text import anchor, number
+from .text import anchor, clipped, number
 from .trust import all_checks, is_bundled, short_signature
 
 if TYPE_CHECKING:
@@ -131,9 +131,9 @@ def _strips(
     is_folded: bool,
 ) -> HtmlTable:
     """The table of rows by their groups, with what a check blocks in a line below."""
-    if not rows:
-        return no_rows(caption or say("Metrics"))
     usable = [row for row in rows if row["metric"] not in shown.blocked]
+    named = [*shown.suite.headline(shown.options, frozenset()), *frame["metric"]]
+    blocked = [name for name in dict.fromkeys(named) if name in shown.blocked]
     for row in usable:
         metric = shown.metric(row["metric"])
         row["about"] = f"{say(metric.description)} ({metric.name})".strip()
@@ -141,35 +141,12 @@ def _strips(
     groups = list(dict.fromkeys(row["group"] for row in usable))
     drawn.sort(key=lambda row: groups.index(row["group"]))
     pieces = [HtmlTable(macros().strips(heads, drawn, caption, is_folded))] if drawn else []
-    blocked = dict.fromkeys(row["metric"] for row in rows if row["metric"] in shown.blocked)
     if blocked:
         names = listed(map(shown.title, blocked))
         pieces.append(words(say("Cannot be measured here: {names}", names=names)))
+    if not pieces:
+        return no_rows(caption or say("Metrics"))
     return HtmlTable(stack(pieces).html, frame[~frame["metric"].isin(shown.blocked)])
-
-
-def _verdict_strip(study: Study) -> HtmlTable:
-    """The difference on the primary metric of one candidate large, and who is better where.
-
-    What the data would miss is grey.
-    """
-    row = next(iter(study.differences_of(study.primary).to_dict("records")), None)
-    if row is None:
-        return HtmlTable("")
-    miss = row["mde"] if row["verdict"] == "tied" else None
-    axis = axis_over([row["delta"], row["ci_low"], row["ci_high"], miss], signed=True)
-    texts = shown_difference(row, "")
-    sides = [row["baseline"], row["candidate"]]
-    if row["better"] == "lower":
-        sides.reverse()
-    drawn = {
-        **row,
-        "value": row["delta"],
-        "axis": axis,
-        "miss": miss,
-    }
-    text = f"{texts['difference']} {texts['interval']}"
-    return HtmlTable(macros().verdict_strip(drawn, text, *sides))
 
 
 # --- whether to believe it, and where to look
@@ -188,19 +165,17 @@ def trust_line(shown: Run | Study) -> HtmlTable:
         text = "{n} of {total} headline metrics cannot be measured"
         counts.append(say(text, n=n_blocked, total=len(usual)))
     kind = "error" if counts else "warning" if levels["warning"] else "good"
-    if levels["warning"] == 1:
-        counts.append(say("1 caution"))
-    elif levels["warning"]:
-        counts.append(say("{n} cautions", n=levels["warning"]))
-    elif not counts:
-        counts.append(say("No caution"))
-    if levels["info"]:
-        counts.append(say("1 note") if levels["info"] == 1 else say("{n} notes", n=levels["info"]))
+    for level, one, several in (
+        ("warning", "1 caution", "{n} cautions"),
+        ("info", "1 note", "{n} notes"),
+    ):
+        if n := levels[level]:
+            counts.append(say(one if n == 1 else several, n=n))
     gists = [_gist(check.message) for check in checks if check.level != "info"][:2]
     gist = f": {listed(gists, '; ')}" if gists else ""
     return HtmlTable(
         macros().trust(
-            " · ".join(counts),
+            " · ".join(counts) or say("No caution"),
             gist,
             kind,
             LEVEL_WORDS,
@@ -211,8 +186,7 @@ def trust_line(shown: Run | Study) -> HtmlTable:
 
 def _gist(message: str) -> str:
     """The beginning of a sentence that says the most of it: up to a colon, a semicolon or GIST letters."""
-    message = re.split(r"[.:;] |[。；]", message)[0].rstrip(".")
-    return message if len(message) <= GIST else message[:GIST].rsplit(" ", 1)[0] + "…"
+    return clipped(re.split(r"[.:;] |[。；]", message)[0].rstrip("."), GIST)
 
 
 def where_to_look(groups: Mapping[str, Sized]) -> HtmlTable:
@@ -220,9 +194,7 @@ def where_to_look(groups: Mapping[str, Sized]) -> HtmlTable:
     links = []
     for label, members in groups.items():
         if len(members):
-            # a name keeps its capitals
-            text = label[:1].lower() + label[1:] if label[1:2].islower() else label
-            links.append((f"{len(members):,}", text, anchor("group", label)))
+            links.append((f"{len(members):,}", label, anchor("group", label)))
     return HtmlTable(macros().look(links) if links else "")
 
 
@@ -231,9 +203,7 @@ def where_to_look(groups: Mapping[str, Sized]) -> HtmlTable:
 
 def run_screen(run: Run) -> HtmlTable:
     """The first screen of one run."""
-    usual = run.suite.headline(run.options, frozenset())
-    blocked = [name for name in usual if name in run.blocked]
-    estimates = run.estimates.set_index("metric", drop=False).loc[[*run.headline, *blocked]]
+    estimates = run.estimates_of(*run.headline)
     about = study_sentences.cover(estimates, run.resampling)
     if (estimates["ci_low"].notna() & (estimates["n_units"] < MIN_UNITS)).any():
         about.append(say("Open circle: fewer than {n} samples.", n=MIN_UNITS))
@@ -242,7 +212,6 @@ def run_screen(run: Run) -> HtmlTable:
         run,
         run.name,
         study_sentences.run_finding(run),
-        [],
         groups_of_run(run),
         [own, estimates_table(run, estimates), words(" ".join(about))],
     )
@@ -255,20 +224,17 @@ def study_screen(study: Study) -> HtmlTable:
     groups: dict[str, Sized] = {}
     for name in study.candidates if study.primary else []:
         groups |= groups_of_change(changed_units(study, study.primary, name), name)
-    settling = study_sentences.settling(study)
-    pieces = []
-    if groups and [each.identical for each in study.comparisons.values()] == [False]:
-        pieces.append(_verdict_strip(study))
-        if settling:
-            settling.append(say("Grey band: smaller differences."))
     conditions, n = len(study.conditions), len(study.results)
     return _screen(
         study,
         say("{conditions} conditions, {n} runs", conditions=conditions, n=n),
         study_sentences.finding(study),
-        [*pieces, words(" ".join(settling))],
         groups,
-        [study.table(), words(study_sentences.how(study))],
+        [
+            words(" ".join(study_sentences.settling(study))),
+            study.table(),
+            words(study_sentences.how(study)),
+        ],
     )
 
 
@@ -276,7 +242,6 @@ def _screen(
     shown: Run | Study,
     what: str,
     finding: study_sentences.Parts,
-    verdict: Sequence[HtmlTable],
     groups: Mapping[str, Sized],
     numbers: Sequence[HtmlTable],
 ) -> HtmlTable:
@@ -289,7 +254,6 @@ def _screen(
     size = f"n = {ends} ({shown.suite.unit}) · {short_signature(shown)}"
     pieces = [
         HtmlTable(macros().first(kind, size, *finding)),
-        *verdict,
         trust_line(shown),
         where_to_look(groups),
         *numbers,

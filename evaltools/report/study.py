@@ -384,9 +384,6 @@ class Study(Result):
         names = tuple(self.metric(name).name for name in asked)
         if self.candidates:
             return comparison_table(self, names, is_whole)
-        if not is_whole:
-            usual = self.suite.headline(self.options, frozenset())
-            names += tuple(name for name in usual if name in self.blocked)
         return estimates_table(self, self.estimates_of(*names), is_whole)
 
     def samples(self, metric: str | None = None, candidate: str | None = None) -> HtmlTable:

@@ -44,9 +44,8 @@ FINDINGS = {
     "worse": "{b} is worse than {a} on “{title}”",
     "equivalent": "{b} is equivalent to {a} on “{title}” within {margin}",
     "tied": "{b} is not shown to differ from {a} on “{title}”",
-    "too few": "{n} samples are too few to judge {b} against {a} on “{title}”",
+    "too few": "{differ} of {n} samples differ: too few to judge {b} against {a} on “{title}”",
 }
-FEW_DIFFER = "Too few samples differ to tell {b} from {a} on “{title}”"
 
 # what intervals say, by the claim of `stats.seeds`
 COVER = {
@@ -84,51 +83,38 @@ def verdict_parts(row: Row, resampling: Resampling) -> Parts:
 
     Behind an equivalence stands the interval that lies within the margin.
     """
-    verdict, n, short = row["verdict"], int(row["n_units"]), row["short"]
-    adjusted, p = row["p_adjusted"], row["p_value"]
-    is_adjusted = not is_null(adjusted) and adjusted != p
-    level, bounds = resampling.percent, interval(row, signed=True)
+    verdict = row["verdict"]
+    finding = say(
+        FINDINGS[verdict],
+        a=row["baseline"],
+        b=row["candidate"],
+        title=say(metric_title(row["metric"], row["title"])),
+        margin=f"±{row['margin']:g}",
+        differ=int(row["n_differ"]),
+        n=int(row["n_units"]),
+    )
+    if verdict == "not measured":
+        text = "it is not measured on both sides."
+        if row["not_random"]:
+            text = "what one side lacks is not like the rest."
+        return finding, say(text)
+    level, ends = resampling.percent, row
     if verdict == "equivalent":
         level = f"{100 * equivalence_confidence(resampling.confidence):.4g}%"
         ends = {"ci_low": row["equivalence_low"], "ci_high": row["equivalence_high"]}
-        bounds = interval(ends, signed=True)
-    values = {
-        "a": row["baseline"],
-        "b": row["candidate"],
-        "title": say(metric_title(row["metric"], row["title"])),
-        "margin": f"±{row['margin']:g}",
-        "n": n,
-        "differ": int(row["n_differ"]),
-        "x": number(row["value_candidate"]),
-        "y": number(row["value_baseline"]),
-        "delta": number(row["delta"], signed=True),
-        "level": level,
-        "bounds": bounds,
-        "p": f"{p_equation(adjusted)} {say('(adjusted)')}" if is_adjusted else p_equation(p),
-        "why": say(SHORTFALLS[short]) if short else "",
-    }
-    few_differ = verdict == "too few" and n >= MIN_UNITS
-    texts = ["{x} against {y}, a difference of {delta}, {level} interval {bounds}, {p}."]
-    if verdict == "not measured":
-        texts = ["it is not measured on both sides."]
-        if row["not_random"]:
-            texts = ["what one side lacks is not like the rest."]
-    elif not bounds:
-        texts = ["{x} against {y}, a difference of {delta}."]
-        if verdict in ("better", "worse"):
-            texts = [
-                "{x} against {y}, a difference of {delta}, {p}; all pairs differ alike: no interval."
-            ]
-    elif few_differ:
-        texts = [
-            "{x} against {y}, a difference of {delta}, {level} interval {bounds}; {differ} of {n} pairs differ."
-        ]
-    elif verdict == "too few":
-        texts = ["{x} against {y}, a difference of {delta}, {level} interval {bounds}."]
-    if short:
-        texts.append("No verdict: {why}.")
-    finding = FEW_DIFFER if few_differ else FINDINGS[verdict]
-    return say(finding, **values), " ".join(say(text, **values) for text in texts)
+    before, after = number(row["value_baseline"]), number(row["value_candidate"])
+    delta = number(row["delta"], signed=True)
+    details = [say("{x} against {y}, a difference of {delta}", x=after, y=before, delta=delta)]
+    if bounds := interval(ends, signed=True):
+        details.append(f"{say('{level} interval', level=level)} {bounds}")
+    adjusted, p = row["p_adjusted"], row["p_value"]
+    if not is_null(adjusted) and adjusted != p:
+        details.append(f"{p_equation(adjusted)} {say('(adjusted)')}")
+    elif verdict != "too few":
+        details.append(p_equation(p))
+    if row["short"]:
+        details.append(say("no verdict: {why}", why=say(SHORTFALLS[row["short"]])))
+    return finding, f"{listed(details, '; ')}."
 
 
 def whole_sentence(finding: str, details: str) -> str:
@@ -193,13 +179,8 @@ def _void_runs(study: Study) -> list[Parts]:
 def _findings(study: Study) -> list[Parts]:
     if not study.primary:
         return [(say("No headline metric can be measured here."), "")]
-    found = []
-    for row in study.differences_of(study.primary).to_dict("records"):
-        parts = verdict_parts(row, study.resampling)
-        if study.comparisons[row["candidate"]].identical:
-            text = "{b} and {a} are identical: there is nothing to compare."
-            parts = say(text, a=study.baseline, b=row["candidate"]), ""
-        found.append(parts)
+    rows = study.differences_of(study.primary).to_dict("records")
+    found = [verdict_parts(row, study.resampling) for row in rows]
     if not found:
         for row in study.estimates_of(study.primary).dropna(subset="value").to_dict("records"):
             value, details = _value(row, study.resampling)
@@ -212,19 +193,14 @@ def _among_several(study: Study) -> str:
     rows = study.differences_of(study.primary)
     values = {"title": study.title(study.primary), "baseline": study.baseline, "n": len(rows)}
     found = []
-    for verdict, text in (
-        ("better", "better than {baseline}: {names}"),
-        ("worse", "worse than {baseline}: {names}"),
-        ("equivalent", "equivalent to {baseline}: {names}"),
-    ):
+    for verdict in ("better", "worse", "equivalent"):
         names = rows.loc[rows["verdict"] == verdict, "candidate"]
         if len(names):
-            found.append(say(text, names=listed(names), **values))
-    if not found:
-        text = "No difference from {baseline} is confirmed on “{title}” ({n} conditions)"
-        return say(text, **values)
-    text = say("{lead} (“{title}”, {n} conditions compared)", lead="; ".join(found), **values)
-    return text[:1].upper() + text[1:]
+            found.append(f"{say(verdict)}: {listed(names)}")
+    text = "No difference from {baseline} is confirmed on “{title}” ({n} conditions)"
+    if found:
+        text = "Against {baseline} on “{title}”, {found}"
+    return say(text, found=listed(found, "; "), **values)
 
 
 def settling(study: Study) -> list[str]:
@@ -238,16 +214,11 @@ def settling(study: Study) -> list[str]:
 
 
 def how(study: Study) -> str:
-    """By which rules the verdicts were reached, and what the intervals cover, a few sentences.
-
-    "" where all is identical, and without any interval or comparison.
-    """
-    compared = list(study.comparisons.values())
-    if not compared:
+    """By which rules the verdicts were reached, and what the intervals cover, a few sentences; "" without intervals."""
+    if not study.candidates:
         return " ".join(cover(study.estimates, study.resampling))
-    if all(each.identical for each in compared):
-        return ""
-    by = say(compared[0].paired_by) if study.seeded else study.suite.unit
+    compared = study.comparisons[study.candidate()]
+    by = say(compared.paired_by) if study.seeded else study.suite.unit
     paired = say("Paired by {by}; samples missing on one side are left out.", by=by)
     covered = cover(study.differences_of(*study.headline), study.resampling)
     return " ".join([paired, *family(study), *covered])
@@ -258,23 +229,19 @@ def family(study: Study) -> list[str]:
     rows = study.differences_of(*study.headline)
     if rows.empty:
         return []
-    is_tested = rows["p_adjusted"].notna() & (rows["n_units"] >= MIN_UNITS)
-    tested = rows[is_tested & (rows["alias_of"] == "")]
+    tested = rows[rows["p_adjusted"].notna() & (rows["n_units"] >= MIN_UNITS)]
     if tested.empty:
         return []
-    on_others = "p and intervals of the other headline metrics ({n}) are adjusted together (step-down max-T)"
-    if len(study.candidates) > 1:
-        on_others = "the {n} comparisons on the other headline metrics are tested together, with simultaneous intervals"
-    texts = {
-        True: "The {n} comparisons on “{title}” are tested together, with simultaneous intervals",
-        False: on_others,
-    }
+    n_leading = int(tested["primary"].sum())
+    n_others = len(tested) - n_leading
     families = []
-    for is_primary, text in texts.items():
-        members = tested.loc[tested["primary"] == is_primary, "metric"].tolist()
-        if members:
-            text = "“{title}” is tested alone" if len(members) == 1 else text
-            families.append(say(text, title=study.title(members[0]), n=len(members)))
+    if n_leading:
+        text = "The {n} comparisons on “{title}” are tested together, with simultaneous intervals"
+        text = "“{title}” is tested alone" if n_leading == 1 else text
+        families.append(say(text, title=study.title(study.primary), n=n_leading))
+    if n_others:
+        text = "p and intervals of the other {n} headline comparisons are adjusted together (step-down max-T)"
+        families.append(say(text, n=n_others))
     families.append(say("all else is exploratory"))
     text = "Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."
     level = f"{study.resampling.level:g}"
@@ -289,13 +256,12 @@ def family(study: Study) -> list[str]:
 def ranking(study: Study) -> list[str]:
     """How the conditions stand to each other on the primary metric, in sentences."""
     measured = study.rank().dropna(subset=["rank_low"])
-    first = measured.loc[measured["rank_low"] == 1, "condition"]
-    text = "The best of {n} conditions on “{title}” is one of these: {first}."
-    if len(first) == 1:
-        text = "{first} is the best of {n} conditions on “{title}”."
-    lead = say(text, n=len(measured), first=listed(first), title=study.title(study.primary))
-    text = "All ranks lie within their intervals at once, with {level:.0%} confidence."
-    return [lead, say(text, level=study.resampling.confidence)]
+    first = " or ".join(measured.loc[measured["rank_low"] == 1, "condition"])
+    title = study.title(study.primary)
+    return [
+        f"Best of {len(measured)} conditions on “{title}”: {first}.",
+        f"All ranks lie within their intervals at once, with {study.resampling.percent} confidence.",
+    ]
 
 
 # --- plans: for the terminal, in English

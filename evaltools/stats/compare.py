@@ -69,13 +69,11 @@ class Comparison:
     difference that these data show with 80% power. `margin` as declared, with the interval of the test
     of equivalence within it. An alias has the row of its metric.
 
-    `n_other_texts`: samples that pair but have other texts, which are left out. `identical`: every cell is
-    the same on both sides.
+    `n_other_texts`: samples that pair but have other texts, which are left out.
     """
 
     table: pd.DataFrame = field(repr=False)
     paired_by: str
-    identical: bool = False
     n_other_texts: int = 0
 
 
@@ -153,16 +151,15 @@ def compare_all(
     sides: list[tuple[str, Comparison]] = []
     for (name, runs), side in zip(candidates, others):
         keep, n_other_texts = same_questions(first, side, (name_a, name))
-        by_seed, identical = set(runs_a) == set(runs), True
+        by_seed = set(runs_a) == set(runs)
         for index, metric in enumerate(table):
             a, b = (each.cells(index).where(keep) for each in (first, side))
-            identical &= np.array_equal(a.sums, b.sums)
             if is_directed[metric.name] and metric.name == target[metric.name]:
                 found = paired(a, b, by_seed)
                 differences.append(found)
                 rows.append({"candidate": name, **_row(a, b, by_seed, found)})
         paired_by = "sample and seed" if by_seed else "sample"
-        comparison = Comparison(pd.DataFrame(), paired_by, identical, n_other_texts)
+        comparison = Comparison(pd.DataFrame(), paired_by, n_other_texts)
         sides.append((name, comparison))
     tested = pd.DataFrame()
     if rows:

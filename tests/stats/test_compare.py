@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evaltools.stats.compare import CONTRACT, compare
 from evaltools.stats.differences import NothingPaired
 from evaltools.stats.seeds import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS
-from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compared, differing, rows, run, two
+from tests.stats.comparing import CASES, MEAN, SHARE, R, Runs, compared, rows, run, two
 
 
 def test_contract_columns_and_what_has_no_direction() -> None:
@@ -28,7 +28,6 @@ def test_equal_contents_are_identical_with_a_delta_of_exactly_zero(case: str) ->
     a = CASES[case][0]
     c = compared(a, {s: f.copy() for s, f in a.items()})
     assert (c.table["delta"] == 0.0).all()
-    assert c.identical
     assert (
         c.table["verdict"] == "too few"
     ).all()  # nothing differs, so that no test can say anything
@@ -72,17 +71,6 @@ def test_a_gain_of_one_lucky_seed_does_not_speak_for_new_seeds() -> None:
     row = rows(compared(a, b)).loc["mean"]
     assert row["p_value"] > 0.05
     assert row["verdict"] == "tied"
-
-
-def test_identical_is_said_only_where_every_cell_is_the_same() -> None:
-    a, b = differing(1)
-    same = compared(a, {None: a[None].sample(frac=1, random_state=0)})
-    assert same.identical
-    for c in (compared(a, b), compared(a, {None: a[None].assign(fp=a[None]["fp"] + 1)})):
-        assert not c.identical
-    longer = compared(a, {None: a[None].iloc[3:]})
-    assert not longer.identical  # what pairs is the same, but a side lacks three
-    assert longer.table["missing_candidate"].eq(3).all()
 
 
 def test_what_does_not_pair_is_counted_and_unused() -> None:
@@ -178,5 +166,4 @@ def test_anything_incomplete_is_defined(k: int, j: int, n: int, key: int) -> Non
 def test_a_table_without_a_direction_has_no_rows() -> None:
     a, b = two(seeds=(1,))
     c = compare(a, b, [SHARE], "id", R)
-    assert c.table.empty and not c.identical and tuple(c.table.columns[:21]) == CONTRACT
-    assert compare(a, a, [SHARE], "id", R).identical
+    assert c.table.empty and tuple(c.table.columns[:21]) == CONTRACT

@@ -126,7 +126,7 @@ def test_fewer_than_three_missing_must_hold_at_both_ends() -> None:
     one_less = row(compared({"": a}, {"": silent(b, [int(a["score"].argmax())])}))
     assert (one_less["verdict"], one_less["short"]) == ("tied", "missing")
     assert verdict_parts(one_less.to_dict() | {"metric": "judge"}, R)[1].endswith(
-        "No verdict: missing values could turn it."
+        "no verdict: missing values could turn it."
     )
 
 
