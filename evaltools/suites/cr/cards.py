@@ -12,7 +12,7 @@ from ...core.language import listed, say
 from ...report.samples import Layout, Line, Place, Row, SampleView
 from ...report.text import interval, number
 from .matching import make_side, match_pairs
-from .tuples import KEYS, EvalTuple, Key, MatchPolicy, pairs
+from .tuples import KEY_NAMES, KEYS, EvalTuple, Key, MatchPolicy, pairs
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -36,13 +36,6 @@ GROUPS = {
     ),
 }
 """Name of a group -> the query on the units that makes it under a key, and its caption."""
-
-KEY_NAMES: Mapping[Key, str] = {
-    "refpol": "(ref, polarity)",
-    "otepol": "(term, polarity)",
-    "attrpol": "(attribute, polarity)",
-}
-"""What is compared with the gold under a key."""
 
 LEGEND = "✓ matched, − missing, ✗ wrong against the gold by {key}; all else may differ"
 

