@@ -238,8 +238,7 @@ def read_json_lines(path: Path) -> Rows:
     columns: dict[str, list[Any]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         for name, value in leaves(json.loads(line)):
-            if "sha256" not in name and name != "meta.scorecard_source":  # a version
-                columns.setdefault(name, []).append(value)
+            columns.setdefault(name, []).append(value)
     return {name: column_summary(values) for name, values in columns.items()}
 
 

@@ -6,10 +6,9 @@ Sources: seed cr_hallucination_rate sections 2-3, seed cr_metrics_spec sections 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ... import __version__
 from .options import CrOptions
 from .schema import Aspect, Output, TupleRow
 from .sources import at
@@ -92,18 +91,15 @@ def stage_delta(
 
 
 def scorecard(
-    raw: Mapping[str, Any],
     output: Output,
     gold: Sequence[TupleRow],
-    is_injected: bool,
     options: CrOptions,
-    provenance: Mapping[str, str | None],
 ) -> dict[str, Any]:
     """One line of scorecards.jsonl; what is in its `stage_delta`, scoring finds.
 
-    `raw` is the line of the `output`, kept whole under `runtime.parsed_output`. `is_injected`: the gold is that of the
-    gold file, not the output's own. `provenance` is added to `meta`.
+    The line of the `output` is kept whole under `runtime.parsed_output`.
     """
+    raw = output.content
     inputs = raw.get("inputs") or {}
     flags = raw.get("flags") or {}
     aspects = at(output, "stage1_ate", "aspects") or ()
@@ -117,12 +113,7 @@ def scorecard(
     return {
         "run_id": output.meta.run_id,
         "profile": output.meta.profile,
-        "meta": {
-            **raw["meta"],
-            "scorecard_source": f"evaltools {__version__}",
-            "gold_injected": is_injected,
-            **provenance,
-        },
+        "meta": raw["meta"],
         "inputs": {
             **inputs,
             "gold_tuples": [row.model_dump(exclude_unset=True) for row in gold],

@@ -38,9 +38,7 @@ def units_of(samples: list[list[dict[str, Any]]], options: CrOptions) -> pd.Data
     for i, tuples in enumerate(samples):
         record = output(str(i), stage1=tuples, final=tuples, gold_tuples=tuples)
         parsed = Output.model_validate(record)
-        card = Scorecard.model_validate(
-            scorecard(record, parsed, gold_rows(parsed), False, options, {})
-        )
+        card = Scorecard.model_validate(scorecard(parsed, gold_rows(parsed), options))
         made.append(unit_row(card, parsed.gold_tuples or [], i, options))
     return units_frame(pd.DataFrame(made))
 

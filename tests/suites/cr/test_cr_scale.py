@@ -77,7 +77,6 @@ def test_scorecards_of_outputs_are_the_same_whatever_the_shards(
     lines = (written / "scorecards.jsonl").read_text(encoding="utf-8").splitlines()
     cards = [json.loads(line) for line in lines]
     assert [c["meta"]["text_id"] for c in cards] == [*ids, "odd"]  # not the second s3
-    assert [c["meta"]["gold_injected"] for c in cards[:20]] == [i % 2 == 0 for i in range(20)]
     assert cards[20]["runtime"]["parsed_output"]["unused"] is None
     assert cards[0]["inputs"]["gold_tuples"] == [tup("a#b", "향", label=None)]
     assert cards[1]["inputs"]["gold_tuples"] == [tup("a#b", "색")]
