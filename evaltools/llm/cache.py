@@ -20,8 +20,7 @@ from pydantic_core import from_json
 
 from ..core.errors import Problems, WorkFailed
 from ..core.files import bytes_hash, dumps
-from .accounting import Call
-from .replies import Reply
+from .replies import Call, Reply
 from .requests import address_in_force
 
 JOURNALS = "journal-*.jsonl"

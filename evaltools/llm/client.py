@@ -28,9 +28,18 @@ from tenacity import (
 )
 
 from ..core.errors import Problems, UsageError
-from .accounting import Call, Limits, Spent
 from .cache import ReplyCache, request_hash
-from .replies import PATIENCE, REFUSED, CallFailed, Completion, parse, read_completion
+from .replies import (
+    PATIENCE,
+    REFUSED,
+    Call,
+    CallFailed,
+    Completion,
+    Limits,
+    Spent,
+    parse,
+    read_completion,
+)
 from .requests import FORMS, Form, address_in_force
 
 if TYPE_CHECKING:
@@ -189,8 +198,7 @@ class Client:
         began = time.monotonic()
         async with self._slots:
             answer = self._without_key(await self._in_turn(request, model, call))
-            elapsed_ms = int(1000 * (time.monotonic() - began))
-            call.wait_ms = max(elapsed_ms - call.api_ms, 0)
+            call.wait_ms = max(int(1000 * (time.monotonic() - began)) - call.api_ms, 0)
             self.calls.append(call)
             if answer.reply is not None and self._replies:
                 # on disk before the slot is free: a kill loses at most what is in flight
@@ -269,23 +277,19 @@ class Client:
         if form == self._form:
             self._form_works = True
         elif not (self._form_works and server_errors):
-            self._ask_in(form)
+            self._form, self._form_works = form, True
+            left_out = ", ".join(sorted(form.left_out)) or "none"
+            message = f"the server is asked in the form {FORMS[form.level]}, "
+            message += f"with these parameters left out: {left_out}"
+            self.problems.warn("model-options", message)
         if call.finish_reason not in ("", "stop"):
             raise CallFailed(f"the reply is not whole (finish_reason {call.finish_reason})")
-        return completion.choices[0].message.content.strip()
-
-    def _ask_in(self, form: Form) -> None:
-        """Ask in this form, which a completion answered, from now on."""
-        self._form, self._form_works = form, True
-        left_out = ", ".join(sorted(form.left_out)) or "none"
-        message = f"the server is asked in the form {FORMS[form.level]}, "
-        message += f"with these parameters left out: {left_out}"
-        self.problems.warn("model-options", message)
+        return completion.text
 
     @property
     def _is_new(self) -> bool:
         """Whether the server has never answered, with whatever status."""
-        return self._connection is not None and not self._connection.reached
+        return self._connection is not None and not self._connection.http.reached
 
     def _seconds_to_wait(self, state: RetryCallState) -> float:
         """Before the next attempt, by the failure of the last one."""
@@ -316,9 +320,7 @@ class Client:
         try:
             async with asyncio.timeout(TIMEOUT):
                 raw = await self._post(body)
-            completion = read_completion(raw)
-            self._count(completion, call)
-            return completion
+            return self._counted(read_completion(raw), call)
         except TimeoutError:
             raise CallFailed("the model did not answer in time", retry=True) from None
         finally:
@@ -357,27 +359,22 @@ class Client:
                 raise UsageError(message) from error
             base_url = address_in_force(self.base_url)
             self._key = read_key(self.keys, base_url)
-            self._connection = Connection(base_url, self._key, TIMEOUT)
+            self._connection = Connection(base_url, self._key)
         return await self._connection.post(body)
 
-    def _count(
-        self,
-        completion: Completion,
-        call: Call,
-    ) -> None:
-        """Add what a completion took to its call and to what is spent."""
-        usage = completion.usage
-        tokens_in, tokens_out = usage.prompt_tokens, usage.completion_tokens
-        tokens_cached = usage.prompt_tokens_details.cached_tokens
-        call.model, call.finish_reason = completion.model, completion.choices[0].finish_reason
-        call.tokens_in = _sum(call.tokens_in, tokens_in)
-        call.tokens_out = _sum(call.tokens_out, tokens_out)
-        call.tokens_cached = _sum(call.tokens_cached, tokens_cached)
+    def _counted(self, completion: Completion, call: Call) -> Completion:
+        """A completion whose tokens and cost were added to its call and to what is spent."""
+        call.model, call.finish_reason = completion.model, completion.finish_reason
+        for name in ("tokens_in", "tokens_out", "tokens_cached"):
+            so_far, more = getattr(call, name), getattr(completion, name)
+            setattr(call, name, None if None in (so_far, more) else so_far + more)
         call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
-        cost = self.limits.cost_of(tokens_in or 0, tokens_out or 0) or 0.0
-        self.spent.tokens += (tokens_in or 0) + (tokens_out or 0)
+        tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
+        cost = self.limits.cost_of(tokens_in, tokens_out) or 0.0
+        self.spent.tokens += tokens_in + tokens_out
         self.spent.cost += cost
         self._largest_cost = max(self._largest_cost, cost)
+        return completion
 
     def _without_key(self, answer: Answer) -> Answer:
         """The answer, or one that says nothing of what a server sent that repeats the key."""
@@ -387,7 +384,3 @@ class Client:
             return answer
         call.model = call.finish_reason = ""
         return Answer(None, call, KEY_REPEATED)
-
-
-def _sum(so_far: int | None, more: int | None) -> int | None:
-    return None if so_far is None or more is None else so_far + more

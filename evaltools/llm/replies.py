@@ -1,22 +1,17 @@
-"""What comes back from a server: chat completions, and the replies that their texts hold."""
+"""What comes back from a server: completions, and the replies that their texts hold; what they took, and may take."""
 
 from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 # seconds after which no attempt at a request begins
 PATIENCE = 600.0
-
-# a Retry-After of more seconds is taken for a mistake and ignored
-LONGEST_RETRY_AFTER = 24 * 3600.0
 
 # statuses that every other request would get, too
 LASTING = {
@@ -42,6 +37,86 @@ LONGEST_NAME = 200
 MOST_TOKENS = 10**9
 
 Reply = TypeVar("Reply", bound=BaseModel)
+
+
+class Call(BaseModel):
+    """What one request took, repeats and repairs included.
+
+    `request` is the hash of the request. Times are in milliseconds: `api_ms` at the server,
+    `wait_ms` waiting for a turn or for a repeat. `attempts` counts what was sent. A number of
+    tokens is None where the server did not say it, `cost` is None without a price or without the
+    tokens.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    request: str
+    model: str = ""
+    finish_reason: str = ""
+    tokens_in: int | None = 0
+    tokens_out: int | None = 0
+    tokens_cached: int | None = 0
+    cost: float | None = None
+    api_ms: int = 0
+    wait_ms: int = 0
+    attempts: int = 0
+
+
+@dataclass
+class Spent:
+    """What a client has used so far.
+
+    `requests` counts what was sent, repeats and repairs included; `retries` these two alone.
+    """
+
+    requests: int = 0
+    cached: int = 0
+    retries: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be spent; None is no limit.
+
+    `requests` counts like `Spent.requests`. `cost` is in the unit of `price`, which is the price of
+    a million tokens: (input, output).
+    """
+
+    requests: int | None = None
+    cost: float | None = None
+    price: tuple[float, float] | None = None
+
+    def cost_of(
+        self,
+        tokens_in: int | None,
+        tokens_out: int | None,
+    ) -> float | None:
+        """The cost of so many tokens; None without a price or where a number is unknown.
+
+        >>> Limits(price=(2.0, 10.0)).cost_of(1_000_000, 100_000)
+        3.0
+        """
+        if self.price is None or tokens_in is None or tokens_out is None:
+            return None
+        return (tokens_in * self.price[0] + tokens_out * self.price[1]) / 1e6
+
+    def reached(
+        self,
+        spent: Spent,
+        cost: float = 0.0,
+    ) -> str:
+        """Which limit is passed where so much more is spent, as a sentence; "" while more may be sent.
+
+        >>> Limits(requests=2).reached(Spent(requests=2))
+        'the limit of 2 requests is reached'
+        """
+        if self.requests is not None and spent.requests >= self.requests:
+            return f"the limit of {self.requests} requests is reached"
+        if self.cost is not None and (spent.cost >= self.cost or spent.cost + cost > self.cost):
+            return f"the limit of {self.cost:g} in cost is reached"
+        return ""
 
 
 @dataclass(eq=False)
@@ -90,28 +165,21 @@ def failure_of_status(
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait, 0 or more; None where it says nothing sensible.
+    """The seconds that a server asks to wait, 0 or more; None where it names no number of seconds.
 
-    Retry-After holds seconds (decimals are accepted) or a date; retry-after-ms milliseconds. More
-    than LONGEST_RETRY_AFTER is not sensible.
+    Retry-After holds seconds (decimals are accepted), retry-after-ms milliseconds.
 
     >>> retry_after({"retry-after": "1.5"})
     1.5
-    >>> retry_after({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}) is None
-    True
     """
-    text = headers.get("retry-after", "")
-    milliseconds = headers.get("retry-after-ms")
     try:
-        seconds = float(text) if milliseconds is None else float(milliseconds) / 1000
+        seconds = float(headers.get("retry-after-ms", "")) / 1000
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(text).timestamp() - time.time()
-        except (ValueError, TypeError, OverflowError):
+            seconds = float(headers.get("retry-after", ""))
+        except ValueError:  # a date, too
             return None
-    if not math.isfinite(seconds) or seconds > LONGEST_RETRY_AFTER:
-        return None
-    return max(seconds, 0.0)
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
 def _name(value: Any) -> str:
@@ -122,42 +190,22 @@ def _count(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
-def _object(value: Any) -> Any:
-    return value if isinstance(value, dict) else {}
-
-
 # what a server says beside the text is never a reason to lose it: what is no sensible value is none
 Name = Annotated[str, BeforeValidator(_name)]
 Count = Annotated[int | None, BeforeValidator(_count)]
 
 
-class Details(BaseModel):
-    cached_tokens: Count = 0
-
-
-class Usage(BaseModel):
-    """Numbers of tokens; None where the server does not say one."""
-
-    prompt_tokens: Count = None
-    completion_tokens: Count = None
-    prompt_tokens_details: Annotated[Details, BeforeValidator(_object)] = Details()
-
-
-class Message(BaseModel):
-    content: str
-
-
-class Choice(BaseModel):
-    message: Message
-    finish_reason: Name = ""
-
-
 class Completion(BaseModel):
-    """The body of a reply to a chat request."""
+    """What is used of the body of a reply to a chat request; a number of tokens is None where it is not said."""
 
+    text: str = Field(validation_alias=AliasPath("choices", 0, "message", "content"))
     model: Name = ""
-    choices: Annotated[list[Choice], Field(min_length=1)]
-    usage: Annotated[Usage, BeforeValidator(_object)] = Usage()
+    finish_reason: Name = Field("", validation_alias=AliasPath("choices", 0, "finish_reason"))
+    tokens_in: Count = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"))
+    tokens_out: Count = Field(None, validation_alias=AliasPath("usage", "completion_tokens"))
+    tokens_cached: Count = Field(
+        0, validation_alias=AliasPath("usage", "prompt_tokens_details", "cached_tokens")
+    )
 
 
 def read_completion(raw: bytes) -> Completion:

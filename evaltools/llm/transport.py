@@ -57,14 +57,11 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
             await response.aclose()
         if response.is_success and len(body) > bound:
             raise ReplyTooLarge(f"the reply is larger than {MAX_REPLY >> 20} MB")
-        headers = [
-            (name, value)
-            for name, value in response.headers.multi_items()
-            if name.lower() not in _BODY_HEADERS
-        ]
+        for name in _BODY_HEADERS:
+            response.headers.pop(name, None)
         return type(response)(
             response.status_code,
-            headers=headers,
+            headers=response.headers,
             content=bytes(body[:bound]),
             request=request,
         )
@@ -77,31 +74,24 @@ class Connection:
         self,
         base_url: str | None,
         key: str,
-        timeout: float,
     ) -> None:
-        self._http = BoundedClient(follow_redirects=False)
+        self.http = BoundedClient(follow_redirects=False)
         self._sdk = openai.AsyncOpenAI(
             api_key=key or "none",
             base_url=base_url,
-            timeout=timeout,
             max_retries=0,
-            http_client=self._http,
+            http_client=self.http,
         )
-
-    @property
-    def reached(self) -> bool:
-        """Whether the server has ever answered, with whatever status."""
-        return self._http.reached
 
     async def post(self, body: Mapping[str, Any]) -> bytes:
         """The body of the reply to one chat request. CallFailed says why there is none."""
         try:
             # `chat.completions.create` would walk through the whole body: half of the processor's time
             return await self._sdk.post("/chat/completions", cast_to=bytes, body=body)
-        except openai.APITimeoutError:
-            raise CallFailed("the model did not answer in time", retry=True) from None
         except openai.APIConnectionError:
-            message = "the connection broke off" if self.reached else "the server cannot be reached"
+            message = (
+                "the connection broke off" if self.http.reached else "the server cannot be reached"
+            )
             raise CallFailed(message, retry=True) from None
         except openai.APIStatusError as error:
             headers = error.response.headers

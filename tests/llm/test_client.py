@@ -15,8 +15,8 @@ import pytest
 
 from evaltools.core.errors import Problems, UsageError, WorkFailed
 from evaltools.llm import client as llm
-from evaltools.llm.accounting import Limits
 from evaltools.llm.client import Client, in_background
+from evaltools.llm.replies import Limits
 from tests.model_server import Answer as Sent
 from tests.model_server import ModelServer, Seen, refuses, says
 

@@ -12,8 +12,7 @@ from pydantic import BaseModel
 
 from evaltools.llm import client as llm
 from evaltools.llm import transport
-from evaltools.llm.accounting import Limits
-from evaltools.llm.replies import parse, retry_after
+from evaltools.llm.replies import Limits, parse, retry_after
 from evaltools.llm.requests import is_plain_url, strict_schema
 from tests.model_server import Answer as Sent
 from tests.model_server import says
@@ -29,11 +28,7 @@ from .calls import KEY, Reply, ask, body, label
         ({"retry-after": "no"}, None),
         ({"retry-after": "-3"}, 0),
         ({"retry-after": "inf"}, None),
-        ({"retry-after": "1e99"}, None),
         ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, None),
-        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 -0000"}, None),
-        ({"retry-after": "Fri, 31 Dec 999999 23:59:59 GMT"}, None),
-        ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
         ({}, None),
     ],
 )

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from evaltools import evaluate
-from evaltools.llm.accounting import Call
 from evaltools.llm.client import Answer
+from evaltools.llm.replies import Call
 from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import Question, Reply, questions, request
 from evaltools.suites.summary.options import SummaryOptions

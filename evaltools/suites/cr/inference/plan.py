@@ -11,7 +11,7 @@ from ....core.files import content_hash
 from ....core.json_files import read_jsonl
 from ....core.manifest import policy_hash
 from ....core.records import require_file
-from ....llm.accounting import Limits
+from ....llm.replies import Limits
 from ....llm.requests import address_in_force
 from .config import Config, read_config
 from .data import Text, read_texts, taxonomy

@@ -19,8 +19,8 @@ from filelock import FileLock, Timeout
 from ....core.errors import Problems, UsageError, WorkFailed
 from ....core.folders import require_out, require_replaceable
 from ....core.terminal import bar
-from ....llm.accounting import Limits
 from ....llm.client import Client, in_background
+from ....llm.replies import Limits
 from ..suite import SUITE
 from .memory import Episode
 from .output import RunResult, identity_of, write_run
