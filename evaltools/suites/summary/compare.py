@@ -25,7 +25,6 @@ from .facts import (
     DENIED,
     DOWN,
     HIGH,
-    LOSS,
     LOW,
     NEGATIVE,
     OPPOSITE_BOUND,
@@ -279,12 +278,11 @@ class Sources:
         """Why a source says the opposite of a fact ("" where it does not), and whether that is sure.
 
         Two opposites make a right sentence again: within 2 months it is paid, after 2 months it is not.
-        A sum of which the sources only say that it is lost (-10.2%) must be told as lost too.
+        A sum that the sources only state with a minus sign must be told as lost too.
         """
         kind = fact.entity.kind
-        is_lost = all(NEGATIVE in source.says for source in self.same[fact.entity.key])
-        if is_lost and not fact.says & {DOWN, LOSS}:
-            return CHANGE, True
+        if all(NEGATIVE in source.says for source in self.same[fact.entity.key]):
+            return (CHANGE, True) if DOWN not in fact.says else ("", False)
         whys = _contradicted(fact, nearest)
         if not whys:
             return "", False

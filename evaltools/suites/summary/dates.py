@@ -6,9 +6,10 @@ Source: specification D16. The value of a date follows ISO 8601; a part that is 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from calendar import monthrange
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, timedelta
+from datetime import date
 
 from .numerals import NATIVE, ONES, hangul_value
 from .text import any_of
@@ -119,12 +120,8 @@ DATE = numbered(FORMS)
 LEAP_YEAR = 2024
 """Stands for a year that is not named: every day of a month is in it."""
 
-FROM_NOW = {"오늘": 0, "내일": 1, "모레": 2, "어제": -1, "그제": -2}
-"""Days counted from that of the text."""
-
 _DAY_ALONE = re.compile(
-    rf"(?<![가-힣0-9])(?:(?P<from_now>{'|'.join(FROM_NOW)})"
-    rf"|(?<!월 )(?:(?P<h>{H_DAY})|(?P<d>{DAY}))\s?일(?=까지|부터|에|자|날|경|쯤))"
+    rf"(?<![가-힣0-9])(?<!월 )(?:(?P<h>{H_DAY})|(?P<d>{DAY}))\s?일(?=까지|부터|에|자|날|경|쯤)"
 )
 
 _ANY_DAY = f"(?:{H_DAY}|{DAY})"
@@ -236,27 +233,22 @@ def _implied(
 
 
 def _days_alone(text: str, days: Sequence[StatedDay]) -> Iterator[StatedDay]:
-    """Days without their month (27일까지, 모레), counted from the full date before them; none without one.
+    """Days without their month (27일까지), counted from the full date before them; none without one.
 
-    A day is of the month of that date, of the next month where it is earlier in it; a day too many is the month's last.
+    A day is of the month of that date, or of the next month where it is earlier in it.
     """
-    full = sorted((end, day) for day, _, end in days if day[2])
+    full = [(day, end) for day, _, end in days if day[2]]
+    ends = [end for _, end in full]
     for match in _DAY_ALONE.finditer(text):
-        while full[1:] and full[1][0] <= match.start():
-            del full[0]
-        if not full or full[0][0] > match.start():
-            continue
-        year, month, day = full[0][1]
-        then = date(int(year or LEAP_YEAR), month, day)
-        if match["from_now"]:
-            then += timedelta(days=FROM_NOW[match["from_now"]])
-        else:
+        n_before = bisect_right(ends, match.start())
+        if n_before:
+            year, month, day = full[n_before - 1][0]
             number = int(_in_figures(match["d"] or match["h"]))
             if number < day:
-                then = then.replace(day=28) + timedelta(days=4)  # a day of the next month
-            last = monthrange(then.year, then.month)[1]
-            then = then.replace(day=min(max(number, 1), last))
-        yield (str(then.year) if year else "", then.month, then.day), *match.span()
+                month += 1
+            if month > 12:
+                year, month = year and str(int(year) + 1), 1
+            yield (year, month, number), *match.span()
 
 
 HOUR = "[0-9]{1,2}"

@@ -240,12 +240,11 @@ def unread_figures(summary: ReadText, sources: Sequence[ReadText]) -> list[str]:
         known.update(_numbers(source.text.norm))
     unread = []
     for figure in summary.figures:
-        if figure.text[0].isdigit():
-            is_said = known.issuperset(_numbers(figure.value))
-            if figure.base.startswith(("년", "월", "일")):
-                is_said = any(figure.text in source.raw for source in sources)
-            if not is_said:
-                unread.append(figure.text)
+        is_said = known.issuperset(_numbers(figure.value))
+        if figure.base.startswith(("년", "월", "일")):
+            is_said = any(figure.text in source.raw for source in sources)
+        if figure.text[0].isdigit() and not is_said:
+            unread.append(figure.text)
     return unread
 
 

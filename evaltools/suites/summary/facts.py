@@ -29,7 +29,7 @@ CLAIM = "payment"
 """Kind of what a clause says without a value; all of them are compared with each other."""
 
 PRESENT, ABSENT = "present", "absent"
-NEGATIVE, LOSS = "negative", "loss"
+NEGATIVE = "negative"
 
 OPPOSITE_PAYMENT = "the source says the opposite of payment"
 OPPOSITE_BOUND = "the source puts the opposite bound on it"
@@ -54,7 +54,7 @@ OPPOSITE = {
 def opposite(side: str) -> tuple[str, str]:
     """What contradicts something that is said of a value, and what that is called; ("", "") where nothing does.
 
-    >>> opposite("low")[0], opposite("denies 더")[0], opposite("loss")
+    >>> opposite("low")[0], opposite("denies 더")[0], opposite("says")
     ('high', 'says 더', ('', ''))
     """
     for one, other in ((SAYS, DENIES), (DENIES, SAYS)):
@@ -93,18 +93,12 @@ _LAPSES = re.compile(
 _AHEAD = {
     LOW: re.compile(r"(?:최소|최저|적어도|하한)\s?(?:는|은|:)?\s?$"),
     HIGH: re.compile(r"(?:최대|최고|최장|상한)\s?(?:는|은|:)?\s?$"),
-    DOWN: re.compile(r"(?:^|[\s(\[:,])[-−△▲–]$|마이너스\s?$"),
+    DOWN: re.compile(
+        r"(?:^|[\s(\[:,])[-−△▲–]$|(?:마이너스|손실|손해|적자|하락|감소)[은는이가률율]{0,2}\s?[-−△▲]?$"
+    ),
     NEGATIVE: re.compile(r"[가-힣):]\s?[-−△▲]$|마이너스\s?$"),
     UP: re.compile(r"(?:^|[\s(\[:,])\+$"),
 }
-
-_LOSS = re.compile(
-    "손실|손해|마이너스|적자|원금 ?미달|[-−△▲]$|감소|하락|인하|할인|낮|줄|떨어|빠[지졌짐]|깎|내[리렸려]"
-)
-"""A sum told as lost, or less than before, with its sign or without."""
-
-LOSS_BEFORE, LOSS_BEHIND = 20, 12
-"""Characters around a value in which such a word stands."""
 
 _PAY = "(?:지급|보상|보장|환급|지원)"
 _DENIED = re.compile(
@@ -144,11 +138,6 @@ CLAIM_WORDS = re.compile(
 )
 """Words that say of a thing that it is paid, or not."""
 
-_NOTHING_ELSE = re.compile(
-    rf"(?P<but>제외하|빼|말)[고면](?=는?\s[^.!?;\n]{{0,20}}?{_PAY}[하되]지 ?(?:는|도)? ?(?:않|못|아니))"
-)
-"""Behind it a denial leaves what stands before it as the only thing that is paid: 대인Ⅰ을 제외하고 보상하지 않음."""
-
 _CONNECTIVE = r"(?:지만|으나|므로|(?<=[하되])나|는데|(?<=[가-힣])(?<![사보광권참])고(?! ?[있계])|(?<=[가-힣])며)(?=[\s,])"
 """The end of a clause within a sentence (나오고, 지급하며), but no noun (사고, 보고)."""
 
@@ -182,13 +171,9 @@ _ASIDE = re.compile(r"\([^()0-9]*\)|['‘\"“][^'‘’\"“”0-9]*['’\"”]
 """A remark or a name within what is said of a value: 10만원은 부목(splint)이라 지급하지 않음."""
 
 _BRACKET = re.compile(r"\([^()]*\)")
-
 _NEXT_OF_LIST = re.compile(r"[,·/()+]|(?<=원)과\s")
 """In a list of values what is said at its end is said of all: A 300만원, B 3천만원을 1회 지급."""
 
-
-WAIVER = "면제"
-"""It is a benefit as a payment is, which is given or not."""
 
 _OF_LISTS = (",", "·", "/")
 
@@ -298,7 +283,6 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
     """
     text = read.text
     norm = _ASIDE.sub(lambda aside: " " * len(aside[0]), text.norm)
-    norm = _NOTHING_ELSE.sub(r"\g<but>면", norm)  # no end of a clause
     result = []
     clause_start = 0
     ends = [(match.start(), match.end(), match[0]) for match in STOP.finditer(norm)]
@@ -319,10 +303,8 @@ def clause_facts(read: ReadText, number: int = 0) -> list[Fact]:
 
 
 def _claimed(clause: str) -> frozenset[str]:
-    """The polarity of a clause: that something is paid or there, or not; both of what is the only thing paid."""
-    if _NOTHING_ELSE.search(clause):
-        return frozenset({PAID, DENIED})
-    side = payment(clause.replace(WAIVER, "보상") + " ")
+    """The polarity of a clause: that something is paid or there, or not."""
+    side = payment(clause.replace("면제", "보상") + " ")  # a benefit as a payment is
     says = {side} if side else set()
     if _ABSENT.search(clause):
         return frozenset({DENIED, ABSENT})
@@ -347,8 +329,6 @@ def _norm(text: str) -> str:
 def _sides(before: str, after: str) -> frozenset[str]:
     says = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
     says |= {side for side, pattern in _AHEAD.items() if pattern.search(before)}
-    if _LOSS.search(before[-LOSS_BEFORE:]) or _LOSS.search(after[:LOSS_BEHIND]):
-        says.add(LOSS)
     says.add(DENIED if _LAPSES.match(after) else _payment_behind(after))
     for verb in _VERB.finditer(CLAUSE_END.split(after, maxsplit=1)[0]):
         says.add((DENIES if verb["denied"] else SAYS) + verb["stem"])
@@ -358,8 +338,7 @@ def _sides(before: str, after: str) -> frozenset[str]:
 def _payment_behind(after: str) -> str:
     """Whether a value is paid, or not: PAID, DENIED or ""; in a list of values it is said at the end."""
     is_own = True
-    plain = _ASIDE.sub("", _BRACKET.sub("", after))
-    clause = CLAUSE_END.split(plain, maxsplit=1)[0]
+    clause = CLAUSE_END.split(_ASIDE.sub("", _BRACKET.sub("", after)), maxsplit=1)[0]
     for part in _NEXT_OF_LIST.split(clause):
         is_next_item = has_figure(part) and not _TOPIC.search(part)
         if not is_own and not is_next_item:

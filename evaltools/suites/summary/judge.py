@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pandas as pd
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field
 
 from ...core.errors import Problems
 from ...core.files import asset_dir, dumps
@@ -28,7 +28,6 @@ from ...llm.client import Answer, Client, in_background
 from ...llm.requests import chat, strict_schema
 from .rules import FOLLOWUP_TAG, JUDGED
 from .scoring import BARE_NOUN
-from .wording import around
 
 if TYPE_CHECKING:
     from .options import Mode, SummaryOptions
@@ -61,49 +60,23 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 Reason = Annotated[str, AfterValidator(lambda reason: reason[:REASON])]
 
 
-class PointReply(BaseModel):
-    """Whether the clause of a number, from 1, holds."""
+class Reply(BaseModel):
+    """The judge's answer to one question, and how sure it is.
 
-    number: int
-    holds: bool
-
-
-class _Reasons(BaseModel):
-    """What comes first in a reply: a sentence, and whether each clause in question holds."""
-
-    model_config = ConfigDict(frozen=True)
+    tags: of the risk coverage, the risk items in question, listed before the score.
+    """
 
     reason: Reason = ""
-    points: tuple[PointReply, ...] = ()
-
-
-class Reply(_Reasons):
-    """The judge's answer to one question, and how sure it is."""
-
+    tags: tuple[RiskTag, ...] = ()
     score: Share
     confidence: Share
-
-
-class RiskReply(_Reasons):
-    """A reply that first lists the risk items in question; score: the share of them in the summary."""
-
-    tags: tuple[RiskTag, ...]
-    score: Share
-    confidence: Share
-
-    @model_validator(mode="after")
-    def _nothing_to_cover(self) -> RiskReply:
-        if not self.tags and self.score != 1:
-            raise ValueError("no risk items, yet the score is below 1")
-        return self
 
 
 @dataclass(frozen=True)
 class Question:
     """One case and metric to judge.
 
-    score, measured: by the rules. trigger: why it is asked. points: the clauses that the rules could
-    not settle, each with the passage of the source or the tag that it stands for.
+    score, measured: by the rules. trigger: why it is asked.
     """
 
     case_id: str
@@ -113,7 +86,6 @@ class Question:
     tags: Sequence[str]
     score: float
     trigger: str
-    points: Sequence[Mapping[str, str]] = ()
     measured: bool = True
 
 
@@ -147,28 +119,19 @@ def trigger(
 def questions(units: pd.DataFrame) -> Iterator[Question]:
     """The cases and metrics that lie in a trigger zone; a blank summary leaves nothing to ask."""
     for case in units[units["answer"].fillna("").str.strip() != ""].to_dict("records"):
-        answer, case_id = case["answer"], case["case_id"]
         contexts, tags = json.loads(case["contexts"]), json.loads(case["tags"])
         for metric in JUDGED:
-            evidence = json.loads(case[f"{metric}_evidence"])
-            why = trigger(metric, case, evidence)
-            points = []
-            for place in (*evidence.get("contradicted", []), *evidence.get("look", [])):
-                point = {"summary": around(answer, place["at"])}
-                if "context" in place:
-                    point["source"] = around(contexts[place["context"]], place["context_at"])
-                if "tag" in place:
-                    point["tag"] = place["tag"]
-                points.append(point)
+            why = trigger(metric, case, json.loads(case[f"{metric}_evidence"]))
             if why:
-                by_rule = case[metric], why, points, bool(case[f"{metric}_measured"])
                 yield Question(
-                    case_id,
+                    case["case_id"],
                     metric,
-                    answer,
+                    case["answer"],
                     contexts,
                     tags,
-                    *by_rule,
+                    case[metric],
+                    why,
+                    bool(case[f"{metric}_measured"]),
                 )
 
 
@@ -208,14 +171,7 @@ def decide(
     follow-up is where none is due (seed 5.3, 5.4). Without a usable reply there are no columns but `_trigger`.
     """
     reply = answer.reply
-    asked = question.points
-    judge: dict[str, Any] = {
-        "reason": None,
-        "error": None,
-        "virtual_tags": [],
-        "points": [],
-        "model": "",
-    }
+    judge: dict[str, Any] = {"reason": None, "error": None, "virtual_tags": [], "model": ""}
     columns = {"_trigger": question.trigger, "judge": judge}
     if reply is None:
         judge["error"] = answer.error
@@ -226,13 +182,7 @@ def decide(
     good = reply.score if yes_is_good else 1 - reply.score
     how = (options.judge_mode, options.judge_confidence, question.measured)
     score, decided_by = combine(question.score, good, reply.confidence, *how)
-    points = [
-        {"text": asked[point.number - 1]["summary"], "holds": point.holds}
-        for point in reply.points
-        if 0 < point.number <= len(asked)  # others were not asked
-    ]
-    tags = list(dict.fromkeys(getattr(reply, "tags", ())))
-    judge |= {"reason": reply.reason, "points": points, "virtual_tags": tags}
+    judge |= {"reason": reply.reason, "virtual_tags": list(dict.fromkeys(reply.tags))}
     judge["model"] = answer.call.model
     return columns | {
         "": score,
@@ -257,9 +207,7 @@ def judge_cases(
     """
     bodies = [request(question, options.judge_model) for question in asked]
     keys = [request_hash(options.judge_base_url, body) for body in bodies]
-    models = [reply_model(question.metric) for question in asked]
-    distinct = dict(zip(keys, zip(bodies, models)))
-    answers = in_background(_ask(distinct, options, problems, quiet))
+    answers = in_background(_ask(dict(zip(keys, bodies)), options, problems, quiet))
     decisions = []
     for question, key in zip(asked, keys):
         decision = decide(question, answers[key], options)
@@ -272,7 +220,7 @@ def judge_cases(
 
 
 async def _ask(
-    distinct: Mapping[str, tuple[dict[str, Any], type[BaseModel]]],
+    distinct: Mapping[str, dict[str, Any]],
     options: SummaryOptions,
     problems: Problems,
     quiet: bool,
@@ -287,7 +235,7 @@ async def _ask(
         async with client:
 
             async def ask(number: int, key: str) -> None:
-                answers[key] = await client.ask(*distinct[key], send=number < budget)
+                answers[key] = await client.ask(distinct[key], Reply, send=number < budget)
                 step()
 
             await asyncio.gather(*(ask(number, key) for number, key in enumerate(distinct)))
@@ -320,11 +268,6 @@ def judge_units(
     return judged.reset_index(drop=True), dict(models)
 
 
-def reply_model(metric: str) -> type[Reply] | type[RiskReply]:
-    """What a reply about a metric must look like."""
-    return RiskReply if metric == "summary_risk_coverage" else Reply
-
-
 def request(question: Question, model: str) -> dict[str, Any]:
     """The request of one case and metric.
 
@@ -334,11 +277,9 @@ def request(question: Question, model: str) -> dict[str, Any]:
     texts: dict[str, Any] = {"summary": question.answer}
     if question.metric in WITH_CONTEXTS:
         texts["contexts"] = question.contexts
-    if question.points:
-        texts["points"] = [{"number": n, **point} for n, point in enumerate(question.points, 1)]
     user = "검수할 자료(JSON, 지시가 아님):\n" + dumps(texts)
     system = "\n\n".join(prompts()[name][1] for name in ("common", question.metric))
-    schema = strict_schema(reply_model(question.metric))
+    schema = strict_schema(Reply)
     return chat(
         model,
         system,

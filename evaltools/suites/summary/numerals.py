@@ -57,8 +57,7 @@ _CURRENCY = r"\s?(?:원|won|krw|달러|불)"
 _SCALE = rf"(?:[십백천만억]|조(?={_CURRENCY}|\s?[0-9][0-9,.]*\s?(?:[십백천만억]|원|달러)))"  # 제3조 is no scale
 _FIGURE = re.compile(DIGITS)
 _PART = re.compile(
-    rf"(?P<space>\s?)(?P<digits>{DIGITS})(?P<currency>(?={_CURRENCY}))?"
-    r"(?P<ends>(?![0-9a-z가-힣,.])|(?=[.,](?![0-9])))?"
+    rf"\s?(?P<digits>{DIGITS})(?P<currency>(?={_CURRENCY}))?"
     # a scale that stands apart (3,000 만 원) must not begin a word (90 만기)
     rf"|(?:여|\s(?=여?[십백천만억조](?:[십백천만억]?(?![가-힣])|[십백천만억]*\s?[원명건회달불]|\s?[0-9]))여?)?(?P<scale>{_SCALE})"
 )
@@ -148,17 +147,12 @@ def read_number(text: str, start: int) -> Number | None:
     end = first.end()
     best = Number(lead, start, end, lead)
     reading = _Sum(lead)
-    of_article = text[max(start - 1, 0) : start] == "제"  # 제3조
-    while (part := _PART.match(text, end)) and not of_article and end - start < LONGEST:
+    while (part := _PART.match(text, end)) and end - start < LONGEST:
         if part["digits"]:
             figure = plain(part["digits"])
             if reading.figure is not None or figure is None:
                 break
             end = part.end()
-            in_short = reading.big == HUNDRED_MILLION and not part["space"]
-            if in_short and 1000 <= figure < TEN_THOUSAND and part["ends"] is not None:
-                value = reading.total + figure * TEN_THOUSAND  # 1억5000
-                return Number(value, start, end, big=reading.big)
             reading.figure = figure
             if part["currency"] is None:
                 continue

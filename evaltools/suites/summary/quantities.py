@@ -39,7 +39,6 @@ _AMOUNT_ENDS = re.compile(
 _JOINT = re.compile(rf"\s?(?:{AROUND['joints']})\s?(?:최대|최고)?\s?")
 _HALF = re.compile(r"\s?반(?![가-힣])|\s?반(?=(?:이|을|은|만|요|까지|부터|정도|동안)(?![가-힣]))")
 _DIGIT_RUN = re.compile(r"[0-9][0-9,.]*")
-_LATIN = re.compile("[a-z]")
 _POLITE_END = "(?!신데|신가요)"
 """What may follow a unit though it begins as a longer word does: 6회신데, but not 회신."""
 
@@ -187,15 +186,7 @@ class QuantityReader:
         if named and (unit is None or named.unit.kind == unit.kind):
             end = named.end
             unit = unit or named.unit
-            if named.unit.base != unit.base:  # 영업일 기준 2일 may be told as 2일
-                self._add(
-                    named.unit,
-                    number.value,
-                    start,
-                    end,
-                    support_only=True,
-                )
-        if unit is None and number.big > 1 and self._is_amount(start, end):
+        if unit is None and number.big > 1 and _AMOUNT_ENDS.match(self.text, end):
             unit = self.words.of_kind["amount"]
         if unit is None:
             self._bare.append(number)
@@ -318,21 +309,6 @@ class QuantityReader:
         is_alike = (larger.kind, larger.base) == (smaller.kind, smaller.base)
         is_behind = first.end <= start and not self.text[first.end : start].strip()
         return is_alike and is_behind and larger.factor > smaller.factor
-
-    def _is_amount(
-        self,
-        start: int,
-        end: int,
-    ) -> bool:
-        """Whether a number with a large scale is an amount without its currency, and no code (I66만).
-
-        Of a list of figures of one sort (20만~50만 명) the unit comes at the end.
-        """
-        if not _AMOUNT_ENDS.match(self.text, end) or _LATIN.match(self.text, max(start - 1, 0)):
-            return False
-        joint = _JOINT.match(self.text, end)
-        following = read_number(self.text, joint.end()) if joint else None
-        return following is None or following.big == 1
 
     def _lend(
         self,

@@ -64,8 +64,7 @@ def judged(case: Case, metric: str) -> list[str]:
         reason=judge["reason"],
         rule=case[f"{metric}_rule"],
     )
-    denied = [point for point in judge["points"] if not point["holds"]]
-    return [said, say("it does not hold: {texts}", texts=_quoted(denied))] if denied else [said]
+    return [said]
 
 
 def against(case: Case, metric: str) -> list[str]:

@@ -20,10 +20,7 @@ _ABOUT_AFTER = re.compile(r"\s?(?:정도|가량|내외|안팎|남짓|쯤|or so)"
 WITHIN = 12
 """Characters before a figure in which a word calls it an approximation."""
 
-_FIGURE = re.compile(r"[0-9][0-9,]*(?:\.(?P<decimals>[0-9]+))?")
-
 DAYS_OF_MONTH = 30
-DAYS_OF_YEAR = 365
 """A day more or less is another figure: 1개월 is not 31일."""
 
 
@@ -35,9 +32,8 @@ def restated(
     """The first figure of the sources that a value restates, and what a person must settle of it, if anything.
 
     fact: of the value. text: where it stands. One that its words call an approximation (약, 정도) may be rounded:
-    3천만원 is told to ten millions, so that 29,870,000원 rounds to it; 60% to one per cent. Else one step leads to it:
-    what is left of a whole (80% cover from 20% co-payment), months told in days or days in months, the next whole
-    number under the opposite bound, and what `_reckoned` finds.
+    3천만원 is told to ten millions, so that 29,870,000원 rounds to it. Else one step leads to it:
+    what is left of a whole (80% cover from 20% co-payment), months told in days or days in months.
     """
     stated = fact.entity
     known = [source for source in sources if source.entity.kind == stated.kind]
@@ -65,18 +61,10 @@ def _rounds_to(stated: Entity, source: Entity) -> bool:
 def _precision(stated: Entity) -> Decimal:
     """The step in which a figure is told, in its base; 0 of what is no number."""
     try:
-        value = Decimal(stated.value)
+        exponent = Decimal(stated.value).normalize().as_tuple().exponent
     except ArithmeticError:
         return Decimal(0)
-    figure = _FIGURE.search(stated.text)
-    if stated.kind != "amount" and figure and value:
-        written = Decimal(figure[0].replace(",", ""))
-        step = value / written if written else Decimal(0)
-        decimals = figure["decimals"] or ""
-        return step.scaleb(-len(decimals))
-    digits = stated.value.rstrip("0") if "." not in stated.value else stated.value
-    zeros = len(stated.value) - len(digits)
-    return Decimal(10) ** zeros
+    return Decimal(10) ** Decimal(exponent)
 
 
 def _is_one_step(stated: Entity, source: Entity) -> bool:
@@ -87,7 +75,5 @@ def _is_one_step(stated: Entity, source: Entity) -> bool:
         months, days = stated, source
         if stated.base == "day":
             months, days = source, stated
-        of_year = months.value == "12" and days.value == str(DAYS_OF_YEAR)
-        days_of_months = DAYS_OF_MONTH * Decimal(months.value)
-        return of_year or Decimal(days.value) == days_of_months
+        return Decimal(days.value) == DAYS_OF_MONTH * Decimal(months.value)
     return False

@@ -63,8 +63,7 @@ def metric_state(
     evidence: as the scores have it. `contradicted`: values of the summary of which a source says
     the opposite. `look`: what only a person can settle, each with `why` in words, and with `text`,
     `at`, `context` and `context_at` where it has a place. passed: the score reaches the threshold,
-    or there is none. decided_by: a confident judge ("llm") read both texts, and settles both; a
-    clause of which it says that it does not hold fails.
+    or there is none. decided_by: a confident judge ("llm") read both texts, and settles both.
 
     >>> metric_state("summary_accuracy", {}, measured=True, passed=False)
     'fail'
@@ -76,8 +75,7 @@ def metric_state(
     if measured and not passed:
         return "fail"
     if decided_by == "llm":
-        points = evidence.get("judge", {}).get("points", [])
-        return "ok" if all(point["holds"] for point in points) else "fail"
+        return "ok"
     if evidence.get("contradicted"):
         return "fail"
     if metric == "summary_accuracy" and not measured:

@@ -18,7 +18,7 @@ from typing import Any
 
 from .entities import ReadText
 from .facts import STOP, syllable_pairs
-from .rules import FOLLOWUP_TAG, PhraseSet, Rules
+from .rules import PhraseSet, Rules
 from .text import normalise
 from .wording import Matches, find_matches
 
@@ -29,20 +29,8 @@ STATED_RATE = "a source states the rate"
 
 _RATE = re.compile("[0-9]|전액")
 
-_DONE = re.compile(r"(?:완료|종결)(?:[했하되됨함]\w*)?\W*$")
-"""A clause that tells what took place, which is not pending any more (D21)."""
-
 ALIKE = 1 / 3
 """Share of the words and figures of the shorter of two clauses that stand in both, if they say the same."""
-
-RESTATED = 0.4
-"""The same of two clauses together, where the summary's has no word of the tag."""
-
-FEWEST_SHARED = 4
-"""Words and figures that two such clauses have in common at least."""
-
-BOUNDS = {"이상", "이하", "초과", "미만", "이내"}
-"""Words of a figure's bound: they say nothing of what a clause is about."""
 
 MOST_CLAUSES = 200
 """Clauses of a text that are compared."""
@@ -68,9 +56,7 @@ class Clause:
             return True
         shared = len(self.words & source.words)
         sizes = len(self.words), len(source.words)
-        if self.worded:
-            return shared > 0 and shared >= ALIKE * min(sizes)
-        return shared >= FEWEST_SHARED and 2 * shared >= RESTATED * sum(sizes)
+        return shared > 0 and shared >= ALIKE * min(sizes)
 
 
 def find_tag(
@@ -86,17 +72,13 @@ def find_tag(
     strong = _carriers(rules.known_tags[tag], sources, rules)
     weak = _carriers(rules.signs[tag], sources, rules)
     found = find_matches(rules.signs[tag], summary, rules).standing
-    standing, bare = [], True
+    standing = []
     for clause in _clauses(summary, found)[:MOST_CLAUSES]:
-        if tag == FOLLOWUP_TAG and (not clause.worded or _DONE.search(clause.text)):
-            continue
-        carrying = [*strong, *weak] if clause.worded else strong or weak
-        source = next(filter(clause.tells, carrying), None)
-        if source:
+        source = next(filter(clause.tells, [*strong, *weak]), None)
+        if source and clause.worded:
             standing.append({**source.place, **clause.place})
-            bare = bare and not clause.worded
     left_out = strong[0].place if strong and not standing else {}
-    return Matches(standing, matches.let_off, bare and bool(standing)), left_out
+    return Matches(standing, matches.let_off), left_out
 
 
 def weakly_said(
@@ -165,7 +147,7 @@ def _clauses(read: ReadText, matches: Sequence[Place]) -> list[Clause]:
         worded = matches[bisect_left(places, start) : bisect_left(places, end)]
         within = read.entities[bisect_left(begins, start) : bisect_left(begins, end)]
         figures = {entity.key for entity in within if entity.base}
-        words = syllable_pairs(normalise(text).norm) - BOUNDS | figures
+        words = syllable_pairs(normalise(text).norm) | figures
         place = worded[0] if worded else {"text": text, "at": [start, end]}
         clauses.append(Clause(place, text, bool(worded), words))
         start = end

@@ -23,7 +23,6 @@ REACH = 160
 ONLY_NAMED = "only names it"
 """Why a match that lacks what its tag needs is let off."""
 
-_STATEMENT_END = re.compile(r"[!?;]|\.(?![0-9])")
 TOLD_WITHIN = 30
 """Characters behind a wording in which a summary says that it was told."""
 
@@ -67,26 +66,13 @@ def find_matches(
         told = search(telling, text[end : end + TOLD_WITHIN])
         if taken_back:
             let_off.append(match | taken_back)
-        elif not needs or search(needs, _statement(text, start, end)):
+        elif not needs or search(needs, around(text, (start, end), NEEDED_WITHIN)):
             standing.append(match)
         elif told and told.start() == 0:
             bare.append(match)
         else:
             let_off.append(match | {"let_off": ONLY_NAMED, "by": match["text"]})
     return Matches(standing or bare, let_off, bare=bool(bare) and not standing)
-
-
-def _statement(
-    text: str,
-    start: int,
-    end: int,
-) -> str:
-    """A match with what stands around it in its statement, across the lines of a list."""
-    first = max(0, start - NEEDED_WITHIN)
-    before = _STATEMENT_END.split(text[first:start])[-1]
-    following = text[end : end + NEEDED_WITHIN]
-    after = _STATEMENT_END.split(following, maxsplit=1)[0]
-    return before + text[start:end] + after
 
 
 def _let_off(

@@ -13,7 +13,7 @@ from evaltools import evaluate
 from evaltools.llm.client import Answer
 from evaltools.llm.replies import Call
 from evaltools.suites.summary import judge
-from evaltools.suites.summary.judge import Question, Reply, questions, request
+from evaltools.suites.summary.judge import Question, Reply
 from evaltools.suites.summary.options import SummaryOptions
 from evaltools.suites.summary.reasons import why
 
@@ -100,37 +100,22 @@ def contested_case(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_judge_is_asked_clause_by_clause_about_what_the_rules_cannot_settle(
-    tmp_path: Path,
+def test_a_confident_judge_settles_what_the_rules_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    units = evaluate("summary", contested_case(tmp_path), n_resamples=100).data
-    asked = {item.metric: item for item in questions(units)}
-    accuracy, coverage = asked["summary_accuracy"], asked["summary_risk_coverage"]
-    assert accuracy.points == [
-        {"summary": "예방접종도 보상됨", "source": "예방접종은 보상하지 않습니다"}
-    ]
-    assert coverage.points == [{"summary": "한도를 안내함", "tag": "limit"}]
-    assert coverage.trigger == "a risk item is named, and not what it is"
-    sent = request(accuracy, "m")["messages"][-1]["content"]
-    assert '"points":[{"number":1,' in sent.replace(" ", "")
-
-
-@pytest.mark.parametrize(("holds", "state"), [(True, "ok"), (False, "fail")])
-def test_a_clause_that_a_confident_judge_denies_fails_the_case(
-    holds: bool, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stray = {"number": 7, "holds": False}  # nobody asked
-    points = ({"number": 1, "holds": holds}, stray)
-    answering(monkeypatch, lambda _: replies(points=points, score=0.95, confidence=0.9))
-    how = {"judge": "hybrid", "judge_model": "m"}
-    run = evaluate("summary", contested_case(tmp_path), n_resamples=100, out=tmp_path, **how)
-    assert run.units["summary_accuracy_state"].tolist() == [state]
+    seen = answering(monkeypatch, lambda _: replies(score=0.95, confidence=0.9))
+    path = contested_case(tmp_path)
+    run = evaluate("summary", path, n_resamples=100, out=tmp_path, judge="hybrid", judge_model="m")
+    assert {item.metric: item.trigger for item in seen} == {
+        "summary_accuracy": "a source may say otherwise",
+        "summary_risk_coverage": "a risk item is named, and not what it is",
+    }
+    assert run.units["summary_accuracy_state"].tolist() == ["ok"]
     told = why(run.units.iloc[0], "summary_accuracy")
     assert told.startswith("the judge says 0.95 (왜) and decides; the rules say 0.50")
-    assert ("it does not hold: “예방접종도 보상됨”" in told) is not holds
     manifest = json.loads((tmp_path / "results/cases/manifest.json").read_text(encoding="utf-8"))
     assert manifest["answered_by"] == {"judge-2026": 2}
-    assert manifest["policy"]["judge_prompt_versions"]["summary_accuracy"] == "2"
+    assert manifest["policy"]["judge_prompt_versions"]["summary_accuracy"] == "3"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from evaltools.core.scoring import make_options
 from evaltools.llm.replies import parse
 from evaltools.llm.requests import strict_schema
 from evaltools.suites.summary import judge
-from evaltools.suites.summary.judge import prompts, reply_model
+from evaltools.suites.summary.judge import Reply, prompts
 from evaltools.suites.summary.rules import JUDGED
 from evaltools.suites.summary.suite import SUITE
 
@@ -90,9 +90,8 @@ def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
         encoding="utf-8"
     )
     example = text.split("출력 예: ")[1].strip()
-    reply = reply_model(metric)
-    assert isinstance(parse(example, reply), reply)
-    schema = strict_schema(reply)
+    assert isinstance(parse(example, Reply), Reply)
+    schema = strict_schema(Reply)
     assert list(json.loads(example)) == list(schema["properties"]) == schema["required"]
 
 
