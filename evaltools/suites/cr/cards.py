@@ -10,8 +10,7 @@ import pandas as pd
 
 from ...core.language import listed, say
 from ...report.samples import Layout, Line, Place, Row, SampleView
-from ...report.text import interval, number
-from .matching import make_side, match_pairs
+from .matching import Side, match_pairs
 from .tuples import KEY_NAMES, KEYS, EvalTuple, Key, MatchPolicy, pairs
 
 if TYPE_CHECKING:
@@ -80,33 +79,24 @@ def leading_key(shown: Run | Study) -> Key:
 def finding(run: Run) -> tuple[str, str] | None:
     """Whether review helped, with what it fixed and broke; None where no review was scored."""
     key = leading_key(run)
-    rows = run.estimates.set_index("metric")
-    names = [f"{name}_{key}" for name in ("delta_f1", "fix_rate", "break_rate", "tuple_f1_s2")]
-    if any(name in run.blocked for name in names) or rows.loc[names[:2], "value"].isna().any():
+    names = [f"{name}_{key}" for name in ("delta_f1", "fix_rate", "break_rate")]
+    delta, fixed, broken = (run[name] for name in names)
+    if run.blocked.intersection(names) or pd.isna([delta["value"], fixed["value"]]).any():
         return None
-    delta, fixed, broken, after = rows.loc[names].to_dict("records")
     text = "Review is not shown to help or harm"
     if delta["ci_low"] > 0:
         text = "Review helps"
     elif delta["ci_high"] < 0:
         text = "Review harms"
     lead = say(
-        "{finding}: fixed {fixed} of {of_fixed}, broke {broken} of {of_broken}",
+        "{finding}: fixed {fixed:.0f} of {of_fixed:.0f}, broke {broken:.0f} of {of_broken:.0f}",
         finding=say(text),
-        fixed=f"{fixed['numerator'] or 0:.0f}",
-        of_fixed=f"{fixed['denominator'] or 0:.0f}",
-        broken=f"{broken['numerator'] or 0:.0f}",
-        of_broken=f"{broken['denominator'] or 0:.0f}",
+        fixed=fixed["numerator"],
+        of_fixed=fixed["denominator"],
+        broken=broken["numerator"],
+        of_broken=broken["denominator"],
     )
-    details = say(
-        "{title} {value} {bounds}; change {change} {ends}.",
-        title=run.title(names[3]),
-        value=number(after["value"]),
-        bounds=interval(after),
-        change=number(delta["value"], signed=True),
-        ends=interval(delta, signed=True),
-    )
-    return lead, details
+    return lead, ""
 
 
 def card_ids(
@@ -152,10 +142,10 @@ def card_rows(
     pair of the gold that a stage lacks is missing there; without gold nothing is right or wrong. What the final
     result makes of a row marks its term in the text.
     """
-    gold = make_side(columns["gold"], policy).pairs[key]
+    gold = Side(columns["gold"], policy).pairs[key]
     groups: dict[str, tuple[EvalTuple, dict[str, list[Line]]]] = {}
     for column, tuples in columns.items():
-        match = match_pairs(gold, make_side(tuples, policy).pairs[key])
+        match = match_pairs(gold, Side(tuples, policy).pairs[key])
         for named in tuples:
             # a tuple that takes no part stands where nothing is compared
             pair = pairs(named, policy)[key]

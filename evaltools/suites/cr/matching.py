@@ -60,22 +60,26 @@ class Match(NamedTuple):
         return not (self.missing or self.spurious)
 
 
-class Side(NamedTuple):
+class Side:
     """The tuples of a sample's gold or of a stage, in order of appearance, each once, and their pairs under each key."""
 
-    tuples: tuple[EvalTuple, ...]
-    pairs: dict[Key, Pairs]
+    def __init__(self, tuples: Iterable[EvalTuple], policy: MatchPolicy) -> None:
+        self.tuples, self.policy = tuple(dict.fromkeys(tuples)), policy
+        self.pairs: dict[Key, Pairs] = {key: {} for key in KEYS}
+        for named in self.tuples:
+            for key, pair in pairs(named, policy).items():
+                if pair is not None:
+                    self.pairs[key][pair] = None
 
+    def takes_part(self, key: Key) -> bool:
+        """Whether a sample with this gold has an F1 under a key: by the policy, only where it has a pair (D26)."""
+        return bool(self.pairs[key] or (self.tuples and self.policy.pairless == "zero"))
 
-def make_side(tuples: Iterable[EvalTuple], policy: MatchPolicy) -> Side:
-    """The side of these tuples, which may repeat."""
-    distinct = tuple(dict.fromkeys(tuples))
-    by_key: dict[Key, Pairs] = {key: {} for key in KEYS}
-    for named in distinct:
-        for key, pair in pairs(named, policy).items():
-            if pair is not None:
-                by_key[key][pair] = None
-    return Side(distinct, by_key)
+    def f1(self, pred: Side, key: Key) -> float:
+        """F1 of a prediction against this gold under a key; nan where the sample takes no part."""
+        return (
+            match_pairs(self.pairs[key], pred.pairs[key]).f1 if self.takes_part(key) else math.nan
+        )
 
 
 def match_pairs(gold: Pairs, pred: Pairs) -> Match:
@@ -91,27 +95,6 @@ def match_pairs(gold: Pairs, pred: Pairs) -> Match:
             missing.remove(pair)
             spurious.remove(max(reversed(free), key=lambda other: not other[0]))
     return Match(len(gold) - len(missing), missing, spurious)
-
-
-def takes_part_in(
-    gold: Side,
-    key: Key,
-    policy: MatchPolicy,
-) -> bool:
-    """Whether a sample with this gold has an F1 under a key: by the policy, only where the gold has a pair (D26)."""
-    return bool(gold.pairs[key] or (gold.tuples and policy.pairless == "zero"))
-
-
-def sample_f1(
-    gold: Side,
-    pred: Side,
-    key: Key,
-    policy: MatchPolicy,
-) -> float:
-    """F1 of one sample under a key; nan where it takes no part."""
-    if not takes_part_in(gold, key, policy):
-        return math.nan
-    return match_pairs(gold.pairs[key], pred.pairs[key]).f1
 
 
 class TupleF1(NamedTuple):
@@ -168,29 +151,15 @@ def tuple_f1(
     if key not in KEYS:
         raise ValueError(f"no key {key!r}; expected one of {', '.join(KEYS)}")
     policy = match_policy(match)
-    of_gold = make_side([_read(value, gold=True) for value in gold], policy)
-    of_pred = make_side([_read(value) for value in pred], policy)
+    of_gold = Side([_read(value, gold=True) for value in gold], policy)
+    of_pred = Side([_read(value) for value in pred], policy)
     found = match_pairs(of_gold.pairs[key], of_pred.pairs[key])
     tp, fp, fn = found.counts
+    precision, recall = (tp / (tp + others) if tp else 0.0 for others in (fp, fn))
+    f1 = found.f1
     if tp + fn == 0 and policy.pairless == "out":
-        return TupleF1(
-            math.nan,
-            math.nan,
-            math.nan,
-            tp,
-            fp,
-            fn,
-        )
-    precision = tp / (tp + fp) if tp else 0.0
-    recall = tp / (tp + fn) if tp else 0.0
-    return TupleF1(
-        precision,
-        recall,
-        found.f1,
-        tp,
-        fp,
-        fn,
-    )
+        precision = recall = f1 = math.nan
+    return TupleF1(precision, recall, f1, tp, fp, fn)
 
 
 def _read(value: Any, *, gold: bool = False) -> EvalTuple:

@@ -18,12 +18,9 @@ from .matching import (
     Ranked,
     Side,
     conflicts,
-    make_side,
     match_pairs,
     rank,
     representatives,
-    sample_f1,
-    takes_part_in,
 )
 from .options import CrOptions
 from .schema import ReviewAction, Scorecard, TupleRow
@@ -84,9 +81,9 @@ def unit_row(
     source, rows = final_rows(card)
     predicted = [read_tuple(row) for row in rows]
     ranked = [(rank(row, named.term), named) for row, named in zip(rows, predicted)]
-    gold = make_side([read_tuple(row, gold=True) for row in gold_rows], policy)
-    stage1 = make_side([read_tuple(row) for row in stage1_rows(card) or rows], policy)
-    final = make_side(predicted, policy)
+    gold = Side([read_tuple(row, gold=True) for row in gold_rows], policy)
+    stage1 = Side([read_tuple(row) for row in stage1_rows(card) or rows], policy)
+    final = Side(predicted, policy)
     protocol = meta.protocol_mode != PREDICTIONS
     compared_text = term_key(collapse(text), policy)
     return {
@@ -108,13 +105,7 @@ def unit_row(
         "n_pred_used": len(final.tuples) if gold.tuples else 0,
         "n_invalid_ref": [ref for ref, _, _ in final.tuples].count("") if gold.tuples else 0,
         **{f"from_{name}": source == name for name in FINAL_SOURCES},
-        **_f1_columns(
-            gold,
-            stage1,
-            final,
-            protocol,
-            options,
-        ),
+        **_f1_columns(gold, stage1, final, protocol),
         **_aspect_columns(gold, final, ranked, options),
         **_implicit_columns(card, gold_rows, rows),
         **_review_columns(card, stage1, final, protocol),
@@ -131,7 +122,6 @@ def _f1_columns(
     stage1: Side,
     final: Side,
     protocol: bool,
-    options: CrOptions,
 ) -> dict[str, Any]:
     """F1 before and after review under every key, pairs after it, and what review did to a sample that it has seen.
 
@@ -139,32 +129,32 @@ def _f1_columns(
     the key (D26). Explicit F1 compares the final tuples, or those with a term, with the gold that has a term.
     Seeds cr_metrics_spec 3.1, 3.3, 4.1, cr_f1_metrics_examples 1.
     """
-    policy = options.match_policy
     columns: dict[str, Any] = {}
     for key in KEYS:
         before = after = match_pairs(gold.pairs[key], final.pairs[key])
         if stage1.pairs[key] != final.pairs[key]:  # review often changes nothing
             before = match_pairs(gold.pairs[key], stage1.pairs[key])
-        takes_part = takes_part_in(gold, key, policy)
+        takes_part = gold.takes_part(key)
         columns[f"f1_s1_{key}"] = before.f1 if takes_part and protocol else NAN
         columns[f"f1_s2_{key}"] = after.f1 if takes_part else NAN
         for count, n in zip(("tp", "fp", "fn"), after.counts):
             columns[f"{count}_{key}"] = n if takes_part else 0
         outcome = OUTCOMES[before.is_right, after.is_right]
         columns[f"outcome_{key}"] = outcome if gold.tuples and protocol else None
-    wanted, found = (
-        side
-        if all(named.term for named in side.tuples)
-        else make_side([named for named in side.tuples if named.term], policy)
-        for side in (gold, final)
-    )
+    wanted, found = map(_explicit, (gold, final))
     return columns | {
-        "has_explicit_gold": takes_part_in(wanted, "otepol", policy),
-        "has_explicit_gold_refpol": takes_part_in(wanted, "refpol", policy),
-        "f1_explicit_gold_refpol": sample_f1(wanted, final, "refpol", policy),
-        "f1_explicit_gold_otepol": sample_f1(wanted, final, "otepol", policy),
-        "f1_explicit_both_otepol": sample_f1(wanted, found, "otepol", policy),
+        "has_explicit_gold": wanted.takes_part("otepol"),
+        "has_explicit_gold_refpol": wanted.takes_part("refpol"),
+        "f1_explicit_gold_refpol": wanted.f1(final, "refpol"),
+        "f1_explicit_gold_otepol": wanted.f1(final, "otepol"),
+        "f1_explicit_both_otepol": wanted.f1(found, "otepol"),
     }
+
+
+def _explicit(side: Side) -> Side:
+    """The tuples of a side that have a term."""
+    named = [named for named in side.tuples if named.term]
+    return side if len(named) == len(side.tuples) else Side(named, side.policy)
 
 
 def _aspect_columns(
@@ -181,8 +171,8 @@ def _aspect_columns(
     if options.key == "refpol":
         aspects = [named.ref or named.term for _, named in ranked]
     if len(set(aspects)) < len(final.tuples):
-        final = make_side(representatives(ranked, aspects), policy)
-    columns: dict[str, Any] = {"f1_after_rep": sample_f1(gold, final, options.key, policy)}
+        final = Side(representatives(ranked, aspects), policy)
+    columns: dict[str, Any] = {"f1_after_rep": gold.f1(final, options.key)}
     for suffix, of in (("", terms), ("_refpol", refs)):
         raw, unsettled = conflicts(ranked, of)
         columns[f"conflict_raw{suffix}"] = raw

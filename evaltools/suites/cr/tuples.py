@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+from typing import Literal, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
 
 from .schema import TupleRow
 
@@ -63,9 +65,6 @@ POLICIES = {
     "reference": MatchPolicy(spacing="collapse", implicit="set", pairless="zero"),
 }
 
-SWITCHES = {name: get_args(kind) for name, kind in get_type_hints(MatchPolicy).items()}
-"""The values of each switch of a MatchPolicy, that of policy "spec" first."""
-
 
 def match_policy(text: str | MatchPolicy) -> MatchPolicy:
     """The policy that a text names: "spec", "reference", or switches as in "spacing=collapse,implicit=set".
@@ -79,16 +78,14 @@ def match_policy(text: str | MatchPolicy) -> MatchPolicy:
         return text
     if text in POLICIES:
         return POLICIES[text]
-    switches: dict[str, Any] = {}
-    for part in text.split(","):
-        name, _, value = part.strip().partition("=")
-        if value not in SWITCHES.get(name, ()) or name in switches:
-            listed = ", ".join(f"{name}={'|'.join(values)}" for name, values in SWITCHES.items())
-            raise ValueError(
-                f"no match policy {text!r}; expected {', '.join(POLICIES)}, or switches: {listed}"
-            )
-        switches[name] = value
-    return MatchPolicy(**switches)
+    switches = dict(part.strip().partition("=")[::2] for part in text.split(","))
+    try:
+        return TypeAdapter(MatchPolicy).validate_python(switches)
+    except ValidationError:
+        raise ValueError(
+            f"no match policy {text!r}; expected spec, reference, or switches: spacing=remove|collapse, "
+            "implicit=multiset|set, pairless=out|zero"
+        ) from None
 
 
 def collapse(text: str) -> str:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import evaltools as et
 from evaltools.suites.cr.matching import (
     Match,
+    Side,
     conflicts,
-    make_side,
     match_pairs,
     rank,
     representatives,
@@ -37,7 +37,7 @@ SPEC, REFERENCE = POLICIES["spec"], POLICIES["reference"]
 
 def matched(key, gold, pred, policy) -> Match:
     """How the tuples of a sample agree."""
-    return match_pairs(make_side(gold, policy).pairs[key], make_side(pred, policy).pairs[key])
+    return match_pairs(Side(gold, policy).pairs[key], Side(pred, policy).pairs[key])
 
 
 def counts(key, gold, pred, policy) -> tuple[int, int, int]:
@@ -166,7 +166,7 @@ def test_what_implicit_gold_matches_by_hand() -> None:
 
 @given(sample, sample, policies)
 def test_a_change_is_one_of_the_plain_sets_of_term_pairs(stage1, final, policy) -> None:
-    by_term = [make_side(side, policy).pairs["otepol"] for side in (stage1, final)]
+    by_term = [Side(side, policy).pairs["otepol"] for side in (stage1, final)]
     delta = stage_delta(*by_term, None, None, reviewed=False)
     before, after = ({(term_key(x.term, policy), x.polarity) for x in s} for s in (stage1, final))
     assert delta["changed"] == delta["pairs_changed"] == (before != after)
