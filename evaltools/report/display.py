@@ -100,27 +100,22 @@ def unknown_parameters(cells: Sequence[str]) -> list[str]:
 def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     """A frame as a table of the report; its index stands in the first columns where it says something.
 
-    Ends of intervals stand in one column. Columns of our words, and labels of an index, are in the language in force;
-    beside a column of titles `metric` holds names, which no language changes.
+    Ends of intervals stand in one column. Columns of our words, and labels of an index, are in the language in force.
     """
     if isinstance(frame, pd.Series):
         frame = frame.to_frame("value" if frame.name is None else frame.name)
-    if isinstance(frame.columns, pd.MultiIndex):  # several lines as one: "mean value"
-        heads = [" ".join(map(say, filter(None, map(str, parts)))) for parts in frame.columns]
+    if frame.columns.nlevels > 1:  # several lines as one: "value mean"
+        heads = [" ".join(map(str, parts)).strip() for parts in frame.columns]
         frame = frame.set_axis(heads, axis="columns")
     frame = frame.rename_axis(columns=None)
     index = [name for name in frame.index.names if name is not None]
     if index or not pd.api.types.is_integer_dtype(frame.index):
         frame = frame.reset_index(names=None if index else [""])
     for column in (*NAMED, *index):
-        if column not in frame or (column == "metric" and "title" in frame):
-            continue
-        if not pd.api.types.is_numeric_dtype(frame[column]):
+        if column in frame and not pd.api.types.is_numeric_dtype(frame[column]):
             frame = frame.assign(**{column: [say(str(word)) for word in frame[column]]})
     if {"ci_low", "ci_high"} <= set(frame):
-        texts = []
-        for row in frame[["ci_low", "ci_high"]].to_dict("records"):
-            texts.append(interval(row))
+        texts = [interval(row) for row in frame.to_dict("records")]
         frame = frame.assign(ci_low=texts).drop(columns="ci_high")
         frame = frame.rename(columns={"ci_low": "interval"})
     return table(frame.rename(columns=HEADS))
@@ -130,11 +125,9 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
     from PIL import Image
 
-    titles = []
-    for axes in figure.axes:
-        titles.append(axes.get_title("left") or axes.get_title())
-    alt = figure.get_suptitle() or "; ".join(filter(None, titles))
     translate(figure)
+    titles = [axes.get_title("left") or axes.get_title() for axes in figure.axes]
+    alt = figure.get_suptitle() or "; ".join(filter(None, titles))
     if len(figure.axes) == 1 and not figure.get_suptitle():
         # a title begins above the labels
         title = figure.axes[0].get_title("left")
@@ -159,37 +152,27 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     image = Image.open(drawn).convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
     image.info.clear()
     image.save(small, "PNG", optimize=True)
-    about = {"width": round(image.width / SCALE), "alt": say(alt)}
+    about = {"width": round(image.width / SCALE), "alt": " ".join(alt.split())}
     return base64.b64encode(small.getvalue()).decode("ascii"), about
 
 
 def translate(figure: Any) -> None:
     """Put the texts of a figure into the language in force, long ones in several lines: titles, axes, legends, and
-    labels of categories. A narrow figure has shorter lines. Glyphs of the shipped face have one weight throughout."""
+    labels of categories. A narrow figure has shorter lines."""
     from matplotlib.legend import Legend
     from matplotlib.text import Text
 
     from .figures import shown
-    from .fonts import ANSWERED
 
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            labels = []
-            translated = []
-            for label in axis.get_ticklabels():
-                words = label.get_text()
-                labels.append(words)
-                translated.append(shown(say(words), LABEL_COLUMNS) if words else "")
-            if translated != labels:
-                axis.set_ticks(axis.get_ticklocs(), translated)
-    in_legends: set[Any] = set()
-    for legend in figure.findobj(Legend):
-        in_legends.update(legend.get_texts())
+    for axis in [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]:
+        labels = [label.get_text() for label in axis.get_ticklabels()]
+        translated = [shown(say(text), LABEL_COLUMNS) if text else "" for text in labels]
+        if translated != labels:
+            axis.set_ticks(axis.get_ticklocs(), translated)
+    in_legends = {text for legend in figure.findobj(Legend) for text in legend.get_texts()}
     columns = min(TITLE_COLUMNS, round(TITLE_COLUMNS * figure.get_figwidth() / 5))
     for text in figure.findobj(Text):
         words = text.get_text()
         if words and "\n" not in words:
             width = LABEL_COLUMNS if text in in_legends else columns
             text.set_text(shown(say(words), width))
-        if ANSWERED.search(text.get_text()):
-            text.set_fontweight("normal")

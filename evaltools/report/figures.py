@@ -25,8 +25,9 @@ from ..core.errors import UsageError
 from ..core.files import asset_dir
 from ..core.language import say
 from ..core.metric import Difference
+from ..stats.influence import formulas_of
 from .fonts import ANSWERED, families, webfont_css
-from .strip import ENDS, limits
+from .strip import ENDS
 from .text import titled, visible, width_of
 
 if TYPE_CHECKING:
@@ -248,10 +249,10 @@ def _forest(
     zero: bool = False,
 ) -> Figure:
     """The figure of rows without those that a check blocks; a metric without limits has an axis of its own."""
-    by_name = {metric.name: metric for metric in shown.metrics}
+    ends = {formula.metric.name: sum(formula.ends) for formula in formulas_of(shown.metrics)}
     rows = rows[~rows["metric"].isin(shown.blocked)]
     labels = {name: _title(shown, name) for name in rows["metric"]}
-    axes = {name: "" if math.isfinite(sum(limits(name, by_name))) else name for name in labels}
+    axes = {name: "" if math.isfinite(ends[name]) else name for name in labels}
     names = rows["metric"]
     rows = rows.assign(label=names.map(labels), axis=names.map(axes))
     xlabel = say("{what}, {level} interval", what=what, level=shown.resampling.percent)

@@ -17,7 +17,6 @@ from ..core.errors import WorkFailed
 from ..core.files import asset_dir, atomic, bytes_hash, dumps, sha256, write_text
 from ..core.folders import LOCK
 from ..core.language import say, speak
-from ..core.results import result_hash
 from ..core.terminal import echo
 from . import page, paper
 from .display import names_set
@@ -36,8 +35,8 @@ NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
 OWN_FILE = re.compile(r"metric_report\.html|paper\.(tex|md)|figures/\w[\w.-]*")
 
-# files of a result that a page links, and of how many runs it links them
-LINKED, RUNS_LINKED = ("*.xlsx", "*.csv", "**/*.csv", "metrics.json"), 2
+# files of a result that a page links
+LINKED = ("*.xlsx", "**/*.csv", "metrics.json")
 
 
 @dataclass(frozen=True)
@@ -130,9 +129,8 @@ def stamp(job: ReportJob) -> dict[str, Any]:
 def run(job: ReportJob) -> Path:
     """Execute the notebook, write it and its HTML under `job.folder`; returns the HTML's path.
 
-    WorkFailed where a cell fails or the kernel dies (the notebook is kept, with the error at its top, and an older HTML
-    removed), and where another process replaced a result meanwhile. What a person changed in an earlier report is kept
-    beside as NAME.yours.
+    WorkFailed where a cell fails (the notebook is kept, with the error at its top, and an older HTML removed) or the
+    kernel dies. What a person changed in an earlier report is kept beside as NAME.yours.
     """
     speak(job.parameters.get("lang", "en"))
     nb, failure = execute(job)
@@ -142,20 +140,14 @@ def run(job: ReportJob) -> Path:
         _write(job.folder, nb, {"failed": True}, {})
         last_line = str(failure).strip().splitlines()[-1]
         raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})") from failure
-    # the notebook may have read a result or the one that replaced it
-    for folder, digest in job.results.items():
-        if result_hash(Path(folder)) != digest:
-            raise WorkFailed(
-                f"{folder} was replaced while its report was made: make the report again"
-            )
-    paper_files = {}
-    if isinstance(job.paper, Study):
-        paper_files = paper.files(job.paper)
-    elif job.paper is not None:
-        paper_files = paper.files(study([job.paper], name=job.name))
-    links = {NOTEBOOK: "Notebook", **{name: what for name, (what, _) in paper_files.items()}}
+    contents: dict[str, bytes] = {}
+    if job.paper is not None:
+        of_paper = job.paper
+        if not isinstance(of_paper, Study):
+            of_paper = study([of_paper], name=job.name)
+        contents = paper.files(of_paper)
+    links = {NOTEBOOK: "Notebook", **dict.fromkeys(contents, "For a paper")}
     html = page.render(nb, title=job.title, beside=links | _result_links(job))
-    contents = {name: content for name, (_, content) in paper_files.items()}
     contents[HTML] = html.encode("utf-8", "surrogatepass")
     _write(
         job.folder,
@@ -167,20 +159,18 @@ def run(job: ReportJob) -> Path:
 
 
 def _result_links(job: ReportJob) -> dict[str, str]:
-    """Files of the results from the folder of the report -> what they are; of several runs those of the study."""
+    """Files of the results from the folder of the report -> what they are; of a study those of its conditions."""
     folders = [Path(folder) for folder in job.results]
     if isinstance(job.paper, Study):
-        if len(folders) > RUNS_LINKED:
-            folders = folders[:0]
-        places = dict.fromkeys(Path(folder).parent for folder in job.results)
         names = [f"{name}_aggregated" for name in job.paper.conditions]
-        folders = [*(place / name for place in places for name in names), *folders]
-    links = {}
-    for folder in folders:
-        for pattern in LINKED:
-            for path in sorted(folder.glob(pattern)):
-                links[os.path.relpath(path, job.folder)] = folder.name
-    return links
+        places = dict.fromkeys(folder.parent for folder in folders)
+        folders = [place / name for place in places for name in names]
+    return {
+        os.path.relpath(path, job.folder): folder.name
+        for folder in folders
+        for pattern in LINKED
+        for path in sorted(folder.glob(pattern))
+    }
 
 
 def _write(
@@ -238,11 +228,6 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
     for cell in source.cells:
         if cell.cell_type == "markdown":
             cell.source = say(cell.source)
-    settings: dict[str, Any] = {
-        "parameters": dict(job.parameters),
-        "kernel_name": "python3",
-        "progress_bar": False,
-    }
     failure: Exception | None = None
     # a private folder outside of the results
     with tempfile.TemporaryDirectory(prefix="evaltools-", ignore_cleanup_errors=True) as folder:
@@ -253,7 +238,9 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
             papermill.execute_notebook(
                 source,
                 target,
-                **settings,
+                parameters=dict(job.parameters),
+                kernel_name="python3",
+                progress_bar=False,
                 log_output=False,
                 request_save_on_cell_execute=False,
                 autosave_cell_every=0,
@@ -262,19 +249,12 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
                 config=connection(draft.parent),
                 kernel_manager_class=kernel_manager(),
             )
-        except papermill.PapermillException as e:
+        except (papermill.PapermillException, DeadKernelError) as e:
             failure = e
-        except DeadKernelError as e:
-            failure = e
-            papermill.execute_notebook(
-                source,
-                target,
-                **settings,
-                prepare_only=True,
-            )
         finally:
             end_kernels()  # which are still alive, as after an interrupt
-        nb = nbformat.read(draft, as_version=4)
+        # of a kernel that died papermill writes nothing
+        nb = nbformat.read(draft, as_version=4) if draft.exists() else source
     return nb, failure
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cache
 from typing import Any
@@ -17,20 +16,17 @@ from ..core.files import asset_dir
 from ..core.language import language, say
 from .fonts import webfont_css
 from .templates import OWN_STYLES, asset, environment
-from .text import visible
+from .text import anchor, visible
 
 SCRIPTS = ("vendor/sortable.min.js", "report/page.js")
 
-# the words of a template or script: `say` is called there with the English text in double quotes
+# the words of a script: `say` is called there with the English text in double quotes
 SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
 
 STYLES = ("report/fragments.css", "report/page.css")
 
 # what stands for the fonts of a page until its glyphs are known
 FONTS = Markup("\x00fonts\x00")
-
-# what an output may hold and yet show nothing
-NOTHING = re.compile(r'<style class="et-style">.*?</style>|<p class="et-none">.*?</p>', re.DOTALL)
 
 
 def render(
@@ -43,15 +39,10 @@ def render(
 
     One self-contained file: styles, scripts, figures and the glyphs of Korean and Chinese text are inside, and
     a content security policy forbids any request and any script but the page's own. Code is folded, stderr is
-    left out, a cell's error is shown, and a section whose cells show nothing is left out whole. `beside`: files in
+    left out, a cell's error is shown, and a section whose cells have no output is left out whole. `beside`: files in
     the page's folder to be linked, path -> what each is. The same notebook and title always give the same bytes.
     """
     cells, contents = _contents(OWN_STYLES.sub("", _cells(nb)))
-    links: dict[str, list[str]] = {}
-    for name, what in (beside or {}).items():
-        links.setdefault(what, []).append(name)
-    if links:
-        contents.append({"level": 2, "id": "downloads", "text": say("Files")})
     return page(
         "report/page.html.j2",
         STYLES,
@@ -59,7 +50,7 @@ def render(
         title=visible(title),
         contents=contents,
         body=Markup(cells),
-        links=links,
+        links=beside or {},
         has_h1="<h1" in cells,
     )
 
@@ -72,14 +63,14 @@ def page(
 ) -> str:
     """A page that loads nothing: its styles, its scripts and the Korean and Chinese glyphs it uses stand in it."""
     sources = [Markup(asset(name)) for name in scripts]
-    words = {text: say(text) for text in SPOKEN.findall("".join([asset(template), *sources]))}
+    words = {text: say(text) for text in SPOKEN.findall("".join(sources))}
     html = (
         environment()
         .get_template(template)
         .render(
             **content,
             lang=language(),
-            words={key: text for key, text in words.items() if text != key},
+            words=words,
             policy=policy(sources),
             css=Markup("\n".join([FONTS, *map(asset, styles)])),
             scripts=sources,
@@ -109,33 +100,19 @@ def _cells(nb: Any) -> str:
     return page.replace("<pre>", '<pre tabindex="0">')
 
 
-def _with_content(cells: Sequence[Any]) -> list[Any]:
-    """The cells without sections whose code shows nothing: their heading, words and code."""
-    levels = [_level(cell) for cell in cells]
-    left_out: set[int] = set()
-    for start, level in enumerate(levels):
-        end = start + 1
-        while end < len(cells) and not 0 < levels[end] <= level:
-            end += 1
-        code = [cell for cell in cells[start:end] if cell.cell_type == "code"]
-        if level > 1 and code and not any(map(_shows, code)):
-            left_out.update(range(start, end))
-    return [cell for index, cell in enumerate(cells) if index not in left_out]
-
-
-def _level(cell: Any) -> int:
-    """The level of the heading that a cell begins with, 0 without one."""
-    heading = re.match(r"(#{1,6}) ", cell.source)
-    return len(heading[1]) if heading and cell.cell_type == "markdown" else 0
-
-
-def _shows(cell: Any) -> bool:
-    """Whether a cell has an output that shows something: more than styles, and that there is nothing."""
-    for output in cell.outputs:
-        html = output.get("data", {}).get("text/html", "text")
-        if output.get("name") != "stderr" and Markup(NOTHING.sub("", "".join(html))).striptags():
-            return True
-    return False
+def _with_content(cells: Iterable[Any]) -> list[Any]:
+    """The cells without sections whose code has no output: their heading, words and code."""
+    sections: list[list[Any]] = [[]]
+    for cell in cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("## "):
+            sections.append([])
+        sections[-1].append(cell)
+    kept = sections.pop(0)
+    for section in sections:
+        code = [cell for cell in section if cell.cell_type == "code"]
+        if not code or any(cell.outputs for cell in code):
+            kept += section
+    return kept
 
 
 @cache
@@ -160,20 +137,13 @@ def policy(scripts: Iterable[str]) -> str:
     )
 
 
-def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
-    """Give each heading an id of its own; returns the page and the entries of its contents list."""
-    entries: list[dict[str, Any]] = []
-    taken: Counter[str] = Counter()
+def _contents(html: str) -> tuple[str, list[tuple[str, str]]]:
+    """Give the heading of each section an id; returns the page, and (id, heading) of its sections."""
+    entries: list[tuple[str, str]] = []
 
     def heading(match: re.Match[str]) -> str:
-        level, attributes, inner = int(match[1]), match[2] or "", match[3]
-        text = Markup(inner).striptags()
-        slug = re.sub(r"[^\w]+", "-", text.lower()).strip("-") or "section"
-        taken[slug] += 1
-        name = slug if taken[slug] == 1 else f"{slug}-{taken[slug]}"
-        if level > 1:
-            entries.append({"level": level, "id": name, "text": text})
-        return f'<h{level} id="{name}"{attributes}>{inner}</h{level}>'
+        text = Markup(match[1]).striptags()
+        entries.append((anchor("section", text), text))
+        return f'<h2 id="{entries[-1][0]}">{match[1]}</h2>'
 
-    pattern = r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>'
-    return re.sub(pattern, heading, html, flags=re.DOTALL), entries
+    return re.sub("<h2>(.*?)</h2>", heading, html), entries

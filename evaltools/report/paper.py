@@ -53,30 +53,30 @@ def table(shown: Run | Study) -> pd.DataFrame:
     leading = dict.fromkeys([shown.primary, *(shown.suite.paper or shown.headline)])
     names = [name for name in leading if name and name not in shown.blocked]
     level = f"{shown.resampling.percent} interval"
-    rows = []
     if not (_is_study(shown) and shown.candidates):
-        for row in shown.estimates_of(*names).dropna(subset="value").to_dict("records"):
-            texts = shown_estimate(row)
-            rows.append([texts[key] for key in ("title", "value", "interval", "n")])
-        return pd.DataFrame(rows, columns=["Metric", "Value", level, "n"], dtype=object)
+        estimates = shown.estimates_of(*names).dropna(subset="value").to_dict("records")
+        columns = {"title": "Metric", "value": "Value", "interval": level, "n": "n"}
+        texts = pd.DataFrame(map(shown_estimate, estimates), columns=list(columns), dtype=object)
+        return texts.rename(columns=columns)
+    rows = []
     compared = shown.differences_of(*names)
     for row in compared.dropna(subset="delta").to_dict("records"):
-        texts = shown_difference(row, "†")
+        cells = shown_difference(row, "†")
         if row["verdict"] == "better":
-            texts["candidate"] = Strong(texts["candidate"])
+            cells["candidate"] = Strong(cells["candidate"])
         elif row["verdict"] == "not measured":
-            texts["interval"] = "not measured"
+            cells["interval"] = "not measured"
         keys = ("title", "baseline", "candidate", "difference", "interval", "p")
-        rows.append([row["candidate"], *(texts[key] for key in keys)])
+        rows.append([row["candidate"], *(cells[key] for key in keys)])
     # counts have no direction and so no difference, but a paper names them (D31)
     counts = shown.estimates_of(*(name for name in names if name not in set(compared["metric"])))
-    for _, of_metric in counts.dropna(subset="value").groupby("metric", sort=False):
-        shown_of = {row["condition"]: shown_estimate(row) for row in of_metric.to_dict("records")}
-        for candidate in shown.candidates:
-            if {candidate, shown.baseline} <= shown_of.keys():
-                texts, of_baseline = shown_of[candidate], shown_of[shown.baseline]
-                values = of_baseline["value"], texts["value"]
-                rows.append([candidate, texts["title"], *values, "", "", ""])
+    counted = counts.dropna(subset="value").to_dict("records")
+    of_counts = {(row["metric"], row["condition"]): shown_estimate(row) for row in counted}
+    for (metric, condition), count in of_counts.items():
+        baseline = of_counts.get((metric, shown.baseline))
+        if baseline and condition != shown.baseline:
+            values = (baseline["value"], count["value"])
+            rows.append([condition, count["title"], *values, "", "", ""])
     heads = ["Condition", "Metric", shown.baseline, "Candidate", "Difference", level, "p"]
     frame = pd.DataFrame(rows, columns=heads, dtype=object)
     if len(shown.candidates) == 1:
@@ -161,20 +161,16 @@ def markdown(study: Study) -> str:
     return f"{words}\n\n{lines}\n{plain.markdown(note(study))}\n"
 
 
-def files(study: Study) -> dict[str, tuple[str, bytes]]:
-    """Path below the report's folder -> (what it is, content)."""
+def files(study: Study) -> dict[str, bytes]:
+    """Path below the report's folder -> content."""
     from .figures import export
 
-    contents = {
-        "paper.tex": ("Table and paragraph", latex(study).encode()),
-        "paper.md": ("Table and paragraph", markdown(study).encode()),
-    }
-    charts = {"forest": study.plot.forest}
+    contents = {"paper.tex": latex(study).encode(), "paper.md": markdown(study).encode()}
+    charts = {"forest": study.plot.forest()}
     if study.candidates:
-        charts["paired"] = study.plot.paired
-    for name, draw in charts.items():
-        chart = draw()
+        charts["paired"] = study.plot.paired()
+    for name, chart in charts.items():
         if chart.axes:
-            contents[f"figures/{name}.svg"] = ("Figure", export(chart, "svg"))
-            contents[f"figures/{name}.pdf"] = ("Figure", export(chart, "pdf"))
+            contents[f"figures/{name}.svg"] = export(chart, "svg")
+            contents[f"figures/{name}.pdf"] = export(chart, "pdf")
     return contents

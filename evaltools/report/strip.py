@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from ..core.estimates import Row, is_null
-from ..core.metric import AnyMetric
+from ..core.metric import MetricTable
+from ..stats.influence import formulas_of
 
 # the start and the end of a line
 Axis = tuple[float, float]
@@ -48,20 +49,9 @@ def axis_labels(axis: Axis) -> list[str]:
     return [label.replace("-", "−") for label in labels]
 
 
-def limits(name: str, metrics: Mapping[str, AnyMetric]) -> Axis:
-    """The least and the greatest value that a metric can take, also where it is a sum of others."""
-    spans = []
-    for part, weight in metrics[name].weights().items():
-        spans.append(sorted(weight * end for end in limits(part, metrics)))
-    if not spans:
-        return metrics[name].limits
-    lows, highs = zip(*spans)
-    return round(sum(lows), 9), round(sum(highs), 9)
-
-
 def with_axes(
     rows: Iterable[Row],
-    metrics: Iterable[AnyMetric],
+    metrics: MetricTable,
     *,
     differences: bool = False,
 ) -> list[dict[str, Any]]:
@@ -69,18 +59,18 @@ def with_axes(
 
     All rows of a metric have one axis, and so have all metrics with the same limits, and all changes of such.
     """
-    by_name = {metric.name: metric for metric in metrics}
+    limits = {formula.metric.name: formula.ends for formula in formulas_of(metrics)}
     shared: dict[Any, list[Row]] = {}
     for row in rows:
-        low, high = limits(row["metric"], by_name)
+        low, high = limits[row["metric"]]
         axis: Any = row["metric"]
         if math.isfinite(low + high):
-            axis = "change" if differences or low < 0 else (low, high)
+            axis = "" if differences or low < 0 else (round(low, 9), round(high, 9))
         shared.setdefault(axis, []).append(row)
     found = []
     for axis, members in shared.items():
         if isinstance(axis, str):
             numbers = [row[column] for row in members for column in ENDS]
-            axis = axis_over(numbers, differences or axis == "change")
+            axis = axis_over(numbers, differences or not axis)
         found += [{**row, "axis": axis} for row in members]
     return found

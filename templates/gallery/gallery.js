@@ -1,8 +1,8 @@
 // The gallery: rows that are searched, and runs that unfold below their condition.
 (() => {
   "use strict";
-  const spoken = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
-  const say = (text, values = {}) => (spoken[text] ?? text).replace(/{(\w+)}/g, (place, name) => values[name] ?? place);
+  const spoken = JSON.parse(document.getElementById("words").textContent);
+  const say = (text, values = {}) => spoken[text].replace(/{(\w+)}/g, (place, name) => values[name] ?? place);
   const all = (selector, from = document) => Array.from(from.querySelectorAll(selector));
   const form = document.querySelector(".g-filters");
   if (!form) return;

@@ -3,8 +3,8 @@
   "use strict";
   const root = document.documentElement;
   const all = (selector, from = document) => Array.from(from.querySelectorAll(selector));
-  const spoken = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
-  const say = (text, values = {}) => (spoken[text] ?? text).replace(/{(\w+)}/g, (place, name) => values[name] ?? place);
+  const spoken = JSON.parse(document.getElementById("words").textContent);
+  const say = (text, values = {}) => spoken[text].replace(/{(\w+)}/g, (place, name) => values[name] ?? place);
   const store = {
     get() { try { return localStorage.getItem("evaltools-theme"); } catch { return null; } },
     set(value) { try { localStorage.setItem("evaltools-theme", value); } catch { /* a page from a file may not store */ } },

@@ -19,7 +19,6 @@ from PIL import Image
 
 import evaltools as et
 from evaltools.core.errors import WorkFailed
-from evaltools.core.results import result_hash
 from evaltools.report.notebook import HTML, NOTEBOOK, is_current, run
 from tests.app.calling import written
 
@@ -101,13 +100,12 @@ def test_a_dead_kernel_is_a_failed_report_and_no_library_says_so_too(
     made = job("print(text)", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", text="x")
     with pytest.raises(WorkFailed, match="Kernel died"):
         run(made)
-    assert "injected-parameters" in (made.folder / NOTEBOOK).read_text(encoding="utf-8")
     assert written(made.folder) == {NOTEBOOK} and caplog.messages == []
 
 
-def scored(out: Path, seed: int = 0) -> Path:
+def scored(out: Path) -> Path:
     """The folder of a result."""
-    et.evaluate("summary", "example:summary/cases.jsonl", out=out, n_resamples=100, seed=seed)
+    et.evaluate("summary", "example:summary/cases.jsonl", out=out, n_resamples=100)
     return out / "results" / "cases"
 
 
@@ -162,20 +160,6 @@ def test_no_file_elsewhere_goes_with_a_report(job: Any, tmp_path: Path) -> None:
     (made.folder / NOTEBOOK).write_text(json.dumps(nb), encoding="utf-8")
     run(made)
     assert mine.read_text() == "mine"
-
-
-def test_a_page_of_a_result_that_was_replaced_meanwhile_is_no_page(
-    job: Any, tmp_path: Path
-) -> None:
-    """Its notebook may have read what another process wrote, which is not what it would vouch for."""
-    folder = scored(tmp_path)
-    made = replace(job("1"), results={str(folder): result_hash(folder)})
-    scored(tmp_path, seed=2)
-    with pytest.raises(WorkFailed, match="results/cases was replaced while its report was made"):
-        run(made)
-    made = replace(made, results={str(folder): result_hash(folder)})
-    run(made)
-    assert is_current(made)
 
 
 def test_figures_of_a_notebook_are_sharp_light_and_in_the_language_of_the_reader() -> None:

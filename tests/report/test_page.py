@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from evaltools.core.language import speaking
 from evaltools.report import page as html
@@ -48,14 +48,12 @@ def test_noise_is_left_out_and_code_is_folded(page_text: str) -> None:
 
 
 def test_contents_list_and_title() -> None:
-    cells = [new_markdown_cell("## Same\n\ntext\n\n### Sub <x>"), new_markdown_cell("## Same")]
+    cells = [new_markdown_cell("## One &\n\ntext\n\n### Sub"), new_markdown_cell("## 결과")]
     with speaking("ko"):
         text = html.render(new_notebook(cells=cells), title="T & <t>")
-    assert re.findall(r'class="level-(\d)"><a href="#([^"]+)"', text) == [
-        ("2", "same"),
-        ("3", "sub"),
-        ("2", "same-2"),
-    ]
+    entries = re.findall(r'<li><a href="#([^"]+)">(.*?)</a>', text)
+    assert [title for _, title in entries] == ["One &amp;", "결과"]
+    assert all(text.count(f'<h2 id="{name}"') == 1 for name, _ in entries)
     assert '<html lang="ko">' in text and "<title>T &amp; &lt;t&gt;</title>" in text
     assert text.count("<h1>") == 1
 
@@ -77,26 +75,33 @@ def open_page(open_page: Callable[..., Any], page_text: str, tmp_path: Path) -> 
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [400, 1400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_overflows_and_the_scheme_is_followed(
-    open_page: Any, width: int, scheme: str
-) -> None:
-    page = open_page(width=width, scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    outside = page.evaluate(
-        """(width) => [...document.querySelectorAll("main *")].filter((e) =>
-             e.getBoundingClientRect().right > width + 1
-             && !e.closest(".et-box, .et-scroll, .figure, pre, .et-hidden")).map((e) => e.outerHTML.slice(0, 80))""",
-        width,
-    )
-    assert outside == []
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert background == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 29)")
+def test_nothing_overflows_and_the_scheme_is_followed(open_page: Any) -> None:
+    page = open_page()
+    assert page.evaluate("document.fonts.check('16px \"Evaltools Sans CJK\"', '제품风险')")
+    assert page.evaluate("[...document.fonts].map((f) => f.status)") == ["loaded"]
+    for width in (400, 1400):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        outside = page.evaluate(
+            """(width) => [...document.querySelectorAll("main *")].filter((e) =>
+                 e.getBoundingClientRect().right > width + 1
+                 && !e.closest(".et-box, .et-scroll, .figure, pre, .et-hidden")).map((e) => e.outerHTML.slice(0, 80))""",
+            width,
+        )
+        assert outside == []
+    for scheme, colour in (("dark", "rgb(20, 24, 29)"), ("light", "rgb(255, 255, 255)")):
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == colour
+    page.get_by_label("Switch between light and dark").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
+    code = page.get_by_text("table(estimates)")
+    assert not code.is_visible()
+    page.get_by_role("button", name="Code").click()
+    assert code.is_visible()
 
 
 @pytest.mark.browser
-def test_columns_sort_by_number_with_mouse_and_keyboard(open_page: Any) -> None:
+def test_tables_sort_filter_and_are_printed_whole(open_page: Any) -> None:
     page = open_page()
     table = page.locator("table", has_text="a rather long column 0")
 
@@ -114,70 +119,36 @@ def test_columns_sort_by_number_with_mouse_and_keyboard(open_page: Any) -> None:
     page.keyboard.press("Enter")
     table.locator("thead th[aria-sort=ascending]").wait_for()
     assert column() == sorted(first, key=lambda text: float(text.replace("−", "-")))
-    assert head.get_attribute("aria-sort") == "ascending"
-
-
-@pytest.mark.browser
-def test_filter_of_a_table(open_page: Any) -> None:
-    page = open_page()
     page.get_by_label("Filter Hostile").fill("风险")
     rows = page.locator("table", has_text="Hostile").locator("tbody tr")
-    assert [r.is_visible() for r in rows.all()].count(True) == 1
+    assert [row.is_visible() for row in rows.all()].count(True) == 1
     assert page.get_by_text("1 of 12").is_visible()
-
-
-@pytest.mark.browser
-def test_theme_and_code_are_one_click_away(open_page: Any) -> None:
-    page = open_page(scheme="light")
-    page.get_by_label("Switch between light and dark").click()
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
-    code = page.get_by_text("table(estimates)")
-    assert not code.is_visible()
-    page.get_by_role("button", name="Code").click()
-    assert code.is_visible()
-
-
-@pytest.mark.browser
-def test_korean_and_chinese_are_drawn_with_the_embedded_font(open_page: Any) -> None:
-    page = open_page()
-    assert page.evaluate("document.fonts.check('16px \"Evaltools Sans CJK\"', '제품风险')")
-    assert page.evaluate("[...document.fonts].map((f) => f.status)") == ["loaded"]
-
-
-@pytest.mark.browser
-def test_without_scripts_tables_and_contents_are_there(open_page: Any) -> None:
-    page = open_page(java_script_enabled=False)
-    assert page.locator("table", has_text="Metric 0, as").locator("tbody tr").count() == 12
-    assert page.get_by_role("link", name="By category").is_visible()
-    assert not page.get_by_role("button", name="Code").is_visible()
-    assert page.get_by_text("table(estimates)").is_visible()
-
-
-@pytest.mark.browser
-def test_print_shows_tables_whole_and_leaves_the_tools_out(open_page: Any) -> None:
-    page = open_page()
+    samples = page.locator(".et-samples").first.locator(".et-sample")
+    assert [card.is_visible() for card in samples.all()].count(True) == 3
     page.emulate_media(media="print")
+    assert all(piece.is_visible() for piece in [*rows.all(), *samples.all()])
     assert not page.locator(".contents").is_visible()
     box = page.locator(".et-box", has_text="A wide table")
     assert box.evaluate("e => getComputedStyle(e).maxHeight") == "none"
     assert page.pdf().startswith(b"%PDF")
 
 
+@pytest.mark.browser
+def test_without_scripts_tables_and_contents_are_there(open_page: Any) -> None:
+    page = open_page(java_script_enabled=False)
+    assert page.locator("table", has_text="Metric 0, as").locator("tbody tr").count() == 12
+    assert page.get_by_role("link", name="Provenance").is_visible()
+    assert not page.get_by_role("button", name="Code").is_visible()
+    assert page.get_by_text("table(estimates)").is_visible()
+
+
 def heads(*cells: Any) -> list[str]:
     text = html.render(new_notebook(cells=[new_markdown_cell("# Title"), *cells]), title="t")
-    return re.findall(r'class="level-\d"><a href="#[^"]+">(.*?)</a>', text)
+    return re.findall(r'<li><a href="#[^"]+">(.*?)</a>', text)
 
 
 def test_a_section_that_shows_nothing_is_left_out_of_page_and_contents() -> None:
-    stderr = new_output("stream", name="stderr", text="noise")
-    nothing = shown(tables.no_rows("A <b>\u202e"), "none")
-    nothings = [nothing, new_code_cell("x = 1"), new_code_cell("y", outputs=[stderr])]
     some = shown(tables.notice("something"), "notice")
-    one, two, below = (
-        new_markdown_cell(f"{h}\n\nwords") for h in ("## One", "## Two", "### Below")
-    )
-    assert heads(one, *nothings, two, some) == ["Two"]
-    # words without code stay, and so does a heading over one that has something below it
-    assert heads(one, two, nothing) == heads(one, nothing, some) == ["One"]
-    assert heads(one, nothing, below, some) == ["One", "Below"]
-    assert heads(one, some, below, nothing) == ["One"]
+    one, two = (new_markdown_cell(f"{h}\n\nwords") for h in ("## One", "## Two"))
+    assert heads(one, new_code_cell("x = 1"), new_code_cell("y"), two, some) == ["Two"]
+    assert heads(one, two) == ["One", "Two"], "words without code stay"
