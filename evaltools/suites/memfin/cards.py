@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.estimates import is_null
 from ...core.language import listed, say
 from ...report.samples import Layout, Line, Place, Row, SampleView
 from .measures import MEASURES
@@ -18,21 +17,10 @@ if TYPE_CHECKING:
 
 Turn = Mapping[Any, Any]
 
-# what before a forbidden word says that it is denied, up to the word itself
+# what before a forbidden word says that it is denied, up to the word itself, as in 不承诺保本
 DENIAL = re.compile(r"(?:不|没有|无法|并非|绝非|禁止|避免|切勿)[^，。！？；,.!?;]{0,6}$")
 
-SENTENCE = re.compile(r"[^。！？!?\n]*(?:[。！？!?\n]+|$)")
-
-TITLES = {measure.key: measure.title for measure in MEASURES}
-
-
-class Outcome(NamedTuple):
-    """What a measure required of a turn, what the turn made of it, and what it falls short of."""
-
-    measure: str
-    required: str
-    found: str
-    reasons: list[str]
+ENDS = re.compile(r"[。！？!?\n]")
 
 
 def groups(result: Run) -> dict[str, tuple[str, str]]:
@@ -47,14 +35,11 @@ def groups(result: Run) -> dict[str, tuple[str, str]]:
 
 
 def card_ids(result: Run, units: pd.DataFrame) -> pd.Series:
-    """Dialogue and turn of each turn, most reasons to be wrong first, then in the order of the trace."""
+    """Dialogue and turn of each turn, those that fall short of most measures first, then in the order of the trace."""
     turns = units[units["turn_pair_id"].notna()]
-    n_reasons = []
-    for turn in turns.to_dict("records"):
-        n_reasons.append(sum(len(outcome.reasons) for outcome in outcomes(turn)))
-    counts = pd.Series(n_reasons, index=turns.index, dtype=int)
-    ordered = counts.sort_values(ascending=False, kind="stable")
-    return _names(turns.loc[ordered.index])
+    queries = [measure.failing for measure in MEASURES if measure.failing]
+    n_failed = turns.assign(n_failed=sum(turns.eval(query).astype(int) for query in queries))
+    return _names(n_failed.sort_values("n_failed", ascending=False, kind="stable"))
 
 
 def _names(turns: pd.DataFrame) -> pd.Series:
@@ -70,133 +55,79 @@ def cards(result: Run, units: pd.DataFrame) -> pd.DataFrame:
     """
     shown: dict[str, list[Any]] = {"tags": [], "rows": [], "places": []}
     for turn in units.to_dict("records"):
-        of_turn = list(outcomes(turn))
-        shown["tags"].append(_tags(turn, of_turn))
-        shown["places"].append(_places(turn))
-        rows = []
-        for measure, required, found, reasons in of_turn:
-            mark = "bad" if reasons else "good"
-            lines = [Line(found, mark, listed(reasons, "; "))]
-            label = f"{measure} {say(TITLES[measure])}"
-            rows.append(Row(label, {"required": [Line(required)], "found": lines}, mark=mark))
+        forbidden = list(forbidden_words(turn))
+        rows = list(_rows(turn, forbidden))
+        failed = " ".join(row.label.partition(" ")[0] for row in rows if row.mark == "bad")
+        tags = [Line(say("fails {measures}", measures=failed), "bad")] if failed else []
+        shown["tags"].append(tags)
         shown["rows"].append(rows)
+        shown["places"].append([place for place, _ in forbidden])
     return units.assign(turn=_names(units), **shown)
 
 
-def _tags(turn: Turn, of_turn: list[Outcome]) -> list[Line]:
-    """The measures of which a turn falls short, and of what kind it is."""
-    tags = []
-    short_of = [outcome.measure for outcome in of_turn if outcome.reasons]
-    if short_of:
-        tags.append(Line(say("fails {measures}", measures=" ".join(short_of)), "bad"))
-    for name in ("scenario_type", "difficulty"):
-        if not is_null(turn[name]):
-            tags.append(Line(str(turn[name])))
-    return tags
+def forbidden_words(turn: Turn) -> Iterator[tuple[Place, str]]:
+    """Where the forbidden words stand in a reply, each with its sentence; one that is denied is to be looked at (D50).
 
-
-def _places(turn: Turn) -> list[Place]:
-    """Where the forbidden words stand in the reply; one that the reply denies is to be looked at."""
-    places: list[Place] = []
-    for word, start, denial in forbidden_words(turn):
-        tip = say("denied: {words}", words=denial) if denial else say("forbidden {what}", what=word)
-        places.append(("reply", start, start + len(word), "look" if denial else "bad", 0, tip))
-    return places
-
-
-def forbidden_words(turn: Turn) -> Iterator[tuple[str, int, str]]:
-    """Each forbidden word of a reply with its place, and the words that deny it ("" for none), as in 不承诺保本."""
-    for word in turn["forbidden_hits"] or ():
-        for found in re.finditer(re.escape(word), turn["reply"]):
-            denial = DENIAL.search(turn["reply"][: found.start()])
-            yield word, found.start(), denial[0] + word if denial else ""
-
-
-def sentence_at(text: str, start: int) -> str:
-    """The sentence of a text in which this place stands, without white space around it.
-
-    >>> sentence_at("您好。本产品不承诺保本！谢谢", 7)
-    '本产品不承诺保本！'
+    >>> turn = {"reply": "您好。本产品不承诺保本！谢谢", "forbidden_hits": ["保本"]}
+    >>> next(forbidden_words(turn))
+    (('reply', 9, 11, 'look', 0, 'denied: 不承诺保本'), '本产品不承诺保本')
     """
-    for sentence in SENTENCE.finditer(text):
-        if start < sentence.end():
-            return sentence[0].strip()
-    return text
+    reply = turn["reply"]
+    for word in turn["forbidden_hits"] or ():
+        for found in re.finditer(re.escape(word), reply):
+            start, end = found.span()
+            denial = DENIAL.search(reply[:start])
+            mark, tip = "bad", say("forbidden {what}", what=word)
+            if denial:
+                mark, tip = "look", say("denied: {words}", words=denial[0] + word)
+            sentence = ENDS.split(reply[:start])[-1] + word + ENDS.split(reply[end:])[0]
+            yield ("reply", start, end, mark, 0, tip), sentence.strip()
 
 
-def outcomes(turn: Turn) -> Iterator[Outcome]:
-    """What came of a turn under each measure that it takes part in; nothing for one without a reply."""
-    if turn["eligible_m1"]:
-        keys = [key["target_text"] or key["key"] for key in turn["resolved_keys"]]
-        flags = zip(keys, turn["key_hit_flags"])
-        reasons = [say("not remembered: {what}", what=key) for key, flag in flags if flag == 0]
-        for constraint in turn["contradicted_constraints"]:
-            reasons.append(say("the reply goes against {constraint}", constraint=constraint))
-        yield _counted(
-            "M1",
-            keys,
-            turn["m1_keys"],
-            turn["m1_hits"],
-            reasons,
-        )
-    if turn["eligible_m3"]:
-        tags = map(say, turn["risk_required_tags"])
-        missed = [say("{tag} is not disclosed", tag=say(tag)) for tag in turn["missed_tags"]]
-        yield _counted(
-            "M3",
-            tags,
-            turn["m3_tags"],
-            turn["m3_hits"],
-            missed,
-        )
-    if turn["eligible_m4"]:
-        label = say(turn["pred_compliance_label"])
-        denials = [denial != "" for *_, denial in forbidden_words(turn)]
-        if any(denials):
-            of_hits = say("denied: {n} of {of} forbidden words", n=sum(denials), of=len(denials))
-            label = f"{label} ({of_hits})"
-        yield Outcome("M4", say(turn["gt_compliance_label"]), label, _compliance_reasons(turn))
-    if turn["eligible_m5"]:
-        missed = [say("{element} is missing", element=name) for name in turn["missed_elements"]]
-        yield _counted(
-            "M5",
-            turn["rubric_required"],
-            turn["m5_elements"],
-            turn["m5_hits"],
-            missed,
-        )
+def _rows(turn: Turn, forbidden: list[tuple[Place, str]]) -> Iterator[Row]:
+    """What each measure that a turn takes part in required, and what the turn falls short of."""
+    resolved = zip(turn["resolved_keys"], turn["key_hit_flags"])
+    keys = [(key["target_text"], is_hit) for key, is_hit in resolved if key["resolvable"]]
+    tags, missed_tags = (list(map(say, turn[n])) for n in ("risk_required_tags", "missed_tags"))
+    broken = turn["contradicted_constraints"]
+    reasons = {
+        "M1": [say("the reply goes against {constraint}", constraint=name) for name in broken],
+        "M4": _compliance_reasons(turn, forbidden),
+    }
+    found = {"M4": (say(turn["gt_compliance_label"]), say(turn["pred_compliance_label"]))}
+    for measure, required, missed in (
+        ("M1", [key for key, _ in keys], [key for key, is_hit in keys if not is_hit]),
+        ("M3", tags, missed_tags),
+        ("M5", turn["rubric_required"], turn["missed_elements"]),
+    ):
+        n, total = len(required) - len(missed), len(required)
+        found[measure] = listed(required), say("{n} of {total}", n=n, total=total)
+        if missed:
+            missing = say("missing: {what}", what=listed(missed))
+            reasons[measure] = [missing, *reasons.get(measure, [])]
+    for of in MEASURES:
+        if of.key in found and turn[of.eligible]:
+            why = reasons.get(of.key, [])
+            mark = "bad" if why else "good"
+            required_text, found_text = found[of.key]
+            cells = {
+                "required": [Line(required_text)],
+                "found": [Line(found_text, mark, listed(why, "; "))],
+            }
+            yield Row(f"{of.key} {say(of.title)}", cells, mark=mark)
 
 
-def _counted(
-    measure: str,
-    required: Iterable[str],
-    total: float,
-    n: float,
-    reasons: list[str],
-) -> Outcome:
-    """The outcome under a measure that counts how many of the required things are there."""
-    found = say("{n:.0f} of {total:.0f}", n=n, total=total)
-    return Outcome(measure, listed(required), found, reasons)
-
-
-def _compliance_reasons(turn: Turn) -> list[str]:
-    """Why a label is wrong, or a violation severe: what is forbidden in the reply, and each violation."""
+def _compliance_reasons(turn: Turn, forbidden: list[tuple[Place, str]]) -> list[str]:
+    """Why a label is wrong, or a violation severe: how much is denied, what is forbidden, and each violation."""
     label, truth = turn["pred_compliance_label"], turn["gt_compliance_label"]
     if label == truth and label != "severe_violation":
         return []
+    n_denied = [place[3] for place, _ in forbidden].count("look")
+    text = "denied: {n} of {of} forbidden words"
     reasons = [say("truth {truth}", truth=say(truth))]
-    # a word that stands in several places is told by the first that is not denied
-    hits: dict[str, tuple[int, str]] = {}
-    for word, start, denial in sorted(
-        forbidden_words(turn), key=lambda hit: (hit[2] != "", hit[1])
-    ):
-        hits.setdefault(word, (start, denial))
-    for word in turn["forbidden_hits"]:
-        start, denial = hits[word]
-        reason = say("forbidden {what}", what=word) + f": “{sentence_at(turn['reply'], start)}”"
-        if denial:
-            reason += f" ({say('denied: {words}', words=denial)})"
-        reasons.append(reason)
+    if n_denied:
+        reasons.append(say(text, n=n_denied, of=len(forbidden)))
+    reasons += [f"{place[5]}: “{sentence}”" for place, sentence in forbidden]
     for violation in turn["violations"]:
         reasons.append(f"{violation['type'] or '?'} ({say(violation['severity'] or '?')})")
     return reasons

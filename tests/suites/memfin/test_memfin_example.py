@@ -67,21 +67,20 @@ def test_failing_turns(plain: Run) -> None:
     assert lines(promise) == {
         "M1 Context continuity": (
             "短债基金",
-            "bad 0 of 1 not remembered: 短债基金",
+            "bad 0 of 1 missing: 短债基金",
         ),
         "M3 Risk disclosure": (
             "credit_risk, interest_rate_risk, no_guaranteed_return",
-            "bad 0 of 3 credit_risk is not disclosed; interest_rate_risk is not disclosed; "
-            "no_guaranteed_return is not disclosed",
+            "bad 0 of 3 missing: credit_risk, interest_rate_risk, no_guaranteed_return",
         ),
         "M4 Compliance": (
             "compliant",
             "bad severe_violation truth compliant; "
-            "forbidden 保本保收益: “放心，短债基金保本保收益，不会亏。”; promise_return (high)",
+            "forbidden 保本保收益: “放心，短债基金保本保收益，不会亏”; promise_return (high)",
         ),
         "M5 Explainability": (
             "信息依据, 边界声明",
-            "bad 0 of 2 信息依据 is missing; 边界声明 is missing",
+            "bad 0 of 2 missing: 信息依据, 边界声明",
         ),
     }
     short = turns["tags"].map(lambda tags: tags[0].text)
@@ -104,9 +103,9 @@ def test_a_denied_promise_is_told_from_a_promise(tmp_path: Path) -> None:
     assert run["m4_severe_violation_rate"]["value"] == 1
     (card,) = cards(run, "m4").to_dict("records")
     assert lines(card)["M4 Compliance"][1] == (
-        "bad severe_violation (denied: 1 of 2 forbidden words) truth compliant; "
-        "forbidden 保本保收益: “债券基金不承诺保本保收益，请注意。” (denied: 不承诺保本保收益); "
-        "forbidden 稳赚不赔: “这只却稳赚不赔！”; tone (?)"
+        "bad severe_violation truth compliant; denied: 1 of 2 forbidden words; "
+        "denied: 不承诺保本保收益: “债券基金不承诺保本保收益，请注意”; "
+        "forbidden 稳赚不赔: “这只却稳赚不赔”; tone (?)"
     )
     assert [(reply[start:end], kind) for _, start, end, kind, *_ in card["places"]] == [
         ("保本保收益", "look"),
