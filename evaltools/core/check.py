@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import chain
+from typing import Any, Literal
 
 from .language import say
 
@@ -48,20 +49,15 @@ def share_check(
     n: int,
     of: int,
     blocks: tuple[str, ...] = (),
+    **values: Any,
 ) -> Check:
-    """A check whose text says in how many units, {n} of {of}, it was found.
+    """A check whose text says in how many units, {n} of {of}, it was found; further values fill its other places.
 
     >>> share_check("empty", "warning", "{n} of {of} replies are empty", 2, 1200).message
     '2 of 1,200 replies are empty'
     """
-    return Check(
-        code,
-        level,
-        say(text, n=f"{n:,}", of=f"{of:,}"),
-        n,
-        of,
-        blocks,
-    )
+    message = say(text, n=f"{n:,}", of=f"{of:,}", **values)
+    return Check(code, level, message, n, of, blocks)
 
 
 def check_lines(checks: Iterable[Check]) -> list[str]:
@@ -74,41 +70,28 @@ def worst_first(checks: Iterable[Check]) -> list[Check]:
     return sorted(checks, key=lambda check: LEVELS.index(check.level))
 
 
-def _severity(check: Check) -> tuple[int, float, int]:
-    """What sorts the worst check of a code first: its level, the share that it holds for, few units."""
-    share = check.n / check.of if check.of else 0.0
-    return LEVELS.index(check.level), -share, check.n
-
-
 def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
-    """The checks of several runs, one a code, the worst first: counts are added, metrics that any blocks are blocked.
+    """The checks of several runs, one a code: counts are added, metrics that any blocks are blocked.
 
     The sentence is that of the run where it is worst; behind it stands in how many of the runs it holds.
     """
     by_code: dict[str, list[Check]] = {}
-    for checks in runs:
-        for check in checks:
-            by_code.setdefault(check.code, []).append(check)
+    for check in chain(*runs):
+        by_code.setdefault(check.code, []).append(check)
     combined = []
     for checks in by_code.values():
-        worst = min(checks, key=_severity)
-        message = worst.message
-        if len(runs) > 1:
-            message = say(
-                "{message} (in {runs} of {total} runs)",
-                message=message,
-                runs=len(checks),
-                total=len(runs),
-            )
-        blocks = dict.fromkeys(name for check in checks for name in check.blocks)
-        n, of = sum(check.n for check in checks), sum(check.of for check in checks)
-        combined.append(
-            replace(
-                worst,
-                message=message,
-                n=n,
-                of=of,
-                blocks=tuple(blocks),
-            )
+        worst = min(
+            checks, key=lambda check: (LEVELS.index(check.level), -check.n / (check.of or 1))
         )
+        if len(runs) > 1:
+            text = "{message} (in {runs} of {total} runs)"
+            message = say(text, message=worst.message, runs=len(checks), total=len(runs))
+            worst = replace(worst, message=message)
+        whole = replace(
+            worst,
+            n=sum(check.n for check in checks),
+            of=sum(check.of for check in checks),
+            blocks=tuple(dict.fromkeys(chain(*(check.blocks for check in checks)))),
+        )
+        combined.append(whole)
     return worst_first(combined)

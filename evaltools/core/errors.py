@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -70,26 +69,19 @@ class Problem:
 
 
 class InputError(Exception):
-    """Input that cannot be used. `problems` is what is told of it; the commands exit with status 3.
+    """Input that cannot be used: the errors that were found. The commands exit with status 3.
 
-    `found` counts every one, where they were collected.
-
-    >>> error = InputError([Problem("error", "missing-file", "no such file", "a.jsonl")])
-    >>> str(error)
+    >>> str(Problems().fatal("missing-file", "no such file", file="a.jsonl"))
     'error: a.jsonl: no such file [missing-file]'
     """
 
-    def __init__(
-        self,
-        problems: Iterable[Problem],
-        found: Problems | None = None,
-    ):
-        self.problems = tuple(problems)
+    def __init__(self, found: Problems):
+        super().__init__(found)
         self.found = found
-        super().__init__("\n".join(map(str, self.problems)))
+        self.problems = (*found.errors, *found.more("error"))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.problems, self.found))
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
 
 
 class UsageError(Exception):
@@ -198,7 +190,7 @@ class Problems:
 
     def failed(self) -> InputError:
         """The exception of all errors that were found: the kept ones, and how many more of a kind there are."""
-        return InputError([*self.errors, *self.more("error")], self)
+        return InputError(self)
 
     def merge(
         self,
@@ -217,11 +209,6 @@ class Problems:
         """The errors that are kept."""
         return [problem for problem in self.kept if problem.severity == "error"]
 
-    @property
-    def warnings(self) -> list[Problem]:
-        """The warnings that are kept."""
-        return [problem for problem in self.kept if problem.severity == "warning"]
-
     def count(self, severity: Severity) -> int:
         """How many problems of this severity were found, kept or not."""
         return sum(n for (of, _), n in self.counts.items() if of == severity)
@@ -239,9 +226,8 @@ class Problems:
             if severity in severities and count > KEPT_PER_CODE
         ]
 
-    def lines(self, inputs: int) -> Iterator[tuple[str, bool]]:
-        """All that was found in so many inputs, a line each, and whether the line is an error."""
+    def tell(self, quiet: bool = False) -> None:
+        """Say on standard error what was found; `quiet`: errors only."""
         for problem in [*self.kept, *self.more("error", "warning")]:
-            yield str(problem), problem.severity == "error"
-        n_errors, n_warnings = self.count("error"), self.count("warning")
-        yield f"{n_errors} errors, {n_warnings} warnings in {inputs} input(s)", False
+            if problem.severity == "error" or not quiet:
+                echo(str(problem), err=True)

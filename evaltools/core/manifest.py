@@ -46,13 +46,15 @@ class Found(_Part):
 
 def found_problems(problems: Problems) -> list[Found]:
     """How often each kind of problem was found, with the first five places."""
-    found = []
-    for kind, count in sorted(problems.counts.items()):
-        severity, code = kind
-        kept = [problem for problem in problems.kept if problem.kind == kind]
-        examples = [str(problem) for problem in kept[:5]]
-        found.append(Found(severity=severity, code=code, count=count, examples=examples))
-    return found
+    return [
+        Found(
+            severity=severity,
+            code=code,
+            count=count,
+            examples=[str(p) for p in problems.kept if p.kind == (severity, code)][:5],
+        )
+        for (severity, code), count in sorted(problems.counts.items())
+    ]
 
 
 class Member(_Part):

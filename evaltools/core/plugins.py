@@ -46,7 +46,7 @@ def installed() -> list[EntryPoint]:
 def get_suite(name: str) -> Suite:
     """The suite of that name: built in, of a file that was read or whose path is the name, or installed.
 
-    UsageError for an unknown name, for one that two packages take, and for a suite that cannot be loaded.
+    UsageError for an unknown name, and for a suite that cannot be loaded.
 
     >>> get_suite("cr").title
     'Conflict Review'
@@ -58,8 +58,6 @@ def get_suite(name: str) -> Suite:
     if name.endswith(".py"):
         return load_suite_file(Path(name))
     entries = [entry for entry in installed() if entry.name == name]
-    if len(entries) > 1:
-        raise UsageError(f"several packages install a suite {name!r}; remove all but one")
     if entries:
         return _installed_suite(entries[0])
     raise UsageError(
@@ -161,6 +159,7 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
         metrics=lambda options: (*suite.metrics(options), *further),
         score=score,
         metrics_file=path,
+        further=tuple(further),
     )
 
 

@@ -190,6 +190,8 @@ def first_line(path: Path) -> bytes:
 def read_utf8(path: Path, problems: Problems) -> str:
     """The text of a whole file, without its byte-order mark. InputError where it cannot be read or is not UTF-8."""
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise OSError("is no file")
         raw = path.read_bytes().removeprefix(BOM)
         return raw.decode("utf-8")
     except OSError as e:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -26,7 +26,10 @@ UNITS = "units.parquet"
 
 SPOILT = "is not as it was written, or not vouched for: make the result again"
 
-CURRENT = ("suite", "kind", "policy", "lang", "versions")
+CURRENT: dict[str, Any] = {
+    **dict.fromkeys(("suite", "kind", "policy", "lang", "versions", "resampling"), True),
+    "options": {"on_error", "query"},
+}
 """The fields of a manifest in which a result must equal the one that would be made now, to be read instead."""
 
 
@@ -123,10 +126,7 @@ def read_current(
         return None
     contents = {role: content_hash(path) for role, path in source.files.items()}
     is_current = (
-        all(getattr(stored, name) == getattr(planned, name) for name in CURRENT)
-        and stored.options.get("on_error") == planned.options["on_error"]
-        and stored.options.get("query") == planned.options.get("query")
-        and stored.resampling == planned.resampling
+        stored.model_dump(include=CURRENT) == planned.model_dump(include=CURRENT)
         and {entry.role: entry.sha256 for entry in stored.inputs} == contents
         and not spoilt_files(folder, stored)
     )
@@ -226,19 +226,3 @@ def metrics_json(
         content["verdicts"] = plain_rows(verdicts)
     content["metrics"] = rows
     return content
-
-
-def further_metrics(
-    suite: Suite,
-    options: Any,
-) -> list[dict[str, Any]]:
-    """The metrics that no suite of the package has, as data: only the result's manifest knows them later."""
-    if suite.metrics_file is None:
-        return []
-    known = {metric.name for metric in get_suite(suite.name).metrics(options)}
-    further = []
-    for metric in suite.metrics(options):
-        if metric.name not in known:
-            fields: Mapping[str, Any] = asdict(metric)
-            further.append({key: value for key, value in fields.items() if value is not None})
-    return further

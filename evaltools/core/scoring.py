@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,12 @@ from .manifest import (
     Manifest,
     found_problems,
     policy_hash,
+    read_manifest,
     versions,
 )
 from .names import safe_name
 from .records import all_wrong
 from .resampling import Resampling
-from .results import further_metrics, read_manifest
 from .suite import Scored, Source, Suite
 from .workers import Workers
 
@@ -115,7 +115,7 @@ def planned_manifest(
         unit=suite.unit,
         versions=versions(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
-        metrics=further_metrics(suite, opts),
+        metrics=[asdict(metric) for metric in suite.further],
         lang=language(),
     )
 
@@ -214,15 +214,12 @@ def require_target(
         return
     main = next(iter(source.files.values()))
     shown = Path(shown_path(main)).resolve()
-    existing = ""
-    if stored.kind != "run":
-        existing = "an aggregate over seeds"
-    elif stored.suite != suite.name:
-        existing = f"a result of {stored.suite}"
+    is_other = (stored.kind, stored.suite) != ("run", suite.name)
     for entry in stored.inputs[:1]:
-        if Path(entry.path).resolve() != shown and entry.sha256 != content_hash(main):
-            existing = existing or f"the result of another input, {entry.path}"
-    if existing:
+        is_other |= Path(entry.path).resolve() != shown and entry.sha256 != content_hash(main)
+    if is_other:
+        paths = ", ".join(entry.path for entry in stored.inputs[:1])
         raise UsageError(
-            f"{folder} holds {existing}; --fresh replaces it, --name or --out put the new one elsewhere"
+            f"{folder} holds another {stored.kind} of {stored.suite} ({paths}); --fresh replaces it, --name or --out "
+            "put the new one elsewhere"
         )

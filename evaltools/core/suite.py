@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from .check import Check
 from .errors import Problems
 from .files import bytes_hash, sha256
-from .metric import MetricTable
+from .metric import AnyMetric, MetricTable
 from .workers import Workers
 
 
@@ -148,7 +148,7 @@ class Suite:
 
     - `runner`: the files of a run that its own inference makes; the first marks such a folder. `file`: the Python file
       that the suite came from; `code` the source of its columns, where it came from none. `metrics_file`: a Python
-      file of the user's with further metrics.
+      file of the user's with metrics, which are `further`.
     """
 
     name: str
@@ -185,6 +185,7 @@ class Suite:
     file: Path | None = None
     code: str = ""
     metrics_file: Path | None = None
+    further: tuple[AnyMetric, ...] = ()
 
     @property
     def metrics_hash(self) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evaltools.app.batch import Batch, run_all
-from evaltools.core.errors import InputError, Problem, UsageError
+from evaltools.core.errors import Problems, UsageError
 from evaltools.core.plugins import get_suite
 from evaltools.core.workers import Workers
 
@@ -151,7 +151,7 @@ def misbehave(how: str) -> None:
     if how == "defect":
         raise ZeroDivisionError("a defect")
     if how == "input":
-        raise InputError([Problem("error", "bad", "wrong", file="f", line=1)])
+        raise Problems().fatal("bad", "wrong", file="f", line=1)
     if how == "usage":
         raise UsageError("no such model")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
+from evaltools.core.errors import InputError, Problems, UsageError, WorkFailed
 from evaltools.core.workers import Workers
 
 from .processes import alive, until
@@ -28,7 +28,7 @@ def double(x: int) -> int:
 
 def refuse(x: int) -> int:
     if x == 1:
-        raise InputError([Problem("error", "bad", "no", file="f", line=x)])
+        raise Problems().fatal("bad", "no", file="f", line=x)
     return x
 
 

@@ -117,7 +117,7 @@ def test_parameters_that_the_server_refuses_by_name_are_left_out_once() -> None:
     assert len(seen) == 4  # two refusals, then one request each
     assert seen[-1].body["max_completion_tokens"] == 9
     assert seen[-1].body["response_format"]["type"] == "json_schema"
-    (warning,) = problems.warnings
+    (warning,) = problems.kept
     assert (
         str(warning.message)
         == "the server is asked in the form json_schema, with these parameters left out: max_tokens, temperature"
@@ -153,7 +153,7 @@ def test_a_500_to_json_schema_leads_to_a_plainer_form_that_is_remembered() -> No
     kinds = [kind_of(s) for s in seen]
     assert kinds == ["json_schema"] * 3 + ["json_object"] * 12
     assert answers[0].call.attempts == 4
-    (warning,) = problems.warnings
+    (warning,) = problems.kept
     assert "in the form json_object" in str(warning.message)
 
 
@@ -252,7 +252,7 @@ def test_a_cache_entry_of_another_shape_is_asked_anew(entry: str, tmp_path: Path
         (answer,) = asked(server.url, body(), cache=tmp_path, problems=problems)
         assert answer.reply == Reply(label="x")
         assert len(server.seen) == 2
-    assert [p.code for p in problems.warnings] == ["reply-cache"]
+    assert [p.code for p in problems.kept] == ["reply-cache"]
     assert json.loads(file.read_bytes()).keys() == json.loads(whole).keys()
 
 

@@ -68,9 +68,10 @@ def _check_command(
             with suppress(InputError):  # a fatal problem is among the others of the file
                 check_file(path, of_file, **values)
             problems.merge(of_file)
-        for line, is_error in problems.lines(len(files)):
-            echo(line, err=is_error)
-        sys.exit(BAD_INPUT if problems.count("error") else 0)
+        problems.tell()
+        n_errors, n_warnings = problems.count("error"), problems.count("warning")
+        echo(f"{n_errors} errors, {n_warnings} warnings in {len(files)} input(s)")
+        sys.exit(BAD_INPUT if n_errors else 0)
 
     return command
 

@@ -71,9 +71,6 @@ def convert(
     """
     problems = Problems(on_error)
     n_rows = convert_files(name, files, target, problems, **options)
-    if problems.kept:
-        for line, is_error in problems.lines(len(files)):
-            if is_error or not quiet:
-                echo(line, err=True)
+    problems.tell(quiet)
     if not quiet:
         echo(f"{n_rows} rows -> {target}")

@@ -47,9 +47,7 @@ def scorecards(
 
     problems = Problems(on_error)
     n = write_scorecards(resolve(str(outputs)), resolve(str(gold)), target, problems)
-    for problem in problems.kept:
-        if problem.severity == "error" or not quiet:
-            echo(str(problem), err=True)
+    problems.tell(quiet)
     if not quiet:
         echo(f"{n} scorecards -> {target}")
 
@@ -119,9 +117,7 @@ def run_cr(
         fresh=not resume,
         quiet=quiet,
     )
-    if not quiet:
-        for problem in problems.warnings:
-            echo(str(problem), err=True)
+    problems.tell(quiet)
     status = 0
     if report:
         status = _report(ctx, [str(result.folder) for result in results], out, quiet)

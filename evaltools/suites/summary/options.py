@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from ...core.errors import InputError, Problem, UsageError
+from ...core.errors import Problems, UsageError
 from ...core.manifest import policy_hash
 from ...core.suite import SuiteOptions
 from ...llm.requests import is_plain_url
@@ -142,5 +142,5 @@ def rules_in_force(options: SummaryOptions) -> Rules:
     rules = load_rules(options.rules)
     if rules.identity != options.rules_identity:
         message = f"the rules are {rules.identity} now, the options were made for {options.rules_identity}"
-        raise InputError([Problem("error", "rules-changed", message, file=options.rules)])
+        raise Problems().fatal("rules-changed", message, file=options.rules)
     return rules

@@ -58,8 +58,7 @@ def survey(path: Path, problems: Problems) -> Survey:
     try:
         return _survey(path, state(path))
     except InputError as error:
-        if error.found is not None:
-            problems.merge(error.found)
+        problems.merge(error.found)
         raise
 
 

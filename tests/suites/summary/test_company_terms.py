@@ -109,7 +109,7 @@ def test_heads_of_a_workbook_may_be_korean(tmp_path: Path) -> None:
     ((line, case),) = read_cases(tmp_path / "a.xlsx", problems)
     assert (line, case.id, case.answer, case.contexts) == (2, "1", "한도 5천만원", ["한도 5천만원"])
     assert (case.tags, case.metadata.channel) == (["한도"], "콜센터")
-    assert problems.warnings == []
+    assert problems.kept == []
 
 
 def test_a_product_is_known_whatever_its_blanks_and_another_is_a_warning(tmp_path: Path) -> None:

@@ -128,8 +128,8 @@ def test_an_unknown_tag_is_reported_and_expected_of_nobody() -> None:
         "exclusoin"
     ]
     assert json.loads(units.loc[0, "unknown_tags"]) == ["exclusoin"]
-    assert [(p.code, p.line, p.id) for p in problems.warnings] == [("unknown-tag", 7, "a")]
-    assert "did you mean exclusion?" in str(problems.warnings[0].message)
+    assert [(p.code, p.line, p.id) for p in problems.kept] == [("unknown-tag", 7, "a")]
+    assert "did you mean exclusion?" in str(problems.kept[0].message)
 
 
 texts = st.lists(

@@ -138,7 +138,7 @@ def test_several_seeds_at_temperature_0_are_warned_of(tmp_path: Path) -> None:
         None,
         problems,
     )
-    assert [p.code for p in problems.warnings] == ["repeated-seeds"]
+    assert [p.code for p in problems.kept] == ["repeated-seeds"]
 
 
 @pytest.mark.parametrize(
