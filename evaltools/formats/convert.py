@@ -178,8 +178,8 @@ def _prediction_row(sample: Sample) -> dict[str, Any]:
 def _score_rows(samples: Iterable[Scored], problems: Problems) -> Iterator[dict[str, Any]]:
     """The rows of a long table. What describes a sample stands in the first of its rows.
 
-    A metric of which no value is a number is left out, with a warning. So are directions: a metric
-    has that on which all who know it agree, else null: without the column, higher would be better.
+    Values that are no numbers are not measured, with a warning; a metric without any number is left out. A metric has the direction on which
+    all who know it agree, else null: without the column, higher would be better.
     """
     samples = list(samples)
     known: defaultdict[str, set[bool | None]] = defaultdict(set)
@@ -191,10 +191,7 @@ def _score_rows(samples: Iterable[Scored], problems: Problems) -> Iterator[dict[
             else:
                 known[score.metric].add(score.higher_is_better)
     for metric, n in no_numbers.items():
-        message = f"{metric} is no number and left out"
-        if metric in known:
-            message = f"{metric}: {n} values are no numbers: not measured"
-        problems.warn("no-number", message)
+        problems.warn("no-number", f"{metric}: {n} values are no numbers: not measured")
     directions: dict[str, bool | None] = {}
     for metric, said in known.items():
         directions[metric] = True in said if len(said - {None}) == 1 else None

@@ -43,18 +43,14 @@ def read(source: Source) -> Records:
 
     def scored(count: int, case: Case) -> Scored:
         scores: list[Score] = []
-        times: Counter[str] = Counter()
         for measured in case.metrics or ():
             score, threshold, success = measured.score, measured.threshold, measured.success
             is_higher, error = None, measured.error or None
             if score is not None and threshold is not None and score != threshold:
                 is_higher = None if success is None else (score > threshold) == success
-            times[measured.name] += 1
-            n = times[measured.name]
-            metric = f"{measured.name} ({n})" if n > 1 else measured.name
             scores.append(
                 Score(
-                    metric,
+                    measured.name,
                     score,
                     is_higher,
                     error,
@@ -62,7 +58,7 @@ def read(source: Source) -> Records:
             )
             scores.append(
                 Score(
-                    f"{metric} passed",
+                    f"{measured.name} passed",
                     success,
                     True,
                     error,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import comb
-from statistics import fmean, median, mode
+from statistics import median, mode
 from typing import Any
 
 from pydantic_core import from_json
@@ -45,7 +45,6 @@ HIGHER = ["answer", "choice", "exact", "f1", "includes", "match", "math", "patte
 LOWER = ["perplexity", "target_perplexity"]
 
 REDUCERS: dict[str, Callable[[Sequence[float]], float]] = {
-    "mean": fmean,
     "max": max,
     "median": median,
     "mode": mode,
@@ -95,8 +94,8 @@ def read(source: Source) -> Records:
     """A metric for every scorer, or for every key of its value; that of the log's headline first.
 
     The epoch is the trial of a sample, the model the condition; where the log reduces epochs by
-    another reducer than the mean a sample has one value, the reduced one. More is better of words
-    (C, yes), truth values, scores with an accuracy, and Inspect's own scorers; of other numbers the
+    another reducer than the mean a sample has one value, the reduced one; of several the first counts.
+    More is better of words (C, yes), truth values, scores with an accuracy, and Inspect's own scorers; of other numbers the
     log does not say it. A sample with an error is not measured, unless the log scores errors.
     """
     if source.path.suffix.lower() == ".eval" or zipfile.is_zipfile(source.path):
@@ -109,14 +108,8 @@ def read(source: Source) -> Records:
         _check(header, source)
         samples = source.records(LogSample, "samples")
     rows = _scored(header, samples, source)
-    reducers = at(
-        header,
-        "eval",
-        "config",
-        "epochs_reducer",
-        kind=list,
-    ) or ["mean"]
-    return rows if reducers == ["mean"] else _reduced(rows, reducers, source)
+    reducer, *_ = at(header, "eval", "config", "epochs_reducer", kind=list) or ["mean"]
+    return rows if reducer == "mean" else _reduced(rows, str(reducer), source)
 
 
 def _unzipped(source: Source) -> Iterator[Any]:
@@ -148,7 +141,7 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
 
 
 def _check(header: Any, source: Source) -> None:
-    """Whether it is a log, and finished. The task of the source becomes the log's, with its arguments and data set."""
+    """Whether it is a log, and finished. The task of the source becomes the log's, with its arguments."""
     version = at(header, "version")
     if version not in (1, 2, 3) or at(header, "eval", "model", kind=str) is None:
         message = "expected a log of Inspect: version 1, 2 or 3, status, eval.model"
@@ -156,14 +149,9 @@ def _check(header: Any, source: Source) -> None:
     status = at(header, "status") or "started"
     if status != "success":
         source.warn("not-finished", f"the status of the log is {short(status)}")
-    arguments = at(header, "eval", "task_args", kind=dict) or {}
-    dataset = at(header, "eval", "dataset", "name")
-    if dataset:
-        arguments = {**arguments, "dataset": dataset}
-    listed = ", ".join(f"{key}={value}" for key, value in arguments.items())
     task = at(header, "eval", "task", kind=str) or ""
     # one of a package is logged as package/task
-    source.task = task.rpartition("/")[2] + (f"({listed})" if arguments else "")
+    source.task = f"{task.rpartition('/')[2]} {at(header, 'eval', 'task_args') or ''}".strip()
 
 
 def _scored(
@@ -207,10 +195,10 @@ def _scored(
 
 def _reduced(
     rows: Records,
-    reducers: Sequence[str],
+    reducer: str,
     source: Source,
 ) -> Records:
-    """One row a sample, its epochs reduced to one value a metric and reducer."""
+    """One row a sample, its epochs reduced to one value a metric."""
     # sample -> metric -> its scores in all epochs
     epochs: dict[str, dict[str, list[Score]]] = defaultdict(lambda: defaultdict(list))
     first: dict[str, Scored] = {}
@@ -220,17 +208,15 @@ def _reduced(
             epochs[row.id][score.metric].append(score)
     for id_, row in first.items():
         scores = []
-        for index, reducer in enumerate(reducers):
-            for metric, of_epochs in epochs[id_].items():
-                values = [score.value for score in of_epochs if isinstance(score.value, float)]
-                reduced = _reduce(reducer, values, source) if values else None
-                name = metric if index == 0 else f"{metric} ({reducer})"
-                scores.append(of_epochs[0]._replace(metric=name, value=reduced))
+        for of_epochs in epochs[id_].values():
+            values = [score.value for score in of_epochs if isinstance(score.value, float)]
+            reduced = _reduce(reducer, values, source) if values else None
+            scores.append(of_epochs[0]._replace(value=reduced))
         yield "samples", replace(row, trial=None, scores=scores)
 
 
 def _reduce(
-    reducer: Any,
+    reducer: str,
     values: Sequence[float],
     source: Source,
 ) -> float:
@@ -238,10 +224,9 @@ def _reduce(
 
     pass_at_k is the chance that one of k of its epochs, drawn without order, is right.
     """
-    name = str(reducer)
-    if name in REDUCERS:
-        return float(REDUCERS[name](values))
-    counting = COUNTING.fullmatch(name)
+    if reducer in REDUCERS:
+        return float(REDUCERS[reducer](values))
+    counting = COUNTING.fullmatch(reducer)
     if counting is None:
         message = f"epochs are reduced by {short(reducer)}, which is not known here"
         raise source.fatal("unknown-reducer", message, field="eval.config.epochs_reducer")

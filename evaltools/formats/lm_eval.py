@@ -42,10 +42,7 @@ class Line(Row):
     doc: Any = None
     target: Any = None
     arguments: Any = None
-    resps: Any = None
     filtered_resps: list[Any] | None = None
-    prompt_hash: Any = None
-    target_hash: Any = None
 
     @property
     def scores(self) -> list[Score]:

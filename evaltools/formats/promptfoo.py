@@ -90,11 +90,12 @@ def read(source: Source) -> Records:
         test = outcome.column, outcome.test
         repeats[test] += 1
         error = (outcome.error or "error") if outcome.failureReason == ERROR else None
-        values = {"success": outcome.success, "score": outcome.score}
-        for name, value in outcome.namedScores.items():
-            values[f"{name} (named)" if name in values else name] = value
         scores = []
-        for metric, value in values.items():
+        for metric, value in [
+            ("success", outcome.success),
+            ("score", outcome.score),
+            *outcome.namedScores.items(),
+        ]:
             scores.append(Score(metric, value, True, error).checked())
         variables = outcome.vars
         text = json.dumps(variables, ensure_ascii=False) if variables else None

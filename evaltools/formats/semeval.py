@@ -11,9 +11,6 @@ from pydantic import AliasChoices, BaseModel, Field
 
 from .source import Records, Sample, Source, Unfit, opinion
 
-# no data set is as large: it is held in memory whole
-FILE_BYTES = 64 << 20
-
 LEVELS = {"term": "aspectTerm", "category": "aspectCategory"}
 
 
@@ -96,9 +93,6 @@ def _records(
 
     InputError for what is no XML, has another root or defines entities.
     """
-    if source.path.stat().st_size > FILE_BYTES:
-        message = f"of more than {FILE_BYTES >> 20} MB, which would have to be held in memory whole"
-        raise source.fatal("file-too-large", message)
     try:
         top = parse(source.path).getroot()
     except DefusedXmlException as error:

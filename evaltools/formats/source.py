@@ -6,13 +6,13 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..core.errors import InputError, Problems
+from ..core.errors import Problems
 from ..core.json_files import read_json, read_jsonl
 from ..core.records import BOM, describe, fitted, not_utf8, require_file, short
 from ..core.score_rows import COLUMNS
@@ -197,33 +197,10 @@ class Source:
         self.path = path
         self.problems = problems
         self.task = ""
-
-    def error(
-        self,
-        code: str,
-        message: str,
-        **place: Any,
-    ) -> None:
-        """Report a record that cannot be used; see `Problems.error`."""
-        self.problems.error(code, message, file=self.path, **place)
-
-    def warn(
-        self,
-        code: str,
-        message: str,
-        field: str = "",
-    ) -> None:
-        """Report what can be used all the same."""
-        self.problems.warn(code, message, file=self.path, field=field)
-
-    def fatal(
-        self,
-        code: str,
-        message: str,
-        **place: Any,
-    ) -> InputError:
-        """The exception to raise where nothing of the file can be used."""
-        return self.problems.fatal(code, message, file=self.path, **place)
+        # as those of `Problems`, about this file
+        self.error = partial(problems.error, file=path)
+        self.warn = partial(problems.warn, file=path)
+        self.fatal = partial(problems.fatal, file=path)
 
     def rows(
         self,

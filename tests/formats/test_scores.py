@@ -117,7 +117,7 @@ def test_several_tasks_of_inspect_are_refused_but_not_one_of_two_models(tmp_path
     )
     call("convert", "inspect", a, b, "-o", tmp_path / "x.jsonl")
     done = call("convert", "inspect", a, law, "-o", tmp_path / "y.jsonl", status=3)
-    assert "match is of the task gsm8k(subject=law) here" in done.output
+    assert "match is of the task gsm8k {'subject': 'law'} here" in done.output
 
 
 def test_several_tasks_of_lm_eval_are_refused_not_pooled(tmp_path: Path) -> None:
@@ -167,14 +167,6 @@ def test_samples_of_inspect_without_a_score_or_a_number_are_counted(tmp_path: Pa
         "silent/1": None,
         "listed/1": None,
     }
-
-
-def test_a_second_metric_of_a_name_is_numbered(tmp_path: Path) -> None:
-    measured = {"name": "GEval", "score": 0.5, "success": True, "threshold": 0.4}
-    cases = [{"name": "a", "metricsData": [measured, {**measured, "score": 0.75}]}]
-    found = converted(tmp_path, "deepeval", put(tmp_path, "deepeval", {"testCases": cases}))
-    assert found[None, None, "GEval"] == {"a": 0.5}
-    assert found[None, None, "GEval (2)"] == {"a": 0.75}
 
 
 def test_answers_that_look_like_numbers_stay_as_they_are(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaltools.formats import lines, semeval
+from evaltools.formats import lines
 from evaltools.formats.lines import tokens
 
 from ..app.calling import call
@@ -243,16 +243,10 @@ def test_entities_are_refused(text: str, tmp_path: Path) -> None:
         assert "entities and references are refused" in done.output
 
 
-def test_lines_and_sentences_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_literals_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LITERAL_BYTES", 60)
     done = call("convert", "aste", write(tmp_path, ASTE), "-o", tmp_path / "x.jsonl", status=3)
     assert f"{tmp_path / 'in.txt'}:2: a list of more than" in done.output
-    monkeypatch.setattr(semeval, "FILE_BYTES", 20)
-    path = write(tmp_path, SEMEVAL14)
-    done = call(
-        "convert", "semeval14", path, "-o", tmp_path / "x.jsonl", "--level", "term", status=3
-    )
-    assert "of more than 0 MB" in done.output
 
 
 @pytest.mark.parametrize(
