@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from ..core.language import say
-from ..stats.differences import differing
+from ..stats.differences import differing, unit_values
 from .samples import MOST, Layout, Line, Row, SampleView, samples
 from .tables import HtmlTable, no_rows
 from .text import number, plain, text_of, titled
@@ -27,20 +28,20 @@ TEXTS = ("text", "input", "question", "prompt", "answer", "output")
 
 
 def sample_view(shown: Run | Study) -> SampleView:
-    """How the suite shows its samples; one that names no view of its own has a card a unit with text and values."""
+    """How the suite shows its samples; one that names no view of its own has a card a sample with text and values."""
     if shown.suite.sample_view is not None:
         return shown.suite.sample_view(shown)
-    texts = [column for column in TEXTS if column in shown.results[0].units]
+    texts = [column for column in TEXTS if column in shown.results[0].units][:1]
     layout = Layout(
         id=shown.suite.unit,
-        texts={texts[0]: ""} if texts else {},
+        texts=dict.fromkeys(texts, ""),
         head="Metric",
         columns={"value": "value"},
     )
     return SampleView(
         lambda run: {},
         _plain_ids,
-        _plain_cards,
+        partial(_plain_cards, texts=texts),
         layout,
         cell="value",
     )
@@ -52,29 +53,36 @@ def _plain_ids(
 ) -> pd.Series:
     """Each unit once, the lowest value of the primary metric first."""
     ids = units[run.suite.unit].drop_duplicates()
-    if not run.primary:
-        return ids.astype(str)
-    values = ids.map(run.unit_values(run.primary))
-    is_best_first = run.metric(run.primary).better == "lower"
-    order = values.sort_values(ascending=not is_best_first, kind="stable").index
-    return ids.loc[order].astype(str)
+    if run.primary:
+        values = ids.map(run.unit_values(run.primary))
+        is_best_first = run.metric(run.primary).better == "lower"
+        ids = ids.loc[values.sort_values(ascending=not is_best_first, kind="stable").index]
+    return ids.astype(str)
 
 
 def _plain_cards(
     run: Run,
     units: pd.DataFrame,
+    texts: Sequence[str],
 ) -> pd.DataFrame:
-    """Units as cards: the unit, its text, and a row a metric of the headline that it has a value of."""
-    unit = run.suite.unit
-    values = {run.title(name): run.unit_values(name) for name in run.headline}
-    rows = []
-    for id in units[unit]:
-        of_unit = []
+    """Units as cards: the unit, its text, and a row a metric of the headline; of a cluster those of all its samples."""
+    unit, data = run.suite.unit, run.data
+    sample = "item" if "item" in data else unit
+    if sample != unit:
+        data = data.drop(columns=unit).rename(columns={sample: unit})
+    values = {run.title(name): unit_values(data, run.metrics, unit, name) for name in run.headline}
+    of_units = run.units[run.units[unit].isin(units[unit])].drop_duplicates([unit, sample])
+    rows: dict[str, list[Row]] = {name: [] for name in units[unit]}
+    for name, item in zip(of_units[unit], of_units[sample]):
+        part = "" if sample == unit else str(item)
         for title, column in values.items():
-            if pd.notna(column[id]):
-                of_unit.append(Row(title, {"value": [Line(plain(column[id]))]}))
-        rows.append(of_unit)
-    return units.astype({unit: str}).assign(rows=pd.Series(rows, index=units.index, dtype=object))
+            rows[name].append(Row(title, {"value": [Line(plain(column[item]))]}, part))
+    cards = units.astype({unit: str}).assign(rows=list(rows.values()))
+    if sample != unit:
+        for column in texts:
+            lines = of_units[sample].astype(str) + ": " + of_units[column].map(text_of)
+            cards[column] = units[unit].map(lines.groupby(of_units[unit]).agg("\n".join))
+    return cards
 
 
 # --- one run
@@ -108,7 +116,7 @@ def samples_of_run(
         query, of_group = view.groups(run).get(which, (which, which or say("All units")))
         caption = caption or of_group
         units = run.queried(query)
-    units = units.head(n or len(units))
+    units = units[:n]
     if units.empty:
         return HtmlTable(no_rows(caption).html, units)
     ids = view.ids(run, units)
@@ -159,13 +167,12 @@ def samples_that_differ(
 ) -> HtmlTable:
     """The browser of `Study.samples` for one candidate.
 
-    Each unit has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
-    the seeds say so. Its tag is its value on both sides, right or wrong where the metric has a better direction.
+    Each unit has the gold, and what the runs of the baseline and those of the candidate made of it. Its tag is its
+    value on both sides.
     """
     unit = study.suite.unit
     view = sample_view(study)
-    better = study.metric(metric).better
-    title = titled(study.metric(metric).shown_title, better)
+    title = titled(study.metric(metric).shown_title, study.metric(metric).better)
     caption = f"{title}, {study.baseline} → {candidate}"
     changed = changed_units(study, metric, candidate)
     frame = changed.drop(columns="sign")
@@ -178,28 +185,22 @@ def samples_that_differ(
         columns[condition] = condition
         for run in study.conditions[condition].values():
             ids = view.ids(run, run.units[run.units[unit].isin(changed[unit].head(MOST))])
-            units = run.units.loc[ids.index]
-            made = view.cards(run, units)
-            about = {"card": ids, "condition": condition, "unit": units[unit]}
-            of_runs.append(made.assign(**about))
+            made = view.cards(run, run.units.loc[ids.index])
+            of_runs.append(made.assign(card=ids, condition=condition, unit=run.units[unit]))
     every = pd.concat(of_runs)
     each_once = every.drop_duplicates("card")
     cards = changed.rename(columns={unit: "unit"}).merge(each_once, on="unit").set_index("card")
     cards["rows"] = pd.Series({id: _joined_rows(view, of) for id, of in every.groupby("card")})
-    good = {"higher": 1, "lower": -1}.get(better, 0)
     tags = []
-    for before, after, sign in zip(cards["baseline"], cards["candidate"], cards["sign"]):
-        mark = {1: "good", -1: "bad"}.get(good * sign, "")
-        tags.append([Line(f"{number(before, 2)} → {number(after, 2)}", mark)])
+    for before, after in zip(cards["baseline"], cards["candidate"]):
+        tags.append([Line(f"{number(before, 2)} → {number(after, 2)}")])
     if "places" in cards:
         # terms stand in a text that is common to all runs: without the marks of one
         plain_places = []
         for places in cards["places"]:
             plain_places.append([(*place[:3], "", 0, "") for place in places if not place[4]])
         cards["places"] = plain_places
-    texts = dict(view.layout.texts)
-    for name in view.compared:
-        del texts[name]
+    texts = {name: head for name, head in view.layout.texts.items() if name not in view.compared}
     layout = replace(
         view.layout,
         texts=texts,
@@ -213,7 +214,6 @@ def samples_that_differ(
         groups,
         caption,
         frame,
-        len(cards),
     )
 
 
@@ -223,26 +223,20 @@ def _joined_rows(
 ) -> list[Row]:
     """The rows of a card in all runs, joined by what they are about: a cell for each condition beside what is given.
 
-    A text that the runs wrote is a row too. What several seeds of a condition say stands there once, with how many of
-    them say so.
+    A text that the runs wrote is a row too. What several seeds of a condition say stands there once.
     """
     joined: dict[tuple[str, str], Row] = {}
-    for condition, of_runs in cards.groupby("condition", sort=False):
-        counts: defaultdict[tuple[str, str], Counter[Line]] = defaultdict(Counter)
-        for card in of_runs.to_dict("records"):
-            written = [
-                Row(say(view.layout.texts[column]), {view.cell: [Line(text_of(card[column]))]})
-                for column in view.compared
-            ]
-            for row in [*written, *card["rows"]]:
-                values = {name: row.cells.get(name, []) for name in view.given}
-                lines = dict.fromkeys(row.cells.get(view.cell, ()))
-                if lines or any(values.values()):
-                    joined.setdefault((row.label, row.part), Row(row.label, values, row.part))
-                    counts[row.label, row.part].update(list(lines))
-        for about, counted in counts.items():
-            cell = joined[about].cells[str(condition)] = []
-            for line, n in counted.items():
-                share = f"{n}/{len(of_runs)}" if len(of_runs) > 1 else ""
-                cell.append(replace(line, note=f"{line.note} {share}".strip()))
+    for card in cards.to_dict("records"):
+        written = [
+            Row(say(view.layout.texts[column]), {view.cell: [Line(text_of(card[column]))]})
+            for column in view.compared
+        ]
+        for row in [*written, *card["rows"]]:
+            lines = row.cells.get(view.cell, [])
+            values = {name: row.cells.get(name, []) for name in view.given}
+            if lines or any(values.values()):
+                about = row.label, row.part
+                cells = joined.setdefault(about, Row(row.label, values, row.part)).cells
+                cell = cells.setdefault(card["condition"], [])
+                cell += [line for line in lines if line not in cell]
     return list(joined.values())

@@ -251,7 +251,10 @@ def _screen(
         kind.append(say("bundled example"))
     counts = sorted({run.n_units for run in shown.results})
     ends = "–".join(map(number, dict.fromkeys([counts[0], counts[-1]])))
-    size = f"n = {ends} ({shown.suite.unit}) · {short_signature(shown)}"
+    of_what = f"({shown.suite.unit})"
+    if n_samples := max(run.n_clustered for run in shown.results):
+        of_what = say("clusters of {samples} samples", samples=n_samples)
+    size = f"n = {ends} {of_what} · {short_signature(shown)}"
     pieces = [
         HtmlTable(macros().first(kind, size, *finding)),
         trust_line(shown),

@@ -138,8 +138,6 @@ def compare(
         raise UsageError("a list of numbers compares with a list of numbers only")
     sides: Conditions = {}
     if _is_values(baseline):
-        if "name" in settings:
-            raise UsageError("two lists of numbers have no name")
         frames = _as_tables(baseline, candidate, bounds, better)
         for name, frame in zip(("baseline", "candidate"), frames):
             sides[name] = {"": evaluate("table", frame, name=name, **settings)}

@@ -109,8 +109,7 @@ def methods(study: Study) -> str:
         if clustered:
             what += f" clusters of {clustered:,} samples"
         conditions.append(f"{condition} ({what})")
-    compared = [comparison.table for comparison in study.comparisons.values()]
-    used = count_methods(compared or [study.estimates])
+    used = count_methods(study)
     names = ", ".join(METHODS.get(method, method) for method in used)
     sentences = [f"We scored {', '.join(conditions)} ({study.suite.unit})."]
     if names:

@@ -16,7 +16,8 @@ from ..core.resampling import Resampling
 from ..core.suite import Suite
 from . import paper
 from .browse import sample_view
-from .trust import all_checks
+from .tables import HtmlTable
+from .trust import all_checks, provenance, signature
 
 if TYPE_CHECKING:
     from .run import Run
@@ -106,6 +107,17 @@ class Result:
         values = rows["delta" if "delta" in rows else "value"]
         return {name: None if pd.isna(value) else float(value) for name, value in values.items()}
 
+    @property
+    def signature(self) -> str:
+        """One line that says how a number was made (after sacreBLEU); of a study by its first run, with all seeds."""
+        shown: Any = self
+        return signature(shown)
+
+    def provenance(self) -> HtmlTable:
+        """Inputs with their hashes, policy, methods of intervals and signature."""
+        shown: Any = self
+        return provenance(shown)
+
     def to_latex(self) -> str:
         """The headline as a LaTeX table with intervals, differences (bold for better), and a note."""
         shown: Any = self
@@ -143,9 +155,6 @@ class Result:
 
     def __contains__(self, metric: object) -> bool:
         return metric in self._rows().index
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self)
 
 
 def require_comparable(first: Run, runs: Sequence[Run]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from .browse import samples_of_run
 from .first_screen import estimates_table, run_screen
 from .result import Result, require_comparable
 from .tables import HtmlTable, in_cell, plain_estimates
-from .trust import all_checks, provenance, run_checks, signature
+from .trust import all_checks, run_checks
 
 if TYPE_CHECKING:
     from .figures import RunPlots
@@ -123,11 +122,6 @@ class Run(Result):
         """Number of samples (column `item`) where the resampling units are their clusters, else 0."""
         return int(self.data["item"].nunique()) if "item" in self.data else 0
 
-    @property
-    def signature(self) -> str:
-        """One line that says how a number was made (after sacreBLEU)."""
-        return signature(self)
-
     def value(self, metric: str) -> float:
         """The value of one metric; nan is not measured."""
         return float(self[metric]["value"])
@@ -203,15 +197,15 @@ class Run(Result):
         query: str = "",
     ) -> Run:
         """As `where`, over rows of `units` that a query found."""
-        if not isinstance(units, pd.DataFrame):
-            raise self._unknown_rows()
-        query = query or f"{len(units)} of {len(self.data)} units"
-        if units.empty:
-            raise UsageError(f"{query!r}: no unit of {self.name} is so")
-        unit, index = self.suite.unit, units.index
-        is_known = unit in units and index.is_unique and index.isin(self.data.index).all()
-        if not is_known or not units[unit].equals(self.data.loc[index, unit]):
-            raise self._unknown_rows()
+        unit, is_known = self.suite.unit, False
+        if isinstance(units, pd.DataFrame):
+            query, index = query or f"{len(units)} of {len(self.data)} units", units.index
+            if units.empty:
+                raise UsageError(f"{query!r}: no unit of {self.name} is so")
+            if unit in units and index.is_unique:
+                is_known = units[unit].equals(self.data[unit].reindex(index))
+        if not is_known:
+            raise UsageError(f"expected rows of the units of {self.name}, with their index")
         plain = units.drop(columns=list(self.suite.decode), errors="ignore").rename(columns=str)
         data = self.data.loc[index].assign(**plain)
         if data.equals(self.data):
@@ -225,9 +219,6 @@ class Run(Result):
             self.manifest,
             query,
         )
-
-    def _unknown_rows(self) -> UsageError:
-        return UsageError(f"expected rows of the units of {self.name}, with their index")
 
     def by(
         self,
@@ -261,30 +252,19 @@ class Run(Result):
     ) -> pd.DataFrame:
         """The units that carry the difference of a metric (default: the primary one) between two runs.
 
-        Columns: those of `unit_changes` (baseline is this run, candidate the other), and the columns of text of both
-        sides, as NAME and NAME (other). The largest influence first. UsageError for runs that cannot be compared.
+        Columns: those of `unit_changes` (baseline is this run, candidate the other). The largest influence first.
+        UsageError for runs that cannot be compared.
         """
         require_comparable(self, [other])
-        unit, name = self.suite.unit, self.metric(metric or self.primary).name
-        sides = {"": self.data}, {"": other.data}
-        names = (self.name, other.name)
-        changes = differing(
-            unit_changes(
-                *sides,
-                self.metrics,
-                unit,
-                name,
-                names,
-            )
+        changes = unit_changes(
+            {"": self.data},
+            {"": other.data},
+            self.metrics,
+            self.suite.unit,
+            self.metric(metric or self.primary).name,
+            (self.name, other.name),
         )
-        for suffix, run in (("", self), (" (other)", other)):
-            texts = (
-                run.units.drop_duplicates(unit)
-                .set_index(unit)
-                .select_dtypes(exclude=["number", "bool"])
-            )
-            changes = changes.join(texts.add_suffix(suffix), on=unit)
-        return changes
+        return differing(changes)
 
     # --- what it shows
 
@@ -324,10 +304,6 @@ class Run(Result):
         5
         """
         return samples_of_run(self, which, n, caption)
-
-    def provenance(self) -> HtmlTable:
-        """Inputs with their hashes, policy, methods of intervals and signature."""
-        return provenance(self)
 
     def _repr_html_(self) -> str:
         return in_cell(run_screen(self).html)
@@ -375,8 +351,6 @@ def pass_at_k(
     from scipy.stats import hypergeom  # slow to import
 
     trials, unit = run.data, run.suite.unit
-    if "trial" not in trials:
-        raise UsageError(f"{run.name} has no trials: every sample was drawn once")
     name = run.metric(metric or run.headline[0]).name
     each_alone = trials.assign(row=range(len(trials)))
     values = unit_values(each_alone, run.metrics, "row", name).to_numpy()
@@ -385,8 +359,7 @@ def pass_at_k(
     sample = list({unit: "", "item" if "item" in trials else unit: ""})
     units = trials.assign(right=values).groupby(sample, sort=False)["right"]
     units = units.agg(n="count", right="sum").reset_index()
-    is_whole = isinstance(k, Integral) and k >= 1
-    if not is_whole or not (units["n"] >= k).any():
+    if k not in range(1, units["n"].max() + 1):
         raise UsageError(
             f"pass@k: expected k from 1 to the number of trials of a sample, got {k!r}"
         )

@@ -27,7 +27,7 @@ from .browse import samples_that_differ
 from .first_screen import comparison_table, estimates_table, study_screen
 from .run import Result, Run
 from .tables import HtmlTable, fold, in_cell, no_rows, stack
-from .trust import all_checks, provenance, signature, study_checks
+from .trust import all_checks, study_checks
 
 if TYPE_CHECKING:
     from .figures import StudyPlots
@@ -158,8 +158,7 @@ class Study(Result):
             own = rows[rows.index.isin(index)].drop(columns=OF_RUN)
             own = own.set_axis(run.data.index[own.index - index[0]])
             # columns without a value are those of other runs
-            own = own.dropna(axis="columns", how="all")
-            conditions[condition][seed] = run.over(own, query)
+            conditions[condition][seed] = run.over(own.dropna(axis="columns", how="all"), query)
         return replace(self, conditions=conditions)
 
     @cached_property
@@ -200,11 +199,6 @@ class Study(Result):
         """What the checks of its runs found, and what some runs lack, the worst first; in English."""
         with speaking("en"):
             return study_checks(self)
-
-    @cached_property
-    def signature(self) -> str:
-        """The signature of the first run, with the samples and seeds of all of them."""
-        return signature(self, {seed for runs in self.conditions.values() for seed in runs})
 
     @cached_property
     def estimates(self) -> pd.DataFrame:
@@ -389,8 +383,8 @@ class Study(Result):
     def samples(self, metric: str | None = None, candidate: str | None = None) -> HtmlTable:
         """The units that carry the difference of a metric (by default the primary) between baseline and candidate.
 
-        The largest influence comes first; of each unit the gold and what both conditions made of it, side by side, with
-        how many of the seeds say so. Without `candidate`, a browser of each. `.frame`: the units of one candidate with
+        The largest influence comes first; of each unit the gold and what both conditions made of it, side by side.
+        Without `candidate`, a browser of each. `.frame`: the units of one candidate with
         their values on both sides, the change, and its influence.
 
         >>> import evaltools as et
@@ -405,11 +399,6 @@ class Study(Result):
         browsers = [samples_that_differ(self, metric, name) for name in names]
         folded = [fold(name, piece) for name, piece in zip(names[1:], browsers[1:])]
         return HtmlTable(stack([browsers[0], *folded]).html, browsers[0].frame)
-
-    def provenance(self) -> HtmlTable:
-        """Inputs with their hashes, policy, methods of intervals and signature."""
-        compared = [comparison.table for comparison in self.comparisons.values()]
-        return provenance(self, [self.estimates, *compared])
 
     def paragraph(self) -> str:
         """Methods and results in words, for a paper."""

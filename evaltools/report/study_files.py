@@ -37,7 +37,7 @@ def result_folders(path: Path) -> list[Path]:
     manifest = read_manifest(folder)
     if manifest is None or manifest.kind == "run":
         return [folder]
-    return [folder / place for place in manifest.folders or [f"../{run}" for run in manifest.runs]]
+    return [folder / place for place in manifest.folders]
 
 
 def aggregate_folder(out: Path, condition: str) -> Path:
@@ -53,7 +53,7 @@ def save_study(
 ) -> None:
     """Write results/<condition>_aggregated/ for these conditions, each whole.
 
-    UsageError, and nothing is written, where the result of a run or of another suite, or an input, stands in the
+    UsageError, and nothing is written, where the result of a run or of another suite stands in the
     place of one.
     """
     targets = {condition: aggregate_folder(out, condition) for condition in conditions}
@@ -89,12 +89,6 @@ def _require_target(target: Path, study: Study) -> None:
             f"{target} holds {stored.run}, a {stored.kind} of {stored.suite}; give another --out"
         )
     require_replaceable(target)
-    for run in study.results:
-        for entry in run.manifest.inputs:
-            if Path(entry.path).resolve().is_relative_to(target.resolve()):
-                raise UsageError(
-                    f"{target} holds an input, and would be replaced; give another --out"
-                )
 
 
 def _manifest(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,9 +112,10 @@ def is_bundled(shown: Run | Study) -> bool:
 # --- how the numbers were made
 
 
-def signature(shown: Run | Study, seeds: Iterable[str] = ()) -> str:
+def signature(shown: Run | Study) -> str:
     """One line that says how the numbers of a run, or of a study by its first run, were made (after sacreBLEU)."""
     run = shown.results[0]
+    seeds = {seed for of_seed in getattr(shown, "conditions", {}).values() for seed in of_seed}
     usual = run.suite.primary_name(run.options, frozenset())
     parts = {
         "suite": run.suite.name,
@@ -139,14 +140,14 @@ def short_signature(shown: Run | Study) -> str:
     return bytes_hash(shown.signature.encode())[:8]
 
 
-def count_methods(frames: Iterable[pd.DataFrame]) -> dict[str, int]:
-    """Method -> number of intervals in estimates or comparisons, the commonest first."""
-    methods = [frame.loc[frame["ci_low"].notna(), "ci_method"] for frame in frames]
-    return pd.concat(methods).value_counts().to_dict() if methods else {}
+def count_methods(shown: Run | Study) -> dict[str, int]:
+    """Method -> number of intervals in `frame`, the commonest first."""
+    frame = shown.frame
+    return frame.loc[frame["ci_low"].notna(), "ci_method"].value_counts().to_dict()
 
 
-def provenance(shown: Run | Study, frames: Iterable[pd.DataFrame] = ()) -> HtmlTable:
-    """Inputs with their hashes, policy, methods of the intervals of `frames`, and signature, folded.
+def provenance(shown: Run | Study) -> HtmlTable:
+    """Inputs with their hashes, policy, methods of the intervals, and signature, folded.
 
     Times stand in the manifest only.
     """
@@ -158,7 +159,7 @@ def provenance(shown: Run | Study, frames: Iterable[pd.DataFrame] = ()) -> HtmlT
         level=first.resampling.percent,
         seed=first.resampling.seed,
     )
-    used = listed(f"{name} {n}" for name, n in count_methods(frames).items())
+    used = listed(f"{name} {n}" for name, n in count_methods(shown).items())
     rows = [
         *(
             (

@@ -116,6 +116,11 @@ def test_a_suite_without_views_has_cards_with_texts() -> None:
     html = run.samples().html
     assert html.count("<article") == 12 and "Question 3" in html
     assert html.index("Question 0") < html.index("Question 1"), "the lowest value first"
+    clustered = [{**row, "cluster": f"c{i // 4}"} for i, row in enumerate(rows)]
+    run = et.evaluate("table", clustered, resampling=FAST)
+    html = run.samples().html
+    assert html.count("<article") == 3 and "q1: Question 1\nq2: Question 2" in html
+    assert "n = 3 clusters of 12 samples" in words(run_screen(run).html)
 
 
 @pytest.mark.parametrize("values", [[0.5], [None, None], [1.0] * 12])
