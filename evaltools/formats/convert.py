@@ -178,8 +178,8 @@ def _prediction_row(sample: Sample) -> dict[str, Any]:
 def _score_rows(samples: Iterable[Scored], problems: Problems) -> Iterator[dict[str, Any]]:
     """The rows of a long table. What describes a sample stands in the first of its rows.
 
-    Values that are no numbers are not measured, with a warning; a metric without any number is left out. A metric has the direction on which
-    all who know it agree, else null: without the column, higher would be better.
+    Values that are no numbers are not measured, with a warning; a metric without any number is left out.
+    A metric has the direction on which all who know it agree, else null: without the column, higher would be better.
     """
     samples = list(samples)
     known: defaultdict[str, set[bool | None]] = defaultdict(set)

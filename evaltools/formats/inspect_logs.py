@@ -95,8 +95,8 @@ def read(source: Source) -> Records:
 
     The epoch is the trial of a sample, the model the condition; where the log reduces epochs by
     another reducer than the mean a sample has one value, the reduced one; of several the first counts.
-    More is better of words (C, yes), truth values, scores with an accuracy, and Inspect's own scorers; of other numbers the
-    log does not say it. A sample with an error is not measured, unless the log scores errors.
+    More is better of words (C, yes), truth values, scores with an accuracy, and Inspect's own scorers;
+    of other numbers the log does not say it. A sample with an error is not measured, unless the log scores errors.
     """
     if source.path.suffix.lower() == ".eval" or zipfile.is_zipfile(source.path):
         contents = _unzipped(source)

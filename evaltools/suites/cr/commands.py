@@ -15,8 +15,8 @@ from ...core.language import language
 from ...core.terminal import echo
 
 if TYPE_CHECKING:
-    from .inference.output import RunResult
     from .inference.plan import Plan
+    from .inference.sample import RunResult
 
 
 @click.command()

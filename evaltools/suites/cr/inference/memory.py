@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from .data import Text
+from .config import Text
 
 SHOWN, LETTERS = 3, 800
 """Episodes and characters of memory that a prompt holds at most."""

@@ -131,13 +131,17 @@ Refused = list[dict[str, str]]
 GRANULARITY = "granularity_overlap_candidate"
 """The conflict of one opinion about the whole product and about a part of it."""
 
+NOT_ASKED_FOR = (
+    "no flagged candidate, a second word on one, a reason of no list, or a FLIP to nowhere"
+)
+
 _LATIN = re.compile(r"[A-Za-z]")
 
 
 def merge(
     replies: Mapping[str, Triplets],
     text: str,
-    refs: Iterable[str],
+    refs: Sequence[str],
     refused: Refused,
 ) -> list[Candidate]:
     """The candidates of the lenses' replies (lens -> reply, in order), t0, t1, ...
@@ -147,28 +151,24 @@ def merge(
     become one that keeps its origins and the highest confidence. What is refused is added to
     `refused`.
     """
-    known_refs = set(refs)
-    usable = []
+    groups: dict[Any, list[Candidate]] = {}
     for lens, reply in replies.items():
         for triplet in reply.triplets:
-            candidate = _candidate(
-                lens,
-                triplet,
-                text,
-                known_refs,
-                refused,
-            )
-            if candidate is not None:
-                usable.append(candidate)
-    alike = grouped(usable, lambda c: (c.aspect_ref, c.aspect_term, c.polarity))
-    merged = [_merged(group) for group in alike.values()]
-    return [replace(c, tuple_id=f"t{number}") for number, c in enumerate(merged)]
+            found = _candidate(lens, triplet, text, refs)
+            if found is None:
+                why = "neither a ref nor a term of the text"
+                refused.append({"actor": lens, "what": triplet.aspect_term, "why": why})
+                continue
+            alike = (found.aspect_ref, found.aspect_term, found.polarity)
+            groups.setdefault(alike, []).append(found)
+    return [_merged(f"t{number}", group) for number, group in enumerate(groups.values())]
 
 
-def _merged(group: Sequence[Candidate]) -> Candidate:
+def _merged(tuple_id: str, group: Sequence[Candidate]) -> Candidate:
     """Equal candidates as one; origins and flags in their order, each once."""
     return replace(
         group[0],
+        tuple_id=tuple_id,
         origin=tuple(dict.fromkeys(lens for c in group for lens in c.origin)),
         flags=tuple(dict.fromkeys(flag for c in group for flag in c.flags)),
         confidence=max(c.confidence for c in group),
@@ -179,26 +179,21 @@ def _candidate(
     lens: str,
     triplet: Triplet,
     text: str,
-    known_refs: set[str],
-    refused: Refused,
+    refs: Sequence[str],
 ) -> Candidate | None:
     """A triplet as a candidate without an id; None where it is refused."""
     ref = (triplet.aspect_ref or "").strip()
     term = triplet.aspect_term.strip()
     span = find_term(term, text) if term else None
     if not ref and span is None:
-        why = "the term is not in the text, and there is no ref" if term else "neither term nor ref"
-        refused.append({"actor": lens, "what": term, "why": why})
         return None
     flags = []
-    if ref and ref not in known_refs:
+    if ref and ref not in refs:
         flags.append("invalid_ref")
     if _LATIN.search(term):
         flags.append("invalid_language")
     if term and term == (triplet.opinion_term or "").strip():
         flags.append("invalid_target")
-    if term and span is None:
-        flags.append("term_not_in_text")
     return Candidate(
         tuple_id="",
         aspect_ref=ref,
@@ -282,29 +277,18 @@ def votes(
     nowhere is refused; silence abstains. MERGE counts as KEEP.
     """
     ballots: dict[str, list[Vote]] = {candidate.tuple_id: [] for candidate in candidates}
-    open_ids = ids_in(flagged)
     for actor, reply in replies.items():
-        silent = set(ballots)
+        silent = ids_in(flagged)
         for action in reply.review_actions:
             kind = "KEEP" if action.action_type == "MERGE" else action.action_type
+            is_whole = action.reason_code in REASONS and (kind != "FLIP" or action.polarity)
             for target in action.target_tuple_ids:
-                why = ""
-                if target not in ballots:
-                    why = "no such candidate"
-                elif target not in open_ids:
-                    why = "the candidate is not flagged"
-                elif target not in silent:
-                    why = "a second word on the candidate"
-                elif kind == "FLIP" and not action.polarity:
-                    why = "a FLIP without a polarity"
-                elif action.reason_code not in REASONS:
-                    why = "the reason is none of the list"
-                if why:
-                    what = f"{action.action_type} {target}"[:80]
-                    refused.append({"actor": actor, "what": what, "why": why})
-                    continue
-                silent.remove(target)
-                ballots[target].append(Vote(actor, kind, action.reason_code, action.polarity))
+                if is_whole and target in silent:
+                    silent.remove(target)
+                    ballots[target].append(Vote(actor, kind, action.reason_code, action.polarity))
+                else:
+                    what = f"{action.action_type} {target} {action.reason_code}"[:80]
+                    refused.append({"actor": actor, "what": what, "why": NOT_ASKED_FOR})
     return ballots
 
 

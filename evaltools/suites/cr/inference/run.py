@@ -23,9 +23,8 @@ from ....llm.client import Client, in_background
 from ....llm.replies import Limits
 from ..suite import SUITE
 from .memory import Episode
-from .output import RunResult, identity_of, write_run
 from .plan import LETTERS_PER_TOKEN, Plan, RunKey
-from .sample import SampleRun
+from .sample import RunResult, SampleRun, identity_of, write_run
 from .standin import StandIn
 
 

@@ -1,22 +1,32 @@
-"""One sample under one condition and seed: from its text through the stages to its final tuples.
+"""One sample under one condition and seed, from its text to its final tuples, and the files of a whole run.
 
-text -> lenses -> candidates -> conflicts, memory -> reviewers -> arbiter -> final tuples
+text -> lenses -> candidates -> conflicts, memory -> reviewers -> arbiter -> final tuples -> row
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
+from .... import __version__
+from ....core.files import dumps, write_text
+from ....core.folders import whole_folder
 from ....llm.client import Answer, Client
+from ..schema import STAND_IN
+from ..suite import SUITE
 from . import protocol
-from .data import Text
+from .config import Text
 from .memory import Episode, as_text, retrieved, sample_hash, shape
-from .plan import Plan, RunKey
-from .prompts import AGENTS, LENSES, RECHECK, REVIEWERS, SINGLE, reply_of
+from .plan import AGENTS, EXTRACTING, LENSES, RECHECK, REVIEWERS, SINGLE, Plan, RunKey, reply_of
 from .protocol import Candidate, Conflict, Refused, Vote
+
+MANIFEST, OUTPUTS = SUITE.runner[:2]
 
 RECENT = 200
 """So many last episodes tell whether a conflict is new."""
@@ -144,3 +154,173 @@ def _polarities(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
     """Term -> the polarities of its candidates."""
     by_term = protocol.grouped(candidates, lambda candidate: candidate.aspect_term)
     return {term: [c.polarity for c in group] for term, group in by_term.items()}
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A run that was written; `reasons`: why rows failed, with the number of rows of each."""
+
+    folder: Path
+    n_rows: int
+    reasons: Counter[str]
+
+
+def identity_of(folder: Path) -> str | None:
+    """The identity of the run that a folder holds; None where it holds none."""
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        return json.loads((folder / MANIFEST).read_bytes())["config_hash"]
+    return None
+
+
+def write_run(
+    plan: Plan,
+    key: RunKey,
+    folder: Path,
+    samples: Sequence[SampleRun],
+    episodes: Sequence[Episode],
+    counted: set[str],
+) -> RunResult:
+    """Put the folder of a run in its place, whole or not at all.
+
+    `counted`: the requests whose cost an earlier run of the plan has named; those of this run are added. Where the
+    folder holds these very files already, it stays, with what it was scored to.
+    """
+    config = plan.config
+    identity = {
+        **asdict(key),
+        "model": STAND_IN if config.is_example else config.model.name,
+        "config_hash": plan.identity(key),
+    }
+    meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", **identity}
+    rows = [_row(sample, meta, counted) for sample in samples]
+    calls = []
+    for sample, row in zip(samples, rows):
+        for entry in row["process_trace"]:
+            error = entry.get("notes", "")
+            calls.append({"text_id": sample.text.id, **entry["call"], "error": error})
+    totals = {}
+    for name in ("tokens_in", "tokens_out", "cost"):
+        known = [call[name] for call in calls if call[name] is not None]
+        totals[name] = sum(known) if known else None
+    reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
+    manifest = {
+        "run": folder.name,
+        **identity,
+        "stand_in": config.is_example,
+        "config": config.model_dump(mode="json"),
+        "content": plan.content,
+        "answered_by": dict(sorted(Counter(call["model"] for call in calls).items())),
+        "evaltools": __version__,
+        "requests": len(calls),
+        "shared": sum(call["cached"] for call in calls),
+        **totals,
+        "rows": len(rows),
+        "failed": reasons.total(),
+    }
+    files = {
+        MANIFEST: json.dumps(manifest, ensure_ascii=False, indent=1) + "\n",
+        OUTPUTS: _lines(rows),
+        "gold.jsonl": _lines([sample.text.gold_row for sample in samples]),
+        "calls.jsonl": _lines(calls),
+    }
+    if key.condition == "m2":
+        files["episodes.jsonl"] = _lines([episode.model_dump() for episode in episodes])
+    stored = {
+        path.name: path.read_bytes() for path in map(folder.joinpath, files) if path.is_file()
+    }
+    if stored != {name: text.encode() for name, text in files.items()}:
+        with whole_folder(folder, SUITE.runner) as new:
+            for name, text in files.items():
+                write_text(new / name, text)
+    return RunResult(folder, len(rows), reasons)
+
+
+def _lines(rows: Sequence[Any]) -> str:
+    return "".join(dumps(row) + "\n" for row in rows)
+
+
+def _row(
+    sample: SampleRun,
+    meta: dict[str, Any],
+    counted: set[str],
+) -> dict[str, Any]:
+    """A line of outputs.jsonl. A failed sample has empty tuples and no actions, the flag and the error."""
+    error = ": ".join(sample.failure) if sample.failure else None
+    stage1 = [] if error else sample.candidates
+    final = protocol.applied(stage1, sample.decisions)
+    stage1_rows = [asdict(candidate) for candidate in stage1]
+    final_rows = [asdict(candidate) for candidate in final]
+    aspects = [{"term": c.aspect_term, "span": c.span} for c in stage1 if c.aspect_term]
+    trace = [_trace(stage, answer, counted) for stage, answer in sample.stages]
+    reviews = []
+    for entry in trace:
+        if entry["stage"] == "review" and not error:
+            for action in entry["output"]["review_actions"]:
+                reviews.append({**action, "actor": entry["agent"]})
+    decisions = []
+    for name, vote in sample.decisions.items():
+        new_value = {"polarity": vote.polarity} if vote.action == "FLIP" else None
+        decision = {
+            "action_type": vote.action,
+            "target_tuple_ids": [name],
+            "new_value": new_value,
+            "reason_code": vote.reason,
+            "actor": protocol.ARBITER,
+        }
+        decisions.append(decision)
+    return {
+        "meta": {
+            "text_id": sample.text.id,
+            "input_text": sample.text.text,
+            "split": sample.text.split,
+            "profile": "paper_main",
+            "latency_ms": sample.latency_ms,
+            "memory": [episode.source for episode in sample.shown],
+            **meta,
+        },
+        "stage1_ate": {"label": protocol.label(stage1), "aspects": aspects},
+        "process_trace": trace,
+        "analysis_flags": {
+            "conflict_flags": [asdict(conflict) for conflict in sample.conflicts],
+            "review_actions": reviews,
+            "arb_actions": [] if error else decisions,
+            "refused": sample.refused,
+        },
+        "final_result": {
+            "label": protocol.label(final),
+            "stage1_tuples": stage1_rows,
+            "final_tuples": final_rows,
+            "final_tuples_pre_review": stage1_rows,
+            "final_tuples_post_review": final_rows,
+        },
+        "flags": {
+            "parse_failed": error is not None and "the reply" in error,
+            "generate_failed": error is not None,
+        },
+        "error": error,
+    }
+
+
+def _trace(
+    stage: str,
+    answer: Answer,
+    counted: set[str],
+) -> dict[str, Any]:
+    """An entry of the trace.
+
+    A call that an earlier sample or condition made is cached and costs nothing.
+    """
+    call = answer.call.model_dump(mode="json")
+    shared = answer.call.request in counted
+    counted.add(answer.call.request)
+    if shared and call["cost"] is not None:
+        call["cost"] = 0.0
+    entry = {
+        "stage": "stage1" if stage in EXTRACTING else "review",
+        "agent": AGENTS[stage],
+        "output": answer.reply and answer.reply.model_dump(mode="json"),
+        "call": {"stage": stage, **call, "cached": shared},
+    }
+    if answer.error:
+        entry["notes"] = answer.error
+    return entry

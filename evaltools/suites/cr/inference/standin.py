@@ -6,6 +6,7 @@ It is no model.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +15,10 @@ from typing import Any
 from ....core.files import dumps
 from ....llm.client import Client
 from ..schema import STAND_IN
-from .prompts import data_of
+from .plan import data_of
 
 WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+CLAUSE = re.compile(f".*?(?:{'|'.join(map(re.escape, WORDS['clause_ends']))}|$)")
 
 
 class StandIn(Client):
@@ -42,12 +44,6 @@ def _holds(text: str, kind: str) -> bool:
     return any(word in text for word in WORDS[kind])
 
 
-def _clauses(text: str) -> list[str]:
-    for mark in WORDS["clause_ends"]:
-        text = text.replace(mark, mark + "\n")
-    return [clause for clause in text.split("\n") if clause.strip()]
-
-
 def _triplets(
     stage: str,
     text: str,
@@ -60,7 +56,7 @@ def _triplets(
     sees_negation = stage in ("p_neg", "s0") or draw % 4 == 0
     sees_implied = stage in ("p_imp", "s0") or draw % 3 == 0
     triplets = []
-    for clause in _clauses(text):
+    for clause in CLAUSE.findall(text):
         good = _holds(clause, "good")
         if good == _holds(clause, "bad"):
             continue

@@ -267,7 +267,7 @@ def test_an_undecided_vote_is_rechecked_where_that_is_asked_for(tmp_path: Path) 
     assert final == [["negative", "positive"], ["negative"]]
 
 
-def test_the_manifest_says_which_model_answered_and_which_prompts_it_was_asked(
+def test_the_manifest_says_which_model_answered(
     tmp_path: Path,
 ) -> None:
     with ModelServer(sensible) as server:
@@ -275,14 +275,3 @@ def test_the_manifest_says_which_model_answered_and_which_prompts_it_was_asked(
     manifest = json.loads((folder / "run_manifest.json").read_bytes())
     assert manifest["model"] == "m"  # what was asked for
     assert manifest["answered_by"] == {"m-1": manifest["requests"]}
-    assert set(manifest["prompts"]) == {
-        "p_neg",
-        "p_imp",
-        "p_lit",
-        "s0",
-        "review_a",
-        "review_b",
-        "review_c",
-        "recheck",
-    }
-    assert len(set(manifest["prompts"].values())) == 8
