@@ -21,7 +21,7 @@ from ..core.errors import (
     tell,
 )
 from ..core.files import resolve
-from ..core.folders import remove_leftovers, require_out
+from ..core.folders import require_out
 from ..core.language import language, say, speak, speaking
 from ..core.names import condition_of, find_runs, natural, safe_name
 from ..core.results import manifest_of_run, result_hash
@@ -250,7 +250,6 @@ def _find(
 
 def _score(batch: Batch, runs: Sequence[Input]) -> list[Input]:
     """Those of the runs that could be scored, or were before."""
-    remove_leftovers(batch.options["out"])
     settings = {n: value for n, value in batch.options.items() if n not in OF_COMMAND}
     workers = batch.workers
     if len(runs) == 1:  # its shards are spread over the processes, else the runs are

@@ -87,7 +87,7 @@ def refuse_input(
 
 
 def beside(target: Path) -> dict[str, Any]:
-    """How `tempfile` names what is to become `target`, and where it lies (`folders.remove_leftovers`)."""
+    """How `tempfile` names what is to become `target`, and where it lies."""
     return {"prefix": f".{target.name[:30]}.", "suffix": ".part", "dir": target.parent}
 
 

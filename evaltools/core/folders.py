@@ -6,7 +6,6 @@ import ctypes
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,8 +20,7 @@ from .terminal import echo
 LOCK = ".lock"  # beside the folders of results: who puts one in its place holds it
 YOURS = ".yours"  # behind the name of a file of ours that a person changed, when it is set aside
 OF_DESKTOPS = (".DS_Store", "Thumbs.db", "desktop.ini")  # file managers leave these in any folder
-LEFTOVER_SECONDS = 24 * 3600  # partial files older than this are removed
-NAMED = 5  # so many files that are not ours are named
+NAMED = 5  # so many files that are not ours are named at most
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of renameat2(2)
 
 
@@ -49,12 +47,9 @@ def require_replaceable(
     foreign = [name for name in foreign_files(folder) if name not in carried]
     if not foreign:
         return
-    names = ", ".join(foreign[:NAMED])
-    if len(foreign) > NAMED:
-        names += f" and {len(foreign) - NAMED} more"
     raise UsageError(
         f"{folder} holds what evaltools did not write, and would be replaced: "
-        f"{names}; move it, or give another --out or --name"
+        f"{', '.join(foreign[:NAMED])}; move it, or give another --out or --name"
     )
 
 
@@ -165,12 +160,3 @@ def _exchange(new: Path, target: Path) -> None:
     if swap is None or swap(AT_FDCWD, paths[0], AT_FDCWD, paths[1], RENAME_EXCHANGE) != 0:
         target.rename(new.with_name("old"))
         new.rename(target)
-
-
-def remove_leftovers(out: Path) -> None:
-    """Remove what was left half-written below `out` for longer than LEFTOVER_SECONDS."""
-    for folder in (out, out / "results", out / "reports"):
-        for path in folder.glob(".*.part"):
-            with suppress(OSError):
-                if path.is_dir() and time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
-                    shutil.rmtree(path, ignore_errors=True)

@@ -60,9 +60,8 @@ def doubled_key(text: str | bytes) -> str | None:
     doubled: list[str] = []
 
     def count(pairs: list[tuple[str, Any]]) -> None:
-        if len({key for key, _ in pairs}) < len(pairs):
-            times = Counter(key for key, _ in pairs)
-            doubled.extend(key for key, n in times.items() if n > 1)
+        keys = [key for key, _ in pairs]
+        doubled.extend(Counter(keys) - Counter({*keys}))
 
     with suppress(ValueError, RecursionError):  # no JSON: reported where it is read
         json.loads(text, object_pairs_hook=count)

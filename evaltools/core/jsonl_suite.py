@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from .errors import Problems, UsageError
 from .json_files import read_jsonl
 from .metric import AnyMetric
 from .records import require_file, unique_records
-from .suite import Scored, Source, Suite, SuiteOptions
+from .suite import Source, Suite, SuiteOptions
 
 
 def jsonl_suite(
@@ -68,7 +67,6 @@ def jsonl_suite(
         score=partial(_score, record, unit, columns),
         metrics=lambda opts: table,
         headline=lambda opts, blocked: names,
-        code=_source(columns),
         **fields,
     )
 
@@ -96,14 +94,6 @@ def _require_sense(
         )
 
 
-def _source(function: Callable[..., Any]) -> str:
-    """The source of a function; "" where nobody knows it, as on a console."""
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):
-        return ""
-
-
 def _locate(
     path: Path,
     name: str | None,
@@ -122,15 +112,13 @@ def _score(
     options: SuiteOptions,
     problems: Problems,
     *_: Any,
-) -> Scored:
+) -> pd.DataFrame:
     """The units of a file of records: its numbers, booleans and texts, and the columns that metrics sum."""
     path = source.files["records"]
     arguments = () if type(options) is SuiteOptions else (options,)
     rows = []
-    n_records = 0
     records = read_jsonl(path, record, problems)
     for line, uid, entry in unique_records(records, unit, problems, path):
-        n_records += 1
         try:
             sums = dict(columns(entry, *arguments))
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
@@ -140,4 +128,4 @@ def _score(
         fields = entry.model_dump().items()
         plain = {name: value for name, value in fields if isinstance(value, str | int | float)}
         rows.append({"line": line, **plain, unit: uid, **sums})
-    return Scored(pd.DataFrame(rows), {"records": n_records})
+    return pd.DataFrame(rows)

@@ -26,13 +26,12 @@ class _Part(BaseModel):
 
 
 class Input(_Part):
-    """One input file; `rows` is null where nobody counted them."""
+    """One input file."""
 
     role: str
     path: str
     sha256: str
     bytes: int
-    rows: int | None = None
 
 
 class Found(_Part):

@@ -245,21 +245,21 @@ def as_ratios(table: MetricTable) -> list[dict[Metric, float]]:
         names = [metric.name for metric in table]
         raise ValueError(f"doubled metric: {sorted({n for n in names if names.count(n) > 1})}")
 
-    def ratios(metric: AnyMetric, above: tuple[str, ...]) -> dict[Metric, float]:
+    def ratios(metric: AnyMetric) -> dict[Metric, float]:
         if isinstance(metric, Metric):
             return {metric: 1.0}
-        above = (*above, metric.name)  # so that a circle is found
         weights: dict[Metric, float] = {}
         for name, weight in metric.weights().items():
-            if name not in by_name or name in above:
-                raise ValueError(
-                    f"{metric.name!r} is made of {name!r}, which is no other metric of this table"
-                )
-            for ratio, part in ratios(by_name[name], above).items():
+            for ratio, part in ratios(by_name[name]).items():
                 weights[ratio] = weights.get(ratio, 0.0) + weight * part
         return weights
 
-    return [ratios(metric, ()) for metric in table]
+    try:
+        return [ratios(metric) for metric in table]
+    except (KeyError, RecursionError) as error:
+        raise ValueError(
+            f"a metric is made of {error}, which is no other metric of this table"
+        ) from error
 
 
 def columns_of(ratios: Iterable[Metric]) -> list[str]:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from .. import BUILT_IN, __version__
 from .errors import Problems, UsageError, shown_path
-from .files import content_hash, resolve, state
+from .files import content_hash, resolve, sha256, state
 from .folders import require_replaceable
 from .language import language
 from .manifest import (
@@ -57,7 +57,7 @@ def make_policy(suite: Suite, options: Any) -> dict[str, Any]:
     """All that decides the numbers, with the version of the package and a hash of it all."""
     policy = dict(options.policy())
     if suite.metrics_file:
-        policy["metrics"] = suite.metrics_hash
+        policy["metrics"] = sha256(suite.metrics_file)[:12]
     if suite.name not in BUILT_IN:
         policy["code"] = suite.own_hash(options)
     return {
@@ -154,7 +154,7 @@ def score_source(
     states = {path: state(path) for path in source.files.values()}
     with ThreadPoolExecutor(1) as beside:
         beside.submit(list, map(content_hash, states))  # large files take long to hash
-        units, n_rows, recorded = score_units(suite, source, problems, workers, aside)
+        units, recorded = score_units(suite, source, problems, workers, aside)
     for path, before in states.items():
         if state(path) != before:
             raise problems.fatal(
@@ -167,7 +167,6 @@ def score_source(
             path=shown_path(path),
             sha256=content_hash(path),
             bytes=path.stat().st_size,
-            rows=n_rows.get(role),
         )
         inputs.append(entry)
     found = {

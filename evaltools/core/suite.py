@@ -79,10 +79,9 @@ class Source:
 
 
 class Scored(NamedTuple):
-    """What scoring a run gives: its units; how many records each input had, by role; further fields of the manifest."""
+    """What scoring a run gives: its units, and further fields of the manifest."""
 
     units: pd.DataFrame
-    rows: Mapping[str, int] = {}
     recorded: Mapping[str, Any] = {}
 
 
@@ -147,7 +146,7 @@ class Suite:
     For the package itself
 
     - `runner`: the files of a run that its own inference makes; the first marks such a folder. `file`: the Python file
-      that the suite came from; `code` the source of its columns, where it came from none. `metrics_file`: a Python
+      that the suite came from. `metrics_file`: a Python
       file of the user's with metrics, which are `further`.
     """
 
@@ -183,18 +182,12 @@ class Suite:
     breakdowns: tuple[Breakdown, ...] = ()
     runner: tuple[str, ...] = ()
     file: Path | None = None
-    code: str = ""
     metrics_file: Path | None = None
     further: tuple[AnyMetric, ...] = ()
 
-    @property
-    def metrics_hash(self) -> str:
-        """Twelve hex digits that identify the file of further metrics; "" without one."""
-        return sha256(self.metrics_file)[:12] if self.metrics_file else ""
-
     def own_hash(self, options: Any) -> str:
         """Twelve hex digits that identify the metrics and the code of a suite that is not built in."""
-        code = sha256(self.file) if self.file else self.code
+        code = sha256(self.file) if self.file else ""
         return bytes_hash(f"{code} {self.metrics(options)}".encode())[:12]
 
     def headline_names(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.files import bytes_hash, example
-from evaltools.core.folders import remove_leftovers, whole_folder
+from evaltools.core.folders import whole_folder
 from tests.app.calling import QUICK, call
 
 NAME = "no_memory__seed1_proposed"
@@ -126,15 +125,6 @@ def test_a_block_that_fails_leaves_the_old_folder(tmp_path: Path) -> None:
         raise OSError("the disk is full")
     assert (tmp_path / "r/f").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir() if path.name != ".lock"] == ["r"]
-
-
-def test_partial_folders_go_when_they_are_old(tmp_path: Path) -> None:
-    old, new = (tmp_path / "results" / f".{name}.x.part" for name in ("old", "new"))
-    for path in (old, new):
-        path.mkdir(parents=True)
-    os.utime(old, (0, 0))
-    remove_leftovers(tmp_path)
-    assert not old.exists() and new.exists()
 
 
 def manifest(text: str) -> str:

@@ -118,7 +118,7 @@ def test_numbers_of_a_suite_made_in_python_are_never_those_of_its_older_code(
     ]
     runs = [et.evaluate(suite, path, out=tmp_path, resampling=FAST) for suite in suites]
     assert [run.value("m") for run in runs] == pytest.approx([0.4875, 0.5125, 0.975])
-    assert len({run.signature for run in runs}) == 3
+    assert len({run.signature for run in runs}) == 2  # other metrics, another policy
     with pytest.raises(et.UsageError, match="scored under different policies"):
         et.compare(runs[0], runs[2])
     weights[0] = 0.5

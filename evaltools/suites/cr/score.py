@@ -18,7 +18,7 @@ from ...core.fast_json import decoder
 from ...core.files import beside, refuse_input, state
 from ...core.json_files import Progress, read_jsonl, shards
 from ...core.records import FirstLines, require_file
-from ...core.suite import Scored, Source
+from ...core.suite import Source
 from ...core.workers import Workers
 from .options import CrOptions
 from .read import FILES, read_gold, read_override
@@ -106,7 +106,7 @@ def score(
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-) -> Scored:
+) -> pd.DataFrame:
     """The units frame of a run, in file order; the same for any workers.
 
     Where it is scored from outputs, their scorecards.jsonl goes into `aside`. Reports broken lines, doubled ids (the
@@ -148,10 +148,7 @@ def score(
     for name, value in override.items():
         units[name] = value * (units.index == 0)
     _warn_of_gaps(files, options, units, gold, problems)
-    n_rows = {next(iter(files)): lines}
-    if "gold" in files:
-        n_rows["gold"] = len(gold)
-    return Scored(units, n_rows)
+    return units
 
 
 def _warn_of_gaps(
@@ -206,6 +203,6 @@ def write_scorecards(
             problems,
             Workers(),
             Path(folder),
-        ).units
+        )
         (Path(folder) / FILES["scorecards"]).replace(target)
     return len(units)

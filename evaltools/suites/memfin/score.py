@@ -14,7 +14,7 @@ from ...core.errors import Problems, UsageError
 from ...core.files import dumps
 from ...core.json_files import read_json, read_jsonl
 from ...core.records import require_file, unique_records
-from ...core.suite import Scored, Source, SuiteOptions
+from ...core.suite import Source, SuiteOptions
 from ...core.workers import Workers
 from .measures import add_dialog_ratios
 from .profile import VALUES
@@ -95,7 +95,7 @@ def score(
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-) -> Scored:
+) -> pd.DataFrame:
     """The units frame of a trace: one row a turn of a valid dialogue.
 
     The values of a dialogue stand in its first row; `skipped_dialogs` and `failed_dialogs`, the numbers of those that
@@ -132,8 +132,7 @@ def score(
         dtype = "str" if kind == "json" else kind
         columns[name] = pd.Series([row.get(name) for row in rows], dtype=dtype)
     units = add_dialog_ratios(pd.DataFrame(columns))
-    units = units.assign(skipped_dialogs=states["skipped"], failed_dialogs=states["failed"])
-    return Scored(units, {"trace": states.total()})
+    return units.assign(skipped_dialogs=states["skipped"], failed_dialogs=states["failed"])
 
 
 def _gaps(

@@ -90,9 +90,7 @@ def score(
             cache = aside.parents[1] / "judge-cache"  # beside the results, which they outlive
             options = options.model_copy(update={"judge_cache": str(cache)})
         units, answered_by = judge_units(units, options, problems, not workers.label)
-    return Scored(
-        finish(units, rules_in_force(options)), {"cases": len(cases)}, {"answered_by": answered_by}
-    )
+    return Scored(finish(units, rules_in_force(options)), {"answered_by": answered_by})
 
 
 SUITE = Suite(

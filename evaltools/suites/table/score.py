@@ -17,7 +17,7 @@ from ...core.files import state
 from ...core.metric import Better, Metric
 from ...core.records import require_file
 from ...core.score_rows import COLUMNS
-from ...core.suite import Scored, Source
+from ...core.suite import Source
 from ...core.workers import Workers
 from .read import read, usable_rows
 
@@ -165,7 +165,7 @@ def score(
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-) -> Scored:
+) -> pd.DataFrame:
     """The units of a run: one row an id, or an id and trial.
 
     Columns: id; item, the sample, where `id` is its cluster; trial, line and text where the file
@@ -195,8 +195,7 @@ def score(
         of_metric = used[used["metric"] == metric.name].reindex(units.index)
         sums[metric.numerator] = of_metric["num"]
         sums[metric.denominator] = of_metric["den"]
-    units = pd.concat([units, pd.DataFrame(sums)], axis=1)
-    return Scored(units, {"scores": len(used)})
+    return pd.concat([units, pd.DataFrame(sums)], axis=1)
 
 
 def _is_used(
