@@ -15,7 +15,6 @@ from ...core.language import language
 from ...core.terminal import echo
 
 if TYPE_CHECKING:
-    from .inference.plan import Plan
     from .inference.sample import RunResult
 
 
@@ -100,13 +99,13 @@ def run_cr(
 
     Writes the outputs of every condition and seed, to be scored (docs/run-your-own-model.md).
     """
-    from .inference.plan import plan
+    from .inference.plan import plan, preview
     from .inference.run import run
 
     problems = Problems()
     the_plan = plan(resolve(str(config)), limit, problems)
     if dry_run:
-        _show(the_plan)
+        echo(preview(the_plan))
         return
     results = run(
         the_plan,
@@ -125,21 +124,6 @@ def run_cr(
         echo("the replies are of a stand-in by rules, no model: the numbers show the way, no more")
     all_failed = _summarize(results, out)
     ctx.exit(FAILED if all_failed else status)
-
-
-def _show(plan: Plan) -> None:
-    """What a run would send, and about what it takes."""
-    from .inference.plan import expected, first_request
-
-    estimate = expected(plan)
-    for stage in estimate.requests:
-        prompt = "\n--\n".join(first_request(plan, stage))
-        echo(f"== {stage}\n{prompt}\n")
-    text = (
-        f"{len(plan.texts)} samples, {len(plan.runs)} runs: at most {sum(estimate.requests.values())} requests, "
-        f"about {estimate.tokens_in:,} tokens in and {estimate.tokens_out:,} out"
-    )
-    echo(text if estimate.cost is None else f"{text}, cost {estimate.cost:.2f}")
 
 
 def _summarize(results: list[RunResult], out: Path) -> bool:
@@ -167,17 +151,12 @@ def _report(
     quiet: bool,
 ) -> int:
     """The exit status of `report seeds` on these runs."""
-    root = ctx.find_root().command
-    reports = root.get_command(ctx, "report")  # type: ignore[attr-defined]
-    seeds = reports.get_command(ctx, "seeds")
-    arguments = [*folders, "--suite", "cr", "--out", str(out), "--lang", language()]
+    arguments = ["report", "seeds", *folders, "--suite", "cr", "--out", str(out)]
+    arguments += ["--lang", language()]
     if quiet:
         arguments.append("--quiet")
-    try:
-        seeds.main(arguments, standalone_mode=False)
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    return 0
+    status = ctx.find_root().command.main(arguments, standalone_mode=False)
+    return int(status or 0)
 
 
 COMMANDS = {

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -244,23 +244,11 @@ def _episodes(
     return episodes
 
 
-def first_request(plan: Plan, stage: str) -> list[str]:
-    """Instructions and data of a stage's request about the first sample, as they would be sent."""
-    request = plan.prompts.request(stage, plan.config.seeds[0], plan.texts[0].text)
-    return [message["content"] for message in request["messages"]]
+def preview(plan: Plan) -> str:
+    """Each stage's request about the first sample, and about what a run would take at most.
 
-
-class Expected(NamedTuple):
-    """What a run takes at most: requests of each stage, tokens, cost (None without prices)."""
-
-    requests: dict[str, int]
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-
-
-def expected(plan: Plan) -> Expected:
-    """What a run would take at most; stage 1 is shared by the conditions of a seed."""
+    Stage 1 is shared by the conditions of a seed.
+    """
     config = plan.config
     n_asked = len(plan.texts) * len(config.seeds)
     n_reviewed = sum(condition != "s0" for condition in config.conditions)
@@ -270,9 +258,19 @@ def expected(plan: Plan) -> Expected:
         **dict.fromkeys(REVIEWERS, n_asked * n_reviewed),
         **dict.fromkeys(RECHECK, n_asked * n_reviewed * config.recheck),
     }
-    requests = {stage: n for stage, n in requests.items() if n}
-    letters = sum(n * len("".join(first_request(plan, stage))) for stage, n in requests.items())
+    shown, letters = "", 0
+    for stage, n in requests.items():
+        if n:
+            request = plan.prompts.request(stage, config.seeds[0], plan.texts[0].text)
+            prompt = "\n--\n".join(message["content"] for message in request["messages"])
+            shown += f"== {stage}\n{prompt}\n\n"
+            letters += n * len(prompt)
+    n_requests = sum(requests.values())
     tokens_in = int(letters / LETTERS_PER_TOKEN)
-    tokens_out = sum(requests.values()) * min(config.model.max_tokens, TOKENS_OF_REPLY)
+    tokens_out = n_requests * min(config.model.max_tokens, TOKENS_OF_REPLY)
     cost = Limits(price=config.prices).cost_of(tokens_in, tokens_out)
-    return Expected(requests, tokens_in, tokens_out, cost)
+    return (
+        f"{shown}{len(plan.texts)} samples, {len(plan.runs)} runs: at most {n_requests} requests, "
+        f"about {tokens_in:,} tokens in and {tokens_out:,} out"
+        + ("" if cost is None else f", cost {cost:.2f}")
+    )

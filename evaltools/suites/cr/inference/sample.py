@@ -65,7 +65,6 @@ class SampleRun:
 
         A failed stage gives no tuples and no votes.
         """
-        config = self.plan.config
         is_single = self.key.condition == "s0"
         replies = await self._ask(SINGLE if is_single else LENSES)
         self.candidates = protocol.merge(
@@ -83,13 +82,12 @@ class SampleRun:
         ballots = await self._votes(REVIEWERS, self.conflicts)
         self.decisions = protocol.arbitrate(ballots, self.conflicts)
         undecided = {name for name, vote in self.decisions.items() if not vote.settled}
-        if not (config.recheck and undecided):
-            return
-        disputed = [conflict for conflict in self.conflicts if undecided & set(conflict.tuple_ids)]
-        ballots = await self._votes(RECHECK, disputed)
-        for name in undecided:
-            if ballots[name]:  # of the one stage of a second look
-                self.decisions[name] = ballots[name][0]
+        if self.plan.config.recheck and undecided:
+            disputed = [c for c in self.conflicts if undecided & set(c.tuple_ids)]
+            second_look = await self._votes(RECHECK, disputed)
+            self.decisions |= {
+                name: second_look[name][0] for name in undecided if second_look[name]
+            }
 
     async def _votes(
         self,
@@ -206,13 +204,11 @@ def write_run(
     manifest = {
         "run": folder.name,
         **identity,
-        "stand_in": config.is_example,
         "config": config.model_dump(mode="json"),
         "content": plan.content,
         "answered_by": dict(sorted(Counter(call["model"] for call in calls).items())),
         "evaltools": __version__,
         "requests": len(calls),
-        "shared": sum(call["cached"] for call in calls),
         **totals,
         "rows": len(rows),
         "failed": reasons.total(),
@@ -248,8 +244,7 @@ def _row(
     error = ": ".join(sample.failure) if sample.failure else None
     stage1 = [] if error else sample.candidates
     final = protocol.applied(stage1, sample.decisions)
-    stage1_rows = [asdict(candidate) for candidate in stage1]
-    final_rows = [asdict(candidate) for candidate in final]
+    stage1_rows, final_rows = ([asdict(c) for c in group] for group in (stage1, final))
     aspects = [{"term": c.aspect_term, "span": c.span} for c in stage1 if c.aspect_term]
     trace = [_trace(stage, answer, counted) for stage, answer in sample.stages]
     reviews = []
@@ -275,7 +270,6 @@ def _row(
             "split": sample.text.split,
             "profile": "paper_main",
             "latency_ms": sample.latency_ms,
-            "memory": [episode.source for episode in sample.shown],
             **meta,
         },
         "stage1_ate": {"label": protocol.label(stage1), "aspects": aspects},
