@@ -18,7 +18,7 @@ from ..stats.intervals import MIN_UNITS
 from . import study_sentences
 from .browse import changed_units, groups_of_change, groups_of_run
 from .strip import with_axes
-from .study_sentences import UNDECIDED, verdict_text
+from .study_sentences import verdict_text
 from .tables import VERDICTS, HtmlTable, no_rows, shown_difference, shown_estimate, stack, words
 from .templates import macros
 from .text import anchor, clipped, number
@@ -80,7 +80,7 @@ def comparison_table(
 ) -> HtmlTable:
     """Metrics of every candidate against the baseline; of several candidates a row each, below their metric.
 
-    What has no verdict stands last; a metric that a check blocks in one line below. `is_whole`: folded.
+    A metric that a check blocks stands in one line below. `is_whole`: folded.
     """
     frame = study.differences_of(*names)
     several = len(study.candidates) > 1
@@ -90,14 +90,13 @@ def comparison_table(
         cells = {**texts, "n": number(int(row["n_units"])), "verdict": verdict_text(row)}
         row |= {
             "value": row["delta"],
-            "dim": not row["primary"] and row["verdict"] in UNDECIDED,
             "kind": VERDICTS.get(row["verdict"], "info"),
             "group": texts["title"] if several else "",
         }
         if several:
             cells["title"] = row["candidate"]
         rows.append({**row, "cells": cells})
-    rows.sort(key=lambda row: (not row["primary"], not several and row["dim"]))
+    rows.sort(key=lambda row: not row["primary"])
     level = say("{level} interval", level=study.resampling.percent)
     is_adjusted = len(frame) > 0 and frame["p_adjusted"].notna().sum() > 1
     heads = {

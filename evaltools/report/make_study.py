@@ -95,7 +95,7 @@ def ranked_study(
     blocks.
     """
     started = datetime.now(UTC)
-    result = make_study(group(read_runs(as_inputs(runs), suite, **settings)), primary=metric)
+    result = study(runs, suite=suite, primary=metric, **settings)
     if result.rank()["rank_low"].count() < 2:  # says what is wrong before anything is written
         raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")
     save_study(result, out, started, [result.baseline])

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 # a finding, and the numbers behind it ("" for none)
 Parts = tuple[str, str]
 
-# verdicts that are none: pages and figures show them in grey
-UNDECIDED = ("too few", "not measured")
-
 # what keeps a row from a verdict, by the column `short` of a comparison
 SHORTFALLS = {
     "p": "p is not small enough",

@@ -131,7 +131,6 @@ def shown_estimate(estimate: Row) -> dict[str, str]:
         "interval": interval(estimate),
         "ratio": " / ".join(ratio) if len(ratio) == 2 else "",
         "n": number(estimate["n_units"], 0),
-        "n_seeds": number(estimate.get("n_seeds"), 0),
         "method": text_of(estimate["ci_method"]),
     }
 

@@ -44,7 +44,7 @@ def number(
     *,
     signed: bool = False,
 ) -> str:
-    """A number as printed: "N/A" where nothing was measured, whole where it counts, else with `decimals`.
+    """A number as printed: "N/A" where nothing was measured, whole where it counts or is large, else with `decimals`.
 
     What would be 0 so, and is not, has two significant digits.
 
@@ -57,7 +57,9 @@ def number(
     if isinstance(value, Integral):
         return f"{int(value):{sign},}".replace("-", "−")
     value = float(value)
-    if LEAST <= abs(value) < 0.5 * 10.0**-decimals:
+    if abs(value) >= LARGE:
+        decimals = 0
+    elif LEAST <= abs(value) < 0.5 * 10.0**-decimals:
         decimals = decimals_of(value, 2)
     text = f"{value:{sign},.{decimals}f}"
     if not text.strip("-0.,"):
@@ -78,28 +80,18 @@ def decimals_of(
 
 
 def estimate_text(estimate: Row) -> str:
-    """The value of an estimate: a count and a number from LARGE on are whole, all else has three decimals."""
+    """The value of an estimate: a count is whole, all else has three decimals."""
     value: Any = estimate["value"]
-    if is_null(value):
-        return "N/A"
     is_count = is_null(estimate["denominator"]) and value == estimate["numerator"]
-    is_whole = abs(value) >= LARGE or (is_count and value == int(value))
-    return number(value, 0 if is_whole else 3)
+    return number(value, 0 if is_count and value == int(value) else 3)
 
 
 def interval(row: Row, *, signed: bool = False) -> str:
-    """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval.
-
-    So narrow an interval that its ends would be alike has more decimals than three, one from LARGE on none.
-    """
+    """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval."""
     ends: list[Any] = [row.get("ci_low"), row.get("ci_high")]
     if any(map(is_null, ends)):
         return ""
-    width = float(ends[1] - ends[0])
-    decimals = 0 if max(map(abs, ends)) >= LARGE else 3
-    if LEAST <= width < 2 * 10.0**-decimals:
-        decimals = decimals_of(width, 2)
-    low, high = (number(round(float(end), decimals), decimals, signed=signed) for end in ends)
+    low, high = (number(float(end), signed=signed) for end in ends)
     return f"[{low}, {high}]"
 
 

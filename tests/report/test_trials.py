@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import evaltools as et
 
@@ -48,14 +45,3 @@ def test_samples_of_a_cluster_are_resampled_together() -> None:
 def test_a_k_that_no_sample_has_is_refused(k: Any) -> None:
     with pytest.raises(et.UsageError, match="expected k from 1 to the number of trials"):
         et.pass_at_k(run_of({"a": [1, 0]}), k)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.booleans(), min_size=1, max_size=7), st.integers(1, 7))
-def test_pass_at_k_is_the_mean_over_all_choices(right: list[bool], k: int) -> None:
-    if k > len(right):
-        return
-    choices = list(combinations(right, k))
-    by_hand = sum(any(choice) for choice in choices) / len(choices)
-    run = run_of({"a": [float(value) for value in right]})
-    assert et.pass_at_k(run, k)["value"] == pytest.approx(by_hand, abs=1e-9)
