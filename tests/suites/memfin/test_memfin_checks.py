@@ -90,8 +90,7 @@ def test_a_truth_of_one_class(tmp_path: Path) -> None:
     replies = [*REPLIES[:19], "稳赚不赔"]
     check = found(scored(tmp_path / "one", replies, labels=["compliant"] * 20), "one-class-truth")
     assert check is not None and check.level == "warning"
-    assert "“compliant” on all 20 answered turns" in check.message
-    assert "would score 1.000 on compliance accuracy, this run has 0.950" in check.message
+    assert "the same on all 20 answered turns" in check.message
     assert found(scored(tmp_path / "two", replies), "one-class-truth") is None
 
 
