@@ -83,10 +83,6 @@ def report_md(result: Run) -> str:
     Metrics with intervals, eligibility, problems in the input, signature.
     """
     n = counters(result.data)
-    table = plain_estimates(result.estimates, result.blocked)
-    for column in ("numerator", "denominator"):
-        sums = result.estimates[column].map("{:.6g}".format, na_action="ignore")
-        table[column] = sums.to_list()
     parts = [
         f"# MemFin: {markdown(result.name)}\n",
         f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, "
@@ -97,7 +93,8 @@ def report_md(result: Run) -> str:
     ]
     if result.options.ignore_memory_keys:
         parts.append("Memory keys were ignored (memory-free baseline): M1 is not measured.\n")
-    parts.append(markdown_table(table, caption="## Metrics"))
+    estimates = plain_estimates(result.estimates, result.blocked)
+    parts.append(markdown_table(estimates, caption="## Metrics"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
     parts.append(f"Problems in the input: {problems_of(result) or 'none'}.\n")
     parts.append(f"`{result.signature}`\n")

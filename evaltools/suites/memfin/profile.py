@@ -74,25 +74,20 @@ def score_profile(
     fields: list[tuple[Any, ...]] = []
     for metric, (true_name, name) in VALUES.items():
         words = LEXICON["profile"][name]
-        true_value = _value(words, getattr(truth, true_name))
+        true = _value(words, getattr(truth, true_name))
         stated = _value(words, getattr(snapshot, name))
         inferred = None if stated else first_match(words["in_replies"], replies)
         predicted = stated or inferred
-        score = float(true_value is not None and predicted == true_value)
-        fields.append((metric, true_value, predicted, stated, inferred, score))
+        score = float(true is not None and predicted == true)
+        fields.append((metric, true, predicted, ORIGINS[bool(stated), bool(inferred)], score))
     for metric, (true_name, name) in SETS.items():
-        true_texts = _distinct(getattr(truth, true_name))
-        in_snapshot = _distinct(getattr(snapshot, name))
-        in_replies = [text for text in true_texts if text in replies]
-        texts = _distinct([*in_snapshot, *in_replies])
-        score = set_f1(texts, true_texts)
-        fields.append((metric, true_texts, texts, in_snapshot, in_replies, score))
-    found = []
-    for metric, true, predicted, in_snapshot, in_replies, score in fields:
-        row = {"metric": metric, "truth": true, "predicted": predicted}
-        row["origin"] = ORIGINS[bool(in_snapshot), bool(in_replies)]
-        found.append(row | {"score": score})
-    return found
+        texts = _distinct(getattr(truth, true_name))
+        listed = _distinct(getattr(snapshot, name))
+        said = [text for text in texts if text in replies]
+        found = _distinct([*listed, *said])
+        origin = ORIGINS[bool(listed), bool(said)]
+        fields.append((metric, texts, found, origin, set_f1(found, texts)))
+    return [dict(zip(("metric", "truth", "predicted", "origin", "score"), f)) for f in fields]
 
 
 def _value(words: dict[str, Any], text: str) -> str | None:

@@ -14,6 +14,13 @@ from .schema import Dialog, Turn, Violation
 LABELS = ("compliant", "minor_violation", "severe_violation")
 
 
+CANONICAL = {
+    spelling: tag
+    for tag, spellings in LEXICON["risk"]["required"].items()
+    for spelling in spellings
+}
+"""Spelling of a required risk tag -> the tag."""
+
 Found = tuple[dict[str, Any], dict[str, Any]]
 """The columns of a measure, and what its metrics sum: nothing where nothing is required of the turn."""
 
@@ -40,11 +47,8 @@ def required_tags(tags: Iterable[str]) -> list[str]:
     >>> required_tags(["波动", "价格波动", "ESG"])
     ['volatility_risk', 'esg']
     """
-    canonical = {}
-    for tag, spellings in LEXICON["risk"]["required"].items():
-        canonical.update(dict.fromkeys(spellings, tag))
     stripped = filter(None, map(str.strip, tags))
-    return list(dict.fromkeys(canonical.get(tag, tag.lower()) for tag in stripped))
+    return list(dict.fromkeys(CANONICAL.get(tag, tag.lower()) for tag in stripped))
 
 
 def disclosed_tags(reply: str) -> list[str]:

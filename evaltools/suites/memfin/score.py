@@ -140,8 +140,6 @@ def _gaps(
     rows: Sequence[dict[str, Any]],
 ) -> Iterator[tuple[str, str, str]]:
     """(code, message, field) of each thing that a dialogue lacks but can be scored without; `rows`: one a turn."""
-    if not dialog.turns:
-        yield "no-turns", "a valid dialogue without turns; only its profile counts", "turns"
     for scored in rows[0].get("profile", ()):
         if scored["truth"] is None:
             name, _ = VALUES[scored["metric"]]

@@ -120,7 +120,7 @@ WARNINGS = {
         {"unknown-truth": 2},
         'the true value "very brave" is none',
     ),
-    "no turns": (dialog("d", turns=[]) | {"turns": None}, {"no-turns": 1}, "a valid dialogue"),
+    "no turns": (dialog("d", turns=[]) | {"turns": None}, {}, ""),
     "nothing": (
         dialog("d", [turn(1), turn(2, None, "timeout"), turn(3, "")], profile_gt=None),
         {},
