@@ -6,9 +6,9 @@ look-up: heads of tables, and the titles, axes and legends of figures.
 
 from __future__ import annotations
 
-import ast
 import base64
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,20 +71,12 @@ def notebook(lang: str = "en") -> HtmlTable | None:
 
 
 def names_set(source: str) -> list[str]:
-    """The names that a cell assigns to, in order; none for a cell that is no Python.
+    """The names that the lines of a cell assign to, in order.
 
     >>> names_set("run = None\\nseed = 0  # seed of the resampling")
     ['run', 'seed']
     """
-    try:
-        statements = ast.parse(source).body
-    except SyntaxError:
-        return []
-    names = []
-    for statement in statements:
-        if isinstance(statement, ast.Assign):
-            names += [t.id for t in statement.targets if isinstance(t, ast.Name)]
-    return names
+    return re.findall(r"^(\w+) *=(?!=)", source, re.MULTILINE)
 
 
 def unknown_parameters(cells: Sequence[str]) -> list[str]:
@@ -126,19 +118,12 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     from PIL import Image
 
     translate(figure)
-    titles = [axes.get_title("left") or axes.get_title() for axes in figure.axes]
+    titles = [axes.get_title("left") for axes in figure.axes]
     alt = figure.get_suptitle() or "; ".join(filter(None, titles))
-    if len(figure.axes) == 1 and not figure.get_suptitle():
+    if len(titles) == 1 and not figure.get_suptitle():
         # a title begins above the labels
-        title = figure.axes[0].get_title("left")
         figure.axes[0].set_title("", loc="left")
-        figure.suptitle(
-            title,
-            x=0.01,
-            ha="left",
-            fontsize=11,
-            fontweight="bold",
-        )
+        figure.suptitle(titles[0], x=0.01, ha="left")
     if figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
     drawn, small = io.BytesIO(), io.BytesIO()
@@ -150,7 +135,6 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     )
     # nothing is transparent: without that channel the picture is the same, and smaller
     image = Image.open(drawn).convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
-    image.info.clear()
     image.save(small, "PNG", optimize=True)
     about = {"width": round(image.width / SCALE), "alt": " ".join(alt.split())}
     return base64.b64encode(small.getvalue()).decode("ascii"), about

@@ -47,17 +47,13 @@ def _subset(glyphs: str) -> str:
     from fontTools import subset
     from fontTools.ttLib import TTFont
 
-    points = set(map(ord, glyphs))
     out = io.BytesIO()
     # the bounding boxes of the whole font stand for those of its part: nothing lays out by them
     with TTFont(FILE, lazy=True, recalcTimestamp=False, recalcBBoxes=False) as font:
-        points &= font.getBestCmap().keys()
-        if not points:
-            return ""
         subsetter = subset.Subsetter(
             subset.Options(layout_features=[], desubroutinize=True, notdef_outline=True)
         )
-        subsetter.populate(unicodes=points)
+        subsetter.populate(text=glyphs)
         subsetter.subset(font)
         font.flavor = "woff"
         font.save(out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -31,12 +30,13 @@ OURS = b'<meta name="generator" content="evaltools gallery">'
 
 REPORT = "metric_report.html"
 
-# level of a note -> its colour
+# level of a note, the worst first -> what it says of a result, and its colour
 LEVELS = {
-    "spoilt": "error",
-    "blocking": "error",
-    "warning": "warning",
-    "info": "info",
+    "spoilt": ("not as it was written", "error"),
+    "incomplete": ("incomplete", "error"),
+    "blocking": ("cannot be measured", "error"),
+    "warning": ("cautions: {n}", "warning"),
+    "info": ("no caution", "good"),
 }
 
 # letters of a sentence that are shown
@@ -94,7 +94,7 @@ def _card(
     """What the page shows of one results folder; raises whatever is wrong with its files.
 
     `lead`: the row of metrics.json of the metric that leads, with its texts as `cells`; empty where a check blocks all.
-    `verdict`, `trust`: (words, colour). `notes`: (colour, sentence). `links`: (file, address).
+    `verdict`, `trust`: (words, colour). `notes`: sentences. `links`: (file, address).
     """
     manifest = read_model(folder / NAME, Manifest)
     stored = read_model(folder / METRICS, MetricsFile)
@@ -112,8 +112,12 @@ def _card(
         name,
     )
     notes = _notes(folder, manifest, stored)
-    report = out / "reports" / (manifest.report or folder.name) / REPORT
-    is_inside = report.parent.parent == out / "reports" and report.parent.name not in (".", "..")
+    levels = [level for level, _ in notes]
+    worst = min(levels, key=list(LEVELS).index, default="info")
+    words, colour = LEVELS[worst]
+    study = manifest.report or folder.name
+    report = out / "reports" / study / REPORT
+    is_inside = Path(study).name == study != ".."
     files = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
     return {
         "name": folder.name,
@@ -122,8 +126,8 @@ def _card(
         "runs": manifest.runs if is_aggregate else [],
         "lead": lead,
         "verdict": (say(verdict), VERDICTS.get(verdict, "info")),
-        "trust": _trust(Counter(level for level, _ in notes), manifest.incomplete),
-        "notes": [(LEVELS[level], sentence) for level, sentence in notes],
+        "trust": (say(words, n=levels.count(worst)), colour),
+        "notes": [clipped(sentence, SENTENCE_LENGTH) for _, sentence in notes],
         "report": _address(out, report) if is_inside and report.is_file() else "",
         "links": [(path.name, _address(out, path)) for path in files],
         "id": anchor("run", folder.name),
@@ -160,25 +164,13 @@ def _notes(
     notes = []
     for name in spoilt_files(folder, manifest):
         notes.append(("spoilt", say("{file} is not as it was written", file=clipped(name))))
+    if manifest.incomplete:
+        notes.append(("incomplete", say("incomplete")))
     for check in worst_first(stored.checks or ()):
         notes.append((check.level, check.message))
     for problem in manifest.problems:
         notes.append(("warning", f"{problem.count} × {problem.code}"))
-    return [(level, clipped(sentence, SENTENCE_LENGTH)) for level, sentence in notes]
-
-
-def _trust(levels: Counter[str], is_incomplete: bool) -> tuple[str, str]:
-    """In a few words whether a result can be believed, and their colour; the worst is said."""
-    if levels["spoilt"]:
-        return say("not as it was written"), "error"
-    if is_incomplete:
-        return say("incomplete"), "error"
-    if levels["blocking"]:
-        return say("cannot be measured"), "error"
-    n = levels["warning"]
-    if n:
-        return say("1 caution") if n == 1 else say("{n} cautions", n=n), "warning"
-    return say("no caution"), "good"
+    return notes
 
 
 def _address(out: Path, path: Path) -> str:

@@ -58,30 +58,38 @@ def table(shown: Run | Study) -> pd.DataFrame:
         columns = {"title": "Metric", "value": "Value", "interval": level, "n": "n"}
         texts = pd.DataFrame(map(shown_estimate, estimates), columns=list(columns), dtype=object)
         return texts.rename(columns=columns)
-    rows = []
+    columns = {
+        "title": "Metric",
+        "condition": "Condition",
+        "baseline": shown.baseline,
+        "candidate": "Candidate",
+        "difference": "Difference",
+        "interval": level,
+        "p": "p",
+    }
+    if len(shown.candidates) == 1:
+        columns["candidate"] = shown.candidates[0]
+        del columns["condition"]
     compared = shown.differences_of(*names)
+    rows = []
     for row in compared.dropna(subset="delta").to_dict("records"):
-        cells = shown_difference(row, "†")
+        cells = {**shown_difference(row, "†"), "condition": row["candidate"]}
         if row["verdict"] == "better":
             cells["candidate"] = Strong(cells["candidate"])
         elif row["verdict"] == "not measured":
             cells["interval"] = "not measured"
-        keys = ("title", "baseline", "candidate", "difference", "interval", "p")
-        rows.append([row["candidate"], *(cells[key] for key in keys)])
+        rows.append(cells)
     # counts have no direction and so no difference, but a paper names them (D31)
     counts = shown.estimates_of(*(name for name in names if name not in set(compared["metric"])))
     counted = counts.dropna(subset="value").to_dict("records")
     of_counts = {(row["metric"], row["condition"]): shown_estimate(row) for row in counted}
     for (metric, condition), count in of_counts.items():
-        baseline = of_counts.get((metric, shown.baseline))
-        if baseline and condition != shown.baseline:
-            values = (baseline["value"], count["value"])
-            rows.append([condition, count["title"], *values, "", "", ""])
-    heads = ["Condition", "Metric", shown.baseline, "Candidate", "Difference", level, "p"]
-    frame = pd.DataFrame(rows, columns=heads, dtype=object)
-    if len(shown.candidates) == 1:
-        return frame.drop(columns="Condition").rename(columns={"Candidate": shown.candidates[0]})
-    return frame[["Metric", *heads[:1], *heads[2:]]]
+        before = of_counts.get((metric, shown.baseline))
+        if before and condition != shown.baseline:
+            count |= {"condition": condition, "candidate": count["value"]}
+            rows.append({**count, "baseline": before["value"]})
+    frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
+    return frame.fillna("").rename(columns=columns)
 
 
 def note(shown: Run | Study) -> str:

@@ -24,9 +24,6 @@ HOSTILE_NAMES = (
     '" onmouseover="alert(1)',
 )
 
-# names under which every JavaScript object has something
-JS_NAMES = ("constructor", "__proto__", "toString")
-
 # name -> title, direction
 REVIEW = {
     "tuple_f1_s1_refpol": ("Tuple F1 before review (ref-pol)", "higher"),
@@ -141,7 +138,7 @@ def summary(out: Path) -> None:
 
 def hostile(out: Path) -> None:
     """A run for each hostile text, with the text in every place of its files that the gallery shows."""
-    for i, text in enumerate([*HOSTILE, *HOSTILE_NAMES, *JS_NAMES]):
+    for i, text in enumerate([*HOSTILE, *HOSTILE_NAMES]):
         # neither a file nor a model that writes JSON can hold half of a pair
         text = text.encode("utf-8", "replace").decode()
         metrics = {text: (text, "higher"), f"{text}!": ("", "lower"), f"{text}?": (text, "lower")}

@@ -93,8 +93,8 @@ def test_an_aggregate_has_the_verdict_of_its_comparison_and_its_runs_below(out: 
     ("checks", "problems", "trust"),
     [
         ([check("x", "info", "note")], [], ("no caution", "good")),
-        ([FEW], [], ("1 caution", "warning")),
-        ([FEW], [problem("warning", "bad-key")], ("2 cautions", "warning")),
+        ([FEW], [], ("cautions: 1", "warning")),
+        ([FEW], [problem("warning", "bad-key")], ("cautions: 2", "warning")),
         ([FEW, OUTSIDE], [], ("cannot be measured", "error")),
         ([], [problem("error", "bad-json")], ("incomplete", "error")),
     ],

@@ -54,19 +54,11 @@ def test_without_scripts_all_samples_stand_in_a_box(
     assert not page.locator(".et-samples :is(button, input):visible").count()
 
 
-def test_the_first_are_shown_and_all_on_demand(open_page: Callable[..., Any], report: Path) -> None:
+def test_groups_search_and_links_narrow_and_open_the_samples(
+    open_page: Callable[..., Any], report: Path
+) -> None:
     page = open_page(report)
     assert names(page) == IDS[:3]
-    press(page, "Show all 36")
-    assert names(page) == IDS and not page.get_by_role("button", name="Show all").count()
-    again = open_page(report)
-    assert again.locator("#sample-s033").get_attribute("hidden") == "until-found"
-    again.locator("#sample-s033").dispatch_event("beforematch", {"bubbles": True})
-    assert names(again) == IDS
-
-
-def test_groups_and_search_work_together(open_page: Callable[..., Any], report: Path) -> None:
-    page = open_page(report)
     press(page, "Broken 12")
     assert names(page) == IDS[:9:3] and page.get_by_text("12 of 36").is_visible()
     assert page.locator("[data-group][aria-pressed=true]").inner_text() == "Broken 12"
@@ -78,33 +70,27 @@ def test_groups_and_search_work_together(open_page: Callable[..., Any], report: 
     press(page, "All 36")
     search.fill("제품 전체#일반 s01")
     assert names(page) == IDS[10:13]
-    search.focus()
-    page.keyboard.press("Escape")
-    assert search.input_value() == "" and names(page) == IDS[:3]
+    search.fill("")
     press(page, HOSTILE[2])
     assert names(page) == ["s001", "s035"]
-
-
-def test_each_sample_has_a_link_of_its_own(open_page: Callable[..., Any], report: Path) -> None:
-    page = open_page(report, "#sample-s035")
-    card = page.locator("#sample-s035")
-    assert 0 <= card.bounding_box()["y"] < 900 and "et-target" in card.get_attribute("class")
-    press(page, "Broken 12")
-    page.get_by_label("Filter Samples").fill("s003")
+    search.fill("s003")
     page.evaluate("location.hash = '#sample-s014'")
-    page.locator("#sample-s014 a").first.wait_for()
-    assert page.get_by_label("Filter Samples").input_value() == ""
-    assert page.locator(".et-target").count() == 1
+    card = page.locator("#sample-s014.et-target")
+    card.wait_for()
+    assert 0 <= card.bounding_box()["y"] < 900 and page.locator(".et-target").count() == 1
+    assert search.input_value() == "" and names(page) == IDS
+    assert not page.get_by_role("button", name="Show all").count()
 
 
-@pytest.mark.parametrize("width", [400, 1400])
-def test_hostile_texts_are_text_on_every_card(
-    open_page: Callable[..., Any], report: Path, width: int
-) -> None:
-    page = open_page(report, width=width)
-    press(page, "Show all 36")
+def test_hostile_texts_are_text_on_every_card(open_page: Callable[..., Any], report: Path) -> None:
+    page = open_page(report)
+    assert page.locator("#sample-s033").get_attribute("hidden") == "until-found"
+    page.locator("#sample-s033").dispatch_event("beforematch", {"bubbles": True})
+    assert names(page) == IDS, "all are shown, as by the button"
     page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (400, 1400):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     seen = page.locator("main").inner_text()
     inert = ":is(main [onerror], main [onload], main img, main a[href^=javascript])"
     assert page.locator(inert).count() == 0
