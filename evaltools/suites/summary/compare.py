@@ -56,7 +56,7 @@ WRITTEN_ALIKE = 0.1
 """What counts as much as values that are written the same (measured: a wrong digit is shown beside its original in 9 of
 10 instead of 8 of 10, a date in 8 of 10 instead of 4)."""
 
-MISPLACED = 1.5
+MISPLACED = 1.25
 """Weight of the words of a value's item that stand around another value of the sources alone, if it is of another item.
 Of two values that a summary states both, and may have swapped: of both together."""
 

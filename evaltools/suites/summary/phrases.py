@@ -41,10 +41,13 @@ _PART = re.compile(
     r"(?s)(?P<blank> )"
     r"|(?P<final>.)\^"
     r"|\\(?P<plain>.)"
-    r"|(?P<sign>[_…#*<>])"
+    r"|(?P<sign>[_…#*<>(|)])"
     r"|(?P<literal>(?:(?![ _(|)…#*<>\\]|.\^).)+|\\)"
 )
-"""The next part of a pattern, outside of groups; any character begins one."""
+"""The next part of a pattern; any character begins one."""
+
+_GROUP = re.compile(r"\(([^()]*)\)")
+_NO_LITERAL = re.compile(r"[ _…#*<>]|.\^")
 
 _NUMBER_IN_WORDS = rf"(?<![가-힣])(?:{any_of(NATIVE)}|[일이삼사오육칠팔구십백천]{{2,6}})"
 
@@ -57,6 +60,7 @@ _SIGNS = {
     "*": "[a-z]{0,20}",
     "_": r"\s{0,2}",
     "<": "(?<![0-9a-z가-힣])",
+    "(": "(?:",
 }
 
 MOST_GAPS = 3
@@ -165,132 +169,76 @@ def _compile(
         raise ValueError(f"at most {MOST_GAPS} of the sign …: each more takes 12 times as long")
     if mode == "substring":
         return ((source, re.compile(re.escape(source))),)
-    parser = _Parser(source, any_of(particles))
-    regex, anchors = parser.sequence()
-    if parser.position != len(source):
-        raise ValueError("a ')' or '|' outside of a group")
+    anchors = _anchors(source)
     if not anchors:
         raise ValueError("needs a part that is always there (not only signs or optional groups)")
-    compiled = re.compile(regex)
-    return tuple((anchor, compiled) for anchor in anchors)
+    regex = _PART.sub(lambda part: _part(part, any_of(particles)), source)
+    return tuple((anchor, re.compile(regex)) for anchor in anchors)
 
 
-class _Parser:
-    """Makes a regular expression of a flex pattern, from left to right.
-
-    position: what is read next. last: the last letter so far, which decides what a blank may
-    stretch over.
-    """
-
-    def __init__(
-        self,
-        source: str,
-        particles: str,
-    ):
-        self.source = source
-        self.particles = particles
-        self.position = 0
-        self.last = ""
-
-    def sequence(self) -> tuple[str, tuple[str, ...]]:
-        """(regex, anchors) up to the end, or to the '|' or ')' that closes this sequence."""
-        regexes: list[str] = []
-        candidates: list[tuple[str, ...]] = []
-        while self.position < len(self.source) and self.source[self.position] not in "|)":
-            if self.source[self.position] == "(":
-                regex, anchors = self._group()
-            else:
-                regex, anchors = self._part()
-            regexes.append(regex)
-            if anchors:
-                candidates.append(anchors)
-        return "".join(regexes), _best(candidates)
-
-    def _group(self) -> tuple[str, tuple[str, ...]]:
-        """(a|b): its anchors are those of all alternatives, and none where one has none."""
-        before = self.last
-        regexes: list[str] = []
-        anchors: list[tuple[str, ...]] = []
-        last_letter = ""
-        while self.source[self.position] != ")":
-            self.position += 1
-            self.last = ""
-            regex, alternative = self.sequence()
-            if self.position >= len(self.source):
-                raise ValueError("a '(' without its ')'")
-            regexes.append(regex)
-            anchors.append(alternative)
-            last_letter = self.last or last_letter
-        self.position += 1
-        self.last = last_letter or before
-        always = tuple(chain(*anchors)) if all(anchors) else ()
-        return "(?:" + "|".join(regexes) + ")", always
-
-    def _part(self) -> tuple[str, tuple[str, ...]]:
-        before = self.source[self.position - 1 : self.position]
-        part = _PART.match(self.source, self.position)
-        assert part is not None and part.lastgroup is not None
-        kind = part.lastgroup
-        text = part[kind]
-        self.position = part.end()
-        if kind == "blank":
-            return self._blank(), ()
-        if kind == "final":
-            return self._final(text), ()
-        if kind == "plain":
-            return re.escape(text), (text,)
-        if kind == "sign":
-            return self._sign(text), ()
-        return self._literal(text, before), (text,)
-
-    def _blank(self) -> str:
-        following = self.source[self.position : self.position + 1]
-        if _is_latin(self.last) and _is_latin(following):
+def _part(part: re.Match[str], particles: str) -> str:
+    """The regular expression of a part of a pattern, which what stands around it decides too."""
+    kind = part.lastgroup
+    text = part[kind or 0]
+    before, after = part.string[: part.start()], part.string[part.end() :]
+    last = before.rstrip(" _…#*<>^")  # up to the last letter; none where an alternative begins
+    last = "" if last.endswith("|") else last.rstrip("_…#*<>|)^\\")[-1:]
+    if kind == "blank":
+        if _is_latin(last) and _is_latin(after[:1]):
             return r"[\s-]{0,2}"
-        if "가" <= self.last <= "힣":
-            return rf"(?:{self.particles})?\s{{0,2}}"
-        return r"\s{0,2}"
-
-    def _final(self, syllable: str) -> str:
-        if not "가" <= syllable <= "힣" or (ord(syllable) - ord("가")) % _FINALS:
-            raise ValueError(
-                f"^ stands behind a Hangul syllable without a final consonant, not {syllable!r}"
-            )
-        self.last = syllable
-        return f"[{syllable}-{chr(ord(syllable) + _FINALS - 1)}]"
-
-    def _sign(self, sign: str) -> str:
-        if sign == ">":  # the particles in force may stand before the end of a word
-            return rf"(?=(?:{self.particles})?(?![0-9a-z가-힣]))"
-        return _SIGNS[sign]
-
-    def _literal(
-        self,
-        text: str,
-        before: str,
-    ) -> str:
-        """A Latin word is found whole; a blank before it may be none in the text (followup)."""
-        after = self.source[self.position : self.position + 1]
-        beyond = self.source[self.position + 1 : self.position + 2]
-        joined_before = before == " " and _is_latin(self.last)
-        joined_after = after == " " and _is_latin(beyond)
-        regex = re.escape(text)
-        if _is_latin(text[0]) and not text.startswith("n't") and not joined_before:
+        return (rf"(?:{particles})?" if "가" <= last <= "힣" else "") + r"\s{0,2}"
+    if kind == "final":
+        if not "가" <= text <= "힣" or (ord(text) - ord("가")) % _FINALS:
+            message = "^ stands behind a Hangul syllable without a final consonant"
+            raise ValueError(f"{message}, not {text!r}")
+        return f"[{text}-{chr(ord(text) + _FINALS - 1)}]"
+    if text == ">":  # the particles in force may stand before the end of a word
+        return rf"(?=(?:{particles})?(?![0-9a-z가-힣]))"
+    if kind == "sign":
+        return _SIGNS.get(text, text)
+    regex = re.escape(text)
+    if (
+        kind == "literal"
+    ):  # a Latin word is found whole; a blank beside it may be none in the text (followup)
+        is_joined = before.endswith(" ") and _is_latin(last)
+        if _is_latin(text[0]) and not text.startswith("n't") and not is_joined:
             regex = "(?<![0-9a-z])" + regex
-        if _is_latin(text[-1]) and after != "*" and not joined_after:
+        is_joined = after[:1] == " " and _is_latin(after[1:2])
+        if _is_latin(text[-1]) and after[:1] != "*" and not is_joined:
             regex += "(?![0-9a-z])"
-        self.last = text[-1]
-        return regex
+    return regex
 
 
-def _best(candidates: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The anchors that say most: the longest, and of equally long ones the fewest."""
+def _anchors(source: str) -> tuple[str, ...]:
+    """Literals of which every match has one: those of a part that is always there, which say most.
 
-    def rank(anchors: tuple[str, ...]) -> tuple[int, int]:
-        shortest = min(map(len, anchors))
-        return shortest, -len(anchors)
+    >>> _anchors("(a|bc (x|)) … de"), _anchors("(a|b) <")
+    (('de',), ('a', 'b'))
+    """
+    known: dict[
+        str, tuple[str, ...]
+    ] = {}  # a sign for each group -> its literals, none if it may be empty
 
-    return max(candidates, key=rank, default=())
+    def sign(literals: tuple[str, ...]) -> str:
+        known[chr(0xE000 + len(known))] = literals
+        return f" {[*known][-1]} "
+
+    def of_group(group: re.Match[str]) -> str:
+        alternatives = [*map(best, group[1].split("|"))]
+        return sign(tuple(chain(*alternatives)) if all(alternatives) else ())
+
+    def best(text: str) -> tuple[str, ...]:
+        parts = [known.get(part, (part,)) for part in _NO_LITERAL.split(text) if part]
+        return max(
+            filter(None, parts), key=lambda part: (min(map(len, part)), -len(part)), default=()
+        )
+
+    text, n_groups = re.sub(r"\\(.)", lambda plain: sign((plain[1],)), source), 1
+    while n_groups:
+        text, n_groups = _GROUP.subn(of_group, text)
+    if re.search("[(|)]", text):
+        raise ValueError("a '(', ')' or '|' that is no part of a whole group")
+    return best(text)
 
 
 def _is_latin(character: str) -> bool:
