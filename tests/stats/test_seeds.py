@@ -13,7 +13,7 @@ from evaltools.core.metric import Difference, Metric, MetricTable
 from evaltools.core.resampling import Resampling
 from evaltools.stats.influence import label
 from evaltools.stats.intervals import aggregate, estimate
-from evaltools.stats.seeds import NEW_SEEDS, THIS_RUN, seed_part
+from evaltools.stats.seeds import NEW_SEEDS, THIS_RUN, accounts, p_of_t, seed_part
 from tests.stats.comparing import MEAN, MICRO
 
 RATE = Metric(name="rate", numerator="hit", denominator="n", better="higher", proportion=True)
@@ -137,3 +137,17 @@ def test_incomplete_seeds_keep_what_they_have_and_order_changes_nothing() -> Non
     assert (got["ci_low"].dropna() < got["value"][got["ci_low"].notna()]).all()
     shuffled = {s: runs[s].sample(frac=1, random_state=1) for s in (456, 42, 123)}
     pd.testing.assert_frame_equal(got, of(shuffled))
+
+
+def test_three_seeds_that_lie_close_by_chance_buy_no_verdict() -> None:
+    """Differences of 0 in 30 samples by 3 seeds, whose variance is twice the rest: 5% of p are within .05."""
+    rng = np.random.default_rng(1)
+    cells = np.ones((3, 30), dtype=bool)
+    found = []
+    for _ in range(2_000):
+        gains = rng.normal(0, 2**0.5, (3, 1)) + rng.normal(0, 30**0.5, (3, 30))
+        errors = (gains - gains.mean(axis=1, keepdims=True)) / 30
+        part = seed_part(gains.mean(axis=1), errors, cells, cells[0])
+        sample = gains.mean(axis=0).var(ddof=1) / 30
+        found.append(p_of_t(accounts(sample, 30, [part]), gains.mean()))
+    assert 0.03 < np.mean(np.array(found) <= 0.05) < 0.055
