@@ -104,7 +104,6 @@ TURN = (
     ("suite", "name", "raw", "found"),
     [
         ("memfin", "dialog_trace.jsonl", TURN % 2**63, ":1: turns.0.turn_pair_id"),
-        ("cr", "outputs.jsonl", '{"meta": {"text_id": "a", "latency_ms": 1e308}}', ":1: "),
         ("summary", "cases.csv", f"id,answer,contexts,metadata\na,b,c,{DEEP}\n", ":2: a: metadata"),
         ("summary", "cases.csv", "\ufeff", "expected one column id"),
         ("summary", "cases.xlsx", "PK\x03\x04", "bad-xlsx"),

@@ -242,9 +242,6 @@ def _find(
                     f"{other.path} and {one.path} would both be named {one.name!r}; "
                     "give them names with --name"
                 )
-    for option in suite.options.single_run if len(by_name) > 1 else ():
-        if batch.options.get(option) is not None:
-            raise UsageError(f"--{option} goes with one run only")
     return list(by_name.values())
 
 

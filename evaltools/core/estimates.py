@@ -80,16 +80,15 @@ def marked_blocked(
 
     What is blocked has no interval.
     """
-    codes: dict[str, str] = {}
-    for check in checks:
-        for name in check.blocks:
-            codes.setdefault(name, check.code)
-    is_blocked = rows["metric"].isin(list(codes))
-    ends = {end: rows[end].mask(is_blocked) for end in ("ci_low", "ci_high")}
-    methods = rows["ci_method"].mask(is_blocked, "none")
-    blocked = [codes.get(name) for name in rows["metric"]]
-    column = pd.Series(blocked, rows.index, dtype=object)
-    return rows.assign(**ends, ci_method=methods, blocked=column)
+    codes = {name: check.code for check in reversed([*checks]) for name in check.blocks}
+    blocked = rows["metric"].map(codes).astype(object)
+    is_blocked = blocked.notna()
+    return rows.assign(
+        ci_low=rows["ci_low"].mask(is_blocked),
+        ci_high=rows["ci_high"].mask(is_blocked),
+        ci_method=rows["ci_method"].mask(is_blocked, "none"),
+        blocked=blocked.where(is_blocked, None),
+    )
 
 
 def public_frame(estimates: pd.DataFrame) -> pd.DataFrame:

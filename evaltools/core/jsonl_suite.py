@@ -40,8 +40,8 @@ def jsonl_suite(
     `Suite`: checks, breakdowns, notebook, verdicts, artifacts, study_notebook, input and the like.
 
     A line that does not fit, a doubled id and an error in `columns` are problems of the input, reported with their
-    line. UsageError for the name of a built-in suite, for a `record` without the field `unit`, and for a headline or an
-    alias of what is no metric. docs/extending.md makes one.
+    line. UsageError for the name of a built-in suite, for a `record` without the field `unit`, and for a headline of
+    what is no metric. docs/extending.md makes one.
 
     >>> from evaltools.core.metric import Metric
     >>> class Record(BaseModel):
@@ -85,12 +85,10 @@ def _require_sense(
         raise UsageError(
             f"suite {name!r}: expected record as a pydantic model with the field {unit}"
         )
-    aliases = {metric.alias_of for metric in table if metric.alias_of}
-    unknown = sorted({*headline, *aliases} - {metric.name for metric in table})
+    unknown = sorted({*headline} - {metric.name for metric in table})
     if unknown:
         raise UsageError(
-            f"suite {name!r}: headline or alias_of names {', '.join(unknown)}, "
-            "which is no metric of it"
+            f"suite {name!r}: headline names {', '.join(unknown)}, which is no metric of it"
         )
 
 

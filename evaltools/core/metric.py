@@ -256,10 +256,11 @@ def as_ratios(table: MetricTable) -> list[dict[Metric, float]]:
 
     try:
         return [ratios(metric) for metric in table]
-    except (KeyError, RecursionError) as error:
-        raise ValueError(
-            f"a metric is made of {error}, which is no other metric of this table"
-        ) from error
+    except KeyError as error:
+        message = f"a metric is made of {error}, which is no other metric of this table"
+        raise ValueError(message) from error
+    except RecursionError:
+        raise ValueError("metrics of this table are made of one another") from None
 
 
 def columns_of(ratios: Iterable[Metric]) -> list[str]:

@@ -40,9 +40,6 @@ class SuiteOptions(BaseModel):
     costly: ClassVar[tuple[str, ...]] = ()
     """Options by which something may be spent or sent to somebody. `check` lacks them, and no manifest sets them."""
 
-    single_run: ClassVar[tuple[str, ...]] = ()
-    """Options that go with one run only."""
-
     def policy(self) -> dict[str, Any]:
         """All that decides the numbers, as JSON; a suite adds the hashes of its rule files."""
         return self.model_dump(mode="json")

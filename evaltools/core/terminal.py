@@ -8,16 +8,12 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
-from typing import Literal
 
 
 def printable(text: str) -> str:
     """The text with control, bidirectional and unpaired characters spelt out; line ends and tabs stay."""
-    shown = []
-    for letter in text:
-        stays = letter.isprintable() or letter in "\n\t"
-        shown.append(letter if stays else ascii(letter)[1:-1])
-    return "".join(shown)
+    stays = {letter for letter in text if letter.isprintable()} | {"\n", "\t"}
+    return "".join(letter if letter in stays else ascii(letter)[1:-1] for letter in text)
 
 
 def echo(text: object = "", err: bool = False) -> None:
@@ -61,9 +57,12 @@ def _table_text(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     grid = Table(box=None, pad_edge=False)
     for index, head in enumerate(heads):
-        is_first = index == 0
-        side: Literal["left", "right"] = "left" if is_first else "right"
-        grid.add_column(Text(head), justify=side, overflow="fold", no_wrap=not is_first)
+        grid.add_column(
+            Text(head),
+            justify="right" if index else "left",
+            overflow="fold",
+            no_wrap=index > 0,
+        )
     for row in rows:
         grid.add_row(*(Text(printable(cell.replace("\u00a0", " "))) for cell in row))
     console = Console()

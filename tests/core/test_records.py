@@ -103,13 +103,6 @@ def test_line_numbers_of_a_shard_move_down_when_merged() -> None:
     assert whole.count("error") == 1
 
 
-def test_deep_nesting_is_an_error_not_a_crash(tmp_path: Path) -> None:
-    path = tmp_path / "f.jsonl"
-    path.write_text('{"x": 1, "deep": ' + "[" * 100_000 + "]" * 100_000 + "}\n" + '{"x": 2}\n')
-    problems = Problems("skip")
-    assert [r.x for _, r in read_jsonl(path, Row, problems)] in ([1, 2], [2])
-
-
 def test_only_the_first_problems_of_a_kind_are_kept_all_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
     path.write_text("[]\n" * 500)

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -54,8 +53,7 @@ class Identified(BaseModel):
     id: str
 
 
-@pytest.mark.parametrize("on_error", ["fail", "skip"])
-def test_an_input_that_changes_while_it_is_read_is_noticed(on_error: Any, tmp_path: Path) -> None:
+def test_an_input_that_changes_while_it_is_read_is_noticed(tmp_path: Path) -> None:
     """Half of one file and half of another make no result."""
     path, grows = tmp_path / "records.jsonl", [True]
 
@@ -76,10 +74,8 @@ def test_an_input_that_changes_while_it_is_read_is_noticed(on_error: Any, tmp_pa
     )
     path.write_text('{"id": "a"}\n{"id": "b"}\n')
     with pytest.raises(et.InputError, match=r"records\.jsonl: changed while it was read"):
-        et.evaluate(growing, path, out=tmp_path / "out", on_error=on_error)
+        et.evaluate(growing, path, out=tmp_path / "out", on_error="skip")
     assert not (tmp_path / "out").exists()
-    grows.clear()
-    assert et.evaluate(growing, path, out=tmp_path / "out", on_error=on_error).value("count") == 3
 
 
 def test_a_result_that_is_current_is_read(here: Path) -> None:
@@ -94,7 +90,6 @@ def test_a_result_that_is_current_is_read(here: Path) -> None:
 SPOIL = {
     "a table": lambda: (RESULT / "derived/metrics/structural_metrics.csv").write_text("n\n41\n"),
     "the numbers": lambda: (RESULT / "metrics.json").write_text("{}"),
-    "the units": lambda: (RESULT / "units.parquet").write_bytes(b"PAR1"),
     "one is gone": lambda: (RESULT / "scorecards.jsonl").unlink(),
 }
 
@@ -130,8 +125,7 @@ def test_what_another_input_made_is_kept_unless_fresh_says_so(here: Path) -> Non
     assert et.load(RESULT).manifest.inputs[0].path == f"elsewhere/{NAME}/outputs.jsonl"
 
 
-@pytest.mark.parametrize("fresh", [(), ("--fresh",)])
-def test_an_input_is_never_inside_of_what_is_replaced(here: Path, fresh: tuple[str, ...]) -> None:
+def test_an_input_is_never_inside_of_what_is_replaced(here: Path) -> None:
     """A run that lies where its own result would go, under its own name or through a link."""
     place = here / "own/results/run"
     shutil.copytree(example(f"cr/{NAME}"), place)
@@ -139,7 +133,7 @@ def test_an_input_is_never_inside_of_what_is_replaced(here: Path, fresh: tuple[s
     before = {p: p.read_bytes() for p in here.rglob("*") if p.is_file()}
     for run in (place, here / "link"):
         done = call(
-            "score", "cr", run, "--name", "run", "-o", "own", "-q", *QUICK, *fresh, status=2
+            "score", "cr", run, "--name", "run", "-o", "own", "-q", *QUICK, "--fresh", status=2
         )
         assert (
             "is an input and lies in own/results/run, which would be replaced; give another --out"
@@ -161,13 +155,13 @@ def process(*arguments: str, code: str = SCORE) -> subprocess.Popen[str]:
     )
 
 
-def test_four_processes_at_once_end_in_one_whole_result(here: Path) -> None:
-    """Two policies, two processes each: the folder is that of one of them."""
+def test_two_processes_at_once_end_in_one_whole_result(here: Path) -> None:
+    """Of two policies: the folder is that of one of them."""
     expected = {}
     for protocol in ("cr_v1", "cr_v2"):
         et.evaluate("cr", NAME, out=protocol, resampling=FAST, protocol=protocol)
         expected[protocol] = untimed(Path(protocol) / "results" / NAME)
-    running = [process(NAME, protocol) for protocol in expected for _ in range(2)]
+    running = [process(NAME, protocol) for protocol in expected]
     for one in running:
         _, errors = one.communicate()
         assert (one.returncode, errors) == (0, "")
@@ -186,22 +180,4 @@ def test_what_is_no_result(here: Path) -> None:
         (here / "copy" / name).unlink()
         with pytest.raises(et.InputError, match=rf"{name}: is not as it was written"):
             et.load(here / "copy")
-        (here / "copy" / name).write_text("{}")
-        with pytest.raises(et.InputError, match=rf"{name}: is not as it was written"):
-            et.load(here / "copy")
         shutil.rmtree(here / "copy")
-
-
-def test_a_result_whose_rules_cannot_be_read_any_more_is_refused(tmp_path: Path) -> None:
-    rules = tmp_path / "mine.json"
-    content = {"name": "mine", "version": "1", "extends": "ko-insurance"}
-    rules.write_text(json.dumps(content), encoding="utf-8")
-    cases = example("summary/cases.jsonl")
-    run = et.evaluate("summary", cases, rules=str(rules), out=tmp_path, n_resamples=100)
-    path = tmp_path / "results" / run.name / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    del manifest["options"]["rules_identity"]  # as the first results had it
-    path.write_text(json.dumps(manifest), encoding="utf-8")
-    rules.write_text("{", encoding="utf-8")
-    with pytest.raises(et.UsageError, match="with other rules; score its input again"):
-        et.load(path.parent)
