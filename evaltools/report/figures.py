@@ -266,7 +266,7 @@ class RunPlots:
     run: Run
 
     def forest(self, *metrics: str) -> Figure:
-        """Values with their intervals, a line a metric (default: the headline); groups of metrics can be named too.
+        """Values with their intervals, a line a metric (default: the headline).
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ..core.check import Check
@@ -46,6 +48,8 @@ class Result:
         @property
         def frame(self) -> pd.DataFrame: ...
 
+        estimates: Any
+
     def metric(self, name: str) -> AnyMetric:
         """The metric of that name. UsageError names the nearest for an unknown name.
 
@@ -79,6 +83,16 @@ class Result:
                 f"{query!r} is no query on the units ({type(e).__name__}: {e}); groups: "
                 f"{', '.join(sample_view(first).groups(first))}; columns: {', '.join(map(str, self.units))}"
             ) from e
+
+    @cached_property
+    def n_units(self) -> int:
+        """Number of different resampling units."""
+        units = pd.concat(run.data[self.suite.unit] for run in self.results)
+        return int(units.nunique(dropna=False))
+
+    def estimates_of(self, *names: str) -> pd.DataFrame:
+        """The rows of `estimates` on these metrics, condition by condition. UsageError for an unknown name."""
+        return rows_of(self.estimates, [self.metric(name).name for name in names])
 
     @property
     def resampling(self) -> Resampling:
@@ -155,6 +169,15 @@ class Result:
 
     def __contains__(self, metric: object) -> bool:
         return metric in self._rows().index
+
+
+def rows_of(rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """The rows on some metrics in the order of these, for each condition, or candidate, in its own order."""
+    rows = rows[rows["metric"].isin(names)]
+    order = [np.array([names.index(name) for name in rows["metric"]])]
+    for column in {"condition", "candidate"} & set(rows):
+        order.append(pd.factorize(rows[column])[0])
+    return rows.iloc[np.lexsort(order)].reset_index(drop=True)
 
 
 def require_comparable(first: Run, runs: Sequence[Run]) -> None:

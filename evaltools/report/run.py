@@ -112,11 +112,6 @@ class Run(Result):
         """All that decided the numbers."""
         return self.manifest.policy
 
-    @cached_property
-    def n_units(self) -> int:
-        """Number of resampling units."""
-        return int(self.data[self.suite.unit].nunique(dropna=False))
-
     @property
     def n_clustered(self) -> int:
         """Number of samples (column `item`) where the resampling units are their clusters, else 0."""
@@ -125,20 +120,6 @@ class Run(Result):
     def value(self, metric: str) -> float:
         """The value of one metric; nan is not measured."""
         return float(self[metric]["value"])
-
-    def estimates_of(self, *names: str) -> pd.DataFrame:
-        """The rows of `estimates` of some groups or metrics, in this order. UsageError for an unknown name."""
-        rows = self.estimates
-        groups = set(rows["group"])
-        parts = [
-            rows[
-                rows["group"] == name
-                if name in groups
-                else rows["metric"] == self.metric(name).name
-            ]
-            for name in names
-        ]
-        return pd.concat(parts, ignore_index=True) if parts else rows
 
     def estimate(self, *metrics: AnyMetric) -> Any:
         """A metric of one's own over the units, with its interval: a Series; a frame for several.
@@ -175,10 +156,14 @@ class Run(Result):
         """The metric of each unit alone, by the unit's name; nan where the unit has none."""
         return unit_values(self.data, self.metrics, self.suite.unit, self.metric(metric).name)
 
-    def where(self, part: str | pd.DataFrame) -> Run:
+    def where(
+        self,
+        part: str | pd.DataFrame,
+        query: str = "",
+    ) -> Run:
         """A run over some of the units, with its own intervals.
 
-        `part`: a query on the units, or rows of `units`, whose columns may be new or changed.
+        `part`: a query on the units, or rows of `units`, whose columns may be new or changed; `query`: what found them.
         UsageError for a query that the units cannot answer, for rows of something else, and for none.
 
         >>> import evaltools as et
@@ -189,15 +174,9 @@ class Run(Result):
         >>> run.where(units).n_units == len(units)
         True
         """
-        return self.over(self.queried(part), part) if isinstance(part, str) else self.over(part)
-
-    def over(
-        self,
-        units: pd.DataFrame,
-        query: str = "",
-    ) -> Run:
-        """As `where`, over rows of `units` that a query found."""
-        unit, is_known = self.suite.unit, False
+        unit, is_known, units = self.suite.unit, False, part
+        if isinstance(units, str):
+            query, units = units, self.queried(units)
         if isinstance(units, pd.DataFrame):
             query, index = query or f"{len(units)} of {len(self.data)} units", units.index
             if units.empty:
@@ -276,16 +255,17 @@ class Run(Result):
         return RunPlots(self)
 
     def table(self, *names: str) -> HtmlTable:
-        """Estimates of groups or metrics as the report has them; all metrics, folded, without a name.
+        """Estimates of metrics as the report has them; all metrics, folded, without a name.
 
         UsageError for an unknown name. Other names of a metric are left out.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
-        >>> "Fix rate" in run.table("Correction by review").html
+        >>> "Fix rate" in run.table("fix_rate_refpol").html
         True
         """
-        return estimates_table(self, self.estimates_of(*names), is_whole=not names)
+        rows = self.estimates_of(*names) if names else self.estimates
+        return estimates_table(self, rows, is_whole=not names)
 
     def samples(
         self,

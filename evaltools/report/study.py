@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -25,7 +24,8 @@ from ..stats.plan import plan
 from . import paper, study_sentences
 from .browse import samples_that_differ
 from .first_screen import comparison_table, estimates_table, study_screen
-from .run import Result, Run
+from .result import Result, rows_of
+from .run import Run
 from .tables import HtmlTable, fold, in_cell, no_rows, stack
 from .trust import all_checks, study_checks
 
@@ -128,12 +128,6 @@ class Study(Result):
                 start, end = end, end + len(run.data)
                 yield condition, seed, run, column[start:end]
 
-    @cached_property
-    def n_units(self) -> int:
-        """Number of different units."""
-        names = pd.concat(run.data[self.suite.unit] for run in self.results)
-        return int(names.nunique(dropna=False))
-
     def where(self, part: str | pd.DataFrame) -> Study:
         """The study over some of the units of every run, with its own intervals.
 
@@ -158,7 +152,7 @@ class Study(Result):
             own = rows[rows.index.isin(index)].drop(columns=OF_RUN)
             own = own.set_axis(run.data.index[own.index - index[0]])
             # columns without a value are those of other runs
-            conditions[condition][seed] = run.over(own.dropna(axis="columns", how="all"), query)
+            conditions[condition][seed] = run.where(own.dropna(axis="columns", how="all"), query)
         return replace(self, conditions=conditions)
 
     @cached_property
@@ -255,13 +249,9 @@ class Study(Result):
         """The headline of every condition; values are means over seeds, or those of a system's one run."""
         return self.estimates_of(*self.headline).rename(columns={"metric": "name"})[SCORES]
 
-    def estimates_of(self, *names: str) -> pd.DataFrame:
-        """The rows of `estimates` on these metrics, condition by condition."""
-        return _rows_of(self.estimates, "condition", names)
-
     def differences_of(self, *names: str) -> pd.DataFrame:
         """Every candidate against the baseline on these metrics, without those of no direction."""
-        return _rows_of(self.frame, "candidate", names) if self.candidates else pd.DataFrame()
+        return rows_of(self.frame, names) if self.candidates else pd.DataFrame()
 
     def rank(self, metric: str | None = None) -> pd.DataFrame:
         """The conditions from the best on, with rank intervals that hold together (`stats.compare.ranks`).
@@ -413,10 +403,3 @@ class Study(Result):
         lines += study_sentences.outcomes(self)
         lines += check_lines(all_checks(self))
         return "\n".join([*lines, self.signature])
-
-
-def _rows_of(rows: pd.DataFrame, by: str, names: Sequence[str]) -> pd.DataFrame:
-    """The rows on some metrics in the order of these, for each value of the column `by`."""
-    keyed = rows.set_index([by, "metric"], drop=False)
-    keys = [key for key in product(rows[by].unique(), names) if key in keyed.index]
-    return keyed.loc[keys].reset_index(drop=True)

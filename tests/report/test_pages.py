@@ -150,7 +150,7 @@ def test_frames_without_rows_say_that_there_is_nothing() -> None:
 
 
 def test_tables_of_groups_metrics_and_all(run: et.Run) -> None:
-    assert "Fix rate (ref-pol)" in words(run.table("Correction by review").html)
+    assert "Fix rate (ref-pol)" in words(run.table("fix_rate_refpol").html)
     assert all(run.title(name) in words(run.table().html) for name in run.headline)
     with pytest.raises(et.UsageError, match="no metric 'nosuch'"):
         run.table("nosuch")

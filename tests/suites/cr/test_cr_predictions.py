@@ -63,7 +63,7 @@ def test_the_page_leads_with_what_is_measured(tmp_path: Path) -> None:
     )
     (check,) = [c for c in found.checks if c.code == "predictions-only"]
     assert (check.level, check.n) == ("info", 12)
-    assert "Tuple F1 after" in found.table("Tuple F1").html
+    assert "Tuple F1 after" in found.table().html
 
 
 def test_the_report_of_predictions_is_made(tmp_path: Path) -> None:
