@@ -155,8 +155,11 @@ def _report(
     arguments += ["--lang", language()]
     if quiet:
         arguments.append("--quiet")
-    status = ctx.find_root().command.main(arguments, standalone_mode=False)
-    return int(status or 0)
+    try:
+        ctx.find_root().command.main(arguments, standalone_mode=False)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
 
 
 COMMANDS = {

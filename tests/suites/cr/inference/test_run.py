@@ -9,10 +9,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from evaltools.core.errors import UsageError
 from evaltools.report.evaluate import evaluate
+from evaltools.suites.cr.commands import COMMANDS
 from evaltools.suites.cr.inference.protocol import Conflict, Vote, arbitrate
 from tests.app.calling import call
 from tests.model_server import Answer, ModelServer, Seen, refuses, says
@@ -230,6 +233,27 @@ def test_the_example_runs_without_key_and_network_and_says_that_it_is_no_model(
     assert (
         evaluate("cr", folder, out=tmp_path).manifest == again.manifest
     )  # current: nothing is made again
+
+
+def test_a_report_at_the_end_is_of_all_runs_and_its_status_that_of_the_command(
+    tmp_path: Path,
+) -> None:
+    asked = []
+
+    @click.command("seeds", context_settings={"ignore_unknown_options": True})
+    @click.argument("arguments", nargs=-1)
+    def seeds(arguments: tuple[str, ...]) -> None:
+        asked.extend(arguments)
+        sys.exit(4)
+
+    commands = {"run": COMMANDS["run"], "report": click.Group("report", {"seeds": seeds})}
+    arguments = ["run", "cr", "example:cr/run.toml", "--limit", "2", "--report", "-o", tmp_path]
+    done = CliRunner().invoke(click.Group("evaltools", commands), list(map(str, arguments)))
+    assert done.exit_code == 4
+    assert done.stdout.splitlines()[-1].startswith("12 rows in 6 runs, 0 failed")
+    assert len(set(asked[:6])) == 6 and all(
+        (Path(run) / "gold.jsonl").is_file() for run in asked[:6]
+    )
 
 
 def test_an_undecided_vote_is_rechecked_where_that_is_asked_for(tmp_path: Path) -> None:
