@@ -97,7 +97,9 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     if isinstance(frame, pd.Series):
         frame = frame.to_frame("value" if frame.name is None else frame.name)
     if frame.columns.nlevels > 1:  # several lines as one: "value mean"
-        heads = [" ".join(map(str, parts)).strip() for parts in frame.columns]
+        heads = []
+        for parts in frame.columns:
+            heads.append(" ".join(map(str, parts)).strip())
         frame = frame.set_axis(heads, axis="columns")
     frame = frame.rename_axis(columns=None)
     index = [name for name in frame.index.names if name is not None]
@@ -107,7 +109,9 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
         if column in frame and not pd.api.types.is_numeric_dtype(frame[column]):
             frame = frame.assign(**{column: [say(str(word)) for word in frame[column]]})
     if {"ci_low", "ci_high"} <= set(frame):
-        texts = [interval(row) for row in frame.to_dict("records")]
+        texts = []
+        for row in frame.to_dict("records"):
+            texts.append(interval(row))
         frame = frame.assign(ci_low=texts).drop(columns="ci_high")
         frame = frame.rename(columns={"ci_low": "interval"})
     return table(frame.rename(columns=HEADS))
@@ -123,7 +127,11 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     if len(titles) == 1 and not figure.get_suptitle():
         # a title begins above the labels
         figure.axes[0].set_title("", loc="left")
-        figure.suptitle(titles[0], x=0.01, ha="left")
+        figure.suptitle(
+            titles[0],
+            x=0.01,
+            ha="left",
+        )
     if figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
     drawn, small = io.BytesIO(), io.BytesIO()
@@ -148,12 +156,17 @@ def translate(figure: Any) -> None:
 
     from .figures import shown
 
-    for axis in [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]:
-        labels = [label.get_text() for label in axis.get_ticklabels()]
-        translated = [shown(say(text), LABEL_COLUMNS) if text else "" for text in labels]
-        if translated != labels:
-            axis.set_ticks(axis.get_ticklocs(), translated)
-    in_legends = {text for legend in figure.findobj(Legend) for text in legend.get_texts()}
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            labels = [label.get_text() for label in axis.get_ticklabels()]
+            translated = []
+            for text in labels:
+                translated.append(shown(say(text), LABEL_COLUMNS) if text else "")
+            if translated != labels:
+                axis.set_ticks(axis.get_ticklocs(), translated)
+    in_legends = set()
+    for legend in figure.findobj(Legend):
+        in_legends.update(legend.get_texts())
     columns = min(TITLE_COLUMNS, round(TITLE_COLUMNS * figure.get_figwidth() / 5))
     for text in figure.findobj(Text):
         words = text.get_text()

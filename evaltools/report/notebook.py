@@ -64,7 +64,7 @@ def prepare() -> None:
     kernel_manager()
     if kernels_are_forked():
         load_libraries()
-    page.prepare()
+    page.exporter()
 
 
 def parameters_of(notebook: str | Path) -> list[str]:

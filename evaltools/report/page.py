@@ -80,22 +80,13 @@ def page(
     return html.replace(FONTS, fonts, 1)
 
 
-@cache
-def prepare() -> None:
-    """Load and compile what every page needs, so that the first `render` takes no longer than the next."""
-    from nbformat import v4
-
-    cells = [v4.new_markdown_cell("# a"), v4.new_code_cell("a")]
-    render(v4.new_notebook(cells=cells), title="가")
-
-
 def _cells(nb: Any) -> str:
     from nbconvert import TemplateExporter
 
     nb = copy(nb)
     nb["cells"] = _with_content(nb.cells)
     # HTMLExporter would read the finished page once more, to add alternative texts that the template has
-    page, _ = TemplateExporter.from_notebook_node(_exporter(), nb)
+    page, _ = TemplateExporter.from_notebook_node(exporter(), nb)
     # wide code and printed text scroll sideways, by keyboard too
     return page.replace("<pre>", '<pre tabindex="0">')
 
@@ -116,7 +107,8 @@ def _with_content(cells: Iterable[Any]) -> list[Any]:
 
 
 @cache
-def _exporter() -> Any:
+def exporter() -> Any:
+    """The exporter of nbconvert with the template of the cells, which takes a second to load."""
     from nbconvert import HTMLExporter
 
     folder = str(asset_dir("templates"))
