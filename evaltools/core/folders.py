@@ -38,12 +38,10 @@ def require_replaceable(
 
     `carried`: files that stay when the folder is replaced.
     """
-    if folder.is_symlink():
-        raise UsageError(f"{folder} is a link; remove the link, or give another --out or --name")
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder; move it, or give another --out or --name")
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UsageError(
+            f"{folder} is a link or no folder; move it, or give another --out or --name"
+        )
     foreign = [name for name in foreign_files(folder) if name not in carried]
     if not foreign:
         return

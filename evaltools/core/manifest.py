@@ -1,4 +1,4 @@
-"""Provenance: what went in, under which policy and versions, how long it took, and which files came out."""
+"""Provenance: what went in, under which policy and versions, and which files came out."""
 
 from __future__ import annotations
 
@@ -95,7 +95,6 @@ class Manifest(Member):
     problems: list[Found] = []
     versions: dict[str, str]
     started: str = ""
-    seconds: float = 0.0
     report: str = ""
     conditions: list[str] = []
     baseline: str = ""

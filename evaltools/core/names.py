@@ -86,6 +86,4 @@ def find_runs(run: str | Path) -> list[Path]:
             beside = f"{prefix.name}__seed<N>_<mode>"
             raise UsageError(f"{part}: no such run, and nothing named {beside} beside it")
         runs += found
-    if not runs:
-        raise UsageError("no run given")
     return sorted(runs, key=lambda run: natural(str(run)))

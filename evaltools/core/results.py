@@ -95,19 +95,15 @@ def read_result(folder: Path) -> dict[str, Any]:
         known = {name: stored[name] for name in suite.options.model_fields if name in stored}
         options = suite.options(**known)
         fields = _read_files(folder, manifest, suite, options)
-        ratios = as_ratios(suite.metrics(options))
+        needed = columns_of(chain(*as_ratios(suite.metrics(options))))
+        fields["data"][needed]  # KeyError where they are lacking
     except (InputError, OSError, ValueError, KeyError, TypeError) as e:
-        raise _outdated(manifest) from e
-    if not set(columns_of(chain(*ratios))) <= set(fields["data"].columns):
-        raise _outdated(manifest)
+        again = ["evaltools score", manifest.suite, *(i.path for i in manifest.inputs[:1])]
+        raise UsageError(
+            f"{manifest.run} was made by another version of evaltools, or with other rules; score its input again: "
+            f"{' '.join(again)}"
+        ) from e
     return fields
-
-
-def _outdated(manifest: Manifest) -> UsageError:
-    again = " ".join(["evaltools score", manifest.suite, *(i.path for i in manifest.inputs[:1])])
-    return UsageError(
-        f"{manifest.run} was made by another version of evaltools, or with other rules; score its input again: {again}"
-    )
 
 
 def read_current(

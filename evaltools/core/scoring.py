@@ -5,7 +5,6 @@ files --locate--> source --score--> units
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -95,7 +94,7 @@ def planned_manifest(
     resampling: Resampling,
     recorded: Mapping[str, Any],
 ) -> Manifest:
-    """The manifest of a run before it is scored: without its inputs, problems and times.
+    """The manifest of a run before it is scored: without its inputs and problems.
 
     `recorded` are settings of the call that stand among the options.
     """
@@ -145,12 +144,11 @@ def score_source(
     workers: Workers,
     aside: Path | None,
 ) -> tuple[pd.DataFrame, Manifest]:
-    """The units of a run, and its manifest with what scoring found: inputs, number of units, problems, time.
+    """The units of a run, and its manifest with what scoring found: inputs, number of units, problems.
 
     Files that belong to the result are written into `aside`. InputError where records cannot be used, or an input
     changed meanwhile.
     """
-    clock = time.perf_counter()
     states = {path: state(path) for path in source.files.values()}
     with ThreadPoolExecutor(1) as beside:
         beside.submit(list, map(content_hash, states))  # large files take long to hash
@@ -174,7 +172,6 @@ def score_source(
         "n_units": int(units[suite.unit].nunique(dropna=False)),
         "problems": found_problems(problems),
         **recorded,
-        "seconds": round(time.perf_counter() - clock, 3),
     }
     return units, manifest.model_copy(update=found)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
@@ -65,7 +64,6 @@ def study(
     >>> study.baseline, study.candidates
     ('memory_agent', ['plain_llm'])
     """
-    started = datetime.now(UTC)
     inputs = as_inputs(runs)
     if name is not None and len(inputs) == 1:
         settings["name"] = name
@@ -78,7 +76,7 @@ def study(
         margin,
     )
     if out is not None and (result.seeded or len(result.results) > 1):
-        save_study(result, Path(out), started, conditions)
+        save_study(result, Path(out), conditions)
     return result
 
 
@@ -94,11 +92,10 @@ def ranked_study(
     UsageError for one condition that has the metric, an unknown metric, and one that has no direction or that a check
     blocks.
     """
-    started = datetime.now(UTC)
     result = study(runs, suite=suite, primary=metric, **settings)
     if result.rank()["rank_low"].count() < 2:  # says what is wrong before anything is written
         raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")
-    save_study(result, out, started, [result.baseline])
+    save_study(result, out, [result.baseline])
     return result
 
 

@@ -48,7 +48,6 @@ def aggregate_folder(out: Path, condition: str) -> Path:
 def save_study(
     study: Study,
     out: Path,
-    started: datetime,
     conditions: Iterable[str],
 ) -> None:
     """Write results/<condition>_aggregated/ for these conditions, each whole.
@@ -60,7 +59,7 @@ def save_study(
     for target in targets.values():
         _require_target(target, study)
     for condition, target in targets.items():
-        manifest = _manifest(study, condition, target, started)
+        manifest = _manifest(study, condition, target)
         estimates = study.estimates[study.estimates["condition"] == condition]
         means = aggregated_frame(estimates)
         if study.candidates:
@@ -95,7 +94,6 @@ def _manifest(
     study: Study,
     condition: str,
     target: Path,
-    started: datetime,
 ) -> Manifest:
     """The manifest of one condition of a study."""
     runs = list(study.conditions[condition].values())
@@ -127,7 +125,6 @@ def _manifest(
         "problems": [problem for run in runs for problem in run.manifest.problems],
         "answered_by": {},
         "lang": language(),
-        "started": started.isoformat(timespec="seconds"),
-        "seconds": round((datetime.now(UTC) - started).total_seconds(), 3),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     return study.results[0].manifest.model_copy(update=changed)

@@ -29,7 +29,7 @@ METRIC_KEYS = [
     "name", "title", "value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units", "group",
     "better",
 ]  # fmt: skip
-MANIFEST_KEYS = {"inputs", "policy", "options", "versions", "started", "seconds"}
+MANIFEST_KEYS = {"inputs", "policy", "options", "versions", "started"}
 SUITES = {
     "cr": (f"example:cr/{RUN}", RUN),
     "memfin": ("example:memfin/memory_agent", "memory_agent"),

@@ -50,7 +50,7 @@ def test_a_metric_that_varies_or_that_is_not_measured_is_not() -> None:
 def test_texts_that_come_twice() -> None:
     units = pd.DataFrame({"id": ["a", "b", "c", "d"], "text": ["x", "x", "y", " "]})
     (check,) = duplicate_texts(units, "text", "id")
-    assert (check.n, check.of) == (2, 3) and "2 samples come from 1 text" in check.message
+    assert (check.n, check.of) == (2, 3) and "2 samples share a text" in check.message
     assert codes(duplicate_texts(units.drop_duplicates("text"), "text", "id")) == []
     assert codes(duplicate_texts(units, "none", "id")) == []
 

@@ -161,12 +161,7 @@ def usable_rows(
         is_new = is_wrong & ~is_bad
         if not is_new.any():
             return
-        found = pd.DataFrame(
-            {
-                "id": rows.loc[is_new, "id"],
-                "cell": cells.loc[is_new, column],
-            }
-        )
+        found = pd.DataFrame({"id": rows.loc[is_new, "id"], "cell": cells.loc[is_new, column]})
         for line, id_, cell in found.astype("str").fillna("").itertuples():
             got = repr(cell[:80]) if cell else "nothing"
             problems.error(
