@@ -205,7 +205,8 @@ def metrics_json(
 
     `rows` are those of `estimates.metrics_rows`. `verdicts` (`Suite.verdicts`) stand in it where there are any.
     """
-    content: dict[str, Any] = {
+    judged = {} if verdicts is None else {"verdicts": plain_rows(verdicts)}
+    return {
         "schema_version": SCHEMA_VERSION,
         "suite": manifest.suite,
         "run": manifest.run,
@@ -217,8 +218,6 @@ def metrics_json(
             "n_units": manifest.n_units,
         },
         "checks": [asdict(check) for check in checks],
+        **judged,
+        "metrics": rows,
     }
-    if verdicts is not None:
-        content["verdicts"] = plain_rows(verdicts)
-    content["metrics"] = rows
-    return content

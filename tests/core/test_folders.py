@@ -57,16 +57,6 @@ def test_a_folder_of_the_users_is_never_replaced(here: Path, name: str) -> None:
     assert contents(here) == before
 
 
-def test_an_aggregate_replaces_nothing_of_the_users(here: Path) -> None:
-    target = here / "out/results/no_memory_aggregated"
-    target.mkdir()
-    (target / "paper.docx").write_text("mine")
-    runs = [f"example:cr/no_memory__seed{seed}_proposed" for seed in (1, 2)]
-    with pytest.raises(et.UsageError, match=r"would be replaced: paper\.docx"):
-        et.study(runs, out=here / "out", resampling=et.Resampling(n_resamples=100))
-    assert contents(target) == {"paper.docx": b"mine"}
-
-
 def test_a_file_that_comes_while_the_result_is_made_stays(tmp_path: Path) -> None:
     target = tmp_path / "results/run"
     target.mkdir(parents=True)

@@ -95,14 +95,6 @@ def test_a_line_is_read_as_the_model_reads_json(
     assert bool(problems.errors) == (not expected)
 
 
-def test_line_numbers_of_a_shard_move_down_when_merged() -> None:
-    shard, whole = Problems(), Problems()
-    shard.error("bad-json", "x", file="f", line=3)
-    whole.merge(shard, 10)
-    assert whole.kept[0].line == 13
-    assert whole.count("error") == 1
-
-
 def test_only_the_first_problems_of_a_kind_are_kept_all_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
     path.write_text("[]\n" * 500)

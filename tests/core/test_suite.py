@@ -14,8 +14,6 @@ from pydantic import BaseModel
 import evaltools as et
 from evaltools.core.plugins import (
     get_suite,
-    load_suite_file,
-    suite_names,
 )
 
 DATA = Path(__file__).parents[1] / "data"
@@ -25,13 +23,6 @@ INPUTS = {
     "summary": "summary/cases.jsonl",
 }
 UNBOUNDED = {"cr": ["latency_ms_mean"]}
-
-
-def test_a_suite_of_a_file_is_known_by_its_name() -> None:
-    made = load_suite_file(DATA / "labels.py")
-    assert get_suite("labels") is made and "labels" in suite_names()
-    assert made.file == DATA / "labels.py"
-    assert made.options() == et.options("labels")()
 
 
 @pytest.mark.parametrize("name", INPUTS)
@@ -128,12 +119,6 @@ def test_numbers_of_a_suite_made_in_python_are_never_those_of_its_older_code(
 def test_a_field_named_line_is_the_users() -> None:
     run = et.evaluate(graded(lambda r: {"n": 1}, numerator="line"), RECORDS, resampling=FAST)
     assert run.value("m") == 5
-
-
-def test_a_value_outside_the_limits_is_an_error_with_metric_unit_and_value() -> None:
-    percent = graded(lambda r: {"n": 1, "x": 100 * r.x}, bounds=(0, 1))
-    with pytest.raises(et.UsageError, match=r"'graded': .*\(id r1\): m is 2.5, .* within 0 and 1"):
-        et.evaluate(percent, RECORDS, resampling=FAST)
 
 
 @pytest.mark.parametrize(
