@@ -16,7 +16,6 @@ from evaltools.core.plugins import (
     get_suite,
 )
 
-DATA = Path(__file__).parents[1] / "data"
 INPUTS = {
     "cr": "cr/with_memory__seed1_proposed",
     "memfin": "memfin/plain_llm",
