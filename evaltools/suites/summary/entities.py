@@ -16,9 +16,9 @@ from functools import lru_cache
 
 from .dates import CLOCK, DATE, StatedDay, clock_values, date_values, days_from
 from .numerals import NATIVE, hangul_value, written
-from .phrases import Compiled, find_outside
+from .phrases import find_outside
 from .quantities import QuantityReader, UnitWords
-from .rules import Rules, ValueWords, compiled
+from .rules import Rules, compiled
 from .text import Text, any_of, normalise
 
 
@@ -75,15 +75,6 @@ class Extractor:
         fraction, *forms = self.words.forms
         sorts = (fraction, f"(?P<clock>{CLOCK})", f"(?P<date>{DATE})", *forms)
         self.beginning = re.compile("|".join(sorts))  # of several sorts the first counts
-        # most words occur in no text: what they need is looked for in all of them at once
-        self.value_words: list[tuple[ValueWords, bool, Compiled]] = []
-        self.anchors: dict[str, set[int]] = {}
-        for words in rules.values:
-            for support_only, sources in enumerate((words.phrases, words.support)):
-                phrases = compiled(rules, sources)
-                for anchor, _ in phrases:
-                    self.anchors.setdefault(anchor, set()).add(len(self.value_words))
-                self.value_words.append((words, bool(support_only), phrases))
 
     def entities(
         self,
@@ -131,12 +122,12 @@ class Extractor:
         for found in reader.quantities:
             unit, value = found.unit, written(found.value)
             yield unit.kind, unit.base, value, found.start, found.end, found.support_only
-        numbers = {n for anchor, ns in self.anchors.items() if anchor in text for n in ns}
-        for number in sorted(numbers):
-            words, support_only, phrases = self.value_words[number]
+        for words in self.rules.values:
             value = words.value if isinstance(words.value, str) else f"{words.value:g}"
-            for start, end in find_outside(phrases, compiled(self.rules, words.not_within), text):
-                yield words.kind, words.base, value, start, end, support_only
+            not_within = compiled(self.rules, words.not_within)
+            for number, sources in enumerate((words.phrases, words.support)):
+                for start, end in find_outside(compiled(self.rules, sources), not_within, text):
+                    yield words.kind, words.base, value, start, end, number > 0
 
 
 @lru_cache(maxsize=8)

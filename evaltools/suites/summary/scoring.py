@@ -20,8 +20,7 @@ from .compare import as_json, compare
 from .entities import Entity, ReadText, by_key, read_text, unread_figures
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .schema import split_tags
-from .tags import find_tag, promises, weakly_said
-from .wording import find_matches
+from .wording import find_matches, find_tag, promises, weakly_said
 
 
 @dataclass(frozen=True, slots=True)

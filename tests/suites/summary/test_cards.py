@@ -7,15 +7,12 @@ import math
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import evaltools as et
 from evaltools.core.language import say, speaking
 from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.cards import cards as cards_of
 from evaltools.suites.summary.judge import questions
 from evaltools.suites.summary.reasons import in_short
-from evaltools.suites.summary.wording import around
 
 CONTEXT = (
     "골절 진단비는 30만 원입니다. 가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요. "
@@ -80,19 +77,6 @@ def test_unread_figures_go_to_the_judge(tmp_path: Path) -> None:
         if i.metric == "summary_accuracy"
     ]
     assert [(i.case_id, i.trigger) for i in asked] == [("unread", "a figure was not read")]
-
-
-@pytest.mark.parametrize(
-    ("text", "at", "said"),
-    [
-        ("가. 나 30일 다. 라", (5, 8), "나 30일 다"),
-        ("1.5배 지급", (0, 4), "1.5배 지급"),
-        ("가" * 50 + "나" + "다" * 50, (50, 51), "…" + "가" * 40 + "나" + "다" * 40 + "…"),
-        ("나", (0, 1), "나"),
-    ],
-)
-def test_the_sentence_around_a_place(text: str, at: tuple[int, int], said: str) -> None:
-    assert around(text, at) == said
 
 
 def test_a_card_holds_the_places_of_figures_and_of_what_is_missing(tmp_path: Path) -> None:

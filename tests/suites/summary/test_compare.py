@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -152,30 +148,6 @@ def test_a_figure_without_its_unit_supports_the_same_figure_with_one(
 def test_what_is_free_up_to_a_figure_may_be_told_as_none() -> None:
     assert whys("수수료 없음(연 4회까지)", "수수료는 4회까지 없어요.") == []
     assert state("가입 시 수수료 없음(연 4회까지)", "수수료는 4회까지 500원") == "fail"
-
-
-def test_evidence_does_not_depend_on_the_order_of_sets() -> None:
-    """Of passages that are equally like, the first counts, whatever seed Python hashes texts with."""
-    path = Path(__file__).resolve().parents[2] / "data" / "summary_pairs.jsonl"
-    code = """
-import json, sys
-from evaltools.suites.summary.scoring import score
-for line in open(sys.argv[1], encoding="utf-8"):
-    case = json.loads(line)
-    if case["id"][0] == "k":
-        print(score(case["right"], case["contexts"])["summary_accuracy"].evidence)
-"""
-    printed = set()
-    for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(path)],
-            env=environment,
-            capture_output=True,
-            check=True,
-        )
-        printed.add(done.stdout)
-    assert len(printed) == 1
 
 
 def test_what_is_said_at_the_end_of_a_list_is_said_of_all_its_items() -> None:

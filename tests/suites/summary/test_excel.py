@@ -116,14 +116,3 @@ def test_an_empty_frame_and_one_that_is_too_long(
     with pytest.raises(UsageError, match="too many"):
         write_workbook(tmp_path / "b.xlsx", [Sheet("S", pd.DataFrame({"a": range(9)}))])
     assert not (tmp_path / "b.xlsx").exists()
-
-
-def test_a_row_is_as_high_as_its_wrapped_text_and_shows_six_lines(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"a": ["short", "보험금 " * 15, "one\ntwo", "x" * 30_000]})
-    write_workbook(tmp_path / "a.xlsx", [Sheet("s", frame, colours={"short": excel.BAD})])
-    sheet = openpyxl.load_workbook(tmp_path / "a.xlsx")["s"]
-    assert [sheet.row_dimensions[n].height or 15 for n in (2, 3, 4, 5)] == [15, 60, 30, 90]
-    assert [str(sheet[place].fill.fgColor.rgb)[2:] for place in ("A2", "A3")] == [
-        "F8CECC",
-        "000000",
-    ]

@@ -106,11 +106,6 @@ def test_a_case_that_gives_tags_says_whether_a_follow_up_is_due(
     assert (followup.score, followup.measured) == (score, True)
 
 
-def test_the_follow_up_tag_is_no_second_time_a_risk_item() -> None:
-    coverage = scores("한도 100만원", [], ["limit", "needs_followup"])["summary_risk_coverage"]
-    assert (coverage.numerator, coverage.denominator) == (1, 1)
-
-
 def test_why_a_phrase_was_let_off_stands_in_the_evidence() -> None:
     e = scores("무조건 지급되는 것은 아닙니다.", [])["summary_non_definitive"].evidence
     assert e["definitive"] == []

@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.suites.summary.states import metric_state, with_states
+from evaltools.suites.summary.states import metric_state
 
 SOURCE = "암 진단비는 3,000만원입니다. 면책기간은 90일입니다."
 
@@ -71,29 +70,3 @@ def test_a_confident_judge_settles_what_was_open() -> None:
             "summary_accuracy", evidence, measured=True, passed=True, decided_by=decided_by
         )
         assert found == state
-
-
-def test_the_recall_is_never_judged() -> None:
-    assert metric_state("entity_recall", {}, measured=True, passed=False) == "ok"
-
-
-def test_the_file_of_scores_ends_with_the_state_of_each_row(tmp_path: Path) -> None:
-    cases = [{"id": "a", "answer": "암 진단비 5천만원"}, {"id": "b", "answer": "안내함"}]
-    path = tmp_path / "cases.jsonl"
-    rows = [{"contexts": [SOURCE], "summary_tags": [], **case} for case in cases]
-    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    result = et.evaluate("summary", path, out=tmp_path / "out", n_resamples=100)
-    scores = pd.read_csv(tmp_path / "out/results/cases/summary_scores.csv")
-    assert scores.columns[-1] == "state"
-    of_accuracy = scores[scores["metric"] == "summary_accuracy"].set_index("case_id")["state"]
-    assert of_accuracy.to_dict() == {"a": "fail", "b": "look"}
-    assert result.units["state"].tolist() == ["fail", "look"]
-
-
-def test_no_case_has_no_state() -> None:
-    columns = {}
-    for metric in ("summary_accuracy", "summary_risk_coverage", "summary_non_definitive"):
-        columns |= {f"{metric}_{end}": [] for end in ("evidence", "measured", "decided_by")}
-    for metric in ("summary_needs_followup", "entity_recall"):
-        columns |= {f"{metric}_{end}": [] for end in ("evidence", "measured", "decided_by")}
-    assert with_states(pd.DataFrame(columns))["state"].tolist() == []
