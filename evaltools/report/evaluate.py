@@ -135,7 +135,10 @@ def _write(run: Run, folder: Path) -> Run:
     return replace(run, manifest=manifest)
 
 
-def save(run: Run, out: Path) -> Run:
+def save(
+    run: Run,
+    out: Path,
+) -> Run:
     """Write results/<run>/ of a run that was made before, where it does not stand there; one over some units nowhere.
 
     UsageError where the result of another input is in its place.

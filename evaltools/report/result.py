@@ -171,7 +171,10 @@ class Result:
         return metric in self._rows().index
 
 
-def rows_of(rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+def rows_of(
+    rows: pd.DataFrame,
+    names: Sequence[str],
+) -> pd.DataFrame:
     """The rows on some metrics in the order of these, for each condition, or candidate, in its own order."""
     rows = rows[rows["metric"].isin(names)]
     order = [np.array([names.index(name) for name in rows["metric"]])]

@@ -279,7 +279,12 @@ class Study(Result):
         rows = rows.sort_values("value", ascending=ranked.better == "lower", kind="stable")
         return rows[RANKS].reset_index(drop=True)
 
-    def plan(self, metric: str, difference: float, **settings: Any) -> pd.DataFrame:
+    def plan(
+        self,
+        metric: str,
+        difference: float,
+        **settings: Any,
+    ) -> pd.DataFrame:
         """How many samples under each number of seeds show a difference in a metric, these runs being the pilot.
 
         difference: how much better the candidate truly is, in the metric's own unit.
@@ -314,7 +319,11 @@ class Study(Result):
                 raise UsageError(f"{directed.name} means nothing here: {check.message}")
         return directed
 
-    def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
+    def changes(
+        self,
+        metric: str,
+        candidate: str | None = None,
+    ) -> pd.DataFrame:
         """The metric of every paired unit under both conditions (`stats.differences`)."""
         name = self.candidate(candidate)
         return unit_changes(
@@ -326,7 +335,12 @@ class Study(Result):
             (self.baseline, name),
         )
 
-    def by(self, column: Any, *metrics: str, candidate: str | None = None) -> pd.DataFrame:
+    def by(
+        self,
+        column: Any,
+        *metrics: str,
+        candidate: str | None = None,
+    ) -> pd.DataFrame:
         """The difference to the baseline within each part of the units that both sides have.
 
         `column`: as in `Run.by`; a sample is compared in a part that it is in on both sides. `metrics`: by default
@@ -370,7 +384,11 @@ class Study(Result):
             return comparison_table(self, names, is_whole)
         return estimates_table(self, self.estimates_of(*names), is_whole)
 
-    def samples(self, metric: str | None = None, candidate: str | None = None) -> HtmlTable:
+    def samples(
+        self,
+        metric: str | None = None,
+        candidate: str | None = None,
+    ) -> HtmlTable:
         """The units that carry the difference of a metric (by default the primary) between baseline and candidate.
 
         The largest influence comes first; of each unit the gold and what both conditions made of it, side by side.

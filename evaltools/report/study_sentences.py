@@ -75,7 +75,10 @@ def verdict_text(row: Row) -> str:
     return text
 
 
-def verdict_parts(row: Row, resampling: Resampling) -> Parts:
+def verdict_parts(
+    row: Row,
+    resampling: Resampling,
+) -> Parts:
     """The finding of the row of a primary metric, which is the title of its page, and the numbers behind it.
 
     Behind an equivalence stands the interval that lies within the margin.
@@ -135,7 +138,10 @@ def run_finding(run: Run) -> Parts:
     return own or _value(values.iloc[0].to_dict(), run.resampling)
 
 
-def _value(estimate: Row, resampling: Resampling) -> Parts:
+def _value(
+    estimate: Row,
+    resampling: Resampling,
+) -> Parts:
     texts = shown_estimate(estimate)
     title = say(metric_title(estimate["metric"], estimate["title"]))
     text = "{level} interval {bounds}, n = {n}" if texts["interval"] else "n = {n}"

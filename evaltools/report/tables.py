@@ -153,7 +153,10 @@ def shown_difference(
     }
 
 
-def plain_estimates(estimates: pd.DataFrame, blocked: frozenset[str]) -> pd.DataFrame:
+def plain_estimates(
+    estimates: pd.DataFrame,
+    blocked: frozenset[str],
+) -> pd.DataFrame:
     """The estimates as text, a row a metric: metric, value, interval, n, method; without numbers for what is blocked."""
     rows = []
     for estimate in estimates.to_dict("records"):
