@@ -96,18 +96,17 @@ def export(
 def shown(
     value: Any,
     width: int = 26,
-    lines: int = 3,
 ) -> str:
-    """A label: wrapped at `width` columns (a Han or Hangul character takes two), cut after `lines` lines."""
+    """A label: wrapped at `width` columns (a Han or Hangul character takes two), cut after three lines."""
     text = visible(unicodedata.normalize("NFC", str(value)))
     # no more than can stand there: the time to break a word grows with the square of its length
-    text = " ".join(text.split())[: 200 + 2 * width * lines]
+    text = " ".join(text.split())[: 200 + 6 * width]
     start = text[:200]
     columns = max(8, round(width * len(start) / max(1, width_of(start))))
     wrapped = textwrap.wrap(
         text,
         columns,
-        max_lines=lines,
+        max_lines=3,
         placeholder=" …",
     )
     return "\n".join(wrapped) or say("(empty)")

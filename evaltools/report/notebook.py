@@ -15,7 +15,7 @@ from typing import Any
 
 from ..core.errors import WorkFailed
 from ..core.files import asset_dir, atomic, bytes_hash, dumps, sha256, write_text
-from ..core.folders import LOCK
+from ..core.folders import locked
 from ..core.language import say, speak
 from ..core.terminal import echo
 from . import page, paper
@@ -184,10 +184,9 @@ def _write(
     One process at a time does so. Of an earlier report, files that are not among these are removed.
     """
     import nbformat
-    from filelock import FileLock
 
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.parent / LOCK):
+    with locked(folder.parent):
         cells, earlier = _earlier(folder)
         for name in _edited(folder, earlier):
             _set_aside(folder / name)
