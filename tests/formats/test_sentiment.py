@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaltools.formats import lines
-from evaltools.formats.lines import tokens
 
 from ..app.calling import call
 from .datasets import ACOS, ASQP, ASTE, NIKL, SEMEVAL14, SEMEVAL16
@@ -278,19 +275,6 @@ def test_an_input_is_never_the_target(tmp_path: Path) -> None:
     for target in (path, tmp_path / "." / "in.txt", tmp_path / "link.jsonl"):
         assert "is an input" in call("convert", "asqp", path, "-o", target, status=2).output
     assert path.read_text(encoding="utf-8") == ASQP
-
-
-@given(st.text(alphabet="ab \t\u3000", max_size=30), st.data())
-def test_tokens_are_where_they_stand(sentence: str, data: st.DataObject) -> None:
-    words = sentence.split()
-    if not words:
-        return
-    start = data.draw(st.integers(0, len(words) - 1))
-    end = data.draw(st.integers(start + 1, len(words)))
-    term, span = tokens(sentence, range(start, end))
-    assert span is not None and sentence[slice(*span)] == term
-    assert term.split() == words[start:end]
-    assert len(sentence[: span[0]].split()) == start
 
 
 SB2 = """\

@@ -88,12 +88,9 @@ def retrieved(episodes: Sequence[Episode], text: str) -> list[Episode]:
     def n_shared(episode: Episode) -> int:
         return sum(getattr(episode, name) == text_shape[name] for name in STRUCTURE)
 
-    similar = []
-    for episode in reversed(episodes):
-        if episode.language == text_shape["language"] and n_shared(episode):
-            similar.append(episode)
-    similar.sort(key=n_shared, reverse=True)  # equal ones keep their order: latest first
-    return similar[:SHOWN]
+    latest_first = reversed(episodes)
+    similar = [e for e in latest_first if e.language == text_shape["language"] and n_shared(e)]
+    return sorted(similar, key=n_shared, reverse=True)[:SHOWN]
 
 
 def as_text(episodes: Iterable[Episode]) -> str:

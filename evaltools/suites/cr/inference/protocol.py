@@ -302,11 +302,7 @@ def arbitrate(
     splits: FLAG.
     """
     granular = ids_in(flagged, GRANULARITY)
-    decisions = {}
-    for name, cast in ballots.items():
-        if cast:
-            decisions[name] = _decision(cast, name in granular)
-    return decisions
+    return {name: _decision(cast, name in granular) for name, cast in ballots.items() if cast}
 
 
 def _decision(cast: Sequence[Vote], granular: bool) -> Vote:

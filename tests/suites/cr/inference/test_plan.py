@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from evaltools.core.errors import InputError, Problems
-from evaltools.suites.cr.inference.config import read_config
 from evaltools.suites.cr.inference.plan import plan
 from tests.app.calling import call
 
@@ -36,33 +35,6 @@ def test_wrong_configs(change: str, where: str, what: str, tmp_path: Path) -> No
     (problem,) = e.value.problems
     assert problem.field == where
     assert what in str(problem.message)
-
-
-def test_what_a_config_leaves_out_has_the_defaults_of_the_docs(tmp_path: Path) -> None:
-    path = tmp_path / "run.toml"
-    path.write_text(
-        'run_id = "r"\n[data]\nfile = "d.jsonl"\n[model]\nname = "m"\n', encoding="utf-8"
-    )
-    config = read_config(path)
-    assert (config.conditions, config.seeds, config.recheck) == (
-        ("m0",),
-        (1,),
-        False,
-    )
-    assert (config.data.file, config.data.format, config.data.limit) == (
-        tmp_path / "d.jsonl",
-        "jsonl",
-        None,
-    )
-    assert (config.data.shuffle, config.price, config.taxonomy.file) == (False, None, None)
-    model = (
-        config.model.temperature,
-        config.model.max_tokens,
-        config.model.key_env,
-        config.model.concurrency,
-    )
-    assert model == (0.7, 2000, "OPENAI_API_KEY", 16)
-    assert (config.memory.mode, config.memory.allow_evaluated_split) == ("frozen", False)
 
 
 @pytest.mark.parametrize(

@@ -82,12 +82,6 @@ def test_a_term_stands_in_the_text_as_the_text_writes_it() -> None:
     assert len(merged(P_NEG=[triplet("", None)])[1]) == 1
 
 
-def test_no_kind_of_space_keeps_a_term_from_its_place() -> None:
-    found, _ = merged(P_NEG=[triplet("보습은\t좋은데\n향이")])
-    assert found[0].aspect_term == "보습은 좋은데 향이"
-    assert found[0].span == {"start": 0, "end": 10}
-
-
 def test_conflict_flags() -> None:
     found = conflicts(
         [

@@ -288,13 +288,3 @@ def test_an_undecided_vote_is_rechecked_where_that_is_asked_for(tmp_path: Path) 
         assert row["meta"]["latency_ms"] == sum(slowest)
         final.append([t["polarity"] for t in row["final_result"]["final_tuples"]])
     assert final == [["negative", "positive"], ["negative"]]
-
-
-def test_the_manifest_says_which_model_answered(
-    tmp_path: Path,
-) -> None:
-    with ModelServer(sensible) as server:
-        ((folder, *_),) = work(write(tmp_path, server.url), tmp_path / "out")
-    manifest = json.loads((folder / "run_manifest.json").read_bytes())
-    assert manifest["model"] == "m"  # what was asked for
-    assert manifest["answered_by"] == {"m-1": manifest["requests"]}
