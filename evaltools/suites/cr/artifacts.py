@@ -34,26 +34,16 @@ def structural_metrics(run: Run) -> dict[str, Any]:
     }
 
 
-def structural_table(run: Run, row: dict[str, Any]) -> pd.DataFrame:
-    """All of structural_metrics.csv, a row each: id, then as people read it: metric, value, interval, n, method."""
-    from ...report.tables import plain_estimates
-
-    shown = plain_estimates(run.estimates, run.blocked)
-    shown.insert(0, "id", run.estimates["metric"])
-    others = pd.DataFrame({"id": row.keys(), "value": row.values()}).fillna("N/A").astype(str)
-    return pd.concat([shown, others[~others["id"].isin(shown["id"])]]).fillna("")
-
-
 def artifacts(run: Run, folder: Path) -> None:
     """structural_metrics.csv (a row) and structural_metrics_table.md (every metric with its interval)."""
+    from ...report.tables import plain_estimates
     from ...report.text import markdown, markdown_table
 
     metrics_folder = folder / "derived" / "metrics"
-    row = structural_metrics(run)
     with atomic(metrics_folder / "structural_metrics.csv") as file:
-        frame = pd.DataFrame([row])
-        frame.to_csv(file, index=False, lineterminator="\n")
+        pd.DataFrame([structural_metrics(run)]).to_csv(file, index=False, lineterminator="\n")
+    shown = plain_estimates(run.estimates, run.blocked)
+    shown.insert(0, "id", run.estimates["metric"])
     head = f"# Structural metrics of {markdown(run.name)}"
-    table = markdown_table(structural_table(run, row))
-    page = f"{head}\n\n{table}\n`{run.signature}`\n"
+    page = f"{head}\n\n{markdown_table(shown)}\n`{run.signature}`\n"
     write_text(metrics_folder / "structural_metrics_table.md", page)

@@ -1,6 +1,6 @@
 """What is counted in one sample, and the units frame of those counts: one row a sample.
 
-Which columns a metric sums, and the section that defines it, stand in metrics.toml and metrics_by_key.toml.
+Which columns a metric sums, and the section that defines it, stand in metrics.toml.
 Sources: seed cr_metrics_spec sections 1-4, seed cr_hallucination_rate; decisions D7, D9, D10.
 """
 
@@ -191,9 +191,9 @@ def _implicit_columns(
     means: no valid polarity is predicted, the reply could not be read, or some final tuple lacks its polarity.
     """
     output = output_of(card)
-    flags = [name for name in (card.flags, at(output, "flags")) if name]
+    flags = card.flags or at(output, "flags")
     parse_failed = (
-        any(flag.parse_failed or flag.generate_failed for flag in flags)
+        bool(at(flags, "parse_failed") or at(flags, "generate_failed"))
         or bool(at(output, "error") or at(card, "runtime", "error"))
         or any(PARSE_FAILED.search(entry.notes or b"") for entry in process_trace(card))
     )

@@ -28,22 +28,17 @@ def metric_table(protocol: Key) -> MetricTable:
     >>> [metric.alias_of for metric in metric_table("refpol") if metric.name == "tuple_f1_s2"]
     ['tuple_f1_s2_refpol']
     """
-    content = _read("metrics.toml")
+    path = Path(__file__).with_name("metrics.toml")
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
     table = [_metric(row) for row in content["counts"]]
-    by_key = _read("metrics_by_key.toml")
-    for key, words in by_key["key"].items():
-        for row in by_key["metric"]:
-            table.append(_metric(row, key=key, **words))
+    for key, words in content["key"].items():
+        table += [_metric(row, key=key, **words) for row in content["by_key"]]
     table += [_metric(row, protocol=protocol) for row in content["metric"]]
     by_name = {metric.name: metric for metric in table}
     for alias, template in content["aliases"].items():
         name = template.format(protocol=protocol)
         table.append(replace(by_name[name], name=alias, alias_of=name))
     return tuple(table)
-
-
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 
 def _metric(row: dict[str, Any], **words: str) -> AnyMetric:

@@ -102,15 +102,9 @@ def normalize_term(text: str) -> str:
     text = collapse(text)
     if text[:1].isalnum() and text[-1:].isalnum():  # nearly every term
         return text
-    stripped = {character for character in text if _is_stripped(character)}
-    return text.strip("".join(stripped))
-
-
-def _is_stripped(character: str) -> bool:
     # a hash tag is part of a term (and `#` separates entity and attribute of a ref)
-    if character == "#":
-        return False
-    return character == " " or unicodedata.category(character).startswith("P")
+    marks = [c for c in text if unicodedata.category(c)[0] == "P" and c != "#"]
+    return text.strip("".join([" ", *marks]))
 
 
 def normalize_ref(text: str) -> str:

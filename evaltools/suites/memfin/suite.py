@@ -9,10 +9,10 @@ Source: memfin_metrics 3 and 4.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ...core.suite import Suite
 from .artifacts import write_artifacts
+from .cards import VIEW
 from .checks import checks
 from .measures import METRICS
 from .score import PATTERN, MemfinOptions, locate, runs, score
@@ -78,12 +78,6 @@ def primary(
     return ""
 
 
-def _sample_view(shown: Any) -> Any:
-    from . import cards  # for pages only
-
-    return cards.VIEW
-
-
 SUITE = Suite(
     name="memfin",
     title="MemFin: financial dialogues",
@@ -102,6 +96,6 @@ SUITE = Suite(
     notebook="memfin.ipynb",
     together=True,
     paper=PAPER,
-    sample_view=_sample_view,
+    sample_view=lambda shown: VIEW,
     decode=dict.fromkeys(JSON, json.loads),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaltools as et
@@ -43,6 +43,7 @@ def units_of(samples: list[list[dict[str, Any]]], options: CrOptions) -> pd.Data
     return units_frame(pd.DataFrame(made))
 
 
+@settings(max_examples=40)
 @given(golds, st.sampled_from(["spec", "spacing=collapse", "implicit=set"]))
 def test_any_gold_as_prediction_scores_1(samples: list[list[dict[str, Any]]], match: str) -> None:
     units = units_of(samples, CrOptions(match=match))

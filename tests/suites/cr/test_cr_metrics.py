@@ -252,4 +252,4 @@ def test_files_hold_every_number_and_what_is_not_measured_is_empty(
     assert row["latency_ms_mean"] == row["tuple_f1_s2_implicit_only"] == ""
     assert row["implicit_invalid_pred_rate"] == row["validator_clear_rate"] == "0.0"
     table = (folder / "structural_metrics_table.md").read_text(encoding="utf-8").replace("\\", "")
-    assert all(f"| {name} |" in table for name in row)
+    assert all(f"| {name} |" in table for name in r.to_dict())

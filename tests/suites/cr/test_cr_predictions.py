@@ -12,7 +12,7 @@ import pytest
 import evaltools as et
 from evaltools.formats.convert import convert
 from evaltools.report.run import Run
-from tests.app.calling import QUICK, call
+from tests.app.calling import call
 
 from .cards import gold, output, run, tup
 
@@ -64,14 +64,6 @@ def test_the_page_leads_with_what_is_measured(tmp_path: Path) -> None:
     (check,) = [c for c in found.checks if c.code == "predictions-only"]
     assert (check.level, check.n) == ("info", 12)
     assert "Tuple F1 after" in found.table().html
-
-
-def test_the_report_of_predictions_is_made(tmp_path: Path) -> None:
-    scored(tmp_path, f"t####[{A}, {B}]\n" * 12, f"t####[{A}]\n" * 12)
-    call("report", "cr", tmp_path, "--name", "m", "-o", tmp_path / "out", "-q", *QUICK)
-    page = (tmp_path / "out" / "reports" / "m" / "metric_report.html").read_text(encoding="utf-8")
-    assert "no review has seen" in page
-    assert "Fix rate" not in page.partition("All metrics")[0]
 
 
 def test_a_run_of_the_protocol_keeps_its_fallback(tmp_path: Path) -> None:
