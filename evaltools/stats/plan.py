@@ -2,7 +2,8 @@
 
 n = (z_a + z_b)^2 s^2 / d^2 * n0 / (n0 - 2) samples show a difference d, s^2 being the variance of a
 sample's difference in a pilot of n0; its range is that of the variance (chi-square). Of several seeds
-the variance is that of the components: seeds / K + (samples + interaction / K) / n.
+the variance is that of the components: seeds / K + (samples + interaction / K) / n, and d is no less than
+t over the seeds' values asks for: seeds / K + interaction / (K n).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import chdtri, ndtri
+from scipy.special import chdtri, ndtri, stdtrit
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
@@ -84,16 +85,20 @@ def plan(
         raise UsageError(
             f"{metric}: a plan needs a pilot of {MIN_PILOT} or more units, some of which differ"
         )
-    z2 = (ndtri(1 - resampling.level / 2) + ndtri(power)) ** 2
+    upper, of_power = 1 - resampling.level / 2, ndtri(power)
     # what the pilot's variance may truly be, as parts of it
     shares = np.array([1.0, (n - 1) / chdtri(n - 1, 0.025), (n - 1) / chdtri(n - 1, 0.975)])
     rows = []
     for k in seeds:
-        room = difference**2 / z2 - (of_seeds / k if k > 1 else 0.0)
-        needed = np.full(3, np.nan)
-        if room > 0:
-            needed = np.ceil((of_samples + rest / k) * n / (n - 2) * shares / room)
-            if n < ROUGH:
-                needed = np.array([float(f"{each:.0e}") for each in needed])
+        needs = [(ndtri(upper), of_samples + rest / k)]
+        if k > 1:  # no interval is narrower than t over the seeds' values
+            needs.append((stdtrit(k - 1, upper), rest / k))
+        needed = np.zeros(3)
+        for reach, spread in needs:
+            room = (difference / (reach + of_power)) ** 2 - (of_seeds / k if k > 1 else 0.0)
+            enough = spread * n / (n - 2) * shares / room if room > 0 else np.nan
+            needed = np.maximum(needed, np.ceil(enough))
+        if n < ROUGH and needed[0] > 0:
+            needed = np.array([float(f"{each:.0e}") for each in needed])
         rows.append((k, *needed, power, needed[0] * k))
     return pd.DataFrame(rows, columns=list(COLUMNS))
