@@ -96,9 +96,21 @@ def _rows(turn: Turn, forbidden: list[tuple[Place, str]]) -> Iterator[Row]:
     }
     found = {"M4": (say(turn["gt_compliance_label"]), say(turn["pred_compliance_label"]))}
     for measure, required, missed in (
-        ("M1", [key for key, _ in keys], [key for key, is_hit in keys if not is_hit]),
-        ("M3", tags, missed_tags),
-        ("M5", turn["rubric_required"], turn["missed_elements"]),
+        (
+            "M1",
+            [key for key, _ in keys],
+            [key for key, is_hit in keys if not is_hit],
+        ),
+        (
+            "M3",
+            tags,
+            missed_tags,
+        ),
+        (
+            "M5",
+            turn["rubric_required"],
+            turn["missed_elements"],
+        ),
     ):
         n, total = len(required) - len(missed), len(required)
         found[measure] = listed(required), say("{n} of {total}", n=n, total=total)
