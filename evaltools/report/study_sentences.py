@@ -16,7 +16,6 @@ from ..core.metric import metric_title
 from ..core.resampling import Resampling
 from ..stats.compare import POWER
 from ..stats.intervals import MIN_UNITS
-from ..stats.verdicts import equivalence_confidence
 from .tables import shown_estimate
 from .text import interval, mde_text, number, p_equation
 
@@ -100,7 +99,7 @@ def verdict_parts(
         return finding, say(text)
     level, ends = resampling.percent, row
     if verdict == "equivalent":
-        level = f"{100 * equivalence_confidence(resampling.confidence):.4g}%"
+        level = f"{200 * resampling.confidence - 100:.4g}%"
         ends = {"ci_low": row["equivalence_low"], "ci_high": row["equivalence_high"]}
     before, after = number(row["value_baseline"]), number(row["value_candidate"])
     delta = number(row["delta"], signed=True)
@@ -251,7 +250,7 @@ def family(study: Study) -> list[str]:
     sentences = ["; ".join(families) + ".", say(text, level=level, least=MIN_UNITS)]
     if study.margin:
         text = "Equivalent: the {level} interval lies within the declared margin (two one-sided tests)."
-        level = f"{equivalence_confidence(study.resampling.confidence):.0%}"
+        level = f"{2 * study.resampling.confidence - 1:.0%}"
         sentences.append(say(text, level=level))
     return sentences
 

@@ -11,7 +11,7 @@ Economic Studies 91 (2024).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -148,7 +148,7 @@ def compare_all(
     first, *others = label([runs for _, runs in conditions], table, unit)
     rows: list[dict[str, Any]] = []
     differences: list[Difference | None] = []
-    sides: list[tuple[str, Comparison]] = []
+    sides: list[tuple[str, str, int]] = []
     for (name, runs), side in zip(candidates, others):
         keep, n_other_texts = same_questions(first, side, (name_a, name))
         by_seed = set(runs_a) == set(runs)
@@ -158,9 +158,7 @@ def compare_all(
                 found = paired(a, b, by_seed)
                 differences.append(found)
                 rows.append({"candidate": name, **_row(a, b, by_seed, found)})
-        paired_by = "sample and seed" if by_seed else "sample"
-        comparison = Comparison(pd.DataFrame(), paired_by, n_other_texts)
-        sides.append((name, comparison))
+        sides.append((name, "sample and seed" if by_seed else "sample", n_other_texts))
     tested = pd.DataFrame()
     if rows:
         tested = pd.DataFrame(rows).assign(baseline=name_a)
@@ -177,12 +175,13 @@ def compare_all(
         columns=["metric", "title", "group", "alias_of", "headline"],
     )
     comparisons = []
-    for name, comparison in sides:
+    for name, paired_by, n_other_texts in sides:
         own = about
         if rows:
             of_name = tested[tested["candidate"] == name].set_index("metric")
             own = about.join(of_name, on=about["metric"].map(target))
-        comparisons.append(replace(comparison, table=own.reindex(columns=[*CONTRACT, *DETAILS])))
+        table_of_name = own.reindex(columns=[*CONTRACT, *DETAILS])
+        comparisons.append(Comparison(table_of_name, paired_by, n_other_texts))
     return comparisons
 
 

@@ -61,18 +61,20 @@ class Formula:
 
     def of_rows(self, columns: Mapping[str, Array]) -> Array:
         """The sums of each row, (sums, rows), from columns (rows,); nan where a column is null."""
-        ones = np.ones(len(next(iter(columns.values()))))
-
-        def total(expression: str) -> Array:
-            terms = (columns[name] * factor for name, factor in linear(expression).items())
-            return sum(terms, np.zeros_like(ones))
-
-        parts = [total(ratio.numerator) for ratio in self.ratios]
-        parts += [total(ratio.denominator) for ratio in self.ratios]
-        if any(ratio.needs for ratio in self.ratios):
-            needs = [ratio.needs for ratio in self.ratios]
-            parts += [np.nan_to_num(columns[name]) if name else ones for name in needs]
-        return np.stack([*parts, ones])
+        totals = [ratio.numerator for ratio in self.ratios]
+        totals += [ratio.denominator for ratio in self.ratios]
+        needs = [ratio.needs for ratio in self.ratios]
+        needs = needs if any(needs) else []
+        n_rows = len(next(iter(columns.values())))
+        sums = np.zeros((len(totals) + len(needs) + 1, n_rows))
+        for total, expression in zip(sums, totals):
+            for name, factor in linear(expression).items():
+                total += columns[name] if factor == 1 else columns[name] * factor
+        sums[len(totals) :] = 1.0
+        for total, name in zip(sums[len(totals) :], needs):
+            if name:
+                total[:] = np.nan_to_num(columns[name])
+        return sums
 
     def ratio_values(self, sums: Array) -> Array:
         """The ratios: (..., sums) -> (..., ratios); nan is not measured."""
@@ -126,10 +128,13 @@ class Condition:
 
         A row in which one of its columns is null is as if left out. The trials of a sample are averaged, so that
         samples weigh alike; other rows of one sample are summed. ValueError names the row of what cannot be: a
-        number of LARGEST or more, a null numerator where the denominator counts the row, a value outside the limits.
+        null numerator where the denominator counts the row, a value outside the limits.
         """
         formula = self.formulas[metric]
-        columns = {name: self._column(name) for name in columns_of(formula.ratios)}
+        columns = {}
+        for name in columns_of(formula.ratios):
+            first, *others = (column_of(frame, name) for frame in self.frames)
+            columns[name] = np.concatenate([first, *others]) if others else first
         rows = formula.of_rows(columns)
         wrong = _wrong_row(formula, columns, rows)
         if wrong:
@@ -159,16 +164,10 @@ class Condition:
         seed = np.repeat(range(len(self.frames)), sizes)
         return seed * self.n_samples + self.sample
 
-    def _column(self, name: str) -> Array:
-        """A column of all rows as floats; a null is nan."""
-        columns = [
-            frame[name].to_numpy(
-                dtype=float,
-                na_value=np.nan,
-            )
-            for frame in self.frames
-        ]
-        return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+def column_of(frame: pd.DataFrame, name: str) -> Array:
+    """A column of a units frame as floats; a null is nan."""
+    return frame[name].to_numpy(dtype=float, na_value=np.nan)
 
 
 def _wrong_row(
@@ -177,18 +176,12 @@ def _wrong_row(
     rows: Array,
 ) -> tuple[int, str] | None:
     """(row, what is wrong with it) of the first row that a ratio cannot be made of; None where all are right."""
-    for name, values in columns.items():
-        if (
-            np.fmax.reduce(values, initial=0) >= LARGEST
-            or np.fmin.reduce(values, initial=0) <= -LARGEST
-        ):
-            row = int(np.argmax(np.abs(values) >= LARGEST))
-            return row, f"{name} is {values[row]:g}; expected a finite number below {LARGEST:g}"
     metric = formula.metric
     if not isinstance(metric, Metric):
         return None  # what it is made of stands in the table too
     num, den = rows[0], rows[1]
-    for row in np.flatnonzero(np.isnan(num) & (den != 0) & ~np.isnan(den))[:1]:
+    nulls = np.flatnonzero(np.isnan(num))
+    for row in nulls[np.nan_to_num(den[nulls]) != 0][:1]:
         name = next(name for name in linear(metric.numerator) if np.isnan(columns[name][row]))
         counts = " and ".join(linear(metric.denominator))
         leave = f"leave {counts} null or 0 where {name} was not measured"
@@ -258,7 +251,7 @@ def _require_readable(
     needed: Sequence[str],
     unit: str,
 ) -> None:
-    """KeyError for columns that are lacking; ValueError for a null unit and a second row of a sample."""
+    """KeyError for columns that are lacking; ValueError for a null unit, a second row of a sample, a huge number."""
     missing = [column for column in needed if column not in frame]
     if missing:
         known = [str(column) for column in frame.columns]
@@ -270,6 +263,13 @@ def _require_readable(
     for row in np.flatnonzero(doubled)[:1]:
         place = ", ".join(f"{name} {frame[name].iloc[row]}" for name in names)
         raise ValueError(f"row {row + 1} ({place}): a second row of one sample")
+    for column in dict.fromkeys(needed[1:]):
+        values = column_of(frame, column)
+        if max(-np.fmin.reduce(values, initial=0), np.fmax.reduce(values, initial=0)) >= LARGEST:
+            row = int(np.argmax(np.abs(values) >= LARGEST))
+            place = f"row {row + 1} ({unit} {frame[unit].iloc[row]})"
+            wrong = f"{column} is {values[row]:g}; expected a finite number below {LARGEST:g}"
+            raise ValueError(f"{place}: {wrong}")
 
 
 @dataclass(frozen=True)

@@ -71,12 +71,3 @@ def verdicts(
     reasons = [is_lacking, by_p & ~by_interval, ~by_p & by_interval]
     short = np.select(reasons, ["missing", "interval", "p"], "")
     return verdict, np.where(verdict == "tied", short, "")
-
-
-def equivalence_confidence(confidence: float) -> float:
-    """The confidence of the interval that must lie within the margin: 1 - 2 (1 - confidence).
-
-    >>> round(equivalence_confidence(0.95), 2)
-    0.9
-    """
-    return max(2 * confidence - 1, 0.01)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaltools.stats.agreement import fleiss_kappa, kappa_of
+from evaltools.stats.agreement import kappa_of
 
 
 def kappa(**letters: str) -> float:
@@ -32,13 +32,15 @@ def test_nobody_to_agree_with_and_no_variance(letters: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("raters", [2, 3, 5])
-def test_kappas_equal_statsmodels_to_the_last_bit(raters: int) -> None:
+def test_kappas_equal_statsmodels(raters: int) -> None:
     theirs = pytest.importorskip("statsmodels.stats.inter_rater")
     rng = np.random.default_rng(raters)
     for categories in (2, 3, 7):
         said = rng.integers(categories, size=(50, raters))
         counts, _ = theirs.aggregate_raters(said)
-        assert fleiss_kappa(counts) == theirs.fleiss_kappa(counts)
+        if raters > 2:
+            expected = pytest.approx(theirs.fleiss_kappa(counts), abs=1e-14)
+            assert kappa_of(pd.DataFrame(said)) == expected
         table = theirs.to_table(said[:, :2])[0]
         mine = kappa_of(pd.DataFrame(said[:, :2]))
         assert mine == pytest.approx(theirs.cohens_kappa(table, return_results=False), abs=1e-14)
