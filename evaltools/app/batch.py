@@ -11,15 +11,7 @@ from typing import Any, NamedTuple
 from pydantic_core import to_jsonable_python
 
 from ..core import plugins
-from ..core.errors import (
-    BAD_INPUT,
-    FAILED,
-    WRONG_USAGE,
-    InputError,
-    Problems,
-    UsageError,
-    tell,
-)
+from ..core.errors import InputError, Problems, UsageError, tell
 from ..core.files import resolve
 from ..core.folders import require_out
 from ..core.language import language, say, speak, speaking
@@ -75,9 +67,8 @@ class Batch:
 
     @property
     def status(self) -> int:
-        """Exit status: bad input before failed work before wrong usage."""
-        worst_first = (BAD_INPUT, FAILED, WRONG_USAGE)
-        return next((status for status in worst_first if status in self.lost.values()), 0)
+        """Exit status: failed work before bad input before wrong usage."""
+        return max(self.lost.values(), default=0)
 
 
 class Input(NamedTuple):
@@ -115,12 +106,11 @@ def report(batch: Batch, paths: Sequence[str]) -> None:
             inputs: dict[str, Any] = {"run": one.path, "scored": str(one.folder)}
             if suite.together:
                 inputs = {"runs": [one.path], "scored": [str(one.folder)]}
-            title = name if name and len(runs) == 1 else one.name
             paper = one.folder if batch.options.get("paper") else None
             _plan_report(
                 batch,
                 suite.notebook,
-                title,
+                name or one.name,
                 [one],
                 inputs,
                 paper,

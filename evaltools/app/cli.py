@@ -69,7 +69,7 @@ def load_command(name: str) -> click.Command | None:
 
 
 class MainGroup(LazyGroup):
-    """All commands; ends as `_messages` says, whatever signal asks for it."""
+    """All commands; ends as `_messages` says, also when it is told to terminate."""
 
     def __call__(
         self,
@@ -81,11 +81,7 @@ class MainGroup(LazyGroup):
                 os.fstat(descriptor)
             except OSError:
                 os.open(os.devnull, os.O_RDWR)
-        for name in ("SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)  # not every system has both
-            # `nohup` has SIGHUP ignored, and so it stays
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         return super().__call__(*args, **options)
 
     def make_context(

@@ -163,21 +163,9 @@ def named_numbers(
     return click.option(flag, *name, multiple=True, type=NamedNumber(), help=text, **attributes)
 
 
-def _as_margins(
-    context: click.Context,
-    option: click.Parameter,
-    pairs: Sequence[tuple[str, float]],
-) -> dict[str, float]:
-    margins = dict(pairs)
-    if len(margins) < len(pairs) or min(margins.values(), default=0) < 0:
-        message = "expected a number of 0 or more; a metric can have one margin only"
-        raise click.BadParameter(message, context, option)
-    return margins
-
-
 def margin_option(text: str) -> Decorator:
     """--margin: metric -> margin."""
-    return named_numbers("--margin", text, callback=_as_margins)
+    return named_numbers("--margin", text, callback=lambda context, option, pairs: dict(pairs))
 
 
 declared_options = together(

@@ -57,7 +57,7 @@ def show_study(
         level = f"{study.resampling.percent} interval"
         heads = ["metric", "A", "B", "B − A", level, "p adj.", "verdict", "id"]
         lines = [_difference(study, row) for row in rows.to_dict("records")]
-        show_rows(heads, lines, verbose or everything)
+        show_frame(pd.DataFrame(lines, columns=heads), verbose or everything)
     else:
         _show_estimates(study, {}, verbose)
     echo()
@@ -84,36 +84,36 @@ def _show_estimates(
     verbose: bool,
 ) -> None:
     """Print the headline of a run, or of the conditions of a study, in a table."""
+    level = f"{shown.resampling.percent} interval"
     rows = []
     for estimate in shown.estimates_of(*shown.headline).to_dict("records"):
         texts = shown_estimate(estimate)
-        cells = [texts[name] for name in ("title", "value", "interval", "n")]
-        rows.append([*cells, verdicts.get(texts["metric"], ""), texts["metric"]])
-    level = f"{shown.resampling.percent} interval"
-    show_rows(["metric", "value", level, "n", "verdict", "id"], rows, verbose)
+        rows.append(
+            {
+                "metric": texts["title"],
+                "value": texts["value"],
+                level: texts["interval"],
+                "n": texts["n"],
+                "verdict": verdicts.get(texts["metric"], ""),
+                "id": texts["metric"],
+            }
+        )
+    show_frame(pd.DataFrame(rows), verbose)
 
 
 def show_frame(frame: pd.DataFrame, verbose: bool = True) -> None:
-    """Print a frame, its numbers rounded, as `show_rows` does."""
-    rows = []
-    for cells in frame.convert_dtypes().astype(object).to_numpy():
-        texts = [cell if isinstance(cell, str) else number(cell) for cell in cells]
-        rows.append([*map(visible, texts), ""])
-    show_rows([*frame, ""], rows, verbose)
+    """Print a frame, its numbers rounded, without empty columns: all of it, or its first rows without `id`."""
+    if not verbose:
+        frame = frame.drop(columns="id", errors="ignore")
+    cells = frame.convert_dtypes().astype(object).map(_text)
+    cells = cells.loc[:, (cells != "").any()]
+    n_shown = table(list(cells), cells.to_numpy().tolist(), 10**9 if verbose else MOST_LINES)
+    if n_shown < len(cells):
+        echo(f"and {len(cells) - n_shown} more (-v)")
 
 
-def show_rows(
-    heads: list[str],
-    rows: list[list[str]],
-    verbose: bool,
-) -> None:
-    """Print a table without its empty columns: all of it, or its first rows without the last column."""
-    columns = range(len(heads) if verbose else len(heads) - 1)
-    filled = [i for i in columns if any(row[i] for row in rows)]
-    cells = [[row[i] for i in filled] for row in rows]
-    n_shown = table([heads[i] for i in filled], cells, 10**9 if verbose else MOST_LINES)
-    if n_shown < len(rows):
-        echo(f"and {len(rows) - n_shown} more (-v)")
+def _text(cell: object) -> str:
+    return visible(cell if isinstance(cell, str) else number(cell))
 
 
 def show_checks(checks: Iterable[Check], verbose: bool) -> None:

@@ -50,7 +50,7 @@ def metrics(tmp_path: Path) -> Path:
         (["--max", "f1=0.85", "--use", "ci_high"], 1, "FAIL f1 ci_high 0.9"),
         (["--max", "f1=0.95", "--min", "f1=0.65", "--use", "worst"], 0, "PASS f1 ci_low 0.7"),
         (["--min", "f1=0.75", "--use", "worst"], 1, "FAIL f1 ci_low"),
-        (["--max", "conflict=0.05", "--use", "worst"], 1, "ci_high no interval <= 0.05"),
+        (["--max", "conflict=0.05", "--use", "worst"], 1, "ci_high not measured <= 0.05"),
         (["--min", "null=0"], 1, "FAIL null value not measured"),
         (["--min", "pass@k=10=0.5"], 0, "PASS pass@k=10"),
         (["--min", "delta=0"], 1, "FAIL delta cannot be measured: both are one"),
@@ -96,7 +96,6 @@ def test_verdicts_of_the_suite_decide_without_bounds(
         ("{", "m.json"),
         ("[]", "m.json"),
         ('{"metrics": [{"name": "a", "value": "1"}]}', "metrics.0.value"),
-        ('{"metrics": [{"name": "a"}, {"name": "a"}]}', "two metrics have one name"),
         ('{"metrics": [], "verdicts": [{"metric": "a"}]}', "verdicts.0.title"),
     ],
 )
@@ -148,10 +147,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("a little worse", ["--margin", "accuracy=0.01"], 1, "FAIL accuracy 0.750"),
         ("a little worse", ["--margin", "accuracy=0.9"], 0, ">= -0.9 (Accuracy)"),
         ("others", [], 2, "share no id"),
-        ("few", [], 1, "FAIL accuracy not measured: 32 values of the baseline are missing"),
+        ("few", [], 1, "FAIL accuracy not measured: 32 values are missing here, 0 in the baseline"),
         ("base", [], 2, "would be compared with itself"),
         ("same", ["--margin", "acuracy=0.1"], 2, "did you mean accuracy"),
-        ("same", ["--margin", "accuracy=-1"], 2, "expected a number of 0 or more"),
         ("same", ["--margin", "accuracy"], 2, "expected NAME=X"),
         ("", ["--min", "a=1"], 3, "metrics.json: cannot be read"),
     ],
@@ -191,7 +189,7 @@ def test_what_the_baseline_lacks_where_it_was_wrong_does_not_pass(tmp_path: Path
         et.evaluate("table", lines, name=name, out=tmp_path, n_resamples=200)
     sides = (tmp_path / "results" / "new", "--baseline", tmp_path / "results" / "base")
     done = call("gate", *sides, status=1).output
-    assert "FAIL m not measured: what the baseline lacks is not like the rest (m)" in done
+    assert "FAIL m not measured: 0 values are missing here, 24 in the baseline (m)" in done
 
 
 # --- a file for a CI job
@@ -213,9 +211,8 @@ def test_hostile_names_stay_text(tmp_path: Path, text: str) -> None:
 def test_a_result_is_never_written_over(results: Path) -> None:
     result = results / "base"
     before = {path: path.read_bytes() for path in result.iterdir()}
-    for target, message in (("metrics.json", "is an input"), ("x.xml", "would change a result")):
-        gate = ("gate", result, "--min", "accuracy=0", "--junit", result / target)
-        assert message in call(*gate, status=2).output
+    gate = ("gate", result, "--min", "accuracy=0", "--junit", result / "metrics.json")
+    assert "is an input" in call(*gate, status=2).output
     assert {path: path.read_bytes() for path in result.iterdir()} == before
 
 

@@ -13,13 +13,13 @@ import click
 
 from ...core.commands import PATH
 from ...core.errors import GATE_NOT_MET, Problems, UsageError
-from ...core.estimates import Row, is_null
+from ...core.estimates import Row
 from ...core.files import refuse_input, write_text
 from ...core.json_files import read_model
 from ...core.manifest import NAME, Manifest
 from ...core.metric import metric_title
 from ...core.names import nearest
-from ...core.results import METRICS, SPOILT, UNITS, MetricsFile, read_manifest, spoilt_files
+from ...core.results import METRICS, SPOILT, UNITS, MetricsFile, spoilt_files
 from ...core.terminal import echo
 from ...report.evaluate import load
 from ...report.make_study import compare
@@ -91,8 +91,6 @@ def gate(
         raise UsageError("--margin is how much worse than a baseline: give --baseline RESULT")
     if junit is not None:
         refuse_input(junit, [path for path in (result, baseline) if path is not None])
-        if read_manifest(junit.parent) is not None:
-            raise UsageError(f"{junit} would change a result; write it to another place")
     content = read(result)
     bounds = [(">=", *bound) for bound in minima] + [("<=", *bound) for bound in maxima]
     rows = [_bound(result, content, use, *bound) for bound in bounds]
@@ -118,9 +116,6 @@ def read(path: Path) -> MetricsFile:
     file = path / METRICS if path.is_dir() else path
     content = read_model(file, MetricsFile)
     problems = Problems()
-    names = [row.name for row in content.metrics]
-    if len(set(names)) < len(names):
-        problems.error("bad-metrics", "two metrics have one name", file=file, field="metrics")
     manifest = file.parent / NAME
     if manifest.exists():
         for name in spoilt_files(file.parent, read_model(manifest, Manifest)):
@@ -156,11 +151,9 @@ def _bound(
         return Checked(name, False, ": ".join([BLOCKED, *why[:1]]))
     end = WORST[sign] if use == "worst" else use
     number = getattr(row, end)
-    if row.value is None:
+    if number is None:
         return Checked(name, False, f"{end} not measured {sign} {limit:g}")
-    text = "no interval" if number is None else f"{number:.6g}"
-    is_met = number is not None and SIGNS[sign](number, limit)
-    return Checked(name, is_met, f"{end} {text} {sign} {limit:g}")
+    return Checked(name, SIGNS[sign](number, limit), f"{end} {number:.6g} {sign} {limit:g}")
 
 
 def _verdicts(
@@ -231,24 +224,21 @@ def _difference(row: Row, margin: float | None) -> Checked:
     pass; what is missing on one side only for a reason does not either.
     """
     name, title = row["metric"], f"({metric_title(row['metric'], row['title'])})"
-    is_measured = row["verdict"] != "not measured"
-    n_missing = row["missing_candidate"]
-    if not is_measured and (n_missing or row["not_random"]):
-        why = "what the baseline lacks is not like the rest"
-        if n_missing:
-            why = f"{n_missing:g} values of the baseline are missing"
-        return Checked(name, False, f"not measured: {why} {title}")
-    if not is_measured or row["n_units"] < MIN_UNITS:
-        return Checked(name, None if margin is None else False, f"{verdict_text(row)} {title}")
+    n_missing, verdict = row["missing_candidate"], f"{verdict_text(row)} {title}"
+    if row["verdict"] == "not measured" and (n_missing or row["not_random"]):
+        lacking = (
+            f"{n_missing:g} values are missing here, {row['missing_baseline']:g} in the baseline"
+        )
+        return Checked(name, False, f"not measured: {lacking} {title}")
+    if row["verdict"] == "not measured" or row["n_units"] < MIN_UNITS:
+        return Checked(name, None if margin is None else False, verdict)
     change = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, difference {row['delta']:+.3f}"
     if margin is None:
-        return Checked(name, row["verdict"] != "worse", f"{change}: {verdict_text(row)} {title}")
+        return Checked(name, row["verdict"] != "worse", f"{change}: {verdict}")
     sign, limit = ("<=", margin) if row["better"] == "lower" else (">=", 0 - margin)
     end = WORST[sign]
-    is_known = not is_null(row[end])
-    shown = f"{row[end]:+.4f}" if is_known else "no interval"
-    is_met = is_known and bool(SIGNS[sign](row[end], limit))
-    return Checked(name, is_met, f"{change}: {end} {shown} {sign} {limit:+g} {title}")
+    is_met = bool(SIGNS[sign](row[end], limit))  # never of an interval that is not there, nan
+    return Checked(name, is_met, f"{change}: {end} {row[end]:+.4f} {sign} {limit:+g} {title}")
 
 
 def _junit(rows: Sequence[Checked], result: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,14 @@ from pydantic import BaseModel, ConfigDict, SkipValidation
 from ...core.errors import Problems
 from ...core.json_files import read_jsonl
 from ...core.metric import LARGEST
-from ...core.records import csv_rows, require_file, written_list
+from ...core.records import csv_rows, require_file
 from ...core.score_rows import COLUMNS
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
+NESTED = (list, dict, bytes, np.ndarray)
 NUMBERS = ("value", "num", "den", "low", "high", "higher_is_better")
 
-TRUTH = {"true": 1.0, "false": 0.0}
+TRUTH = {"true": 1, "false": 0}
 
 # what no name of a metric or condition may hold: a line of a terminal begins with it
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -57,7 +57,7 @@ def read(
     path: Path,
     problems: Problems,
 ) -> pd.DataFrame:
-    """The rows of a file, further columns without cells that hold lists; the index is the line.
+    """The rows of a file, whatever their cells hold; the index is the line.
 
     InputError where the file is damaged or not in the long form.
     """
@@ -67,18 +67,7 @@ def read(
         message = "an Excel workbook; save it as CSV"
         raise problems.fatal("wrong-encoding", message, file=path)
     read_kind = {".csv": _csv, ".parquet": _parquet}.get(kind, _json_lines)
-    frame = read_kind(path, problems)
-    for name in frame.columns.difference(COLUMNS, sort=False):
-        is_nested = frame[name].map(partial(_is_nested, is_csv=kind == ".csv"))
-        frame[name] = frame[name].mask(is_nested)
-    return frame
-
-
-def _is_nested(cell: Any, is_csv: bool = False) -> bool:
-    """Whether a cell holds a list or an object, which in CSV is written as text."""
-    if is_csv and isinstance(cell, str):
-        return written_list(cell) is not None
-    return isinstance(cell, list | dict | bytes | np.ndarray)
+    return read_kind(path, problems)
 
 
 def _csv(
@@ -88,12 +77,9 @@ def _csv(
     rows = csv_rows(path, problems)
     _, header = next(rows)
     _require_columns(header, path, problems)
-    by_line = {}
-    for line, row in rows:
-        cells = dict(zip(header, row))
-        cells.pop("", None)
-        by_line[line] = {name: text or None for name, text in cells.items()}
-    return pd.DataFrame(list(by_line.values()), index=list(by_line))
+    cells = dict(rows)
+    frame = pd.DataFrame(list(cells.values()), index=list(cells), columns=header)
+    return frame.drop(columns="", errors="ignore").replace("", None)
 
 
 def _json_lines(
@@ -158,11 +144,9 @@ def usable_rows(
     is_bad = pd.Series(False, cells.index)
 
     def refuse(is_wrong: Any, column: str, expected: str) -> None:
-        is_new = is_wrong & ~is_bad
-        if not is_new.any():
-            return
-        found = pd.DataFrame({"id": rows.loc[is_new, "id"], "cell": cells.loc[is_new, column]})
-        for line, id_, cell in found.astype("str").fillna("").itertuples():
+        found = cells.loc[is_wrong & ~is_bad, column].astype("str").fillna("")
+        ids = rows.loc[found.index, "id"].fillna("")
+        for (line, cell), id_ in zip(found.items(), ids):
             got = repr(cell[:80]) if cell else "nothing"
             problems.error(
                 "bad-field",
@@ -172,10 +156,10 @@ def usable_rows(
                 id=id_[:200],
                 field=column,
             )
-        is_bad.loc[is_new] = True
+        is_bad.loc[found.index] = True
 
     for column in NAMES:
-        is_nested = cells[column].map(_is_nested)
+        is_nested = cells[column].map(lambda cell: isinstance(cell, NESTED))
         rows[column] = _as_text(cells[column].mask(is_nested))
         refuse(is_nested, column, "a text or a number")
     for column in ("id", "metric"):
@@ -220,12 +204,5 @@ def _numbers(cells: pd.Series) -> tuple[pd.Series, Any]:
     if is_numeric_dtype(cells):
         return cells.astype(float), False
     words = cells.map(lambda cell: str(cell).lower(), na_action="ignore")
-    numbers = words.map(_number, na_action="ignore").astype(float)
+    numbers = pd.to_numeric(words.replace(TRUTH), errors="coerce").astype(float)
     return numbers, numbers.isna() & ~words.isin(["nan", np.nan, None])
-
-
-def _number(word: str) -> float:
-    try:
-        return TRUTH[word] if word in TRUTH else float(word)
-    except ValueError:
-        return np.nan

@@ -79,15 +79,7 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     is_partial = rows["seed"].isna() & seeds.transform("any")
     for line in rows.index[is_partial]:
         message = "expected a seed, as other rows of this condition have one, got nothing"
-        problems.error(
-            "bad-field",
-            message,
-            file=path,
-            line=int(line),
-            field="seed",
-        )
-    if is_partial.any():
-        raise problems.failed()
+        raise problems.fatal("bad-field", message, file=path, line=int(line), field="seed")
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
     for index in np.flatnonzero(pd.Series(runs).str.casefold().duplicated()):
         message = f"two runs (condition, seed) would both be named {runs[index]!r}"
@@ -181,63 +173,33 @@ def score(
         rows = rows[rows["run"] == source.name]
     unit = rows.groupby(["id", "trial"], sort=False, dropna=False).ngroup()
     units = _unit_columns(rows, unit, path, problems)
-    is_used = _is_used(
-        rows,
-        unit,
-        options.found,
-        path,
-        problems,
-    )
-    problems.raise_if_failed()
-    used = rows[["metric", "num", "den"]][is_used].set_axis(unit[is_used])
     sums = {}
     for metric in options.found:
-        of_metric = used[used["metric"] == metric.name].reindex(units.index)
-        sums[metric.numerator] = of_metric["num"]
-        sums[metric.denominator] = of_metric["den"]
+        of_metric = rows[rows["metric"] == metric.name].assign(unit=unit)
+        used = of_metric[_is_used(of_metric, metric, path, problems)].set_index("unit")
+        sums[metric.numerator] = used["num"]
+        sums[metric.denominator] = used["den"]
+    problems.raise_if_failed()
     return pd.concat([units, pd.DataFrame(sums)], axis=1)
 
 
 def _is_used(
     rows: pd.DataFrame,
-    unit: pd.Series,
-    metrics: tuple[Metric, ...],
+    metric: Metric,
     path: Path,
     problems: Problems,
 ) -> pd.Series:
-    """Whether each row is used: the first of its metric on its unit, within the limits; the others are reported."""
-    seen = pd.DataFrame({"unit": unit, "metric": rows["metric"]})
-    is_second = seen.duplicated()
-    for line, id_, name in rows.loc[is_second, ["id", "metric"]].itertuples():
-        message = f"a second row of {name}: id is one sample, cluster what samples belong to"
-        problems.error(
-            "duplicate-id",
-            message,
-            file=path,
-            line=line,
-            id=id_,
-        )
-    bounds = {metric.name: metric.bounds for metric in metrics if metric.bounds}
-    ends = pd.DataFrame(bounds, index=["low", "high"]).T.reindex(rows["metric"])
-    judged = rows[["id", "metric"]].assign(
-        value=rows["num"] / rows["den"],
-        low=ends["low"].to_numpy(),
-        high=ends["high"].to_numpy(),
-    )
-    is_outside = (judged["value"] < judged["low"]) | (judged["value"] > judged["high"])
-    is_outside &= ~is_second
-    for row in judged[is_outside].itertuples():
-        message = f"{row.value:g} is not within {row.low:g} and {row.high:g}"
-        if row.value == -1:
-            message += "; where -1 says that a judge gave no score, leave the cell empty"
-        problems.error(
-            "out-of-bounds",
-            message,
-            file=path,
-            line=row.Index,
-            id=row.id,
-            field=row.metric,
-        )
+    """Whether each row of a metric is used: the first of its unit, within the limits; the others are reported."""
+    is_second = rows["unit"].duplicated()
+    for line, id_ in rows.loc[is_second, "id"].items():
+        message = f"a second row of {metric.name}: id is one sample, cluster what samples belong to"
+        problems.error("duplicate-id", message, file=path, line=line, id=id_)
+    low, high = metric.bounds or (-np.inf, np.inf)
+    values = rows["num"] / rows["den"]
+    is_outside = ~is_second & ((values < low) | (values > high))
+    for line, id_ in rows.loc[is_outside, "id"].items():
+        message = f"{values[line]:g} is not within {low:g} and {high:g}"
+        problems.error("out-of-bounds", message, file=path, line=line, id=id_, field=metric.name)
     return ~(is_second | is_outside)
 
 

@@ -34,7 +34,7 @@ from .tables import KINDS, ROW, ROWS, grid, put
         ({**ROW, "id": "b", "value": 7}, "b: acc: 7 is not within 0 and 1 [out-of-bounds]"),
         (
             {**ROW, "id": "b", "value": -1},
-            "b: acc: -1 is not within 0 and 1; where -1 says that a judge gave no score, leave the cell empty",
+            "b: acc: -1 is not within 0 and 1 [out-of-bounds]",
         ),
     ],
 )

@@ -121,7 +121,7 @@ def test_a_further_column_of_many_kinds_is_text(tmp_path: Path) -> None:
     rows = [{"id": f"s{i}", "metric": "acc", "value": 1, "x": x} for i, x in enumerate(kinds)]
     run = et.evaluate("table", put(tmp_path, rows))
     texts = [None if pd.isna(x) else x for x in run.units["x"]]
-    assert texts == ["1", "two", "True", "2.5", None, None, None]
+    assert texts == ["1", "two", "True", "2.5", None, "[1]", "{'a': 1}"]
 
 
 def test_a_further_column_that_the_units_have_is_left_out(tmp_path: Path) -> None:
@@ -271,13 +271,6 @@ def test_errors_are_counted_by_their_cause(tmp_path: Path) -> None:
     (check,) = [check for check in run.checks if check.code == "errored-rows"]
     assert (check.n, check.of) == (4, 14) and "429 (4)" in check.message
     assert run["acc"]["value"] == 1 and run["acc"]["denominator"] == 10
-
-
-def test_a_list_in_a_cell_of_csv_is_left_out_as_in_json_lines(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("id,metric,value,tags,note\nq0,acc,1,\"['a', 'b']\",[sic]\n")
-    units = et.evaluate("table", path).units
-    assert units["tags"].isna().all() and units["note"].tolist() == ["[sic]"]
 
 
 def test_a_system_whose_calls_all_failed_has_a_page_and_no_verdict() -> None:
