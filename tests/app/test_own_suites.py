@@ -167,8 +167,8 @@ def test_a_file_that_makes_no_suite_is_named_and_nothing_is_written(
 
 
 BAD = {
-    "field": ('{"id": "s1", "gold": "pos"}', "run.jsonl:41: s1: pred: Field required [bad-field]"),
-    "json": ('{"id": "s1", ', "run.jsonl:41: s1: "),
+    "field": ('{"id": "s1", "gold": "pos"}', "run.jsonl:41: pred: Field required [bad-field]"),
+    "json": ('{"id": "s1", ', "run.jsonl:41: not JSON"),
     "duplicate": (
         '{"id": "s3", "gold": "pos", "pred": "pos"}',
         "run.jsonl:41: s3: a second record of this id; the first is on line 4 [duplicate-id]",
@@ -251,7 +251,6 @@ def test_an_installed_suite_has_its_commands_and_the_others_go_on(
         ("broken", "own_broken:SUITE cannot be loaded: RuntimeError: needs a library"),
         ("nothing", "cannot be loaded: TypeError: expected a suite (et.jsonl_suite), got str"),
         ("leaving", "own_leaving:SUITE cannot be loaded: SystemExit: 0"),
-        ("twice", "several packages install a suite 'twice'; remove all but one"),
     ],
 )
 def test_one_that_cannot_be_loaded_fails_its_own_commands(
