@@ -199,8 +199,16 @@ def test_a_result_of_something_else_is_not_replaced(
 # --- ends
 
 
-@pytest.mark.parametrize(("bound", "status"), [("n=0", 0), ("n=999", 1)])
-@pytest.mark.parametrize("streams", ["| true", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("bound", "status", "streams"),
+    [
+        ("n=0", 0, "| true"),
+        ("n=999", 1, ">&-"),
+        ("n=999", 1, "2>&-"),
+        ("n=0", 0, ">&- 2>&-"),
+        ("n=999", 1, "<&- >&- 2>&-"),
+    ],
+)
 def test_closed_streams_change_no_status(
     result: Path, bound: str, status: int, streams: str
 ) -> None:
