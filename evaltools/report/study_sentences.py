@@ -111,6 +111,8 @@ def verdict_parts(
         details.append(f"{p_equation(adjusted)} {say('(adjusted)')}")
     elif verdict != "too few":
         details.append(p_equation(p))
+    if not bounds and verdict in ("better", "worse"):
+        details.append(say("all pairs differ alike: no interval"))
     if row["short"]:
         details.append(say("no verdict: {why}", why=say(SHORTFALLS[row["short"]])))
     return finding, f"{listed(details, '; ')}."
@@ -234,16 +236,16 @@ def family(study: Study) -> list[str]:
     tested = rows[rows["p_adjusted"].notna() & (rows["n_units"] >= MIN_UNITS)]
     if tested.empty:
         return []
-    n_leading = int(tested["primary"].sum())
-    n_others = len(tested) - n_leading
+    texts = {
+        True: "The {n} comparisons on “{title}” are tested together, with simultaneous intervals",
+        False: "p and intervals of the other {n} headline comparisons are adjusted together (step-down max-T)",
+    }
     families = []
-    if n_leading:
-        text = "The {n} comparisons on “{title}” are tested together, with simultaneous intervals"
-        text = "“{title}” is tested alone" if n_leading == 1 else text
-        families.append(say(text, title=study.title(study.primary), n=n_leading))
-    if n_others:
-        text = "p and intervals of the other {n} headline comparisons are adjusted together (step-down max-T)"
-        families.append(say(text, n=n_others))
+    for is_primary, text in texts.items():
+        own = tested[tested["primary"] == is_primary]
+        if len(own):
+            text = "“{title}” is tested alone" if len(own) == 1 else text
+            families.append(say(text, title=study.title(own["metric"].iloc[0]), n=len(own)))
     families.append(say("all else is exploratory"))
     text = "Better or worse: p at most {level}, an interval that leaves out 0, and {least} pairs or more."
     level = f"{study.resampling.level:g}"
