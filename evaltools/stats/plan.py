@@ -87,7 +87,13 @@ def plan(
         )
     upper, of_power = 1 - resampling.level / 2, ndtri(power)
     # what the pilot's variance may truly be, as parts of it
-    shares = np.array([1.0, (n - 1) / chdtri(n - 1, 0.025), (n - 1) / chdtri(n - 1, 0.975)])
+    shares = np.array(
+        [
+            1.0,
+            (n - 1) / chdtri(n - 1, 0.025),
+            (n - 1) / chdtri(n - 1, 0.975),
+        ]
+    )
     rows = []
     for k in seeds:
         needs = [(ndtri(upper), of_samples + rest / k)]
@@ -95,8 +101,12 @@ def plan(
             needs.append((stdtrit(k - 1, upper), rest / k))
         needed = np.zeros(3)
         for reach, spread in needs:
-            room = (difference / (reach + of_power)) ** 2 - (of_seeds / k if k > 1 else 0.0)
-            enough = spread * n / (n - 2) * shares / room if room > 0 else np.nan
+            room = (difference / (reach + of_power)) ** 2
+            if k > 1:
+                room -= of_seeds / k
+            enough = np.nan
+            if room > 0:
+                enough = spread * n / (n - 2) * shares / room
             needed = np.maximum(needed, np.ceil(enough))
         if n < ROUGH and needed[0] > 0:
             needed = np.array([float(f"{each:.0e}") for each in needed])

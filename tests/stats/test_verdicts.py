@@ -119,8 +119,10 @@ def test_identical_sides_are_equivalent_where_they_are_many() -> None:
 
 
 def test_units_that_all_differ_alike_have_no_interval_of_no_width() -> None:
-    row = et.compare(list(range(10)), list(range(1, 11)))["value"]
+    study = et.compare(list(range(10)), list(range(1, 11)))
+    row = study["value"]
     assert np.isnan(row["ci_low"]) and row["verdict"] == "better"
+    assert "p = 0.002; all pairs differ alike: no interval." in repr(study)
 
 
 def test_no_verdict_contradicts_the_interval_beside_it() -> None:
