@@ -23,15 +23,15 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # what stands at most; the goals of this edition are in brackets
 BUDGET = {
-    "tokens of evaltools": 161_800,  # (125,000)
-    "files of evaltools": 172,  # (150)
+    "tokens of evaltools": 150_900,  # (125,000)
+    "files of evaltools": 165,  # (150)
     "files in circles of imports": 0,
     "tokens a line": 7.7,  # (7.5)
     "tokens a line of the densest file": 10.2,  # (10)
     "lines of the longest function": 60,
     "lines of the longest file": 450,
-    "tokens of tests": 140_600,  # (130,000)
-    "tests": 1_830,  # (1,800)
+    "tokens of tests": 134_700,  # (130,000)
+    "tests": 1_730,  # (1,800)
     "pages of docs": 12,
     "words of docs": 16_000,
     "words of benchmarks": 4_000,
