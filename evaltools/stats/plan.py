@@ -17,7 +17,7 @@ from scipy.special import chdtri, ndtri, stdtrit
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.resampling import Resampling
-from .differences import ROUGH, paired
+from .differences import ROUGH, Difference, paired
 from .influence import Runs, effective_units, label, sample_variance
 
 # The columns of a plan.
@@ -71,16 +71,7 @@ def plan(
     pilot = paired(a, b, by_seed=set(sides[0]) == set(sides[1]))
     if pilot is None:
         raise UsageError(f"{metric} is not measured on both sides of the pilot")
-    n = effective_units(pilot.shares)
-    # variances that seeds, samples and the rest bring
-    of_samples = n * sample_variance(pilot.errors, n)
-    of_seeds, rest = np.nan, 0.0
-    if pilot.parts:
-        k = pilot.n_seeds
-        of_seeds = sum(part.own for part in pilot.parts) * k
-        residual = sum(part.residual for part in pilot.parts) * n
-        rest = min(residual * k, of_samples * k)
-        of_samples = max(of_samples - rest / k, 0.0)
+    n, of_samples, of_seeds, rest = _variances(pilot)
     if n < MIN_PILOT or of_samples + rest <= 0:
         raise UsageError(
             f"{metric}: a plan needs a pilot of {MIN_PILOT} or more units, some of which differ"
@@ -112,3 +103,16 @@ def plan(
             needed = np.array([float(f"{each:.0e}") for each in needed])
         rows.append((k, *needed, power, needed[0] * k))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _variances(pilot: Difference) -> tuple[float, float, float, float]:
+    """Effective units of a pilot, and the variances that samples, seeds and the rest bring; nan for seeds if one."""
+    n = effective_units(pilot.shares)
+    of_samples = n * sample_variance(pilot.errors, n)
+    if not pilot.parts:
+        return n, of_samples, np.nan, 0.0
+    k = pilot.n_seeds
+    residual = sum(part.residual for part in pilot.parts) * n
+    rest = min(residual * k, of_samples * k)
+    of_seeds = sum(part.own for part in pilot.parts) * k
+    return n, max(of_samples - rest / k, 0.0), of_seeds, rest

@@ -116,18 +116,23 @@ def test_a_plan_of_seeds_has_null_where_no_number_is_enough() -> None:
 
 
 def test_a_plan_of_seeds_follows_the_variances_of_seeds_and_samples() -> None:
-    """n = (u + 2 e / K) / (d^2 / z^2 - 2 s / K), of variances of units, rows and seeds of a side: .25, .36, .01."""
+    """n = (u + 2 e / K) / (d^2 / z^2 - 2 s / K), of variances of units, rows and seeds of a side: .25, .36, .01.
+
+    No fewer than t over the seeds' values asks for, of which u is no part.
+    """
     rng = np.random.default_rng(6)
     own = rng.normal(0, 0.5, 400)
     sides = []
     for effect in (0.0, own):
         shifts = rng.normal(0, 0.1, 60)
         sides.append({s: frame(effect + rng.normal(x, 0.6, 400)) for s, x in enumerate(shifts)})
-    found = plan(sides, [FREE], "id", "score", 0.2, seeds=[8, 30]).set_index("seeds")["samples"]
-    z2 = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2
-    for k in (8, 30):
-        n = (0.25 + 2 * 0.36 / k) / (0.2**2 / z2 - 2 * 0.01 / k)
-        assert found[k] == pytest.approx(n, rel=0.2)
+    for k, d in ((8, 0.2), (30, 0.2), (4, 0.4)):
+        found = plan(sides, [FREE], "id", "score", d, seeds=[k])["samples"].iloc[0]
+        needed = []
+        for reach, u in ((stats.norm.ppf(0.975), 0.25), (stats.t.ppf(0.975, k - 1), 0)):
+            room = (d / (reach + stats.norm.ppf(0.8))) ** 2 - 2 * 0.01 / k
+            needed.append((u + 2 * 0.36 / k) / room)
+        assert found == pytest.approx(max(needed), rel=0.2)
 
 
 @pytest.mark.parametrize(
