@@ -51,11 +51,15 @@ def safe_name(name: str) -> str:
     return name
 
 
+# names that a message lists
+MOST_NAMES = 12
+
+
 def nearest(
     name: str,
     known: Sequence[str],
 ) -> str:
-    """What to say of a name that is not known: those that come closest, or all."""
+    """What to say of a name that is not known: those that come closest, or the first twelve."""
     near = get_close_matches(
         name,
         known,
@@ -64,7 +68,8 @@ def nearest(
     )
     if near:
         return f"did you mean {', '.join(near)}?"
-    return f"there are {', '.join(known)}"
+    more = ", ..." if len(known) > MOST_NAMES else ""
+    return f"there are {', '.join(known[:MOST_NAMES])}{more}"
 
 
 def find_runs(run: str | Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -223,7 +224,8 @@ def _joined_rows(
 ) -> list[Row]:
     """The rows of a card in all runs, joined by what they are about: a cell for each condition beside what is given.
 
-    A text that the runs wrote is a row too. What several seeds of a condition say stands there once.
+    A text that the runs wrote is a row too. What several seeds of a condition say stands there once, with how many of
+    them say so.
     """
     joined: dict[tuple[str, str], Row] = {}
     for card in cards.to_dict("records"):
@@ -238,5 +240,13 @@ def _joined_rows(
                 about = row.label, row.part
                 cells = joined.setdefault(about, Row(row.label, values, row.part)).cells
                 cell = cells.setdefault(card["condition"], [])
-                cell += [line for line in lines if line not in cell]
+                cell += dict.fromkeys(lines)
+    for condition, of in cards["condition"].value_counts().items():
+        for row in joined.values():
+            counts = Counter(row.cells.get(condition, []))
+            if of > 1 and counts:
+                row.cells[condition] = [
+                    replace(line, note=f"{line.note} {n}/{of}".strip())
+                    for line, n in counts.items()
+                ]
     return list(joined.values())

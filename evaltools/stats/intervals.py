@@ -331,7 +331,7 @@ def estimate(
     units: pd.DataFrame,
     table: MetricTable,
     unit: str,
-    resampling: Resampling,
+    resampling: Resampling | None = None,
 ) -> pd.DataFrame:
     """Value and interval of every metric, one row each.
 
@@ -351,12 +351,13 @@ def estimate(
     >>> accuracy = Metric(
     ...     name="accuracy", numerator="right", denominator="n", better="higher", proportion=True
     ... )
-    >>> estimates = estimate(units, [accuracy], "id", Resampling())
+    >>> estimates = estimate(units, [accuracy], "id")
     >>> estimates[["name", "value", "ci_low", "ci_high", "ci_method"]]
            name  value    ci_low  ci_high ci_method
     0  accuracy   0.75  0.599457  0.86546     mid-p
     """
-    return public_frame(complete(_estimates({"": units}, table, unit, resampling)))
+    estimates = _estimates({"": units}, table, unit, resampling or Resampling())
+    return public_frame(complete(estimates))
 
 
 def aggregate(

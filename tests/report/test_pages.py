@@ -103,8 +103,10 @@ def test_the_trust_line_counts_and_gives_the_gist() -> None:
 def test_all_that_changed_in_a_seed_is_listed(study: et.Study) -> None:
     changed = changed_units(study, study.primary, "with_memory")
     groups = groups_of_change(changed, "with_memory")
-    frame = study.samples().frame
-    assert frame is not None and sum(map(len, groups.values())) == len(frame)
+    shown = study.samples()
+    assert shown.frame is not None and sum(map(len, groups.values())) == len(shown.frame)
+    # what seeds disagree on would contradict itself in one cell
+    assert " 1/2 " in words(shown.html)
 
 
 def test_a_suite_without_views_has_cards_with_texts() -> None:
