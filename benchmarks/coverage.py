@@ -17,7 +17,7 @@ import pandas as pd
 
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
-from evaltools.stats.compare import compare
+from evaltools.stats.compare import compare, compare_all
 from evaltools.stats.intervals import aggregate, estimate
 
 R = Resampling(n_resamples=1_000)
@@ -140,6 +140,40 @@ def compared(draw: Callable[[], tuple[np.ndarray, np.ndarray]], table: Metric) -
     return compare(a, b, [table], "id", R, ["m"], n_permutations=1_000).table.iloc[0]
 
 
+def of_studies(rng: Rng) -> Iterator[Cell]:
+    """Cells of equal systems: over seeds, and four candidates whose intervals must all hold 0."""
+    for k in (2, 3, 5):
+        yield f"difference 0, {k} seeds, sd .02", 60, partial(over_seeds, rng, 60, k), 0.0
+    for n in (12, *SIZES):
+        yield "4 candidates, all at once", n, partial(family, rng, n), 0.0
+
+
+def over_seeds(rng: Rng, n: int, k: int) -> pd.Series:
+    of_sample = rng.normal(0.5, 0.1, n)
+    sides = []
+    for _ in range(2):
+        of_seed = rng.normal(0, 0.02, (k, 1))
+        values = of_sample + of_seed + rng.normal(0, 0.1, (k, n))
+        sides.append({seed: frame(values[seed].clip(0, 1)) for seed in range(k)})
+    return compare(*sides, [SCORE], "id", R, ["m"], n_permutations=1_000).table.iloc[0]
+
+
+def family(rng: Rng, n: int) -> pd.Series:
+    of_sample = rng.normal(0.5, 0.1, n)
+    values = (of_sample + rng.normal(0, 0.05, (5, n))).clip(0, 1)
+    conditions = [(str(i), {"": frame(y)}) for i, y in enumerate(values)]
+    found = compare_all(conditions, [SCORE], "id", R, ["m"], n_permutations=1_000)
+    table = pd.concat([each.table for each in found])
+    is_shown = table["verdict"].isin(["better", "worse"]).any()
+    return pd.Series(
+        {
+            "ci_low": table["ci_low"].max(),
+            "ci_high": table["ci_high"].min(),
+            "verdict": "better" if is_shown else "tied",
+        }
+    )
+
+
 def row(
     cell: Cell,
     sets: int,
@@ -174,7 +208,7 @@ def main() -> None:
     rng = np.random.default_rng(asked.seed)
     print("| cell | n | covers, % | width | better or worse, % |")
     print("| --- | ---: | ---: | ---: | ---: |")
-    for cells in (runs, seeds, differences):
+    for cells in (runs, seeds, differences, of_studies):
         for cell in cells(rng):
             print(row(cell, asked.sets), flush=True)
 

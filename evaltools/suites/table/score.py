@@ -173,9 +173,10 @@ def score(
         rows = rows[rows["run"] == source.name]
     unit = rows.groupby(["id", "trial"], sort=False, dropna=False).ngroup()
     units = _unit_columns(rows, unit, path, problems)
+    rows = rows.assign(unit=unit)
     sums = {}
     for metric in options.found:
-        of_metric = rows[rows["metric"] == metric.name].assign(unit=unit)
+        of_metric = rows[rows["metric"] == metric.name]
         used = of_metric[_is_used(of_metric, metric, path, problems)].set_index("unit")
         sums[metric.numerator] = used["num"]
         sums[metric.denominator] = used["den"]

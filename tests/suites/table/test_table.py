@@ -273,6 +273,15 @@ def test_errors_are_counted_by_their_cause(tmp_path: Path) -> None:
     assert run["acc"]["value"] == 1 and run["acc"]["denominator"] == 10
 
 
+def test_a_system_without_a_row_of_a_metric_lacks_it(tmp_path: Path) -> None:
+    rows = [{"id": i, "metric": "acc", "value": 1, "condition": c} for i in range(3) for c in "ab"]
+    rows += [{"id": i, "metric": "tone", "value": 1, "condition": "a"} for i in range(3)]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = et.evaluate("table", path, name="b_s", resampling=FEW)
+    assert run["tone"]["n_units"] == 0 and run["acc"]["n_units"] == 3
+
+
 def test_a_system_whose_calls_all_failed_has_a_page_and_no_verdict() -> None:
     """A rate limit is no wrong answer: nothing pairs, and the page says why."""
     a = [{"id": f"q{i}", "metric": "acc", "value": i % 2, "condition": "a"} for i in range(20)]
