@@ -274,8 +274,12 @@ def test_errors_are_counted_by_their_cause(tmp_path: Path) -> None:
 
 
 def test_a_system_without_a_row_of_a_metric_lacks_it(tmp_path: Path) -> None:
-    rows = [{"id": i, "metric": "acc", "value": 1, "condition": c} for i in range(3) for c in "ab"]
-    rows += [{"id": i, "metric": "tone", "value": 1, "condition": "a"} for i in range(3)]
+    measured = [("acc", "a"), ("acc", "b"), ("f1", "a"), ("f1", "b"), ("tone", "a")]
+    rows = [
+        {"id": i, "metric": metric, "value": 1, "condition": condition}
+        for metric, condition in measured
+        for i in range(3)
+    ]
     path = tmp_path / "s.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     run = et.evaluate("table", path, name="b_s", resampling=FEW)
