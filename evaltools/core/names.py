@@ -55,6 +55,11 @@ def safe_name(name: str) -> str:
 MOST_NAMES = 12
 
 
+def first_names(names: Sequence[str]) -> str:
+    """Names for a message: the first twelve, and dots where there are more."""
+    return ", ".join([*names[:MOST_NAMES], "..."] if len(names) > MOST_NAMES else names)
+
+
 def nearest(
     name: str,
     known: Sequence[str],
@@ -68,8 +73,7 @@ def nearest(
     )
     if near:
         return f"did you mean {', '.join(near)}?"
-    more = ", ..." if len(known) > MOST_NAMES else ""
-    return f"there are {', '.join(known[:MOST_NAMES])}{more}"
+    return f"there are {first_names(known)}"
 
 
 def find_runs(run: str | Path) -> list[Path]:

@@ -168,8 +168,8 @@ def samples_that_differ(
 ) -> HtmlTable:
     """The browser of `Study.samples` for one candidate.
 
-    Each unit has the gold, and what the runs of the baseline and those of the candidate made of it. Its tag is its
-    value on both sides.
+    Each unit has the gold, and what the runs of the baseline and those of the candidate made of it, with how many of
+    the seeds say so. Its tag is its value on both sides.
     """
     unit = study.suite.unit
     view = sample_view(study)
@@ -244,7 +244,7 @@ def _joined_rows(
     for condition, of in cards["condition"].value_counts().items():
         for row in joined.values():
             counts = Counter(row.cells.get(condition, []))
-            if of > 1 and counts:
+            if of > 1:
                 row.cells[condition] = [
                     replace(line, note=f"{line.note} {n}/{of}".strip())
                     for line, n in counts.items()

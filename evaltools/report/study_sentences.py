@@ -252,7 +252,7 @@ def family(study: Study) -> list[str]:
     sentences = ["; ".join(families) + ".", say(text, level=level, least=MIN_UNITS)]
     if study.margin:
         text = "Equivalent: the {level} interval lies within the declared margin (two one-sided tests)."
-        level = f"{2 * study.resampling.confidence - 1:.0%}"
+        level = f"{200 * study.resampling.confidence - 100:.4g}%"
         sentences.append(say(text, level=level))
     return sentences
 

@@ -87,10 +87,10 @@ def accounts(
     """The variance of a mean or difference for new seeds and new samples, as accounts that must all hold.
 
     `sample`: the variance by n effective units; without `parts` of seeds it is all there is. The seeds' values alone
-    are a second account unless they lie closer together than their samples alone would let them, or are only two:
-    what is said of new seeds and new samples cannot be surer than what is said of new seeds. (Three seeds show no part
-    of their own in a fifth of all studies in which it is four times the rest: without the account, intervals of a
-    difference cover 92%.)
+    are a second account: what is said of new seeds and new samples cannot be surer than what is said of new seeds. Three
+    seeds or more that lie closer together than their samples explain (a variance below half) do without it: they would
+    cost a third of the power. Where it is left out whenever seeds show no part of their own, intervals of differences
+    over three seeds cover 92%.
     """
     df = max(n - 1.0, 1e-9)
     if not parts:
@@ -105,8 +105,8 @@ def accounts(
         df = max((sample + own) ** 2 / squares, min(df, fewest))
     found = [(sample + own, df)]
     plain = sum(part.plain for part in parts)
-    is_close = all(part.plain < part.residual / 2 for part in parts)
-    if plain > 0 and (not is_close or fewest < 2):
+    is_apart = fewest < 2 or any(part.plain >= part.residual / 2 for part in parts)
+    if plain > 0 and is_apart:
         found.append((plain, plain**2 / sum(part.plain**2 / part.df for part in parts)))
     return found
 

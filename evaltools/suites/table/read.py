@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, SkipValidation
 from ...core.errors import Problems
 from ...core.json_files import read_jsonl
 from ...core.metric import LARGEST
+from ...core.names import first_names
 from ...core.records import csv_rows, require_file
 from ...core.score_rows import COLUMNS
 
@@ -123,8 +124,9 @@ def _require_columns(
             message = f"two columns are named {column}"
     has_score = "value" in header or {"num", "den"} <= set(header)
     if not has_score or not {"id", "metric"} <= set(header):
-        names = ", ".join([*header[:20], "..."] if len(header) > 20 else header)
-        message = f"expected the columns id, metric and value (or num and den), got {names}"
+        message = (
+            f"expected the columns id, metric and value (or num and den), got {first_names(header)}"
+        )
     if message:
         raise problems.fatal("wrong-columns", message, file=path)
 

@@ -79,7 +79,9 @@ def _survey(path: Path, state: tuple[int, int, int]) -> Survey:
     is_partial = rows["seed"].isna() & seeds.transform("any")
     for line in rows.index[is_partial]:
         message = "expected a seed, as other rows of this condition have one, got nothing"
-        raise problems.fatal("bad-field", message, file=path, line=int(line), field="seed")
+        problems.error("bad-field", message, file=path, line=int(line), field="seed")
+    if is_partial.any():
+        raise problems.failed()
     runs = [_run_name(condition, seed, path.stem) for condition, seed in of_runs.values]
     for index in np.flatnonzero(pd.Series(runs).str.casefold().duplicated()):
         message = f"two runs (condition, seed) would both be named {runs[index]!r}"

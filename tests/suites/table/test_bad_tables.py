@@ -142,11 +142,12 @@ def test_wrong_options(option: tuple[str, ...], said: str, tmp_path: Path) -> No
 def test_a_seed_in_some_rows_of_a_condition_only_is_bad_input(tmp_path: Path) -> None:
     """It would split one system into runs that are none."""
     path = tmp_path / "scores.csv"
-    path.write_text("id,metric,value,condition,seed\nq0,acc,1,base,1\nq1,acc,0,base,\n")
+    path.write_text(
+        "id,metric,value,condition,seed\nq0,acc,1,base,1\nq1,acc,0,base,\nq2,acc,0,base,\n"
+    )
     with pytest.raises(et.InputError) as error:
         et.evaluate("table", path)
-    (problem,) = error.value.problems
-    assert (problem.line, problem.field) == (3, "seed")
+    assert [(p.line, p.field) for p in error.value.problems] == [(3, "seed"), (4, "seed")]
 
 
 @pytest.mark.parametrize(
