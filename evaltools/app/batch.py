@@ -16,7 +16,7 @@ from ..core.files import resolve
 from ..core.folders import require_out
 from ..core.language import language, say, speak, speaking
 from ..core.names import condition_of, find_runs, natural, safe_name
-from ..core.results import manifest_of_run, result_hash
+from ..core.results import result_hash, run_folders
 from ..core.scoring import locate, make_options, run_names
 from ..core.suite import Suite
 from ..core.terminal import bar, echo
@@ -265,13 +265,15 @@ def _runs_at(
     name: str | None,
     stored: bool,
 ) -> Iterator[Input]:
-    """The runs of the input at a path, or the one whose result stands there."""
-    suite, folder = batch.suite, resolve(path)
-    result = manifest_of_run(folder) if stored else None
-    if result is not None:
-        if result.suite != suite.name:
-            raise UsageError(f"{path} holds a result of {result.suite}, not of {suite.name}")
-        yield Input(safe_name(result.run), path, folder, is_scored=True)
+    """The runs of the input at a path, or those whose results stand there."""
+    suite = batch.suite
+    folders = run_folders(resolve(path)) if stored else []
+    for folder in folders:
+        run = load(folder)
+        if run.suite.name != suite.name:
+            raise UsageError(f"{path} holds a result of {run.suite.name}, not of {suite.name}")
+        yield Input(safe_name(run.name), path, folder, is_scored=True)
+    if folders:
         return
     problems = Problems(batch.options["on_error"])  # noted again when a run is scored
     options = make_options(suite, batch.suite_options)

@@ -39,12 +39,12 @@ def result_hash(folder: Path) -> str:
     return "" if manifest is None else bytes_hash(dumps(manifest.files).encode())
 
 
-def manifest_of_run(folder: Path) -> Manifest | None:
-    """The manifest of the run whose result stands in a folder; None where no such result does."""
+def run_folders(folder: Path) -> list[Path]:
+    """The folders of the runs whose results a folder stands for: itself, or those of a study's condition; else none."""
     manifest = read_manifest(folder)
-    if manifest is None or manifest.kind != "run" or not (folder / METRICS).is_file():
-        return None
-    return manifest
+    if manifest is None or not (folder / METRICS).is_file():
+        return []
+    return [folder / place for place in manifest.folders] or [folder]
 
 
 def suite_of_manifest(manifest: Manifest) -> Suite:

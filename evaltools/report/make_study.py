@@ -16,12 +16,11 @@ from pandas.api.extensions import ExtensionArray
 
 from ..core.errors import Problems, UsageError
 from ..core.files import bytes_hash, resolve
-from ..core.manifest import NAME
 from ..core.memory import as_files, is_data, is_path
 from ..core.metric import Metric
 from ..core.names import LONGEST_NAME, RUN_NAME, condition_of, find_runs, natural, safe_name
 from ..core.plugins import get_suite, suite_of_path
-from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
+from ..core.results import read_manifest, run_folders, suite_of_manifest
 from ..core.scoring import run_names
 from ..core.suite import Suite
 from .evaluate import evaluate, load, save
@@ -240,8 +239,8 @@ def read_runs(
         if isinstance(entry, Run):
             run = entry.where(query) if query else entry
             yield run if out is None else save(run, Path(out))
-        elif is_path(entry) and manifest_of_run(resolve(entry)) is not None:
-            yield load(resolve(entry), query)
+        elif is_path(entry) and (folders := run_folders(resolve(entry))):
+            yield from (load(folder, query) for folder in folders)
         else:
             yield from _scored(entry, suite, **settings)
 
@@ -253,11 +252,6 @@ def _scored(
     **settings: Any,
 ) -> Iterator[Run]:
     """The runs of a file, a folder or data."""
-    manifest = read_manifest(resolve(entry)) if is_path(entry) else None
-    if manifest is not None and manifest.kind == "aggregate":
-        raise UsageError(
-            f"{entry} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}"
-        )
     if suite is None:
         if not is_path(entry):
             raise UsageError("data in memory: name its suite")
@@ -272,7 +266,7 @@ def _scored(
 def suite_of_run(path: str | Path) -> Suite:
     """The suite of a results folder, or of a run to score. UsageError where that is none or several."""
     path = resolve(path)
-    manifest = read_manifest(path.parent if path.name == NAME else path)
+    manifest = read_manifest(path)
     return get_suite(suite_of_path(path)) if manifest is None else suite_of_manifest(manifest)
 
 

@@ -31,15 +31,6 @@ def comparison_csv(study: Study) -> str:
     return csv(study.frame[[*CONTRACT, "blocked"]])
 
 
-def result_folders(path: Path) -> list[Path]:
-    """The results folders of a result (a folder, or its metrics.json): its own, or those of an aggregate's runs."""
-    folder = path.parent if path.is_file() else path
-    manifest = read_manifest(folder)
-    if manifest is None or manifest.kind == "run":
-        return [folder]
-    return [folder / place for place in manifest.folders]
-
-
 def aggregate_folder(out: Path, condition: str) -> Path:
     """Where the files of a condition stand."""
     return out / "results" / f"{safe_name(condition)}_aggregated"

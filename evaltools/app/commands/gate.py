@@ -19,11 +19,10 @@ from ...core.json_files import read_model
 from ...core.manifest import NAME, Manifest
 from ...core.metric import metric_title
 from ...core.names import nearest
-from ...core.results import METRICS, SPOILT, UNITS, MetricsFile, spoilt_files
+from ...core.results import METRICS, SPOILT, UNITS, MetricsFile, run_folders, spoilt_files
 from ...core.terminal import echo
 from ...report.evaluate import load
 from ...report.make_study import compare
-from ...report.study_files import result_folders
 from ...report.study_sentences import verdict_text
 from ...report.text import visible
 from ...stats.intervals import MIN_UNITS
@@ -129,6 +128,11 @@ def read(path: Path) -> MetricsFile:
     return content
 
 
+def _folders(path: Path) -> list[Path]:
+    """The results folders of a result's runs; the result itself where nothing says that there are any."""
+    return run_folders(path.parent if path.is_file() else path) or [path]
+
+
 def _bound(
     path: Path,
     content: MetricsFile,
@@ -166,9 +170,8 @@ def _verdicts(
     A metric without a threshold is not judged. UsageError where there are no verdicts.
     """
     passing = ("pass",) if strict else ("pass", "look")
-    folders = result_folders(path)
     rows = []
-    for one in map(read, folders) if len(folders) > 1 else [content]:
+    for one in [content] if content.verdicts else map(read, _folders(path)):
         for row in one.verdicts:
             if row.verdict != "no threshold":
                 title = ", ".join(filter(None, [metric_title(row.metric, row.title), row.said]))
@@ -191,7 +194,7 @@ def _against_baseline(
     A metric that the result cannot measure and the baseline can does not pass. UsageError for a result beside itself,
     what cannot be compared, and where nothing can be judged at all.
     """
-    sides = [result_folders(baseline), result_folders(path)]
+    sides = [_folders(baseline), _folders(path)]
     if sides[0][0].resolve() == sides[1][0].resolve():
         raise UsageError(f"{path} would be compared with itself; --baseline names another result")
     study = compare(*([load(folder) for folder in folders] for folders in sides))
