@@ -54,9 +54,6 @@ PUBLIC = (
 )
 """The columns of `run.frame`, of `et.estimate` and of metrics.json."""
 
-AGGREGATED = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked")
-"""The columns of aggregated_mean_std.csv."""
-
 NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
 
 
@@ -102,23 +99,6 @@ def from_public(frame: pd.DataFrame) -> pd.DataFrame:
     for column in NUMBERS:
         estimates[column] = estimates[column].astype(float)
     return complete(estimates)
-
-
-def metrics_rows(
-    estimates: pd.DataFrame,
-    *,
-    seeds: bool = False,
-) -> list[dict[str, Any]]:
-    """The rows of `metrics` in metrics.json, null for what is not measured; with `seeds` n_seeds stands in them too."""
-    frame = public_frame(estimates)
-    if seeds:
-        frame.insert(frame.columns.get_loc("group"), "n_seeds", estimates["n_seeds"])
-    return plain_rows(frame)
-
-
-def aggregated_frame(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Estimates over seeds as aggregated_mean_std.csv has them: AGGREGATED."""
-    return estimates.rename(columns={"value": "mean"})[list(AGGREGATED)]
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:

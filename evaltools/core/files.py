@@ -159,13 +159,6 @@ def bytes_hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def file_hashes(folder: Path) -> dict[str, str]:
-    """Relative path -> sha256 of every file below a folder, without its manifest and hidden files."""
-    files = [path for path in folder.rglob("[!.]*") if path.is_file()]
-    names = sorted(path.relative_to(folder).as_posix() for path in files)
-    return {name: sha256(folder / name) for name in names if name != "manifest.json"}
-
-
 def state(path: Path) -> tuple[int, int, int]:
     """Time of change, size and inode of a file: another state means that its content may be another."""
     stat = path.stat()

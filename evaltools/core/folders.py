@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from .errors import UsageError
 from .files import beside, require_writable, sha256
-from .manifest import NAME, read_manifest
+from .manifest import NAME, Manifest, read_manifest
 from .terminal import echo
 
 LOCK = ".lock"  # beside the folders of results: who puts one in its place holds it
@@ -33,40 +33,31 @@ def require_out(out: Path) -> None:
 def require_replaceable(
     folder: Path,
     carried: Sequence[str] = (),
-) -> None:
-    """UsageError where a folder is in the way of a result: something in it was not written by this package.
+) -> Manifest | None:
+    """The manifest of a result that a new one would replace; None where there is none.
 
-    `carried`: files that stay when the folder is replaced.
+    UsageError where a folder is in the way: something in it was not written by this package. `carried`: files that stay
+    when the folder is replaced.
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise UsageError(
             f"{folder} is a link or no folder; move it, or give another --out or --name"
         )
-    foreign = [name for name in foreign_files(folder) if name not in carried]
-    if not foreign:
-        return
-    raise UsageError(
-        f"{folder} holds what evaltools did not write, and would be replaced: "
-        f"{', '.join(foreign[:NAMED])}; move it, or give another --out or --name"
-    )
-
-
-def foreign_files(folder: Path) -> list[str]:
-    """The files below a folder, hidden ones too, that the manifest of a result in it does not name.
-
-    Files that were set aside (NAME.yours) stay with the result and are not among them.
-    """
-    manifest = read_manifest(folder)
-    ours = {NAME, *manifest.files} if manifest is not None else set()
+    stored = read_manifest(folder)
+    ours = set(carried) if stored is None else {*carried, NAME, *stored.files}
     foreign = []
-    for path in folder.rglob("*"):
-        if path.is_dir() and not path.is_symlink():
-            continue
+    for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        is_ours = name in ours or (manifest is not None and YOURS in path.name)
-        if not is_ours and path.name not in OF_DESKTOPS:
+        is_ours = name in ours or (stored is not None and YOURS in path.name)
+        is_file = path.is_symlink() or not path.is_dir()
+        if is_file and not is_ours and path.name not in OF_DESKTOPS:
             foreign.append(name)
-    return sorted(foreign)
+    if foreign:
+        raise UsageError(
+            f"{folder} holds what evaltools did not write, and would be replaced: "
+            f"{', '.join(foreign[:NAMED])}; move it, or give another --out or --name"
+        )
+    return stored
 
 
 @contextmanager

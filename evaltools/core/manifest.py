@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from .. import __version__
 from .errors import Problems, Severity
-from .files import bytes_hash, dumps, write_json
+from .files import bytes_hash, dumps, sha256, write_json
 from .resampling import Resampling
 
 NAME = "manifest.json"
@@ -111,8 +111,13 @@ class Manifest(Member):
         """Samples that the gold names are missing, or records were left out."""
         return any(p.severity == "error" or p.code == "unknown-gold" for p in self.problems)
 
-    def write(self, folder: Path) -> None:
-        write_json(folder / NAME, self.model_dump(mode="json", exclude_unset=True))
+    def write(self, folder: Path) -> Manifest:
+        """Write it, the last file of a folder, with the hashes of all others that are not hidden; returns it with these."""
+        files = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
+        hashes = {path.relative_to(folder).as_posix(): sha256(path) for path in files}
+        manifest = self.model_copy(update={"files": hashes})
+        write_json(folder / NAME, manifest.model_dump(mode="json", exclude_unset=True))
+        return manifest
 
 
 def read_manifest(folder: Path) -> Manifest | None:

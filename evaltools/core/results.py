@@ -15,7 +15,7 @@ from .. import BUILT_IN
 from .check import Check
 from .errors import InputError, Problems, UsageError
 from .estimates import from_public, plain_rows
-from .files import bytes_hash, content_hash, dumps, sha256
+from .files import bytes_hash, content_hash, dumps, sha256, write_json
 from .manifest import NAME, SCHEMA_VERSION, Manifest, read_manifest
 from .metric import Better, as_ratios, columns_of, make_metric
 from .plugins import get_suite
@@ -194,19 +194,20 @@ class MetricsFile(BaseModel):
         return blocked.union(*(check.blocks for check in self.checks or ()))
 
 
-def metrics_json(
+def write_result(
+    folder: Path,
     manifest: Manifest,
     signature: str,
-    rows: list[dict[str, Any]],
+    rows: pd.DataFrame,
     checks: Iterable[Check],
     verdicts: pd.DataFrame | None = None,
-) -> dict[str, Any]:
-    """The content of metrics.json, of a run or of a study's condition: null is "not measured" or "no interval".
+) -> Manifest:
+    """Write metrics.json, of a run or of a study's condition, and last the manifest, which it returns with all hashes.
 
-    `rows` are those of `estimates.metrics_rows`. `verdicts` (`Suite.verdicts`) stand in it where there are any.
+    `rows`: `metrics` of it; null is "not measured" or "no interval". `verdicts`: those of `Suite.verdicts`, if any.
     """
     judged = {} if verdicts is None else {"verdicts": plain_rows(verdicts)}
-    return {
+    content = {
         "schema_version": SCHEMA_VERSION,
         "suite": manifest.suite,
         "run": manifest.run,
@@ -219,5 +220,7 @@ def metrics_json(
         },
         "checks": [asdict(check) for check in checks],
         **judged,
-        "metrics": rows,
+        "metrics": plain_rows(rows),
     }
+    write_json(folder / METRICS, content)
+    return manifest.write(folder)

@@ -26,7 +26,6 @@ from .manifest import (
     Manifest,
     found_problems,
     policy_hash,
-    read_manifest,
     versions,
 )
 from .names import safe_name
@@ -204,9 +203,8 @@ def require_target(
                 f"{path} is an input and lies in {folder}, which would be replaced; "
                 "give another --out"
             )
-    require_replaceable(folder, suite.runner if carried else ())
-    stored = None if fresh else read_manifest(folder)
-    if stored is None:
+    stored = require_replaceable(folder, suite.runner if carried else ())
+    if stored is None or fresh:
         return
     main = next(iter(source.files.values()))
     shown = Path(shown_path(main)).resolve()

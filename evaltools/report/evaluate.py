@@ -8,19 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import OnError, Problems, UsageError
-from ..core.estimates import metrics_rows
-from ..core.files import file_hashes, write_json
 from ..core.folders import require_out, whole_folder
 from ..core.memory import as_files, is_path
 from ..core.plugins import get_suite, with_metrics
 from ..core.resampling import Method, Resampling, make_resampling
 from ..core.results import (
-    METRICS,
     UNITS,
-    metrics_json,
     read_current,
     read_manifest,
     read_result,
+    write_result,
 )
 from ..core.scoring import (
     locate,
@@ -125,13 +122,11 @@ def evaluate(
 def _write(run: Run, folder: Path) -> Run:
     """Write the files of a run; returns it with the manifest that holds their hashes."""
     run.data.to_parquet(folder / UNITS, index=False)
-    rows = metrics_rows(run.estimates)
-    content = metrics_json(run.manifest, run.signature, rows, run.checks, run.verdicts)
-    write_json(folder / METRICS, content)
     if run.suite.artifacts is not None:
         run.suite.artifacts(run, folder)
-    manifest = run.manifest.model_copy(update={"files": file_hashes(folder)})
-    manifest.write(folder)
+    manifest = write_result(
+        folder, run.manifest, run.signature, run.frame, run.checks, run.verdicts
+    )
     return replace(run, manifest=manifest)
 
 

@@ -10,25 +10,28 @@ from pathlib import Path
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.estimates import aggregated_frame, metrics_rows
-from ..core.files import file_hashes, write_json, write_text
+from ..core.estimates import public_frame
+from ..core.files import write_text
 from ..core.folders import require_replaceable, whole_folder
 from ..core.language import language
 from ..core.manifest import Manifest, Member
 from ..core.names import safe_name
-from ..core.results import METRICS, metrics_json, read_manifest
+from ..core.results import write_result
 from ..stats.compare import CONTRACT
 from .study import Study
 
-
-def csv(frame: pd.DataFrame) -> str:
-    """A frame as the text of a CSV file."""
-    return frame.to_csv(index=False, lineterminator="\n")
+AGGREGATED = ["metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked"]
+"""The columns of aggregated_mean_std.csv."""
 
 
-def comparison_csv(study: Study) -> str:
-    """The content of comparison.csv: every candidate against the baseline."""
-    return csv(study.frame[[*CONTRACT, "blocked"]])
+def write_csv(path: Path, table: pd.DataFrame) -> None:
+    """Write a table as a CSV file."""
+    write_text(path, table.to_csv(index=False, lineterminator="\n"))
+
+
+def comparison_table(study: Study) -> pd.DataFrame:
+    """The rows of comparison.csv: every candidate against the baseline."""
+    return study.frame[[*CONTRACT, "blocked"]]
 
 
 def aggregate_folder(out: Path, condition: str) -> Path:
@@ -48,37 +51,28 @@ def save_study(
     """
     targets = {condition: aggregate_folder(out, condition) for condition in conditions}
     for target in targets.values():
-        _require_target(target, study)
+        stored = require_replaceable(target)
+        if stored and (stored.kind, stored.suite) != ("aggregate", study.suite.name):
+            raise UsageError(
+                f"{target} holds {stored.run}, a {stored.kind} of {stored.suite}; give another --out"
+            )
     for condition, target in targets.items():
-        manifest = _manifest(study, condition, target)
         estimates = study.estimates[study.estimates["condition"] == condition]
-        means = aggregated_frame(estimates)
+        columns = ["condition", *AGGREGATED] if study.candidates else AGGREGATED
+        tables = {"aggregated_mean_std": estimates.rename(columns={"value": "mean"})[columns]}
         if study.candidates:
-            means.insert(0, "condition", condition)
-        tables = {"aggregated_mean_std.csv": csv(means)}
-        if study.candidates:
-            tables["comparison.csv"] = comparison_csv(study)
+            tables["comparison"] = comparison_table(study)
         # two conditions are ranked where a primary metric was declared
         is_ranked = study.tested and len(study.conditions) >= (2 if study.declared else 3)
         if condition == study.baseline and is_ranked:
-            tables["ranks.csv"] = csv(study.rank())
+            tables["ranks"] = study.rank()
+        rows = public_frame(estimates).join(estimates["n_seeds"])
         with whole_folder(target) as folder:
-            for file, text in tables.items():
-                write_text(folder / file, text)
-            rows = metrics_rows(estimates, seeds=True)
-            write_json(
-                folder / METRICS, metrics_json(manifest, study.signature, rows, study.checks)
+            for name, table in tables.items():
+                write_csv(folder / f"{name}.csv", table)
+            write_result(
+                folder, _manifest(study, condition, target), study.signature, rows, study.checks
             )
-            manifest.model_copy(update={"files": file_hashes(folder)}).write(folder)
-
-
-def _require_target(target: Path, study: Study) -> None:
-    stored = read_manifest(target)
-    if stored is not None and (stored.kind, stored.suite) != ("aggregate", study.suite.name):
-        raise UsageError(
-            f"{target} holds {stored.run}, a {stored.kind} of {stored.suite}; give another --out"
-        )
-    require_replaceable(target)
 
 
 def _manifest(

@@ -9,9 +9,9 @@ import click
 
 from ...core.commands import PATH
 from ...core.errors import Problems
-from ...core.files import refuse_input, write_text
+from ...core.files import refuse_input
 from ...core.terminal import echo, paragraph
-from ...report.study_files import csv
+from ...report.study_files import write_csv
 from ...report.text import visible
 from ...stats.calibration import calibrate as calibration_of
 from ...stats.labels import read_labels, read_scores
@@ -93,7 +93,7 @@ def calibrate(
     if labelled.empty:
         raise problems.fatal("no-labels", "no label in this file", file=labels or scores)
     result = calibration_of(scored, labelled, confidence)
-    write_text(out, csv(result.frame))
+    write_csv(out, result.frame)
     show_frame(result.frame[list(SHOWN)].rename(columns=SHOWN))
     paragraph(f"\nIntervals of {confidence:.0%}, for new cases of the same kind.")
     for note in result.notes:

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from ...core.commands import PATH, RUN, out_option, verbose_option
-from ...core.files import refuse_input, write_text
+from ...core.files import refuse_input
 from ...core.folders import require_out
 from ...core.names import find_runs
 from ...core.terminal import echo, paragraph
 from ...report import make_study
-from ...report.study_files import aggregate_folder, comparison_csv, csv
+from ...report.study_files import aggregate_folder, comparison_table, write_csv
 from ...report.study_sentences import plan_notes, plan_title, ranking
 from ..options import RunsCommand, declared_options, study_options
 from ..show import show_checks, show_frame, show_study
@@ -41,9 +42,9 @@ def _require_target(csv_file: Path | None, *runs: str) -> None:
         refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
 
 
-def _write(csv_file: Path | None, content: str) -> None:
+def _write(csv_file: Path | None, table: pd.DataFrame) -> None:
     if csv_file is not None:
-        write_text(csv_file, content)
+        write_csv(csv_file, table)
         echo(csv_file)
 
 
@@ -71,7 +72,7 @@ def compare(
     _require_target(csv_file, baseline, candidate)
     study = make_study.compare(baseline, candidate, **settings)
     show_study(study, verbose, everything)
-    _write(csv_file, comparison_csv(study))
+    _write(csv_file, comparison_table(study))
 
 
 @click.command(cls=RunsCommand)
@@ -160,4 +161,4 @@ def plan(
     echo()
     for note in plan_notes(pilot, planned):
         paragraph(note)
-    _write(csv_file, csv(planned))
+    _write(csv_file, planned)
