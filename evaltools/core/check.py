@@ -5,7 +5,7 @@ Codes are stable. A blocking check says that some metrics mean nothing here, how
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
@@ -49,15 +49,22 @@ def share_check(
     n: int,
     of: int,
     blocks: tuple[str, ...] = (),
+    /,
+    above: float = 0,
     **values: Any,
-) -> Check:
-    """A check whose text says in how many units, {n} of {of}, it was found; further values fill its other places.
+) -> Iterator[Check]:
+    """The check of what was found in more than a share of the units (`above`; by default in any), else none.
 
-    >>> share_check("empty", "warning", "{n} of {of} replies are empty", 2, 1200).message
-    '2 of 1,200 replies are empty'
+    The text says in how many, {n} of {of}; further values fill its other places.
+
+    >>> [check.message for check in share_check("empty", "warning", "{n} of {of} replies are empty", 2, 1200)]
+    ['2 of 1,200 replies are empty']
+    >>> [*share_check("empty", "warning", "{n} of {of} replies are empty", 2, 1200, above=0.05)]
+    []
     """
-    message = say(text, n=f"{n:,}", of=f"{of:,}", **values)
-    return Check(code, level, message, n, of, blocks)
+    if n > above * of:
+        message = say(text, n=f"{n:,.0f}", of=f"{of:,.0f}", **values)
+        yield Check(code, level, message, int(n), int(of), blocks)
 
 
 def check_lines(checks: Iterable[Check]) -> list[str]:

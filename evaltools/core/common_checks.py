@@ -29,7 +29,7 @@ def few_units(
     elif n_samples:
         text = "Only {n} clusters of {samples} samples: intervals are wide, and one cluster can change the result."
     if n < MIN_UNITS:
-        yield share_check("few-units", "warning", text, n, n, unit=unit, samples=n_samples)
+        yield from share_check("few-units", "warning", text, n, n, unit=unit, samples=n_samples)
 
 
 def constant_metrics(
@@ -42,12 +42,9 @@ def constant_metrics(
     at_a_limit = (rows["ci_low"] == rows["value"]) | (rows["ci_high"] == rows["value"])
     nothing_moves = (rows["value"] == 0) & (rows["ci_low"] == -rows["ci_high"])
     rows = rows[(rows["ci_method"] == "none") | at_a_limit | nothing_moves]
-    if len(rows):
-        metrics = [f"{title} = {value:g}" for title, value in zip(_titles(rows), rows["value"])]
-        text = "The same in all samples: {metrics}"
-        yield share_check(
-            "constant-metric", "info", text, len(rows), len(headline), metrics=metrics
-        )
+    metrics = [f"{title} = {value:g}" for title, value in zip(_titles(rows), rows["value"])]
+    text = "The same in all samples: {metrics}"
+    return share_check("constant-metric", "info", text, len(rows), len(headline), metrics=metrics)
 
 
 def class_sizes(
@@ -61,21 +58,17 @@ def class_sizes(
         parts = by_name.loc[list(mean.of)]
         few = parts[parts["n_units"] < min(MIN_CLASS_UNITS, parts["n_units"].max())]
         small |= {name: f"{row['shown']} ({row['n_units']:.0f})" for name, row in few.iterrows()}
-    if small:
-        text = (
-            "classes with fewer than {limit} units: {classes}; a mean over classes rests on each as much as on a "
-            "large one"
-        )
-        n, classes = len(small), [*small.values()]
-        yield share_check(
-            "class-size",
-            "warning",
-            text,
-            n,
-            n,
-            limit=MIN_CLASS_UNITS,
-            classes=classes,
-        )
+    text = "classes with fewer than {limit} units: {classes}; a mean over classes rests on each as much as on a large one"
+    n, classes = len(small), [*small.values()]
+    return share_check(
+        "class-size",
+        "warning",
+        text,
+        n,
+        n,
+        limit=MIN_CLASS_UNITS,
+        classes=classes,
+    )
 
 
 def mean_units(
@@ -90,16 +83,15 @@ def mean_units(
         of_parts = value[list(mean.of)].mean(skipna=False)
         if not (pd.isna(of_parts) or np.isclose(value[mean.name], of_parts)):
             differing.append(f"“{mean.shown_title}”")
-    if differing:
-        text = "means over the units in which all of their metrics are measured, not those of the values shown: {means}"
-        yield share_check(
-            "mean-units",
-            "warning",
-            text,
-            len(differing),
-            len(means),
-            means=differing,
-        )
+    text = "means over the units in which all of their metrics are measured, not those of the values shown: {means}"
+    return share_check(
+        "mean-units",
+        "warning",
+        text,
+        len(differing),
+        len(means),
+        means=differing,
+    )
 
 
 def duplicate_texts(
@@ -112,12 +104,9 @@ def duplicate_texts(
         return
     texts = units.drop_duplicates(unit)[column].dropna()
     texts = texts[texts.astype(str).str.strip() != ""]
-    doubled = texts[texts.duplicated(keep=False)]
-    if len(doubled):
-        text = (
-            "{n} samples share a text, so they are not independent: the true intervals are wider."
-        )
-        yield share_check("duplicate-texts", "warning", text, len(doubled), len(texts))
+    text = "{n} samples share a text, so they are not independent: the true intervals are wider."
+    n_doubled = texts.duplicated(keep=False).sum()
+    yield from share_check("duplicate-texts", "warning", text, n_doubled, len(texts))
 
 
 def missing_units(
@@ -127,16 +116,15 @@ def missing_units(
     """Runs of a study that lack units which others have. `units`: run -> number of its units, of `total`."""
     lacking = {run: total - n for run, n in units.items() if n < total}
     text = "Not all runs have all {total} samples: {runs}. Values of a run rest on its own samples."
-    if lacking:
-        yield share_check(
-            "missing-units",
-            "warning",
-            text,
-            sum(lacking.values()),
-            total * len(units),
-            total=total,
-            runs=_lacks(lacking),
-        )
+    return share_check(
+        "missing-units",
+        "warning",
+        text,
+        sum(lacking.values()),
+        total * len(units),
+        total=total,
+        runs=_lacks(lacking),
+    )
 
 
 def missing_seeds(
@@ -150,16 +138,15 @@ def missing_seeds(
         if (missing := [seed for seed in seeds if seed not in own])
     }
     text = "not all conditions have all of the {total} seeds: {conditions}"
-    if lacking:
-        yield share_check(
-            "missing-seeds",
-            "warning",
-            text,
-            sum(map(len, lacking.values())),
-            len(seeds) * len(conditions),
-            total=len(seeds),
-            conditions=_lacks(lacking),
-        )
+    return share_check(
+        "missing-seeds",
+        "warning",
+        text,
+        sum(map(len, lacking.values())),
+        len(seeds) * len(conditions),
+        total=len(seeds),
+        conditions=_lacks(lacking),
+    )
 
 
 def _lacks(lacking: Mapping[str, Any]) -> list[str]:
@@ -190,9 +177,8 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
                 "; were they all the worst, the difference would be {delta_worst:+.3f}, all the best, "
                 "{delta_best:+.3f}"
             )
-        n, of = int(row["n"]), int(row["n_cells"])
-        message = say(text, **{**row, "of": of})
-        yield Check("one-sided-missing", "warning", message, n, of)
+        n, of = row.pop("n"), row.pop("n_cells")
+        yield from share_check("one-sided-missing", "warning", text, n, of, **row)
 
 
 def not_random(differences: pd.DataFrame) -> Iterator[Check]:
@@ -206,12 +192,12 @@ def not_random(differences: pd.DataFrame) -> Iterator[Check]:
     )
     for _, rows in differences[differences["not_random"]].groupby("candidate", sort=False):
         row = rows.iloc[0]
-        yield share_check(
+        yield from share_check(
             "missing-not-random",
             "blocking",
             text,
-            int(row["missing_baseline"] + row["missing_candidate"]),
-            int(row["n_cells"]),
+            row["missing_baseline"] + row["missing_candidate"],
+            row["n_cells"],
             baseline=row["baseline"],
             candidate=row["candidate"],
             metrics=_titles(rows),
@@ -225,13 +211,12 @@ def other_texts(
 ) -> Iterator[Check]:
     """Samples that pair by their id but have other texts: they are other questions."""
     text = "{n} samples of {baseline} and {candidate} pair by id but have other texts, and are left out."
-    if n:
-        yield share_check(
-            "other-texts",
-            "warning",
-            text,
-            n,
-            n,
-            baseline=baseline,
-            candidate=candidate,
-        )
+    return share_check(
+        "other-texts",
+        "warning",
+        text,
+        n,
+        n,
+        baseline=baseline,
+        candidate=candidate,
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from msgspec import json
 
-from ...core.check import Check, share_check
+from ...core.check import Check, Level, share_check
 from ...core.common_checks import duplicate_texts
 from ...core.language import listed, say
 from .schema import STAND_IN
@@ -36,7 +36,7 @@ def checks(run: Run) -> Iterator[Check]:
     if not data["protocol"].any():  # D25
         text = "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured"
         blocks = tuple(name for name, value in run.to_dict().items() if value is None)
-        yield share_check(
+        yield from share_check(
             "predictions-only",
             "info",
             text,
@@ -51,40 +51,22 @@ def checks(run: Run) -> Iterator[Check]:
 
 def of_samples(data: pd.DataFrame) -> Iterator[Check]:
     """Tuples that take no part, samples without a prediction or a reply, and replies of the stand-in."""
-    n_failed, of = int(data["parse_failed"].sum()), len(data)
-    n_gold = int(data["has_gold"].sum())
-    n_empty = int((data["has_gold"] & (data["n_pred_used"] == 0)).sum())
-    found: tuple[tuple[str, str, int, int], ...] = (
-        (
-            "invalid-refs",  # D27
-            "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref",
-            int(data["n_invalid_ref"].sum()),
-            int(data["n_pred_used"].sum()),
-        ),
-        (
-            "empty-predictions",
-            "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0",
-            n_empty if n_empty > EMPTY_SHARE * n_gold else 0,
-            n_gold,
-        ),
-        (
-            "parse-failures",
-            "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
-            " tuples that are left",
-            n_failed,
-            of,
-        ),
-        (
-            "stand-in",
-            "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none",
-            int((data["model"] == STAND_IN).sum()),
-            of,
-        ),
+    of = len(data)
+    text = "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref"
+    n_invalid, n_pred = data["n_invalid_ref"].sum(), data["n_pred_used"].sum()
+    yield from share_check("invalid-refs", "warning", text, n_invalid, n_pred)  # D27
+    text = "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0"
+    n_gold, n_empty = data["has_gold"].sum(), (data["has_gold"] & (data["n_pred_used"] == 0)).sum()
+    yield from share_check("empty-predictions", "warning", text, n_empty, n_gold, above=EMPTY_SHARE)
+    text = (
+        "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
+        " tuples that are left"
     )
-    for code, text, n, total in found:
-        is_nothing_left = code == "parse-failures" and n == total
-        if n:
-            yield share_check(code, "blocking" if is_nothing_left else "warning", text, n, total)
+    n_failed = data["parse_failed"].sum()
+    level: Level = "blocking" if n_failed == of else "warning"
+    yield from share_check("parse-failures", level, text, n_failed, of)
+    text = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
+    yield from share_check("stand-in", "warning", text, (data["model"] == STAND_IN).sum(), of)
 
 
 def gold_without_pairs(run: Run) -> Iterator[Check]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...core.check import Check, Level
+from ...core.check import Check, Level, share_check
 from ...core.common_checks import duplicate_texts
-from ...core.language import listed, say
+from ...core.language import say
 from .options import SummaryOptions
 from .states import JUDGED, metric_verdicts
 
@@ -69,37 +69,36 @@ def not_measured(run: Run) -> Iterator[Check]:
         rows = verdicts[verdicts["not_measured"] > limit * total]
         if rows.empty:
             continue
-        metrics = listed(
+        metrics = [
             f"“{say(title)}” {n} ({n / total:.0%})"
             for title, n in zip(rows["title"], rows["not_measured"])
-        )
-        message = say(LEFT_OUT[code], of=f"{total:,}", metrics=metrics)
-        yield Check(code, level, message, int(rows["not_measured"].max()), total)
+        ]
+        n = rows["not_measured"].max()
+        yield from share_check(code, level, LEFT_OUT[code], n, total, metrics=metrics)
 
 
 def unread_figures(data: pd.DataFrame) -> Iterator[Check]:
     """Summaries with figures that no rule read: they are compared with nothing."""
     of_cases = [figures for figures in map(json.loads, data["unread_figures"]) if figures]
-    if not of_cases:
-        return
     figures = [figure for of_case in of_cases for figure in of_case]
     quoted = [f"“{figure}”" for figure in dict.fromkeys(figures)]
     if len(quoted) > SHOWN:
         quoted[SHOWN:] = ["..."]
-    n = len(of_cases)
-    level: Level = "warning" if n > UNREAD * len(data) else "info"
+    n, of = len(of_cases), len(data)
+    level: Level = "warning" if n > UNREAD * of else "info"
     template = (
         "{figures} figures in {n} of {of} summaries were not read as values, so nothing checks "
         "them: {quoted}"
     )
-    message = say(
+    return share_check(
+        "unread-figures",
+        level,
         template,
+        n,
+        of,
         figures=len(figures),
-        n=f"{n:,}",
-        of=f"{len(data):,}",
-        quoted=listed(quoted),
+        quoted=quoted,
     )
-    yield Check("unread-figures", level, message, n, len(data))
 
 
 def duplicate_answers(answers: pd.Series) -> Iterator[Check]:
@@ -107,12 +106,16 @@ def duplicate_answers(answers: pd.Series) -> Iterator[Check]:
     texts = answers.fillna("").str.split().str.join(" ")
     texts = texts[texts != ""]
     repeated = texts[texts.duplicated(keep=False)]
-    n = len(repeated)
-    if n > DUPLICATES * len(answers):
-        template = "{n} of {of} cases have a summary that stands on other cases too ({count} texts)"
-        of = len(answers)
-        message = say(template, n=f"{n:,}", of=f"{of:,}", count=repeated.nunique())
-        yield Check("duplicate-answers", "warning", message, n, of)
+    template = "{n} of {of} cases have a summary that stands on other cases too ({count} texts)"
+    return share_check(
+        "duplicate-answers",
+        "warning",
+        template,
+        len(repeated),
+        len(answers),
+        above=DUPLICATES,
+        count=repeated.nunique(),
+    )
 
 
 def not_judged(data: pd.DataFrame, options: SummaryOptions) -> Iterator[Check]:
@@ -127,9 +130,7 @@ def not_judged(data: pd.DataFrame, options: SummaryOptions) -> Iterator[Check]:
                 n_asked += 1
                 errors[evidence["judge"]["error"] or ""] += 1
     del errors[""]
-    if errors:
-        template = "the judge gave no usable reply to {n} of {of} questions: {reason}"
-        reason, _ = errors.most_common(1)[0]
+    template = "the judge gave no usable reply to {n} of {of} questions: {reason}"
+    for reason, _ in errors.most_common(1):
         n = errors.total()
-        message = say(template, n=f"{n:,}", of=f"{n_asked:,}", reason=reason)
-        yield Check("not-judged", "warning", message, n, n_asked)
+        yield from share_check("not-judged", "warning", template, n, n_asked, reason=reason)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from ...core.check import Check
+from ...core.check import Check, share_check
 from ...core.common_checks import duplicate_texts
 from ...core.errors import Problems, UsageError, shown_path
-from ...core.language import say
 from ...core.metric import Metric, MetricTable
 from ...core.names import nearest
 from ...core.suite import Source, Suite, SuiteOptions
@@ -154,12 +153,10 @@ def checks(run: Run) -> Iterator[Check]:
     if "error" not in run.data:
         return
     causes = run.data["error"].dropna().astype(str).str.slice(0, 60).value_counts()
-    n, of = int(causes.sum()), len(run.data)
-    if n:
-        listed = "; ".join(f"{cause} ({count})" for cause, count in causes.head(3).items())
-        template = "{n} of {of} rows failed with an error and are not measured: {causes}"
-        message = say(template, n=f"{n:,}", of=f"{of:,}", causes=listed)
-        yield Check("errored-rows", "warning", message, n, of)
+    listed = "; ".join(f"{cause} ({count})" for cause, count in causes.head(3).items())
+    template = "{n} of {of} rows failed with an error and are not measured: {causes}"
+    n, of = causes.sum(), len(run.data)
+    yield from share_check("errored-rows", "warning", template, n, of, causes=listed)
 
 
 SUITE = Suite(
