@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from ..core.check import Check
+from ..core.check import LEVEL_WORDS, Check
 from ..core.estimates import Row
 from ..core.terminal import echo, paragraph, table
 from ..report import study_sentences
@@ -18,8 +18,6 @@ from ..report.text import number, visible
 # lines of a table, and checks, that are shown without --verbose
 MOST_LINES = 12
 MOST_CHECKS = 3
-
-LEVELS = {"blocking": "cannot be measured", "warning": "caution", "info": "note"}
 
 
 def show_run(run: Run, verbose: bool) -> None:
@@ -121,6 +119,6 @@ def show_checks(checks: Iterable[Check], verbose: bool) -> None:
     checks = list(checks)
     shown = checks if verbose else checks[:MOST_CHECKS]
     for check in shown:
-        paragraph(f"{LEVELS[check.level]}: {check.message}")
+        paragraph(f"{LEVEL_WORDS[check.level].lower()}: {check.message}")
     if len(shown) < len(checks):
         echo(f"and {len(checks) - len(shown)} more checks (-v)")

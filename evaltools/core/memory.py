@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from .errors import IN_MEMORY, UsageError
 from .estimates import plain_value
@@ -25,10 +24,10 @@ def is_path(run: Any) -> bool:
 
 
 def is_data(value: Any) -> bool:
-    """Whether a value is a DataFrame, a table of Arrow, or a list of records."""
+    """Whether a value is a DataFrame, or a list of records."""
     if isinstance(value, list):
         return len(value) > 0 and isinstance(value[0], Mapping)
-    return hasattr(value, "__arrow_c_stream__")
+    return isinstance(value, pd.DataFrame)
 
 
 DATA = "data"
@@ -65,13 +64,22 @@ def write_records(
 ) -> Path:
     """Write records as JSON Lines into a folder; returns the file.
 
-    `data`: a DataFrame, anything with `__arrow_c_stream__`, or a list of dicts. A null cell of a frame is left out of
+    `data`: a DataFrame or a list of dicts. A null cell of a frame is left out of
     its record; NaN in a dict is null; dates and what else JSON has not are texts. UsageError for anything else, for two
     columns of one name, and for a list with an entry that is no dict.
     """
     is_list = isinstance(data, list)
+    if isinstance(data, pd.DataFrame):
+        if not data.columns.is_unique:
+            raise UsageError(
+                f"two columns are named {data.columns[data.columns.duplicated()][0]!r}"
+            )
+        data = data.to_dict("records")
+    elif not is_list:
+        kind = type(data).__name__
+        raise UsageError(f"expected a path, a pandas DataFrame or a list of dicts, got {kind}")
     records = []
-    for index, record in enumerate(data if is_list else _records_of_frame(data)):
+    for index, record in enumerate(data):
         if not isinstance(record, Mapping):
             kind = type(record).__name__
             raise UsageError(f"record {index} of the list is {kind}; expected a dict")
@@ -84,20 +92,6 @@ def write_records(
     except ValueError as e:
         raise UsageError(f"the data cannot be written as JSON: {e}") from e
     return path
-
-
-def _records_of_frame(data: Any) -> list[dict[Any, Any]]:
-    """The rows of a DataFrame or a table of Arrow."""
-    is_frame = isinstance(data, pd.DataFrame)
-    try:
-        table = data if is_frame else pa.table(data)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        kind = type(data).__name__
-        raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}") from error
-    names = pd.Index(table.columns if is_frame else table.column_names)
-    if not names.is_unique:
-        raise UsageError(f"two columns are named {names[names.duplicated()][0]!r}")
-    return table.to_dict("records") if is_frame else table.to_pylist()
 
 
 def _cell(value: Any) -> Any:

@@ -76,19 +76,7 @@ def normalise(raw: str, fold: bool = True) -> Text:
         text, places = _compose(raw, fold)
     if fold:
         text = text.translate(FOLD)
-    return Text(_lower(text), places)
-
-
-def _lower(text: str) -> str:
-    """Lower case of the same length: a character whose lower case is longer (İ) stays."""
-    lower = text.lower()
-    if len(lower) == len(text):
-        return lower
-    characters = []
-    for character in text:
-        small = character.lower()
-        characters.append(small if len(small) == 1 else character)
-    return "".join(characters)
+    return Text(text.replace("İ", "i").lower(), places)  # the one letter whose lower case is longer
 
 
 def _compose(raw: str, fold: bool) -> tuple[str, list[int]]:
