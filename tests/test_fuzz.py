@@ -105,7 +105,7 @@ TURN = (
     [
         ("memfin", "dialog_trace.jsonl", TURN % 2**63, ":1: turns.0.turn_pair_id"),
         ("summary", "cases.csv", f"id,answer,contexts,metadata\na,b,c,{DEEP}\n", ":2: a: metadata"),
-        ("summary", "cases.csv", "\ufeff", "expected one column id"),
+        ("summary", "cases.csv", "\ufeff", "expected the columns id (사례번호)"),
         ("summary", "cases.xlsx", "PK\x03\x04", "bad-xlsx"),
         ("summary", "cases.jsonl", '{"id": "a", "answer": 1}', ":1: answer"),
         ("table", "scores.csv", "id,metric,value\nq1,f1,high\n", "scores.csv:2"),

@@ -115,8 +115,14 @@ def _score(
     path = source.files["records"]
     arguments = () if type(options) is SuiteOptions else (options,)
     rows = []
+
+    def name_of(entry: BaseModel) -> str:
+        return str(getattr(entry, unit))
+
     records = read_jsonl(path, record, problems)
-    for line, uid, entry in unique_records(records, unit, problems, path):
+    what = f"record of this {unit}"
+    for line, entry in unique_records(records, name_of, problems, path, what):
+        uid = name_of(entry)
         try:
             sums = dict(columns(entry, *arguments))
         except Exception as e:  # noqa: BLE001 - the user's own code may raise anything

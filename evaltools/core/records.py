@@ -1,22 +1,19 @@
-"""Text files, CSV, and records held against pydantic models: what does not fit, and what comes twice."""
+"""Text files, and records held against pydantic models: what does not fit, and what comes twice."""
 
 from __future__ import annotations
 
-import csv
 import os
 import re
-from ast import literal_eval
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from .errors import Problems
 
 T = TypeVar("T", bound=BaseModel)
+R = TypeVar("R")
 
 BOM = b"\xef\xbb\xbf"
 
@@ -26,6 +23,7 @@ FOREIGN = {
     b"\x1f\x8b": "compressed (gzip)",
     b"PK\x03\x04": "an Excel workbook or another archive",
     b"PAR1": "parquet",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook of before 2007",
 }
 """How files begin that are no text in UTF-8."""
 
@@ -34,8 +32,6 @@ BINARY = (".xlsx", ".parquet", ".zip", ".eval")
 
 CODES = {"json_invalid": "bad-json", "model_type": "not-an-object"}
 """Type of an error of pydantic's -> code of the problem; all others are "bad-field"."""
-
-TEXTS = TypeAdapter(list[str | None])
 
 # --- records and models
 
@@ -101,50 +97,25 @@ def short(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-@dataclass
-class FirstLines:
-    """The lines on which keys were first seen in a file. A later record of the same key is reported as an error.
-
-    >>> lines = FirstLines("cases.csv", Problems("skip"))
-    >>> lines.is_first("c1", 2, id="c1", what="record of this case_id")
-    True
-    >>> lines.is_first("c1", 5, id="c1", what="record of this case_id")
-    False
-    """
-
-    path: Path | str
-    problems: Problems
-    code: str = "duplicate-id"
-    line_of: dict[Any, int] = field(default_factory=dict)
-
-    def is_first(
-        self,
-        key: Any,
-        line: int,
-        *,
-        what: str,
-        **where: str,
-    ) -> bool:
-        """Whether no earlier line had this key; `what` names such a record in the message, `where` its id and field."""
-        first = self.line_of.setdefault(key, line)
-        if first != line:
-            message = f"a second {what}; the first is on line {first}"
-            self.problems.error(self.code, message, file=self.path, line=line, **where)
-        return first == line
-
-
 def unique_records(
-    records: Iterable[tuple[int, Any]],
-    id_field: str,
+    records: Iterable[tuple[int, R]],
+    key_of: Callable[[R], str | tuple[str, ...]],
     problems: Problems,
     path: Path,
-) -> Iterator[tuple[int, str, Any]]:
-    """Yield (line, id, record) of the records whose id comes for the first time; report the others."""
-    first_lines = FirstLines(path, problems)
+    what: str,
+    code: str = "duplicate-id",
+) -> Iterator[tuple[int, R]]:
+    """(line, record) of the records whose key comes for the first time; the others are reported as a second `what`."""
+    lines: dict[Any, int] = {}
     for line, record in records:
-        uid = str(getattr(record, id_field))
-        if first_lines.is_first(uid, line, id=uid, what=f"record of this {id_field}"):
-            yield line, uid, record
+        key = key_of(record)
+        first = lines.setdefault(key, line)
+        if first == line:
+            yield line, record
+            continue
+        name = key if isinstance(key, str) else ": ".join(filter(None, key))
+        message = f"a second {what}; the first is on line {first}"
+        problems.error(code, message, file=path, line=line, id=name)
 
 
 # --- text
@@ -211,104 +182,3 @@ def not_utf8(
     text = f"byte {error.start} of the {of} is not UTF-8 (0x{raw[error.start]:02x})"
     is_korean = re.search("[가-힣]{2}", raw.decode("cp949", "replace"))
     return f"{text}; {'it reads as CP949: ' if is_korean else ''}save it as UTF-8"
-
-
-# --- CSV
-
-
-def read_csv(
-    path: Path,
-    model: type[T],
-    problems: Problems,
-) -> Iterator[tuple[int, T]]:
-    """Yield (line, record) of a CSV file with a header; an empty cell is null.
-
-    The line is that on which the record ends. InputError where a column is lacking that the model requires.
-    """
-    rows = csv_rows(path, problems)
-    _, header = next(rows)
-    for name, info in model.model_fields.items():
-        column = str(info.validation_alias or name)
-        if info.is_required() and header.count(column) != 1:
-            message = f"expected the column {column} once, got {', '.join(header)[:200]}"
-            raise problems.fatal("wrong-columns", message, file=path, line=1)
-    for line, cells in rows:
-        by_name = {column: cell or None for column, cell in zip(header, cells)}
-        record = fitted(model, by_name, problems, file=path, line=line)
-        if record is not None:
-            yield line, record
-
-
-def csv_rows(
-    path: Path,
-    problems: Problems,
-    sep: str = ",",
-) -> Iterator[tuple[int, list[str]]]:
-    """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
-
-    A row that is damaged, or has more or fewer cells than the header, is reported and left out. InputError for a
-    damaged header.
-    """
-    csv.field_size_limit(1 << 30)  # a long text is no error
-    with path.open("rb") as file:
-        if file.read(len(BOM)) != BOM:
-            file.seek(0)
-        rows = _whole_rows(file, path, problems, sep)
-        line, header = next(rows, (0, []))
-        if not header and problems.errors:
-            raise problems.failed()
-        yield line, header
-        for line, cells in rows:
-            if len(cells) == len(header):
-                yield line, cells
-            elif cells:
-                message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
-                problems.error("bad-row", message, file=path, line=line)
-
-
-def _whole_rows(
-    file: IO[bytes],
-    path: Path,
-    problems: Problems,
-    sep: str,
-) -> Iterator[tuple[int, list[str]]]:
-    """(line on which it ends, cells) of every row; a damaged one is reported, and has no cells."""
-    line = 0
-    while True:
-        lines_before, row_start = line, file.tell()
-        reader = csv.reader(_texts(file), strict=True, delimiter=sep)
-        try:
-            for cells in reader:
-                line, row_start = lines_before + reader.line_num, file.tell()
-                yield line, cells
-            return
-        except csv.Error as e:
-            # an open quote takes in all that follows: given up is the line on which its row begins
-            file.seek(row_start)
-            file.readline()
-            line += 1
-            problems.error("bad-csv", f"not CSV: {e}", file=path, line=line)
-            yield line, []
-
-
-def _texts(file: IO[bytes]) -> Iterator[str]:
-    """The lines from here on, each when it is asked for. csv.Error for one that is not UTF-8."""
-    for raw in iter(file.readline, b""):
-        try:
-            yield raw.decode("utf-8")
-        except UnicodeDecodeError as e:
-            raise csv.Error(not_utf8(raw, e, "line")) from None
-
-
-def written_list(text: str) -> list[str | None] | None:
-    """The list of texts that a cell holds, as JSON or Python write one; None for a cell that holds plain text.
-
-    >>> written_list('["a", null]'), written_list("['a', 'b']"), written_list("[면책] 90일")
-    (['a', None], ['a', 'b'], None)
-    """
-    if text.lstrip().startswith("["):
-        with suppress(ValidationError):
-            return TEXTS.validate_json(text)
-        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            return TEXTS.validate_python(literal_eval(text.strip()))
-    return None

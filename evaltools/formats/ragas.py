@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ConfigDict, model_validator
 
-from ..core.records import csv_rows, written_list
+from ..core.tables import csv_rows, written_list
 from .source import Records, Row, Score, Scored, Source
 
 # columns of ragas before 0.2 -> their names since

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ..core.errors import Problems
 from ..core.json_files import read_json, read_jsonl
 from ..core.records import BOM, describe, fitted, not_utf8, require_file, short
-from ..core.score_rows import COLUMNS
+from ..core.tables import COLUMNS
 
 # columns of a long table or of its units that have a meaning: no further column has such a name
 TAKEN = {*COLUMNS, "item", "line", "error"}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from ..core.errors import Problems
-from ..core.json_files import read_jsonl
-from ..core.records import FirstLines, fitted, read_csv, require_file
+from ..core.records import unique_records
+from ..core.tables import read_table
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Model = TypeVar("Model", bound=BaseModel)
 
 YES = ("1", "yes", "y", "pass", "true", "ok", "합격", "예", "네", "적합", "o")
 NO = ("0", "no", "n", "fail", "false", "불합격", "아니요", "아니오", "부적합", "x")
@@ -32,7 +30,7 @@ COLUMNS = {
 
 class _Row(BaseModel):
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
-    case_id: str = Field(min_length=1)
+    case_id: str = Field(min_length=1, description="case, 사례")
     metric: str = Field(min_length=1)
 
 
@@ -91,7 +89,7 @@ def read_scores(
     names the column of the score. summary_scores.csv is such a file, summary_scores.xlsx too. Reports what is wrong
     by line, also a case that has two scores of a metric.
     """
-    field: Any = (Share | None, Field(validation_alias=score))
+    field: Any = (Share | None, Field(validation_alias=score, description="점수"))
     rows = _read(path, create_model("Scored", __base__=Scored, score=field), problems, "score")
     frame = pd.DataFrame(rows, columns=["case_id", "metric", "score", "threshold", "measured"])
     return frame.astype({"score": float, "threshold": float, "measured": bool})
@@ -108,7 +106,8 @@ def read_labels(
     A row without a label counts as not labelled yet. scale: what 0 and 1 are written as. Reports by line what is
     wrong: a label of another scale, a case that is not in the `scores`, a second label of one rater.
     """
-    field: Any = (Annotated[Share | None, BeforeValidator(partial(label_value, scale=scale))], ...)
+    in_scale = BeforeValidator(partial(label_value, scale=scale))
+    field: Any = (Annotated[Share | None, in_scale], Field(description="사람 판정"))
     rows = _read(path, create_model("Label", __base__=Label, label=field), problems, "label")
     known = set(zip(scores["case_id"], scores["metric"]))
     for row in rows:
@@ -133,65 +132,11 @@ def _read(
     value: str,
 ) -> list[dict[str, Any]]:
     """The rows of a file of any kind that have a `value`, a score or a label: each case's once a metric and rater."""
-    if path.suffix.lower() == ".xlsx":
-        records = _workbook_rows(path, model, problems)
-    else:
-        require_file(path, problems)
-        read = read_csv if path.suffix.lower() == ".csv" else read_jsonl
-        records = read(path, model, problems)
-    first_lines = FirstLines(path, problems)
-    rows = []
-    for line, record in records:
-        row = record.model_dump() | {"line": line}
-        by = f" by {row['rater']}" if row.get("rater") else ""
-        key, what = (row["case_id"], row["metric"], by), f"{value} of {row['metric']}{by}"
-        if row[value] is None:
-            continue
-        if first_lines.is_first(
-            key,
-            line,
-            id=row["case_id"],
-            what=what,
-            field="case_id",
-        ):
-            rows.append(row)
-    return rows
+    table = read_table(path, model, problems, lambda head: COLUMNS.get(head, head))
+    rows = ((line, record.model_dump() | {"line": line}) for line, record in table)
+    with_value = ((line, row) for line, row in rows if row[value] is not None)
 
+    def key_of(row: dict[str, Any]) -> tuple[str, ...]:
+        return row["case_id"], row["metric"], row.get("rater", "")
 
-def _workbook_rows(
-    path: Path,
-    model: type[Model],
-    problems: Problems,
-) -> Iterator[tuple[int, Model]]:
-    """Yield (row, record) of the sheet that has the columns case, metric, score and label."""
-    require_file(path, problems)
-    try:
-        sheets = pd.read_excel(
-            path,
-            sheet_name=None,
-            header=None,
-            dtype=object,
-            engine="openpyxl",
-        )
-    except Exception as e:  # openpyxl raises many kinds, by the place of the damage
-        raise problems.fatal(
-            "bad-xlsx", f"no Excel workbook that can be read: {e}", file=path
-        ) from e
-    for sheet in sheets.values():
-        for header in range(min(20, len(sheet))):
-            names = [COLUMNS.get(str(cell), str(cell)) for cell in sheet.iloc[header]]
-            if {"case_id", "metric", "score", "label"} <= set(names):
-                body = sheet[header + 1 :].set_axis(names, axis=1).dropna(how="all").astype(object)
-                cells = body.where(body.notna(), None).to_dict("records")
-                for line, row in zip(body.index + 1, cells):
-                    place: dict[str, Any] = {
-                        "file": path,
-                        "line": int(line),
-                        "id": str(row["case_id"]),
-                    }
-                    record = fitted(model, row, problems, **place)
-                    if record is not None:
-                        yield int(line), record
-                return
-    message = "expected a sheet with the columns case, metric, score and label (사례, metric, 점수, 사람 판정)"
-    raise problems.fatal("wrong-columns", message, file=path)
+    return [row for _, row in unique_records(with_value, key_of, problems, path, value)]

@@ -104,7 +104,7 @@ def test_a_workbook_without_the_columns_and_labels_of_another_scale(tmp_path: Pa
     path, out = tmp_path / "a.xlsx", ("-o", tmp_path / "c.csv")
     rows = pd.DataFrame({"case": ["a", "b"], "metric": "m", "score": [1, 0], "label": [4, 2]})
     rows.drop(columns="label").to_excel(path, index=False)
-    message = "expected a sheet with the columns case, metric, score and label"
+    message = "expected the columns case_id (case, 사례), metric, label (사람 판정), got case, metric, score"
     assert message in said("calibrate", path, *out, status=3)
     rows.to_excel(path, index=False)
     message = "a.xlsx:2: a: label: expected 0 to 1 (another scale is given as --scale"

@@ -14,7 +14,7 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import atomic, write_json, write_jsonl
 from evaltools.core.json_files import read_json, read_jsonl, shards
 from evaltools.core.manifest import found_problems
-from evaltools.core.records import csv_rows
+from evaltools.core.tables import csv_rows
 
 
 class Row(BaseModel):

@@ -165,11 +165,11 @@ def test_scores_and_labels_of_csv_and_jsonl_are_the_same(tmp_path: Path) -> None
         ),
         (
             "case_id,metric,label\na,m,1\na,m,1\n",
-            "/l.csv:3: a: case_id: a second label of m; the first is on line 2",
+            "/l.csv:3: a: m: a second label; the first is on line 2",
         ),
         (
             "case_id,metric,label\na,m,1.5\n",
-            "/l.csv:2: label: expected 0 to 1 (another scale is given as --scale LOW-HIGH), yes/no",
+            "/l.csv:2: a: label: expected 0 to 1 (another scale is given as --scale LOW-HIGH), yes/no",
         ),
         ("case_id,metric,label\n,m,1\n", "/l.csv:2: case_id: Input should be a valid string"),
     ],
@@ -184,6 +184,6 @@ def test_what_is_wrong_with_labels_is_said_by_line(
 def test_a_doubled_score_and_a_lacking_column(tmp_path: Path) -> None:
     twice = "case_id,metric,score\na,m,1\na,m,0\n"
     said = read(tmp_path, "{}", twice, "l.jsonl")[1][0]
-    assert "/s.csv:3: a: case_id: a second score of m; the first is on line 2" in said
-    with pytest.raises(InputError, match="expected the column metric once, got case_id, label"):
+    assert "/s.csv:3: a: m: a second score; the first is on line 2" in said
+    with pytest.raises(InputError, match=r"metric, label \(사람 판정\), got case_id, label"):
         read(tmp_path, "case_id,label\na,1\n")

@@ -11,10 +11,10 @@ from pydantic_core import from_json
 
 from ...core.errors import InputError, Problems
 from ...core.json_files import read_json, read_jsonl
-from ...core.records import FirstLines, first_line, fitted, require_file
+from ...core.records import first_line, fitted, require_file, unique_records
 from ...core.suite import Source
 from .options import CrOptions
-from .schema import Gold, Row, TupleRow, first_id
+from .schema import Gold, Row, TupleRow
 from .sources import gold_rows
 
 FILES = {
@@ -75,15 +75,10 @@ def locate(
 
 def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
     """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
-    gold: dict[str, list[TupleRow]] = {}
-    first_lines = FirstLines(path, problems, code="duplicate-gold")
-    for line, row in read_jsonl(path, Gold, problems):
-        uid = first_id(row.uid, row.text_id, row.id)
-        if not uid:
-            problems.error("missing-id", "expected uid, text_id or id", file=path, line=line)
-        elif first_lines.is_first(uid, line, id=uid, what="gold line for this sample"):
-            gold[uid] = gold_rows(row)
-    return gold
+    rows = read_jsonl(path, Gold, problems)
+    what = "gold line for this sample"
+    first = unique_records(rows, Gold.name, problems, path, what, "duplicate-gold")
+    return {row.name(): gold_rows(row) for _, row in first}
 
 
 class OverrideGate(Row):

@@ -227,3 +227,12 @@ class Gold(WithGold):
     uid: str | int | None = None
     text_id: str | int | None = None
     id: str | int | None = None
+
+    def name(self) -> str:
+        return first_id(self.uid, self.text_id, self.id)
+
+    @model_validator(mode="after")
+    def _named(self) -> Gold:
+        if not self.name():
+            raise ValueError("expected uid, text_id or id")
+        return self

@@ -17,7 +17,7 @@ from ...core.errors import Problems
 from ...core.fast_json import decoder
 from ...core.files import beside, refuse_input, state
 from ...core.json_files import Progress, read_jsonl, shards
-from ...core.records import FirstLines, require_file
+from ...core.records import require_file, unique_records
 from ...core.suite import Source
 from ...core.workers import Workers
 from .options import CrOptions
@@ -134,10 +134,9 @@ def score(
             what = f"no row has the profile {', '.join(options.profile)!r}"
         raise problems.fatal("no-rows", what, file=path)
     rows = pd.concat(frames, ignore_index=True)
-    first_lines = FirstLines(path, problems)
     repeated = rows[rows["text_id"].duplicated(keep=False)]
-    for uid, line in zip(repeated["text_id"], repeated["line"].tolist()):
-        first_lines.is_first(uid, line, id=uid, what="row with this text_id")
+    ids = zip(repeated["line"].tolist(), repeated["text_id"])
+    [*unique_records(ids, str, problems, path, "row with this text_id")]
     problems.raise_if_failed()
     rows = rows.drop_duplicates("text_id")
     if aside is not None and keep_cards:

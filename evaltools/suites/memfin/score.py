@@ -105,8 +105,14 @@ def score(
     trace = source.files["trace"]
     rows: list[dict[str, Any]] = []
     states: Counter[str] = Counter()
-    records = read_jsonl(trace, Dialog, problems)
-    for line, name, dialog in unique_records(records, "dialog_id", problems, trace):
+    dialogs = unique_records(
+        read_jsonl(trace, Dialog, problems),
+        lambda dialog: dialog.dialog_id,
+        problems,
+        trace,
+        "record of this dialog_id",
+    )
+    for line, dialog in dialogs:
         if not dialog.valid_dialog:
             states["failed" if dialog.dialog_status in FAILED else "skipped"] += 1
             continue
@@ -118,7 +124,7 @@ def score(
                 file=trace,
                 line=line,
                 field=field,
-                id=name,
+                id=dialog.dialog_id,
             )
         for row in of_dialog:
             # many small lists keep the garbage collector busy for a sixth of the time

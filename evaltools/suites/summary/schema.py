@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import from_json
 
-from ...core.records import written_list
+from ...core.tables import written_list
 from .rules import normal_tag
 
 
@@ -65,7 +65,7 @@ class Case(BaseModel):
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
-    id: Annotated[str, BeforeValidator(_name), Field(pattern=r"\S")]
+    id: Annotated[str, BeforeValidator(_name), Field(pattern=r"\S", description="사례번호")]
     question: str | None = None
     answer: str | None = None
     contexts: Annotated[list[str], BeforeValidator(_texts)] = []
@@ -82,7 +82,9 @@ class Case(BaseModel):
             with suppress(ValueError):  # what is no JSON stays a text, which does not fit
                 metadata = from_json(metadata)
         if isinstance(metadata, dict):
-            at_top = {name: case[name] for name in Metadata.model_fields if name in case}
+            at_top = {
+                name: case[name] for name in Metadata.model_fields if case.get(name) is not None
+            }
             metadata = {**metadata, **at_top}
         return {**case, "metadata": metadata}
 

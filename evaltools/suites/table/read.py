@@ -1,9 +1,8 @@
-"""A long file (CSV, JSON Lines, parquet): a row is one metric on one sample."""
+"""A long file (CSV, XLSX, JSON Lines, parquet): a row is one metric on one sample."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,9 @@ from pandas.api.types import is_numeric_dtype
 from pydantic import BaseModel, ConfigDict, SkipValidation
 
 from ...core.errors import Problems
-from ...core.json_files import read_jsonl
 from ...core.metric import LARGEST
 from ...core.names import first_names
-from ...core.records import csv_rows, require_file
-from ...core.score_rows import COLUMNS
+from ...core.tables import COLUMNS, read_table
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
 NESTED = (list, dict, bytes, np.ndarray)
@@ -29,29 +26,13 @@ TRUTH = {"true": 1, "false": 0}
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-# what a cell must be is judged alike for all kinds of files (`usable_rows`)
-Name = SkipValidation[str | int | float | None]
-Number = SkipValidation[float | None]
-
-
 class Line(BaseModel):
-    """A line of the JSON Lines form; other keys are further columns."""
+    """A row of CSV, of a sheet or of JSON Lines. What its cells must be is judged in `usable_rows`, of parquet too."""
 
     model_config = ConfigDict(extra="allow")
 
-    id: SkipValidation[str | int | float]
-    metric: SkipValidation[str]
-    value: SkipValidation[float | bool | None] = None
-    num: Number = None
-    den: Number = None
-    condition: Name = None
-    seed: Name = None
-    trial: Name = None
-    cluster: Name = None
-    text: SkipValidation[str | None] = None
-    low: Number = None
-    high: Number = None
-    higher_is_better: SkipValidation[bool | float | str | None] = None
+    id: SkipValidation[Any]
+    metric: SkipValidation[Any]
 
 
 def read(
@@ -62,36 +43,19 @@ def read(
 
     InputError where the file is damaged or not in the long form.
     """
-    require_file(path, problems)
-    kind = path.suffix.lower()
-    if kind == ".xlsx":
-        message = "an Excel workbook; save it as CSV"
-        raise problems.fatal("wrong-encoding", message, file=path)
-    read_kind = {".csv": _csv, ".parquet": _parquet}.get(kind, _json_lines)
-    return read_kind(path, problems)
-
-
-def _csv(
-    path: Path,
-    problems: Problems,
-) -> pd.DataFrame:
-    rows = csv_rows(path, problems)
-    _, header = next(rows)
-    _require_columns(header, path, problems)
-    cells = dict(rows)
-    frame = pd.DataFrame(list(cells.values()), index=list(cells), columns=header)
-    return frame.drop(columns="", errors="ignore").replace("", None)
-
-
-def _json_lines(
-    path: Path,
-    problems: Problems,
-) -> pd.DataFrame:
-    by_line = {}
-    for number, line in read_jsonl(path, Line, problems):
-        cells = dict(line)
-        by_line[number] = {name: cells[name] for name in line.model_fields_set}
-    return pd.DataFrame(list(by_line.values()), index=list(by_line))
+    if path.suffix.lower() == ".parquet":
+        frame = _parquet(path, problems)
+    else:
+        rows = {line: dict(row) for line, row in read_table(path, Line, problems)}
+        frame = pd.DataFrame(list(rows.values()), index=list(rows))
+    columns = {*frame}
+    has_score = "value" in columns or {"num", "den"} <= columns
+    if len(frame) and not (has_score and {"id", "metric"} <= columns):
+        message = (
+            f"expected the columns id, metric and value (or num and den), got {first_names(frame)}"
+        )
+        raise problems.fatal("wrong-columns", message, file=path)
+    return frame
 
 
 def _parquet(
@@ -105,30 +69,10 @@ def _parquet(
     except (ArrowException, OSError) as error:
         message = f"not parquet, or not whole: {error}"
         raise problems.fatal("bad-parquet", message, file=path) from None
-    _require_columns(list(frame), path, problems)
     for name in frame.select_dtypes("category"):
         frame[name] = frame[name].astype(object)
     frame.index += 1
     return frame
-
-
-def _require_columns(
-    header: Sequence[str],
-    path: Path,
-    problems: Problems,
-) -> None:
-    """InputError for a header that is not of the long form."""
-    message = ""
-    for column in header:
-        if column and header.count(column) > 1:
-            message = f"two columns are named {column}"
-    has_score = "value" in header or {"num", "den"} <= set(header)
-    if not has_score or not {"id", "metric"} <= set(header):
-        message = (
-            f"expected the columns id, metric and value (or num and den), got {first_names(header)}"
-        )
-    if message:
-        raise problems.fatal("wrong-columns", message, file=path)
 
 
 def usable_rows(

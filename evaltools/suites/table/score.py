@@ -16,8 +16,8 @@ from ...core.errors import InputError, Problems
 from ...core.files import state
 from ...core.metric import Better, Metric
 from ...core.records import require_file
-from ...core.score_rows import COLUMNS
 from ...core.suite import Source
+from ...core.tables import COLUMNS
 from ...core.workers import Workers
 from .read import read, usable_rows
 
@@ -222,24 +222,24 @@ def _unit_columns(
         units["id"] = first["cluster"].fillna(units["id"])
     if first["text"].notna().any():
         units["text"] = first["text"]
-    is_csv = path.suffix.lower() == ".csv"
+    is_text = path.suffix.lower() in (".csv", ".xlsx")
     for name in first.columns.difference([*COLUMNS, "run"], sort=False):
         if name in TAKEN or name.startswith(("num_", "den_")):
             message = f"the column {name} is left out: the units have a column of this name"
             problems.warn("column-taken", message, file=path, field=name)
         else:
-            units[name] = _of_one_kind(first[name], is_csv)
+            units[name] = _of_one_kind(first[name], is_text)
     return units
 
 
-def _of_one_kind(values: pd.Series, is_csv: bool) -> pd.Series:
+def _of_one_kind(values: pd.Series, is_text: bool) -> pd.Series:
     """Numbers or truth values as they are; all else, and what is mixed, as text.
 
-    A CSV file has texts only: there texts that are all numbers are numbers.
+    A CSV file and a sheet have texts only (`is_text`): there texts that are all numbers are numbers.
     """
     if is_numeric_dtype(values):  # truth values too
         return values
-    if is_csv or {type(value) for value in values.dropna()} <= {int, float}:
+    if is_text or {type(value) for value in values.dropna()} <= {int, float}:
         numbers = pd.to_numeric(values, errors="coerce")
         if numbers.notna().equals(values.notna()):
             return numbers

@@ -102,7 +102,7 @@ def test_byte_order_mark_blank_lines_and_unknown_keys_are_fine(tmp_path: Path) -
     ("golds", "code", "line"),
     [
         ([gold("good", A), gold("good")], "duplicate-gold", 2),
-        ([{"gold_tuples": [A]}], "missing-id", 1),
+        ([{"gold_tuples": [A]}], "bad-field", 1),
         ([gold("other", A)], "unknown-gold", None),
     ],
 )

@@ -14,7 +14,6 @@ import pytest
 from evaltools import evaluate
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import example
-from evaltools.suites.summary import read as cases_file
 from evaltools.suites.summary.read import read_cases
 from evaltools.suites.summary.schema import Case, split_tags
 from tests.app.calling import call
@@ -114,7 +113,7 @@ def read(path: Path, problems: Problems) -> list[tuple[int, Case]]:
             "bad-field",
             "metadata.summary_tags",
         ),
-        ('{"id": "first", "answer": "x"}', "duplicate-id", "id"),
+        ('{"id": "first", "answer": "x"}', "duplicate-id", ""),
         ("[1]", "not-an-object", ""),
         ('{"id": ', "bad-json", ""),
     ],
@@ -138,13 +137,13 @@ def test_a_wrong_line_is_named_and_the_others_are_read(
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [
-        ("a.txt", b"x", "unknown-format"),
+        ("a.xls", b"\xd0\xcf\x11\xe0", "wrong-encoding"),
         ("a.jsonl", b"", "empty-file"),
         ("a.json", b'{"cases": []}', "bad-structure"),
         ("a.json", b"[", "bad-json"),
-        ("a.csv", b"name,answer\n1,2\n", "bad-header"),
-        ("a.csv", b"id,answer,answer\n1,2,3\n", "bad-header"),
-        ("a.csv", "id,answer\n1,한도\n".encode("cp949"), "not-utf8"),
+        ("a.csv", b"name,answer\n1,2\n", "wrong-columns"),
+        ("a.csv", b"id,answer,answer\n1,2,3\n", "wrong-columns"),
+        ("a.csv", "id,answer\n1,한도\n".encode("cp949"), "bad-csv"),
         ("a.csv", b'id,answer\n1,"x\n', "bad-csv"),
         ("a.csv", b"id,answer\n1,2,3\n", "bad-row"),
         ("a.xlsx", b"PK nothing", "bad-xlsx"),
@@ -224,6 +223,6 @@ def test_a_workbook_that_swells_is_refused_before_it_is_read(
     book.active.append(["a", "x" * 30_000])
     book.save(path)
     assert path.stat().st_size < 20_000
-    monkeypatch.setattr(cases_file, "WORKBOOK_BYTES", 20_000)
+    monkeypatch.setattr("evaltools.core.tables.WORKBOOK_BYTES", 20_000)
     with pytest.raises(InputError, match="once it is unpacked"):
         list(read_cases(path, Problems()))

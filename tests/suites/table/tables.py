@@ -11,7 +11,7 @@ import pandas as pd
 
 import evaltools as et
 
-KINDS = ("csv", "jsonl", "parquet")
+KINDS = ("csv", "jsonl", "parquet", "xlsx")
 
 
 FEW = et.Resampling(n_resamples=100)
@@ -27,6 +27,8 @@ def put(
     frame = pd.DataFrame(rows)
     if kind == "csv":
         frame.to_csv(path, index=False)
+    elif kind == "xlsx":
+        frame.to_excel(path, index=False)
     elif kind == "parquet":
         frame.to_parquet(path, index=False)
     else:

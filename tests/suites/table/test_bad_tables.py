@@ -42,7 +42,7 @@ def test_bad_rows_are_named_with_their_line(
     kind: str, second: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     path = put(tmp_path, [ROW, second, {**ROW, "id": "c"}], kind)
-    expected = f"{path}:{3 if kind == 'csv' else 2}: {said}"
+    expected = f"{path}:{3 if kind in ('csv', 'xlsx') else 2}: {said}"
     score = ("score", "table", path, "-o", tmp_path / "out", "--bounds", "acc=0,1")
     for command in (score, ("check", "table", path, "--bounds", "acc=0,1")):
         assert expected in call(*command, status=3).output
@@ -153,7 +153,7 @@ def test_a_seed_in_some_rows_of_a_condition_only_is_bad_input(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "start", "said"),
     [
-        ("t.xlsx", b"PK\x03\x04", "an Excel workbook; save it as CSV"),
+        ("t.xlsx", b"PK\x03\x04", "no Excel workbook that can be read"),
         ("t.csv", b"PK\x03\x04", "the file is an Excel workbook or another archive; expected text"),
         ("t.jsonl", b"\x00\x01", "the file is binary; expected text in UTF-8"),
     ],

@@ -22,8 +22,8 @@ from pydantic import (
 
 from ....core.errors import Problems
 from ....core.files import asset_dir, resolve
-from ....core.json_files import read_jsonl
-from ....core.records import fitted, read_csv, read_utf8, require_file
+from ....core.records import fitted, read_utf8, require_file
+from ....core.tables import read_table
 from ....formats.convert import FORMATS
 from ....formats.source import Source
 from ....llm.requests import EXPECTED, is_plain_url
@@ -254,8 +254,7 @@ def _read_samples(config: Config, problems: Problems) -> Iterator[tuple[int | st
     data = config.data
     require_file(data.file, problems)
     if data.format in OWN_FORMATS:
-        read = read_csv if data.format == "csv" else read_jsonl
-        yield from read(data.file, Text, problems)
+        yield from read_table(data.file, Text, problems)
         return
     format_ = FORMATS[data.format]
     options = {"level": data.level} if "level" in format_.needs else {}

@@ -89,10 +89,10 @@ def test_texts_of_csv_have_their_gold_beside(tmp_path: Path) -> None:
         ("2", "three", None),
     ]
     (tmp_path / "data.csv").write_text("id,text\na,one\n2,\n")
-    with pytest.raises(InputError, match=r"data.csv:3: text: "):
+    with pytest.raises(InputError, match=r"data.csv:3: 2: text: "):
         plan(config, None, Problems())
     (tmp_path / "data.csv").write_text("id,sentence\na,one\n")
-    with pytest.raises(InputError, match="expected the column text once, got id, sentence"):
+    with pytest.raises(InputError, match="expected the columns id, text, got id, sentence"):
         plan(config, None, Problems())
 
 

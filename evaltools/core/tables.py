@@ -1,0 +1,207 @@
+"""Tables: rows of CSV, of workbooks and of JSON Lines, each held against a pydantic model."""
+
+from __future__ import annotations
+
+import csv
+from ast import literal_eval
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+from zipfile import ZipFile
+
+from pydantic import TypeAdapter, ValidationError
+
+from .errors import Problems
+from .json_files import read_jsonl
+from .records import BOM, T, fitted, not_utf8, require_file
+
+TEXTS = TypeAdapter(list[str | None])
+
+COLUMNS = (
+    "id",
+    "metric",
+    "condition",
+    "seed",
+    "trial",
+    "cluster",
+    "text",
+    "value",
+    "num",
+    "den",
+    "low",
+    "high",
+    "higher_is_better",
+)
+"""The columns of a table of scores that have a meaning. Any others are further columns of the units."""
+
+WORKBOOK_BYTES = 256 << 20
+"""A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it."""
+
+HEADER_ROWS = 20
+"""The header of a sheet is one of so many rows: above it may stand a title."""
+
+
+def read_table(
+    path: Path,
+    model: type[T],
+    problems: Problems,
+    column_of: Callable[[str], str] = str,
+) -> Iterator[tuple[int, T]]:
+    """Yield (line, record) of a file named *.csv or *.xlsx, or else of JSON Lines; what does not fit is reported.
+
+    The line is that on which a row of CSV ends, or the row of a sheet. An empty cell is null; a row without any is
+    passed over. `column_of(head)`: the name of a column as the model has it, "" for one that is not read. InputError
+    for a file that cannot be read, and for a header without the columns that the model requires, or with one twice.
+    """
+    require_file(path, problems)
+    kind = path.suffix.lower()
+    if kind not in (".csv", ".xlsx"):
+        yield from read_jsonl(path, model, problems)
+        return
+    required = {}
+    for name, info in model.model_fields.items():
+        if info.is_required():
+            required[str(info.validation_alias or name)] = info.description
+
+    def is_header(cells: Sequence[str]) -> bool:
+        return required.keys() <= {*map(column_of, cells)}
+
+    rows = csv_rows(path, problems) if kind == ".csv" else _sheet_rows(path, is_header, problems)
+    start, header = next(rows, (1, []))
+    names = [column_of(head) for head in header]
+    doubled = [name for name in names if name and names.count(name) > 1]
+    if doubled or not is_header(header):
+        expected = [f"{name} ({text})" if text else name for name, text in required.items()]
+        message = f"expected the columns {', '.join(expected)}, got {', '.join(header)[:200]}"
+        if doubled:
+            message = f"two columns are named {doubled[0]}"
+        raise problems.fatal("wrong-columns", message, file=path, line=start)
+    for line, cells in rows:
+        values = {name: cell or None for name, cell in zip(names, cells) if name}
+        if any(values.values()):
+            id_ = str(values.get(next(iter(required), "")) or "")
+            record = fitted(model, values, problems, file=path, line=line, id=id_)
+            if record is not None:
+                yield line, record
+
+
+def _sheet_rows(
+    path: Path,
+    is_header: Callable[[Sequence[str]], bool],
+    problems: Problems,
+) -> Iterator[tuple[int, list[str]]]:
+    """(row, texts) from the header on of the first sheet that has one, else of the first; hidden rows with a warning."""
+    from openpyxl import load_workbook
+
+    try:
+        with ZipFile(path) as book:
+            n_bytes = sum(member.file_size for member in book.infolist())
+        if n_bytes <= WORKBOOK_BYTES:
+            sheets = load_workbook(path).worksheets
+    except Exception as e:  # openpyxl raises many kinds, by the place of the damage
+        message = f"no Excel workbook that can be read: {e}"
+        raise problems.fatal("bad-xlsx", message, file=path) from e
+    if n_bytes > WORKBOOK_BYTES:
+        message = f"{n_bytes >> 20:,} MB once it is unpacked, more than {WORKBOOK_BYTES >> 20:,} MB"
+        raise problems.fatal("file-too-large", f"{message}; give JSONL or CSV", file=path)
+    sheet, start = sheets[0], 1
+    for other in reversed(sheets):
+        top = islice(other.iter_rows(values_only=True), HEADER_ROWS)
+        for number, cells in enumerate(top, 1):
+            if is_header(_cell_texts(cells)):
+                sheet, start = other, number
+                break
+    names = [other.title for other in sheets if other is not sheet and other.max_row > 1]
+    if names:
+        message = f"only the sheet {sheet.title} is read, not {', '.join(names)}"
+        problems.warn("other-sheets", message, file=path)
+    hidden = []
+    for number, cells in enumerate(sheet.iter_rows(min_row=start, values_only=True), start):
+        texts = _cell_texts(cells)
+        if sheet.row_dimensions[number].hidden and any(texts):
+            hidden.append(number)
+        yield number, texts
+    if hidden:
+        message = f"{len(hidden)} rows are hidden in the sheet, and read all the same"
+        problems.warn("hidden-rows", message, file=path, line=hidden[0])
+
+
+def _cell_texts(cells: Sequence[Any]) -> list[str]:
+    return ["" if cell is None else str(cell) for cell in cells]
+
+
+def csv_rows(
+    path: Path,
+    problems: Problems,
+    sep: str = ",",
+) -> Iterator[tuple[int, list[str]]]:
+    """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
+
+    A row that is damaged, or has more or fewer cells than the header, is reported and left out. InputError for a
+    damaged header.
+    """
+    csv.field_size_limit(1 << 30)  # a long text is no error
+    with path.open("rb") as file:
+        if file.read(len(BOM)) != BOM:
+            file.seek(0)
+        rows = _whole_rows(file, path, problems, sep)
+        line, header = next(rows, (0, []))
+        if not header and problems.errors:
+            raise problems.failed()
+        yield line, header
+        for line, cells in rows:
+            if len(cells) == len(header):
+                yield line, cells
+            elif cells:
+                message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
+                problems.error("bad-row", message, file=path, line=line)
+
+
+def _whole_rows(
+    file: IO[bytes],
+    path: Path,
+    problems: Problems,
+    sep: str,
+) -> Iterator[tuple[int, list[str]]]:
+    """(line on which it ends, cells) of every row; a damaged one is reported, and has no cells."""
+    line = 0
+    while True:
+        lines_before, row_start = line, file.tell()
+        reader = csv.reader(_texts(file), strict=True, delimiter=sep)
+        try:
+            for cells in reader:
+                line, row_start = lines_before + reader.line_num, file.tell()
+                yield line, cells
+            return
+        except csv.Error as e:
+            # an open quote takes in all that follows: given up is the line on which its row begins
+            file.seek(row_start)
+            file.readline()
+            line += 1
+            problems.error("bad-csv", f"not CSV: {e}", file=path, line=line)
+            yield line, []
+
+
+def _texts(file: IO[bytes]) -> Iterator[str]:
+    """The lines from here on, each when it is asked for. csv.Error for one that is not UTF-8."""
+    for raw in iter(file.readline, b""):
+        try:
+            yield raw.decode("utf-8")
+        except UnicodeDecodeError as e:
+            raise csv.Error(not_utf8(raw, e, "line")) from None
+
+
+def written_list(text: str) -> list[str | None] | None:
+    """The list of texts that a cell holds, as JSON or Python write one; None for a cell that holds plain text.
+
+    >>> written_list('["a", null]'), written_list("['a', 'b']"), written_list("[면책] 90일")
+    (['a', None], ['a', 'b'], None)
+    """
+    if text.lstrip().startswith("["):
+        with suppress(ValidationError):
+            return TEXTS.validate_json(text)
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            return TEXTS.validate_python(literal_eval(text.strip()))
+    return None
