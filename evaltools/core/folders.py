@@ -6,8 +6,9 @@ import ctypes
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -83,8 +84,14 @@ def whole_folder(
         new.mkdir()
         yield new
         with locked(target.parent):
-            require_replaceable(target, carried)
-            _set_aside(target, new, carried)
+            stored = require_replaceable(target, carried)
+            for kept in sorted(target.rglob(f"*{YOURS}*")):
+                copy = new / kept.relative_to(target)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(kept, copy)
+            for name in changed_files(target, {} if stored is None else stored.files):
+                if name not in carried:
+                    set_aside(target / name, new / name)
             _exchange(new, target)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
@@ -110,33 +117,20 @@ def locked(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _set_aside(
-    old: Path,
-    new: Path,
-    carried: Sequence[str],
-) -> None:
-    """Copy what a person changed in the files of an old result into the new one, as NAME.yours."""
-    manifest = read_manifest(old)
-    if manifest is None:
-        return
-    for path in sorted(old.rglob(f"*{YOURS}*")):
-        _copy(path, new / path.relative_to(old))
-    for name, known in manifest.files.items():
-        path = old / name
-        if name in carried or not path.is_file() or sha256(path) == known:
-            continue
-        copy = new / f"{name}{YOURS}"
-        number = 2
-        while copy.exists():
-            copy = new / f"{name}{YOURS}{number}"
-            number += 1
-        _copy(path, copy)
-        echo(f"{path} was changed by hand: it is kept as {old / copy.relative_to(new)}", err=True)
+def changed_files(folder: Path, files: Mapping[str, str]) -> list[str]:
+    """Those of the files (name -> sha256) that are gone from a folder, or are not as they were written."""
+    paths = {name: folder / name for name in files}
+    return [n for n, path in paths.items() if not path.is_file() or sha256(path) != files[n]]
 
 
-def _copy(path: Path, copy: Path) -> None:
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(path, copy)
+def set_aside(path: Path, copy: Path) -> None:
+    """Copy a file that a person changed, if it is there, beside the one that replaces it, as NAME.yours, and say so."""
+    if path.is_file():
+        names = (f"{copy.name}{YOURS}{n if n > 1 else ''}" for n in count(1))
+        kept = next(copy.with_name(name) for name in names if not copy.with_name(name).exists())
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, kept)
+        echo(f"{path} was changed by hand: it is kept as {path.with_name(kept.name)}", err=True)
 
 
 def _exchange(new: Path, target: Path) -> None:

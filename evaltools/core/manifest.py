@@ -73,8 +73,8 @@ class Manifest(Member):
     `files`: sha256 of every other file of the folder; a result whose files do not match is not current. `suite_title`,
     `headline` and `leading` (the metric that the verdict is about) say what leads a page, so that a gallery needs no
     suite. Of a study: `report` its name,
-    `conditions` and `baseline`, `primary` and `margin` as declared, `runs` those of this condition and `folders`
-    where their results stand, from this folder; `members` those of all conditions. `metrics`: those that come from no
+    `baseline`, `primary` and `margin` as declared, `runs` those of this condition and `folders` where their results
+    stand, from this folder; `members` those of all conditions. `metrics`: those that come from no
     suite of this package, as data, so that a result can be read without the file they came from.
     `answered_by`: the models that answered a judge's questions, each with the number of its replies.
     `lang`: the language of the files for readers (Markdown, workbook), where it is not English.
@@ -96,14 +96,12 @@ class Manifest(Member):
     versions: dict[str, str]
     started: str = ""
     report: str = ""
-    conditions: list[str] = []
     baseline: str = ""
     primary: str = ""
     margin: dict[str, float] = {}
     runs: list[str] = []
     folders: list[str] = []
     members: list[Member] = []
-    signature: str = ""
     files: dict[str, str] = {}
 
     @property
@@ -112,7 +110,7 @@ class Manifest(Member):
         return any(p.severity == "error" or p.code == "unknown-gold" for p in self.problems)
 
     def write(self, folder: Path) -> Manifest:
-        """Write it, the last file of a folder, with the hashes of all others that are not hidden; returns it with these."""
+        """Write it, the last file of a folder, with the hashes of all that are not hidden; returns it with these."""
         files = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
         hashes = {path.relative_to(folder).as_posix(): sha256(path) for path in files}
         manifest = self.model_copy(update={"files": hashes})

@@ -75,8 +75,8 @@ def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
     return spoilt
 
 
-def read_result(folder: Path) -> dict[str, Any]:
-    """The fields of the `report.run.Run` whose result stands in a folder.
+def read_result(folder: Path, options: Any = None) -> dict[str, Any]:
+    """The fields of the `report.run.Run` whose result stands in a folder; `options`: instead of the recorded ones.
 
     UsageError where none does, or its numbers are those of other code or rules; InputError where it is not as it was
     written.
@@ -93,62 +93,50 @@ def read_result(folder: Path) -> dict[str, Any]:
         suite = suite_of_manifest(manifest)
         stored = manifest.options
         known = {name: stored[name] for name in suite.options.model_fields if name in stored}
-        options = suite.options(**known)
-        fields = _read_files(folder, manifest, suite, options)
+        options = options or suite.options(**known)
+        content = MetricsFile.model_validate_json((folder / METRICS).read_bytes())
+        frame = pd.DataFrame([row.model_dump() for row in content.metrics])
+        units = pd.read_parquet(folder / UNITS)
         needed = columns_of(chain(*as_ratios(suite.metrics(options))))
-        fields["data"][needed]  # KeyError where they are lacking
+        units[[suite.unit, *needed]]  # KeyError where they are lacking
+        estimates = from_public(frame)
     except (InputError, OSError, ValueError, KeyError, TypeError) as e:
         again = ["evaltools score", manifest.suite, *(i.path for i in manifest.inputs[:1])]
         raise UsageError(
             f"{manifest.run} was made by another version of evaltools, or with other rules; score its input again: "
             f"{' '.join(again)}"
         ) from e
-    return fields
+    return {
+        "suite": suite,
+        "options": options,
+        "data": units,
+        "estimates": estimates,
+        "manifest": manifest,
+        "checks": tuple(content.checks or ()),
+        "query": stored.get("query") or "",
+    }
 
 
-def read_current(
+def is_current(
     folder: Path,
     suite: Suite,
     source: Source,
     planned: Manifest,
-) -> dict[str, Any] | None:
-    """The result in a folder, if it is whole, as it was written, and made as `planned` says; else None.
+) -> bool:
+    """Whether the result in a folder is whole, as it was written, and made as `planned` says.
 
     Of a suite that came from no file nobody knows all code, so that none of its results is.
     """
     stored = read_manifest(folder)
     is_known = suite.name in BUILT_IN or suite.file is not None
     if stored is None or not is_known:
-        return None
+        return False
     contents = {role: content_hash(path) for role, path in source.files.items()}
-    is_current = (
+    return (
         stored.model_dump(include=CURRENT) == planned.model_dump(include=CURRENT)
         and {entry.role: entry.sha256 for entry in stored.inputs} == contents
         and not spoilt_files(folder, stored)
     )
-    return _read_files(folder, stored, suite, source.options) if is_current else None
-
-
-def _read_files(
-    folder: Path,
-    manifest: Manifest,
-    suite: Suite,
-    options: Any,
-) -> dict[str, Any]:
-    stored = MetricsFile.model_validate_json((folder / METRICS).read_bytes())
-    frame = pd.DataFrame([row.model_dump() for row in stored.metrics])
-    units = pd.read_parquet(folder / UNITS)
-    if suite.unit not in units:
-        raise ValueError(f"{UNITS} has no column {suite.unit!r}")
-    return {
-        "suite": suite,
-        "options": options,
-        "data": units,
-        "estimates": from_public(frame),
-        "manifest": manifest,
-        "checks": tuple(stored.checks or ()),
-        "query": manifest.options.get("query") or "",
-    }
 
 
 class StoredMetric(BaseModel):

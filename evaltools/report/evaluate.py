@@ -14,7 +14,7 @@ from ..core.plugins import get_suite, with_metrics
 from ..core.resampling import Method, Resampling, make_resampling
 from ..core.results import (
     UNITS,
-    read_current,
+    is_current,
     read_manifest,
     read_result,
     write_result,
@@ -108,9 +108,8 @@ def evaluate(
             return scored(None)
         folder = Path(out) / "results" / source.name
         require_target(folder, suite, source, fresh)
-        stored = None if fresh else read_current(folder, suite, source, manifest)
-        if stored is not None:
-            return Run(**stored, folder=folder)
+        if not fresh and is_current(folder, suite, source, manifest):
+            return Run(**read_result(folder, source.options), folder=folder)
         carried = runner_files(folder, suite)
         with whole_folder(folder, carried) as aside:
             for file in carried:

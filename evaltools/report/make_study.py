@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Real
@@ -76,25 +76,6 @@ def study(
     )
     if out is not None and (result.seeded or len(result.results) > 1):
         save_study(result, Path(out), conditions)
-    return result
-
-
-def ranked_study(
-    runs: Sequence[str | Path],
-    metric: str,
-    out: Path,
-    suite: str | Suite | None = None,
-    **settings: Any,
-) -> Study:
-    """The study that ranks all conditions by a metric; only the folder of the baseline is written.
-
-    UsageError for one condition that has the metric, an unknown metric, and one that has no direction or that a check
-    blocks.
-    """
-    result = study(runs, suite=suite, primary=metric, **settings)
-    if result.rank()["rank_low"].count() < 2:  # says what is wrong before anything is written
-        raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")
-    save_study(result, out, [result.baseline])
     return result
 
 

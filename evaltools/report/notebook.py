@@ -9,15 +9,13 @@ import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import WorkFailed
 from ..core.files import asset_dir, atomic, bytes_hash, dumps, sha256, write_text
-from ..core.folders import locked
+from ..core.folders import changed_files, locked, set_aside
 from ..core.language import say, speak
-from ..core.terminal import echo
 from . import page, paper
 from .display import names_set
 from .kernels import (
@@ -81,7 +79,7 @@ def is_current(job: ReportJob) -> bool:
     cells, recorded = _earlier(job.folder)
     files = recorded.get("files", {})
     expected = {**stamp(job), "files": files, "cells_sha256": cells}
-    return HTML in files and recorded == expected and not _edited(job.folder, recorded)
+    return HTML in files and recorded == expected and not changed_files(job.folder, files)
 
 
 def _earlier(folder: Path) -> tuple[str, dict[str, Any]]:
@@ -95,18 +93,6 @@ def _earlier(folder: Path) -> tuple[str, dict[str, Any]]:
         return _cells_hash(nb), {**recorded, "files": files}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return "", {}
-
-
-def _edited(
-    folder: Path,
-    recorded: Mapping[str, Any],
-) -> list[str]:
-    """The files of an earlier report that are gone, or are not as it wrote them."""
-    return [
-        name
-        for name, known in recorded.get("files", {}).items()
-        if not (folder / name).is_file() or sha256(folder / name) != known
-    ]
 
 
 def _cells_hash(nb: Any) -> str:
@@ -136,7 +122,6 @@ def run(job: ReportJob) -> Path:
     nb, failure = execute(job)
     tidy(nb)
     if failure is not None:
-        (job.folder / HTML).unlink(missing_ok=True)
         _write(job.folder, nb, {"failed": True}, {})
         last_line = str(failure).strip().splitlines()[-1]
         raise WorkFailed(f"{last_line} (see {job.folder / NOTEBOOK})") from failure
@@ -188,30 +173,21 @@ def _write(
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder.parent):
         cells, earlier = _earlier(folder)
-        for name in _edited(folder, earlier):
-            _set_aside(folder / name)
+        for name in changed_files(folder, earlier.get("files", {})):
+            set_aside(folder / name, folder / name)
         for name in earlier.get("files", {}).keys() - contents.keys():
             (folder / name).unlink(missing_ok=True)
         for name, content in contents.items():
             with atomic(folder / name, "wb") as f:
                 f.write(content)
         if earlier.get("cells_sha256") != cells or not earlier:
-            _set_aside(folder / NOTEBOOK)
+            set_aside(folder / NOTEBOOK, folder / NOTEBOOK)
         nb.metadata["evaltools"] = {
             **recorded,
             "files": {name: bytes_hash(content) for name, content in contents.items()},
             "cells_sha256": _cells_hash(nb),
         }
         write_text(folder / NOTEBOOK, nbformat.writes(nb) + "\n")
-
-
-def _set_aside(path: Path) -> None:
-    """Give a file that a person changed the name NAME.yours, and say so; nothing where there is none."""
-    if path.is_file():
-        names = (f"{path.name}.yours{n if n > 1 else ''}" for n in count(1))
-        kept = next(path.with_name(name) for name in names if not path.with_name(name).exists())
-        path.rename(kept)
-        echo(f"{path} was edited: kept as {kept}", err=True)
 
 
 def execute(job: ReportJob) -> tuple[Any, Exception | None]:

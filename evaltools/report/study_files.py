@@ -34,22 +34,17 @@ def comparison_table(study: Study) -> pd.DataFrame:
     return study.frame[[*CONTRACT, "blocked"]]
 
 
-def aggregate_folder(out: Path, condition: str) -> Path:
-    """Where the files of a condition stand."""
-    return out / "results" / f"{safe_name(condition)}_aggregated"
-
-
 def save_study(
     study: Study,
     out: Path,
     conditions: Iterable[str],
-) -> None:
-    """Write results/<condition>_aggregated/ for these conditions, each whole.
+) -> list[Path]:
+    """Write results/<condition>_aggregated/ for these conditions, each whole; returns them.
 
     UsageError, and nothing is written, where the result of a run or of another suite stands in the
     place of one.
     """
-    targets = {condition: aggregate_folder(out, condition) for condition in conditions}
+    targets = {name: out / "results" / f"{safe_name(name)}_aggregated" for name in conditions}
     for target in targets.values():
         stored = require_replaceable(target)
         if stored and (stored.kind, stored.suite) != ("aggregate", study.suite.name):
@@ -73,6 +68,7 @@ def save_study(
             write_result(
                 folder, _manifest(study, condition, target), study.signature, rows, study.checks
             )
+    return list(targets.values())
 
 
 def _manifest(
@@ -96,7 +92,6 @@ def _manifest(
         "run": f"{condition}_aggregated",
         "report": study.name,
         "condition": condition,
-        "conditions": list(study.conditions),
         "baseline": study.baseline,
         "primary": study.declared or "",
         "margin": dict(study.margin),
@@ -106,7 +101,6 @@ def _manifest(
         ],
         "inputs": [entry for run in runs for entry in run.manifest.inputs],
         "members": members,
-        "signature": study.signature,
         "problems": [problem for run in runs for problem in run.manifest.problems],
         "answered_by": {},
         "lang": language(),

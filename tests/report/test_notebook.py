@@ -80,11 +80,11 @@ def test_a_report_is_current_until_something_of_it_changes(job: Any) -> None:
 
 
 def test_a_failed_cell_leaves_the_notebook_with_the_error_at_its_top(job: Any) -> None:
-    run(job("1"))
+    run(job("1")).write_text("a remark of mine")
     made = job("print('before')", "raise ValueError('no <b>good</b>')", "print('after')")
     with pytest.raises(WorkFailed, match="ValueError: no <b>good</b>") as caught:
         run(made)
-    assert written(made.folder) == {NOTEBOOK}, "the older page is gone"
+    assert written(made.folder) == {NOTEBOOK, f"{HTML}.yours"}, "the older page is gone"
     nb = nbformat.read(made.folder / NOTEBOOK, as_version=4)
     assert "Exception was encountered" in nb.cells[0].source
     assert nb.metadata["evaltools"]["failed"] and not is_current(made)
@@ -141,7 +141,7 @@ def test_a_notebook_that_was_edited_is_kept(job: Any, capfd: pytest.CaptureFixtu
         run(made)
         kept = made.folder / f"{NOTEBOOK}{end}"
         assert kept.read_text(encoding="utf-8") == nbformat.writes(nb) + "\n"
-        assert f"was edited: kept as {kept}" in capfd.readouterr().err
+        assert f"was changed by hand: it is kept as {kept}" in capfd.readouterr().err
         assert is_current(made)
 
 

@@ -10,12 +10,13 @@ import click
 import pandas as pd
 
 from ...core.commands import PATH, RUN, out_option, verbose_option
+from ...core.errors import UsageError
 from ...core.files import refuse_input
 from ...core.folders import require_out
 from ...core.names import find_runs
 from ...core.terminal import echo, paragraph
 from ...report import make_study
-from ...report.study_files import aggregate_folder, comparison_table, write_csv
+from ...report.study_files import comparison_table, save_study, write_csv
 from ...report.study_sentences import plan_notes, plan_title, ranking
 from ..options import RunsCommand, declared_options, study_options
 from ..show import show_checks, show_frame, show_study
@@ -99,14 +100,18 @@ def rank(
     it; the baseline is the first condition by name.
     """
     require_out(out)
-    study = make_study.ranked_study(runs, metric, out, **settings)
+    study = make_study.study(runs, primary=metric, **settings)
+    ranks = study.rank()
+    if ranks["rank_low"].count() < 2:
+        raise UsageError(f"{metric} is measured in fewer than two conditions: nothing to rank")
+    (folder,) = save_study(study, out, [study.baseline])
     for sentence in ranking(study):
         paragraph(sentence)
     echo()
-    show_frame(study.rank(), verbose)
+    show_frame(ranks, verbose)
     echo()
     show_checks(study.doubts, verbose)
-    echo(aggregate_folder(out, study.baseline) / "ranks.csv")
+    echo(folder / "ranks.csv")
 
 
 @click.command(cls=RunsCommand)
