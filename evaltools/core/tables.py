@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from ast import literal_eval
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -36,6 +36,8 @@ COLUMNS = (
 )
 """The columns of a table of scores that have a meaning. Any others are further columns of the units."""
 
+TABLES = (".csv", ".xlsx")
+
 WORKBOOK_BYTES = 256 << 20
 """A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it."""
 
@@ -49,26 +51,41 @@ def read_table(
     problems: Problems,
     column_of: Callable[[str], str] = str,
 ) -> Iterator[tuple[int, T]]:
-    """Yield (line, record) of a file named *.csv or *.xlsx, or else of JSON Lines; what does not fit is reported.
-
-    The line is that on which a row of CSV ends, or the row of a sheet. An empty cell is null; a row without any is
-    passed over. `column_of(head)`: the name of a column as the model has it, "" for one that is not read. InputError
-    for a file that cannot be read, and for a header without the columns that the model requires, or with one twice.
-    """
+    """Yield (line, record) of a table (`table_rows`), or else of JSON Lines; what does not fit is reported."""
     require_file(path, problems)
-    kind = path.suffix.lower()
-    if kind not in (".csv", ".xlsx"):
+    if path.suffix.lower() not in TABLES:
         yield from read_jsonl(path, model, problems)
         return
     required = {}
     for name, info in model.model_fields.items():
         if info.is_required():
             required[str(info.validation_alias or name)] = info.description
+    for line, values in table_rows(path, required, problems, column_of):
+        id_ = str(values.get(next(iter(required), "")) or "")
+        record = fitted(model, values, problems, file=path, line=line, id=id_)
+        if record is not None:
+            yield line, record
+
+
+def table_rows(
+    path: Path,
+    required: Mapping[str, str | None],
+    problems: Problems,
+    column_of: Callable[[str], str] = str,
+) -> Iterator[tuple[int, dict[str, str | None]]]:
+    """Yield (line, cells by column) of a file named *.csv or *.xlsx.
+
+    The line is that on which a row of CSV ends, or the row of a sheet. An empty cell is null; a row without any is
+    passed over. `column_of(head)`: the name of a column, "" for one that is not read. InputError for a file that
+    cannot be read, and for a header without the `required` columns (-> what else they may be called), or with one
+    twice.
+    """
 
     def is_header(cells: Sequence[str]) -> bool:
         return required.keys() <= {*map(column_of, cells)}
 
-    rows = csv_rows(path, problems) if kind == ".csv" else _sheet_rows(path, is_header, problems)
+    is_csv = path.suffix.lower() == ".csv"
+    rows = csv_rows(path, problems) if is_csv else _sheet_rows(path, is_header, problems)
     start, header = next(rows, (1, []))
     names = [column_of(head) for head in header]
     doubled = [name for name in names if name and names.count(name) > 1]
@@ -81,10 +98,7 @@ def read_table(
     for line, cells in rows:
         values = {name: cell or None for name, cell in zip(names, cells) if name}
         if any(values.values()):
-            id_ = str(values.get(next(iter(required), "")) or "")
-            record = fitted(model, values, problems, file=path, line=line, id=id_)
-            if record is not None:
-                yield line, record
+            yield line, values
 
 
 def _sheet_rows(

@@ -12,9 +12,11 @@ from pandas.api.types import is_numeric_dtype
 from pydantic import BaseModel, ConfigDict, SkipValidation
 
 from ...core.errors import Problems
+from ...core.json_files import read_jsonl
 from ...core.metric import LARGEST
 from ...core.names import first_names
-from ...core.tables import COLUMNS, read_table
+from ...core.records import require_file
+from ...core.tables import COLUMNS, TABLES, table_rows
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
 NESTED = (list, dict, bytes, np.ndarray)
@@ -27,7 +29,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Line(BaseModel):
-    """A row of CSV, of a sheet or of JSON Lines. What its cells must be is judged in `usable_rows`, of parquet too."""
+    """A row of JSON Lines. What its cells must be is judged alike for all kinds of files (`usable_rows`)."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -43,10 +45,15 @@ def read(
 
     InputError where the file is damaged or not in the long form.
     """
-    if path.suffix.lower() == ".parquet":
+    require_file(path, problems)
+    kind = path.suffix.lower()
+    if kind == ".parquet":
         frame = _parquet(path, problems)
     else:
-        rows = {line: dict(row) for line, row in read_table(path, Line, problems)}
+        if kind in TABLES:
+            rows = dict(table_rows(path, dict.fromkeys(["id", "metric"]), problems))
+        else:
+            rows = {line: dict(row) for line, row in read_jsonl(path, Line, problems)}
         frame = pd.DataFrame(list(rows.values()), index=list(rows))
     columns = {*frame}
     has_score = "value" in columns or {"num", "den"} <= columns

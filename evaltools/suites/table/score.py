@@ -17,7 +17,7 @@ from ...core.files import state
 from ...core.metric import Better, Metric
 from ...core.records import require_file
 from ...core.suite import Source
-from ...core.tables import COLUMNS
+from ...core.tables import COLUMNS, TABLES
 from ...core.workers import Workers
 from .read import read, usable_rows
 
@@ -222,7 +222,7 @@ def _unit_columns(
         units["id"] = first["cluster"].fillna(units["id"])
     if first["text"].notna().any():
         units["text"] = first["text"]
-    is_text = path.suffix.lower() in (".csv", ".xlsx")
+    is_text = path.suffix.lower() in TABLES
     for name in first.columns.difference([*COLUMNS, "run"], sort=False):
         if name in TAKEN or name.startswith(("num_", "den_")):
             message = f"the column {name} is left out: the units have a column of this name"
