@@ -18,7 +18,7 @@ import evaltools.app.cli  # noqa: F401 - the first: numpy reads how many threads
 from evaltools.core.language import speak
 from evaltools.report.kernels import import_papermill
 
-from .app.calling import call
+from .app.calling import QUICK, call
 from .hostile import make as make_hostile
 
 # hundreds of processes are started, which would compile every library again
@@ -90,6 +90,17 @@ def demo(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
             call("demo", "-j", "2", "-q")
 
     return shared("demo", make) / "outputs"
+
+
+@pytest.fixture(scope="session")
+def scored(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """The results of the six bundled runs of cr, with 100 resamples."""
+
+    def make(folder: Path) -> None:
+        runs = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in "123"]
+        call("score", "cr", *runs, "-o", folder, "-q", *QUICK)
+
+    return shared("scored", make) / "results"
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
+from unittest.mock import patch
 
 import nbformat
+from click.testing import Result
+
+from .calling import call
 
 CONDITIONS = ("no_memory__seed1", "no_memory__seed2", "with_memory__seed1")
 RUNS = [f"example:cr/{condition}_proposed" for condition in CONDITIONS]
@@ -96,12 +100,14 @@ def write_notebook(folder: Path, *cells: str) -> Path:
 
 
 def command(notebooks: Path, *arguments: str) -> list[str]:
+    """The words that start a command in a process of its own."""
     return [sys.executable, "-c", MAIN, str(notebooks), *arguments]
 
 
-def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in the folder, to its end."""
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True)
+def run(notebooks: Path, folder: Path, *arguments: str, status: int = 0) -> Result:
+    """What `command` says, called in this process in the folder."""
+    with chdir(folder), patch("evaltools.report.notebook.asset_dir", lambda name: notebooks):
+        return call(*arguments, status=status)
 
 
 def files(folder: Path, *without: str) -> dict[str, bytes]:
@@ -117,6 +123,4 @@ def files(folder: Path, *without: str) -> dict[str, bytes]:
 def make_undisturbed(folder: Path) -> None:
     """Fill the folder with `notebooks`, and the `outputs` of a batch that nothing disturbed."""
     write_notebook(folder / "notebooks", WAIT, SCORE)
-    done = run(command(folder / "notebooks", *REPORT), folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("3 done\n")
+    assert run(folder / "notebooks", folder, *REPORT).stdout.endswith("3 done\n")

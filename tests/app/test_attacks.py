@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from click.testing import CliRunner
 from evaltools.app.cli import main
 from evaltools.core.files import example
 from tests.app.calling import QUICK, call, written
+from tests.app.small_report import SCORE, write_notebook
+from tests.app.small_report import run as run_with
 
 METRIC = ("--metric", "tuple_f1_s2_refpol")
 
@@ -31,6 +34,12 @@ def run(tmp_path: Path) -> Path:
 def result(run: Path, tmp_path: Path) -> Path:
     call("score", "cr", run, "-o", tmp_path / "out", *QUICK)
     return tmp_path / "out" / "results" / "run"
+
+
+@pytest.fixture
+def one_of_many(scored: Path) -> Path:
+    """A result that nothing is written to."""
+    return scored / "no_memory__seed1_proposed"
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
@@ -171,9 +180,12 @@ def test_names_that_cannot_be_write_nothing(
 
 
 def test_strange_letters_are_names_like_any(run: Path, tmp_path: Path) -> None:
+    notebooks = write_notebook(tmp_path / "notebooks", SCORE)
     folder = run.rename(tmp_path / "x'; import os; os.mkdir('pwned') # {out} \"\"\" \\n 실행")
-    call("report", "cr", folder, "--name", "007", "-o", tmp_path / "나가는 {곳}", "-q", *QUICK)
     out = tmp_path / "나가는 {곳}"
+    run_with(
+        notebooks, tmp_path, "report", "cr", str(folder), "--name", "007", "-o", str(out), "-q"
+    )
     nb = json.loads((out / "reports/007/metric_report.ipynb").read_text(encoding="utf-8"))
     (injected,) = (c for c in nb["cells"] if "injected-parameters" in c["metadata"].get("tags", []))
     assert 'name = "007"' in "".join(injected["source"])
@@ -210,9 +222,9 @@ def test_a_result_of_something_else_is_not_replaced(
     ],
 )
 def test_closed_streams_change_no_status(
-    result: Path, bound: str, status: int, streams: str
+    one_of_many: Path, bound: str, status: int, streams: str
 ) -> None:
-    command = f"{sys.executable} -m evaltools.app.cli gate {result} --min {bound} {streams}"
+    command = f"{sys.executable} -m evaltools.app.cli gate {one_of_many} --min {bound} {streams}"
     ended = f"{command}; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", ended], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (status, "")
@@ -227,7 +239,7 @@ def test_closed_streams_change_no_status(
     ],
 )
 def test_nothing_but_a_gate_that_is_not_met_ends_with_1(
-    result: Path,
+    one_of_many: Path,
     monkeypatch: pytest.MonkeyPatch,
     error: BaseException | Callable[[], BaseException],
     status: int,
@@ -237,5 +249,19 @@ def test_nothing_but_a_gate_that_is_not_met_ends_with_1(
         raise error  # type: ignore[misc]
 
     monkeypatch.setattr("evaltools.app.commands.gate.read", fail)
-    done = CliRunner().invoke(main, ["gate", str(result), "--min", "n=0"])
+    done = CliRunner().invoke(main, ["gate", str(one_of_many), "--min", "n=0"])
     assert done.exit_code == status and message in done.output
+
+
+def test_told_to_terminate_a_command_ends_as_one_that_is_interrupted(
+    one_of_many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "evaltools.app.commands.gate.read", lambda *_: os.kill(os.getpid(), signal.SIGTERM)
+    )
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit, match="130"):
+            main(["gate", str(one_of_many), "--min", "n=0"])
+    finally:
+        signal.signal(signal.SIGTERM, before)

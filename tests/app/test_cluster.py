@@ -23,6 +23,7 @@ from .processes import until
 from .small_report import GATE, NAMES, REPORT, TIMED, command, files, make_gates, open_gates
 from .test_workers import DIE, double, refuse
 
+dask = pytest.importorskip("dask", reason="the extra dask is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 
@@ -33,13 +34,15 @@ class Clusters:
         self.cluster = self.start()
 
     def start(self) -> distributed.LocalCluster:
-        return distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs=50,
-        )
+        # a task that kills a second worker is given up
+        with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
+            return distributed.LocalCluster(
+                n_workers=2,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                silence_logs=50,
+            )
 
     def whole(self) -> str:
         """The address of a cluster that has both workers."""

@@ -13,10 +13,19 @@ from evaltools.report.study_sentences import outcomes
 
 from .calling import QUICK, call, said, without_pages, written
 
-PAIR = ("example:cr/no_memory", "example:cr/with_memory")
-TWO_RUNS = tuple(f"{condition}__seed1_proposed" for condition in PAIR)
 F1 = "tuple_f1_s2_refpol"
 FAST = et.Resampling(n_resamples=100)
+
+
+@pytest.fixture
+def pair(scored: Path) -> tuple[str, str]:
+    """Two conditions of three seeds each."""
+    return str(scored / "no_memory"), str(scored / "with_memory")
+
+
+@pytest.fixture
+def two_runs(pair: tuple[str, str]) -> list[str]:
+    return [f"{condition}__seed1_proposed" for condition in pair]
 
 
 @pytest.fixture
@@ -25,12 +34,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_verdict_first_then_lines_that_fit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verdict_first_then_lines_that_fit(
+    here: Path, pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    done = call("compare", *PAIR, "--csv", "c.csv", *QUICK).stdout
+    done = call("compare", *pair, "--csv", "c.csv", *QUICK).stdout
     lines = done.splitlines()
     assert max(map(len, lines)) <= 80
-    study = et.compare(*PAIR, resampling=FAST)
+    study = et.compare(*pair, resampling=FAST)
     (sentence,) = outcomes(study)
     assert " ".join(done.split()).startswith(sentence)
     assert F1 not in done and "resamples:" not in done and lines[-1] == "c.csv"
@@ -42,22 +53,22 @@ def test_the_verdict_first_then_lines_that_fit(here: Path, monkeypatch: pytest.M
     numbers = [f"{fix['value_baseline']:.3f}", f"{fix['value_candidate']:.3f}"]
     assert line.split()[4:7] == [*numbers, f"{fix['delta']:+.3f}"]
     monkeypatch.setenv("COLUMNS", "200")
-    everything = call("compare", *PAIR, "--all", "-v", *QUICK).stdout
+    everything = call("compare", *pair, "--all", "-v", *QUICK).stdout
     shown = [line.split()[-1] for line in everything.splitlines() if line.strip()]
     assert set(table.index) <= set(shown)
     assert everything.rstrip().endswith(study.signature)
 
 
-def test_what_is_declared_decides_everywhere(here: Path) -> None:
+def test_what_is_declared_decides_everywhere(here: Path, pair: tuple[str, str]) -> None:
     declared = ("--primary", "fix_rate_refpol", "--margin", "break_rate_refpol=.1")
-    done = call("compare", *PAIR, *declared, "--csv", "c.csv", *QUICK).stdout
+    done = call("compare", *pair, *declared, "--csv", "c.csv", *QUICK).stdout
     found = " ".join(done.split()).partition(" What would")[0]
     assert "“Fix rate (ref-pol)”" in done.splitlines()[0] + done.splitlines()[1]
     table = pd.read_csv("c.csv").set_index("metric")
     assert table.loc["fix_rate_refpol", "primary"]
     assert table.loc["break_rate_refpol", "margin"] == 0.1
     with without_pages():
-        reported = said("report", "seeds", *PAIR, *declared, "--protocol", "cr_v2", *QUICK)
+        reported = said("report", "seeds", *pair, *declared, "--protocol", "cr_v2", *QUICK)
     assert found.partition(" A no_memory")[0] in reported
     assert "Break rate" in reported, "the headline, not only what is tested alone"
     aggregate = here / "outputs/results/no_memory_aggregated"
@@ -82,15 +93,15 @@ def test_what_is_declared_decides_everywhere(here: Path) -> None:
     ],
 )
 def test_what_is_asked_wrongly_writes_nothing(
-    here: Path, declared: tuple[str, ...], message: str
+    here: Path, two_runs: list[str], declared: tuple[str, ...], message: str
 ) -> None:
-    assert message in said("compare", *TWO_RUNS, *declared, "--csv", "c.csv", *QUICK, status=2)
+    assert message in said("compare", *two_runs, *declared, "--csv", "c.csv", *QUICK, status=2)
     assert not written(here)
 
 
-def test_a_plan_is_a_sentence_and_a_table(here: Path) -> None:
+def test_a_plan_is_a_sentence_and_a_table(here: Path, pair: tuple[str, str]) -> None:
     how = ("--metric", F1, "--difference", "0.04", "--seeds", "1,5", "--csv", "plan.csv", *QUICK)
-    text = call("plan", *PAIR, *how).stdout
+    text = call("plan", *pair, *how).stdout
     found = pd.read_csv("plan.csv")
     assert found["seeds"].tolist() == [1, 5]
     assert " ".join(text.split()).startswith(
@@ -116,15 +127,17 @@ def test_a_plan_is_a_sentence_and_a_table(here: Path) -> None:
     ],
 )
 def test_plans_and_ranks_that_are_refused_write_nothing(
-    here: Path, command: str, given: tuple[str, ...], message: str
+    here: Path, two_runs: list[str], command: str, given: tuple[str, ...], message: str
 ) -> None:
     target = ("-o", "out") if command == "rank" else ("--csv", "plan.csv")
-    assert message in said(command, *TWO_RUNS, *given, *target, *QUICK, status=2)
+    assert message in said(command, *two_runs, *given, *target, *QUICK, status=2)
     assert not written(here)
 
 
-def test_ranks_stand_in_the_folder_of_the_baseline(here: Path) -> None:
-    text = call("rank", *PAIR, "--metric", "fix_rate_refpol", "-o", "out", *QUICK).stdout
+def test_ranks_stand_in_the_folder_of_the_baseline(
+    here: Path, pair: tuple[str, str], two_runs: list[str]
+) -> None:
+    text = call("rank", *pair, "--metric", "fix_rate_refpol", "-o", "out", *QUICK).stdout
     file = Path("out/results/no_memory_aggregated/ranks.csv")
     found = pd.read_csv(file)
     head = ["condition", "value", "ci_low", "ci_high", "rank_low", "rank_high"]
@@ -132,4 +145,4 @@ def test_ranks_stand_in_the_folder_of_the_baseline(here: Path) -> None:
     assert found["condition"].tolist() == ["with_memory", "no_memory"]
     assert text.splitlines()[-1] == str(file) and "Fix rate (ref-pol)" in text
     assert "ranks.csv" in json.loads((file.parent / "manifest.json").read_text())["files"]
-    assert "one condition only" in said("rank", TWO_RUNS[0], "--metric", F1, *QUICK, status=2)
+    assert "one condition only" in said("rank", two_runs[0], "--metric", F1, *QUICK, status=2)

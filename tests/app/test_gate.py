@@ -164,10 +164,8 @@ def test_a_baseline(
     assert junit.exists() == (status < 2)
 
 
-def test_of_a_metric_that_should_be_low_the_upper_bound_is_the_side_of_harm(tmp_path: Path) -> None:
-    for name in ("no_memory", "with_memory"):
-        call("score", "cr", f"example:cr/{name}__seed1_proposed", "-o", tmp_path, *QUICK)
-    sides = [tmp_path / "results" / f"{c}_memory__seed1_proposed" for c in ("no", "with")]
+def test_of_a_metric_that_should_be_low_the_upper_bound_is_the_side_of_harm(scored: Path) -> None:
+    sides = [scored / f"{c}_memory__seed1_proposed" for c in ("no", "with")]
     high = et.compare(*sides).frame.set_index("metric").loc["break_rate_refpol", "ci_high"]
     args = ["gate", sides[1], "--baseline", sides[0], "--margin"]
     met = call(*args, f"break_rate_refpol={max(high, 0) + 0.001}").output

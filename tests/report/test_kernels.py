@@ -1,4 +1,7 @@
-"""Kernels: forked ones give the bytes of started ones, share nothing, end with whoever asked, and stand alone."""
+"""Kernels: forked ones share nothing, end with whoever asked, and stand alone.
+
+That they give the bytes of started ones is seen in tests/app/test_cli.py.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,7 @@ import pytest
 
 from evaltools.report import kernels
 from evaltools.report.notebook import NOTEBOOK, run
-from tests.app.calling import QUICK, call
 from tests.app.processes import alive, until
-from tests.app.test_batch import TIMED, files
 
 from .test_notebook import texts
 
@@ -152,18 +153,3 @@ def test_an_interrupt_leaves_no_kernel(job: Any, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(made)
     until(lambda: not alive(int(there.read_text())))
-
-
-def test_forked_and_started_kernels_give_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The whole report of a run, Korean words and all figures in it."""
-    found = []
-    for how in ("spawn", "fork"):
-        monkeypatch.setenv(kernels.OPTION, how)
-        (tmp_path / how).mkdir()
-        monkeypatch.chdir(tmp_path / how)
-        call("report", "cr", "example:cr/with_memory__seed1_proposed", "--lang", "ko", *QUICK)
-        found.append(files(tmp_path / how, *TIMED))
-    assert found[0] == found[1]
-    assert any(name.endswith("metric_report.html") for name in found[0])

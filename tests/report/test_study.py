@@ -34,46 +34,40 @@ def test_modes_and_doubled_seeds(study: et.Study) -> None:
         group([runs[0], runs[0]])
 
 
-def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(tmp_path: Path) -> None:
-    shuffled = list(RUNS)
-    random.Random(1).shuffle(shuffled)
-    et.study(RUNS, out=tmp_path / "a", resampling=FAST)
-    et.study(shuffled, out=tmp_path / "b", resampling=FAST)
+def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(
+    study: et.Study, tmp_path: Path
+) -> None:
+    shuffled = random.Random(1).sample(study.results, len(RUNS))
+    et.study(study.results, out=tmp_path / "a")
+    et.study(shuffled, out=tmp_path / "b")
     files = sorted(p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.csv"))
     assert len([f for f in files if "_aggregated" in str(f)]) == 4
     for f in files:
         assert (tmp_path / "a" / f).read_bytes() == (tmp_path / "b" / f).read_bytes(), f
 
 
-def test_files_and_columns(tmp_path: Path) -> None:
-    et.study(RUNS, out=tmp_path, resampling=FAST, baseline="with_memory")
+def test_files_and_columns(study: et.Study, tmp_path: Path) -> None:
+    et.study(study.results, out=tmp_path, baseline="with_memory")
     folder = tmp_path / "results" / "no_memory_aggregated"
     aggregated = pd.read_csv(folder / "aggregated_mean_std.csv")
     assert list(aggregated) == [
-        "condition",
-        "metric",
-        "mean",
-        "std",
-        "n_seeds",
-        "ci_low",
-        "ci_high",
-        "min",
-        "max",
-        "blocked",
-    ]
+        "condition", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max", "blocked",
+    ]  # fmt: skip
     comparison = pd.read_csv(folder / "comparison.csv")
     assert set(comparison["baseline"]) == {"with_memory"}
     assert set(comparison["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
-    last = ["verdict", "primary", "mde", "margin", "equivalence_low", "equivalence_high"]
-    last += ["n_differ", "missing_baseline", "missing_candidate", "blocked"]
-    assert list(comparison)[-10:] == last
+    assert list(comparison) == [
+        "metric", "baseline", "candidate", "value_baseline", "value_candidate", "delta", "ci_low", "ci_high",
+        "p_value", "p_adjusted", "n_units", "n_seeds", "verdict", "primary", "mde", "margin", "equivalence_low",
+        "equivalence_high", "n_differ", "missing_baseline", "missing_candidate", "blocked",
+    ]  # fmt: skip
     primary = comparison.loc[comparison["primary"], "metric"].tolist()
     assert primary[:2] == ["tuple_f1_s2_refpol", "tuple_f1_s2"]  # an alias inherits
     assert json.loads((folder / "manifest.json").read_text())["runs"] == [
         f"no_memory__seed{s}_proposed" for s in (1, 2, 3)
     ]
     one = tmp_path / "one"
-    et.study(RUNS[:3], out=one, resampling=FAST)
+    et.study(study.results[:3], out=one)
     alone = pd.read_csv(one / "results" / "no_memory_aggregated" / "aggregated_mean_std.csv")
     assert next(iter(alone)) == "metric"
     assert not (one / "results" / "no_memory_aggregated" / "comparison.csv").exists()
@@ -91,15 +85,14 @@ def test_rows_of_the_units_make_a_study_over_these_rows(study: et.Study) -> None
         study.where(units.query("condition == 'with_memory'"))
 
 
-def test_unknown_baseline_and_differing_policies() -> None:
+def test_unknown_baseline_and_differing_policies(study: et.Study) -> None:
     lines = [{"id": i, "metric": "m", "value": 1.0, "condition": c} for i in "xy" for c in "ab"]
     assert et.study(lines, suite="table", baseline="b").candidates == ["a_data"]
     with pytest.raises(et.UsageError, match="no condition 'x'"):
-        et.study(RUNS, baseline="x", resampling=FAST)
-    a = et.evaluate("cr", RUNS[0], resampling=FAST)
-    b = et.evaluate("cr", RUNS[1], resampling=FAST, match="reference")
+        et.study(study.results, baseline="x")
+    other = et.evaluate("cr", RUNS[1], resampling=FAST, match="reference")
     with pytest.raises(et.UsageError, match="different policies"):
-        et.study([a, b])
+        et.study([study.results[0], other])
 
 
 @pytest.mark.reference

@@ -46,8 +46,7 @@ def study(runs: dict[str, pd.DataFrame], baseline: str = "base") -> et.Study:
     return et.study(scored, baseline=baseline)
 
 
-@pytest.mark.parametrize("seeds", [1, 3])
-@pytest.mark.parametrize("shift", [-0.4, 0.6])
+@pytest.mark.parametrize(("seeds", "shift"), [(1, -0.4), (3, 0.6)])
 def test_a_hopeless_condition_changes_nobody_elses_verdict_or_rank(
     seeds: int, shift: float
 ) -> None:
