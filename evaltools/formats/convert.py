@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_jsonl, write_text
 from ..core.names import nearest
 from . import deepeval, inspect_logs, lines, lm_eval, promptfoo, ragas, semeval
-from .source import Records, Sample, Scored, Source, further_columns, where
+from .source import Records, Source, where
 
 
 @dataclass(frozen=True)
@@ -75,19 +75,19 @@ def convert(
     settings = {key: value for key, value in options.items() if value not in (None, ())}
     _check_options(name, form, settings, len(files))
     refuse_input(target, files)
-    samples = _samples(form, files, settings, problems)
+    found = _rows(form, files, settings, problems)
     if form.kind == "scores":
         if as_ == "predictions":
             raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
-        rows = _score_rows(samples, problems)
+        rows = _score_rows(list(found), problems)
         if target.suffix.lower() == ".csv":
             frame = pd.DataFrame(list(rows), dtype=object)
             write_text(target, frame.to_csv(index=False))
             return len(frame)
     elif as_ == "predictions":
-        rows = map(_prediction_row, samples)
+        rows = map(_prediction_row, found)
     else:
-        rows = _gold_rows(samples, files, problems)
+        rows = _gold_rows(found, files, problems)
     return write_jsonl(target, rows)
 
 
@@ -110,13 +110,13 @@ def _check_options(
             raise UsageError(f"{name} needs --{option}")
 
 
-def _samples(
+def _rows(
     form: Format,
     files: Sequence[Path],
     settings: Mapping[str, Any],
     problems: Problems,
-) -> Iterator[Any]:
-    """The samples of all files; a second one, or a second score of a metric, is an error.
+) -> Iterator[dict[str, Any]]:
+    """The rows of all files; a second one of a sample, or of a metric on a sample, is an error.
 
     InputError for a metric of several tasks: what they measure is not the same.
     """
@@ -128,68 +128,59 @@ def _samples(
         for option in settings.keys() & PER_FILE:
             of_file[option] = settings[option][min(number, len(settings[option]) - 1)]
         source = Source(path, problems)
-        for place, sample in form.read(source, **options):
-            sample = replace(sample, **of_file)
-            keys = _keys(sample)
-            for what, _ in keys:
-                other = tasks.setdefault(what, source.task)
-                if other != source.task:
-                    message = f"{what} is of the task {source.task} here, and of the task {other}"
-                    raise source.fatal("several-tasks", f"{message}: convert one task at a time")
-            repeated = [what for what, key in keys if key in seen or keys.count((what, key)) > 1]
-            if repeated:
-                message = f"a second {repeated[0]} of this id"
-                source.error("duplicate-id", message, id=sample.id, **where(place))
-                continue
-            seen.update(key for _, key in keys)
-            yield sample
+        for place, row in form.read(source, **options):
+            row |= of_file
+            what = row.get("metric", "sample")
+            other = tasks.setdefault(what, source.task)
+            if other != source.task:
+                message = f"{what} is of the task {source.task} here, and of the task {other}"
+                raise source.fatal("several-tasks", f"{message}: convert one task at a time")
+            key = (what, *map(row.get, ("condition", "seed", "trial", "id")))
+            if key in seen:
+                message = f"a second {what} of this id"
+                source.error("duplicate-id", message, id=row["id"], **where(place))
+            else:
+                seen.add(key)
+                yield row
     problems.raise_if_failed()
     if not seen:
         raise problems.fatal("no-rows", "nothing in it can be used", file=files[0])
 
 
-def _keys(row: Sample | Scored) -> list[tuple[str, Any]]:
-    """What may come once only, and its name: a sample, or a metric on a sample."""
-    if isinstance(row, Sample):
-        return [("sample", row.id)]
-    sample = row.condition, row.seed, row.trial, row.id
-    return [(score.metric, (score.metric, *sample)) for score in row.scores]
-
-
 def _gold_rows(
-    samples: Iterable[Sample],
+    samples: Iterable[dict[str, Any]],
     files: Sequence[Path],
     problems: Problems,
 ) -> Iterator[dict[str, Any]]:
     is_labelled = False
     for sample in samples:
-        is_labelled = is_labelled or bool(sample.tuples)
-        yield {"uid": sample.id, "input_text": sample.text, "gold_tuples": sample.tuples}
+        tuples = sample["tuples"]
+        is_labelled = is_labelled or bool(tuples)
+        yield {"uid": sample["id"], "input_text": sample["text"], "gold_tuples": tuples}
     if not is_labelled:
         text = "no sample has a tuple: this is no gold (predictions: --as predictions)"
         raise problems.fatal("no-gold", text, file=files[0])
 
 
-def _prediction_row(sample: Sample) -> dict[str, Any]:
-    meta = {"text_id": sample.id, "input_text": sample.text, "protocol_mode": "predictions"}
-    return {"meta": meta, "final_result": {"final_tuples": sample.tuples}}
+def _prediction_row(sample: dict[str, Any]) -> dict[str, Any]:
+    meta = {"text_id": sample["id"], "input_text": sample["text"], "protocol_mode": "predictions"}
+    return {"meta": meta, "final_result": {"final_tuples": sample["tuples"]}}
 
 
-def _score_rows(samples: Iterable[Scored], problems: Problems) -> Iterator[dict[str, Any]]:
-    """The rows of a long table. What describes a sample stands in the first of its rows.
+def _score_rows(rows: list[dict[str, Any]], problems: Problems) -> Iterator[dict[str, Any]]:
+    """The rows of a long table.
 
     Values that are no numbers are not measured, with a warning; a metric without any number is left out.
     A metric has the direction on which all who know it agree, else null: without the column, higher would be better.
     """
-    samples = list(samples)
     known: defaultdict[str, set[bool | None]] = defaultdict(set)
     no_numbers: Counter[str] = Counter()
-    for sample in samples:
-        for score in sample.scores:
-            if isinstance(score.value, list | dict):
-                no_numbers[score.metric] += 1
-            else:
-                known[score.metric].add(score.higher_is_better)
+    for row in rows:
+        if isinstance(row.get("value"), list | dict):
+            row["value"] = None
+            no_numbers[row["metric"]] += 1
+        else:
+            known[row["metric"]].add(row["higher_is_better"])
     for metric, n in no_numbers.items():
         problems.warn("no-number", f"{metric}: {n} values are no numbers: not measured")
     directions: dict[str, bool | None] = {}
@@ -202,21 +193,6 @@ def _score_rows(samples: Iterable[Scored], problems: Problems) -> Iterator[dict[
             "judged (--higher NAME and --lower NAME of the suite `table` say it)"
         )
         problems.warn("no-direction", message)
-    for sample in samples:
-        further = further_columns(sample.further)
-        for score in sample.scores:
-            if score.metric not in directions:
-                continue
-            row: dict[str, Any] = {"id": sample.id, "metric": score.metric}
-            if isinstance(score.value, tuple):
-                row |= dict(zip(("num", "den"), score.value))
-            else:
-                row["value"] = None if isinstance(score.value, list | dict) else score.value
-            for column in ("condition", "seed", "trial", "text"):
-                if getattr(sample, column) is not None:
-                    row[column] = getattr(sample, column)
-            row["higher_is_better"] = directions[score.metric]
-            if score.error:
-                row["error"] = score.error
-            yield {**row, **further}
-            further = {}
+    for row in rows:
+        if row["metric"] in directions:
+            yield {**row, "higher_is_better": directions[row["metric"]]}

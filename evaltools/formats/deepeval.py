@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import Field
 
-from .source import Records, Row, Score, Scored, Source, at
+from .source import Records, Row, Score, Source, at, score_rows
 
 
 class Measured(Row):
@@ -41,36 +42,21 @@ def read(source: Source) -> Records:
     cases = list(source.records(Case, f"{above}testCases"))
     names = Counter(case.name for _, case in cases)
 
-    def scored(count: int, case: Case) -> Scored:
+    def scored(count: int, case: Case) -> Iterator[dict[str, Any]]:
         scores: list[Score] = []
         for measured in case.metrics or ():
             score, threshold, success = measured.score, measured.threshold, measured.success
             is_higher, error = None, measured.error or None
             if score is not None and threshold is not None and score != threshold:
                 is_higher = None if success is None else (score > threshold) == success
-            scores.append(
-                Score(
-                    measured.name,
-                    score,
-                    is_higher,
-                    error,
-                ).checked()
-            )
-            scores.append(
-                Score(
-                    f"{measured.name} passed",
-                    success,
-                    True,
-                    error,
-                ).checked()
-            )
+            scores += [
+                Score(measured.name, score, is_higher, error),
+                Score(f"{measured.name} passed", success, True, error),
+            ]
         texts = {"output": case.actualOutput, "target": case.expectedOutput}
         metadata = case.additionalMetadata
-        return Scored(
-            id=case.name if case.name and names[case.name] == 1 else str(count),
-            scores=scores,
-            text=case.input,
-            further=texts | (metadata if isinstance(metadata, dict) else {}),
-        )
+        name = case.name if case.name and names[case.name] == 1 else str(count)
+        further = texts | (metadata if isinstance(metadata, dict) else {})
+        return score_rows(name, scores, further, text=case.input)
 
     return source.rows(cases, scored)

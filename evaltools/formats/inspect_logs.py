@@ -7,7 +7,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from math import comb
 from statistics import median, mode
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ..core.records import short
-from .source import Records, Row, Score, Scored, Source, Unfit, at
+from .source import Records, Row, Score, Source, Unfit, at, score_rows
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -176,18 +175,18 @@ def _scored(
     # metric -> not measured
     of_log = {s.metric: Score(s.metric, None) for _, r in records for s in _scores(r, header)}
 
-    def scored(_: int, sample: LogSample) -> Scored:
+    def scored(_: int, sample: LogSample) -> Iterator[dict[str, Any]]:
         error = None if sample.scores and scores_errors else sample.failure
         found = [*_scores(sample, header)] or of_log.values()
-        scores = [score._replace(error=error).checked() for score in found]
+        scores = [score._replace(error=error) for score in found]
         texts = {"output": at(sample.output, "completion"), "target": sample.target}
-        return Scored(
-            id=str(sample.id),
-            scores=scores,
+        return score_rows(
+            str(sample.id),
+            scores,
+            texts | (sample.metadata if isinstance(sample.metadata, dict) else {}),
             condition=at(header, "eval", "model"),
             trial=str(sample.epoch),
             text=sample.text,
-            further=texts | (sample.metadata if isinstance(sample.metadata, dict) else {}),
         )
 
     return source.rows(records, scored)
@@ -198,21 +197,19 @@ def _reduced(
     reducer: str,
     source: Source,
 ) -> Records:
-    """One row a sample, its epochs reduced to one value a metric."""
-    # sample -> metric -> its scores in all epochs
-    epochs: dict[str, dict[str, list[Score]]] = defaultdict(lambda: defaultdict(list))
-    first: dict[str, Scored] = {}
+    """One row a metric on a sample, the values of its epochs reduced to one."""
+    first: dict[tuple[str, str], dict[str, Any]] = {}
+    epochs: dict[tuple[str, str], list[float]] = defaultdict(list)
     for _, row in rows:
-        first.setdefault(row.id, row)
-        for score in row.scores:
-            epochs[row.id][score.metric].append(score)
-    for id_, row in first.items():
-        scores = []
-        for of_epochs in epochs[id_].values():
-            values = [score.value for score in of_epochs if isinstance(score.value, float)]
-            reduced = _reduce(reducer, values, source) if values else None
-            scores.append(of_epochs[0]._replace(value=reduced))
-        yield "samples", replace(row, trial=None, scores=scores)
+        key = row["id"], row["metric"]
+        first.setdefault(key, row)
+        if isinstance(row["value"], float):
+            epochs[key].append(row["value"])
+    for key, row in first.items():
+        del row["trial"]
+        if key in epochs:
+            row["value"] = _reduce(reducer, epochs[key], source)
+        yield "samples", row
 
 
 def _reduce(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field
 
 from ..core.files import dumps
-from .source import Records, Sample, Source, Unfit, opinion
+from .source import Records, Source, Unfit, opinion
 
 # a longer line of text is no sample of a data set
 LITERAL_BYTES = 1 << 20
@@ -62,7 +62,7 @@ def nikl(source: Source) -> Records:
     def sample(
         number: int,
         line: Nikl,
-    ) -> Sample:
+    ) -> Iterator[dict[str, Any]]:
         tuples = []
         for ref, (term, start, end), polarity in line.annotation:
             tuples.append(
@@ -73,7 +73,8 @@ def nikl(source: Source) -> Records:
                     (start, end) if term else None,
                 )
             )
-        return Sample(str(number if line.id is None else line.id), line.sentence_form, tuples)
+        name = str(number if line.id is None else line.id)
+        yield {"id": name, "text": line.sentence_form, "tuples": tuples}
 
     return source.rows(source.json_lines(Nikl), sample)
 
@@ -132,7 +133,7 @@ def _literals(
     def sample(
         number: int,
         line: str,
-    ) -> Sample:
+    ) -> Iterator[dict[str, Any]]:
         text, mark, literal = line.partition("####")
         if not mark:
             raise Unfit("", "expected sentence####[...]", got=line)
@@ -144,7 +145,7 @@ def _literals(
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             raise Unfit("", "expected a Python list after ####", got=literal) from None
         tuples = [opinion_of(text, *item) for item in model(tuples=items).tuples]
-        return Sample(str(number), text, tuples)
+        yield {"id": str(number), "text": text, "tuples": tuples}
 
     return source.rows(source.lines(), sample)
 
@@ -158,12 +159,12 @@ def acos(source: Source) -> Records:
     def sample(
         number: int,
         line: str,
-    ) -> Sample:
+    ) -> Iterator[dict[str, Any]]:
         text, *quads = line.split("\t")
         if not quads:
             raise Unfit("", "expected text, then a tab and quadruples", got=line)
         tuples = [_acos_opinion(text, quad) for quad in quads if quad.strip()]
-        return Sample(str(number), text, tuples)
+        yield {"id": str(number), "text": text, "tuples": tuples}
 
     return source.rows(source.lines(), sample)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 from pydantic import ConfigDict
 
 from ..core.json_files import read_json
-from .source import Records, Row, Score, Scored, Source, Unfit, at, number
+from .source import Records, Row, Score, Source, Unfit, at, number, score_rows
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
 
@@ -58,7 +58,7 @@ class Line(Row):
                 value = tuple(value)
             elif isinstance(value, str):
                 value = [value]  # no number, as a list is none
-            scores.append(Score(f"{name},{self.filter}", value).checked())
+            scores.append(Score(f"{name},{self.filter}", value))
         return scores
 
 
@@ -74,31 +74,30 @@ def read(source: Source) -> Records:
     times = Counter((line.filter, line.doc_hash) for _, line in lines)
     shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
 
-    def scored(_: int, line: Line) -> Scored:
+    def scored(_: int, line: Line) -> Iterator[dict[str, Any]]:
         question = _question(line)
         document = line.doc if isinstance(line.doc, dict) else {}
         # else the likelihoods of the choices
         answers = [answer for answer in line.filtered_resps or () if isinstance(answer, str)]
         texts = {key: text for key, text in document.items() if text != question}
         is_own = line.doc_hash and line.doc_hash not in shared
-        return Scored(
-            id=str(line.doc_hash if is_own else line.doc_id),
-            scores=line.scores,
+        return score_rows(
+            str(line.doc_hash if is_own else line.doc_id),
+            line.scores,
+            {"output": answers, "target": line.target, **texts},
             condition=at(results, "model_name", kind=str) or None,
             text=question,
-            further={"output": answers, "target": line.target, **texts},
         )
 
     rows = list(source.rows(lines, scored))
     values: defaultdict[str, list[float]] = defaultdict(list)
     for _, row in rows:
-        for score in row.scores:
-            if not isinstance(score.value, list | dict):
-                values[score.metric] += [score.value] if score.value is not None else []
+        value = row.get("value")
+        if not isinstance(value, list | dict):
+            values[row["metric"]] += [] if value is None else [value]
     directions = {name: _direction(name, found, results, source) for name, found in values.items()}
     for place, row in rows:
-        scores = [s._replace(higher_is_better=directions.get(s.metric)) for s in row.scores]
-        yield place, replace(row, scores=scores)
+        yield place, {**row, "higher_is_better": directions.get(row["metric"])}
 
 
 def _results(source: Source) -> Any:

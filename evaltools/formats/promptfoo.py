@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic import Field
 
 from ..core.files import bytes_hash
 from ..core.records import short
-from .source import Records, Row, Score, Scored, Source, at
+from .source import Records, Row, Score, Source, at, score_rows
 
 VERSION = 3
 
@@ -86,17 +86,12 @@ def read(source: Source) -> Records:
         source.warn("errors", message)
     repeats: Counter[tuple[Column, str]] = Counter()
 
-    def scored(_: int, outcome: Outcome) -> Scored:
+    def scored(_: int, outcome: Outcome) -> Iterator[dict[str, Any]]:
         test = outcome.column, outcome.test
         repeats[test] += 1
         error = (outcome.error or "error") if outcome.failureReason == ERROR else None
-        scores = []
-        for metric, value in [
-            ("success", outcome.success),
-            ("score", outcome.score),
-            *outcome.namedScores.items(),
-        ]:
-            scores.append(Score(metric, value, True, error).checked())
+        values = [("success", outcome.success), ("score", outcome.score)]
+        values += outcome.namedScores.items()
         variables = outcome.vars
         text = json.dumps(variables, ensure_ascii=False) if variables else None
         if len(variables) == 1:
@@ -109,13 +104,13 @@ def read(source: Source) -> Records:
             **variables,
             **(at(outcome.testCase, "metadata", kind=dict) or {}),
         }
-        return Scored(
-            id=outcome.test,
-            scores=scores,
+        return score_rows(
+            outcome.test,
+            [Score(metric, value, True, error) for metric, value in values],
+            described,
             condition=conditions[outcome.column],
             trial=str(repeats[test]) if len(outcomes) > len(tests) else None,
             text=text,
-            further=described,
         )
 
     return source.rows(outcomes, scored)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import ConfigDict, model_validator
 
 from ..core.tables import csv_rows, written_list
-from .source import Records, Row, Score, Scored, Source
+from .source import Records, Row, Score, Source, score_rows
 
 # columns of ragas before 0.2 -> their names since
 OLD_NAMES = {
@@ -83,18 +84,15 @@ def read(
                 kind = name.partition("(")[0]  # factual_correctness(mode=f1)
                 metrics[name] = True if kind in HIGHER else False if kind == LOWER else None
 
-    def scored(count: int, line: Line) -> Scored:
+    def scored(count: int, line: Line) -> Iterator[dict[str, Any]]:
         texts = {name: value for name, value in line.columns.items() if name not in metrics}
         scores = []
         for name, is_higher in metrics.items():
             value = line.columns.get(name)
-            scores.append(Score(name, None if value == "" else value, is_higher).checked())
-        return Scored(
-            id=str(count),
-            scores=scores,
-            text=line.user_input if isinstance(line.user_input, str) else None,
-            further={"output": line.response, "target": line.reference, **texts},
-        )
+            scores.append(Score(name, None if value == "" else value, is_higher))
+        text = line.user_input if isinstance(line.user_input, str) else None
+        further = {"output": line.response, "target": line.reference, **texts}
+        return score_rows(str(count), scores, further, text=text)
 
     return source.rows(lines, scored)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 from xml.etree.ElementTree import Element, ParseError
 
@@ -9,7 +10,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import parse
 from pydantic import AliasChoices, BaseModel, Field
 
-from .source import Records, Sample, Source, Unfit, opinion
+from .source import Records, Source, Unfit, opinion
 
 LEVELS = {"term": "aspectTerm", "category": "aspectCategory"}
 
@@ -51,15 +52,15 @@ def _read(
     def sample(
         number: int,
         record: Element,
-    ) -> Sample | None:
+    ) -> Iterator[dict[str, Any]]:
         if record.get("OutOfScope", "").upper() == "TRUE":
-            return None
+            return
         texts = [element.text or "" for element in record.iter("text")]
         if not texts:
             raise Unfit("text", "expected an element with the text of the sentence")
         id_ = record.get("id") or record.get("rid") or str(number)
         tuples = [_tuple(element) for element in record.iter(tag)]
-        return Sample(id_, " ".join(texts), tuples)
+        yield {"id": id_, "text": " ".join(texts), "tuples": tuples}
 
     return source.rows(_records(source, root), sample)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +25,8 @@ MOST_FURTHER = 40
 # of a record in its file: its line, or its path in the file
 Place = int | str
 
-# (place, record) of the records of a file, or (place, row) of what is made of them
+# (place, record) of the records of a file, or (place, row) of what is made of them: a row of a long table
+# (`score_rows`), or the id, text and tuples of a sample
 Records = Iterator[tuple[Place, Any]]
 
 
@@ -34,18 +34,6 @@ class Row(BaseModel):
     """A record of another tool's file: only the fields that are used; others are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", protected_namespaces=())
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A text and its tuples, as Conflict Review has them.
-
-    `id` is the format's own, else the 1-based number of the sample in its file.
-    """
-
-    id: str
-    text: str
-    tuples: list[dict[str, Any]]
 
 
 class Score(NamedTuple):
@@ -60,35 +48,6 @@ class Score(NamedTuple):
     value: Any
     higher_is_better: bool | None = None
     error: str | None = None
-
-    def checked(self) -> Score:
-        """The score with floats. Unfit for a value that should be a number and is none."""
-        value = self.value
-        if self.error:
-            value = None
-        elif isinstance(value, tuple):
-            parts = [number(part, self.metric) for part in value]
-            value = None if None in parts else tuple(parts)
-        elif not isinstance(value, list | dict):
-            value = number(value, self.metric)
-        return self._replace(value=value)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scored:
-    """A sample of a benchmark, and its scores.
-
-    `trial` is the number of a repeated draw of the sample. `further` describes it: what
-    can be a column becomes one (`further_columns`).
-    """
-
-    id: str
-    scores: Sequence[Score]
-    condition: str | None = None
-    seed: str | None = None
-    trial: str | None = None
-    text: str | None = None
-    further: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Unfit(ValueError):
@@ -107,6 +66,37 @@ class Unfit(ValueError):
         self.field = field
         self.message = message if got is None else f"{message}, got {short(got)}"
         super().__init__(f"{field}: {self.message}")
+
+
+def score_rows(
+    id_: str,
+    scores: Iterable[Score],
+    further: Mapping[str, Any],
+    **sample: str | None,
+) -> Iterator[dict[str, Any]]:
+    """The rows of a long table of a sample, one a metric; a value that is a list or an object stays one.
+
+    `sample`: its condition, trial (the number of a repeated draw) and text. `further` describes it: what can be a
+    column is one (`further_columns`), in one row. Unfit for a value that should be a number and is none.
+    """
+    columns = further_columns(further)
+    of_sample = {name: value for name, value in sample.items() if value is not None}
+    for metric, value, is_higher, error in scores:
+        row: dict[str, Any] = {"id": id_, "metric": metric, "value": value}
+        if error or (isinstance(value, tuple) and None in value):
+            row["value"] = None
+        elif isinstance(value, tuple):
+            del row["value"]
+            row["num"], row["den"] = (number(part, metric) for part in value)
+        elif not isinstance(value, list | dict):
+            row["value"] = number(value, metric)
+        row |= {**of_sample, "higher_is_better": is_higher}
+        if error:
+            row["error"] = error
+        if not isinstance(value, list | dict):
+            row |= columns
+            columns = {}
+        yield row
 
 
 def opinion(
@@ -205,15 +195,15 @@ class Source:
     def rows(
         self,
         records: Iterable[tuple[Place, Any]],
-        row_of: Callable[[int, Any], Any],
+        rows_of: Callable[[int, Any], Iterable[dict[str, Any]]],
     ) -> Records:
-        """(place, row) of every row that `row_of(1-based number of the record, record)` gives.
+        """(place, row) of all rows that `rows_of(1-based number of the record, record)` gives.
 
-        None is no row. A record that is Unfit, or fits no model, is reported and gives none.
+        A record that is Unfit, or fits no model, is reported and gives none.
         """
         for n, (place, record) in enumerate(records, 1):
             try:
-                row = row_of(n, record)
+                rows = list(rows_of(n, record))
             except Unfit as unfit:
                 self.error("bad-field", unfit.message, **where(place, unfit.field))
                 continue
@@ -221,7 +211,7 @@ class Source:
                 for code, field, message in describe(error):
                     self.error(code, message, **where(place, field))
                 continue
-            if row is not None:
+            for row in rows:
                 yield place, row
 
     def lines(self) -> Records:

@@ -259,8 +259,8 @@ def _read_samples(config: Config, problems: Problems) -> Iterator[tuple[int | st
     format_ = FORMATS[data.format]
     options = {"level": data.level} if "level" in format_.needs else {}
     for place, sample in format_.read(Source(data.file, problems), **options):
-        tuples = [TupleRow.model_validate(row) for row in sample.tuples]
-        yield place, Text(id=sample.id, text=sample.text, gold_tuples=tuples)
+        tuples = [TupleRow.model_validate(row) for row in sample["tuples"]]
+        yield place, Text(id=sample["id"], text=sample["text"], gold_tuples=tuples)
 
 
 def taxonomy(
