@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from .errors import IN_MEMORY, UsageError
 from .estimates import plain_value
@@ -24,10 +25,10 @@ def is_path(run: Any) -> bool:
 
 
 def is_data(value: Any) -> bool:
-    """Whether a value is a DataFrame, or a list of records."""
+    """Whether a value is a DataFrame, a table of Arrow (pyarrow, polars), or a list of records."""
     if isinstance(value, list):
         return len(value) > 0 and isinstance(value[0], Mapping)
-    return isinstance(value, pd.DataFrame)
+    return hasattr(value, "__arrow_c_stream__")
 
 
 DATA = "data"
@@ -64,20 +65,21 @@ def write_records(
 ) -> Path:
     """Write records as JSON Lines into a folder; returns the file.
 
-    `data`: a DataFrame or a list of dicts. A null cell of a frame is left out of
+    `data`: a DataFrame, a table of Arrow, or a list of dicts. A null cell of a frame is left out of
     its record; NaN in a dict is null; dates and what else JSON has not are texts. UsageError for anything else, for two
     columns of one name, and for a list with an entry that is no dict.
     """
     is_list = isinstance(data, list)
-    if isinstance(data, pd.DataFrame):
-        if not data.columns.is_unique:
-            raise UsageError(
-                f"two columns are named {data.columns[data.columns.duplicated()][0]!r}"
-            )
-        data = data.to_dict("records")
-    elif not is_list:
-        kind = type(data).__name__
-        raise UsageError(f"expected a path, a pandas DataFrame or a list of dicts, got {kind}")
+    if not is_list:
+        if not is_data(data):
+            kind = type(data).__name__
+            raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}")
+        is_frame = isinstance(data, pd.DataFrame)
+        table = data if is_frame else pa.table(data)
+        names = pd.Index(table.columns if is_frame else table.column_names)
+        if not names.is_unique:
+            raise UsageError(f"two columns are named {names[names.duplicated()][0]!r}")
+        data = table.to_dict("records") if is_frame else table.to_pylist()
     records = []
     for index, record in enumerate(data):
         if not isinstance(record, Mapping):

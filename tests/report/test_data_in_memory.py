@@ -1,4 +1,4 @@
-"""Frames and lists as inputs: the numbers of the files, and errors that name what is there."""
+"""Frames, Arrow streams and lists as inputs: the numbers of the files, and errors that name what is there."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from uuid import UUID
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import evaltools as et
@@ -41,8 +42,8 @@ def values(run: et.Run) -> dict[str, float | None]:
 
 @pytest.mark.parametrize(
     "data",
-    [SCORES, SCORES.to_dict("records")],
-    ids=["DataFrame", "list of dicts"],
+    [SCORES, pa.table(SCORES), SCORES.to_dict("records")],
+    ids=["DataFrame", "Arrow", "list of dicts"],
 )
 def test_data_in_memory_has_the_numbers_of_its_file(data: Any, tmp_path: Path) -> None:
     SCORES.to_csv(tmp_path / "scores.csv", index=False)
@@ -115,7 +116,7 @@ def test_data_that_cannot_be_used_are_named_with_what_is_there(data: Any, messag
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (3, "expected a path, a pandas DataFrame or a list of dicts, got int"),
+        (3, "expected a path, a DataFrame or a list of dicts, got int"),
         ([{"id": "a"}, 3], "record 1 of the list is int; expected a dict"),
         ([{"id": [math.nan]}], "cannot be written as JSON"),
     ],

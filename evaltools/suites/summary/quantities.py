@@ -321,8 +321,7 @@ class QuantityReader:
         end = start
         for plain in reversed(self._bare):
             joint = _JOINT.fullmatch(self.text, plain.end, end)
-            is_larger = plain.big > number.big == 1
-            if not joint or is_larger or ("," in joint[0] and plain.value > 10 * number.value):
+            if not joint or ("," in joint[0] and plain.value > 10 * number.value):
                 break
             self._add(unit, _in_scale_of(number, plain) * scale, plain.start, plain.end)
             end = plain.start
@@ -331,12 +330,10 @@ class QuantityReader:
 
 def _in_scale_of(number: Number, plain: Number) -> Value:
     """A bare figure in the scale of the number that follows: the 2 of 2~3천만원 is 20 million."""
-    if plain.small == 1000 and number.value > 1000 * plain.value:
-        return plain.value * TEN_THOUSAND  # 5천에서 1,900만원
+    if plain.small > 1 and number.value > 1000 * plain.value:
+        return plain.value * TEN_THOUSAND  # 5천에서 1,900만원, 3백~5백만원
     if plain.big == 1 and plain.small == 1 and plain.value < number.lead:
         return plain.value * number.small * number.big
-    if plain.big == 1 and plain.value < number.lead * number.small:
-        return plain.value * number.big
     return plain.value
 
 

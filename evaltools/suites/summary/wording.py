@@ -18,7 +18,7 @@ from typing import Any
 
 from .entities import ReadText
 from .facts import STOP, syllable_pairs
-from .phrases import find_all, find_outside, near_end, search
+from .phrases import find_outside, near_end, search
 from .rules import PhraseSet, Rules, compiled
 from .text import normalise
 
@@ -109,8 +109,6 @@ def _let_off(
     clause_ends = compiled(rules, rules.clause_ends)
     first = max(0, start - REACH)
     before = SENTENCE_END.split(text[first:start])[-1]
-    for _, clause_end in find_all(clause_ends, before)[-1:]:
-        before = before[clause_end:]
     after = text[end : end + REACH]
     sentence_end = SENTENCE_END.search(after)
     if sentence_end:
@@ -169,10 +167,7 @@ class Clause:
     words: frozenset[str]
 
     def tells(self, source: Clause) -> bool:
-        """Whether it says what a clause of a source says: its figures, two or more, or enough of its words."""
-        figures = {word for word in source.words if ":" in word}
-        if len(figures) > 1 and figures <= self.words:
-            return True
+        """Whether it says what a clause of a source says: enough of its words and figures."""
         shared = len(self.words & source.words)
         sizes = len(self.words), len(source.words)
         return shared > 0 and shared >= ALIKE * min(sizes)

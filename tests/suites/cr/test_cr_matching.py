@@ -5,6 +5,7 @@ The properties compare it with the definitions written out with sets and a Count
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import pytest
@@ -59,6 +60,13 @@ def test_ref_match_of_section_4_3() -> None:
     found = tuple_f1(gold, pred)
     assert (found.precision, found.recall) == (1 / 2, 1 / 4)
     assert found.f1 == pytest.approx(1 / 3)
+
+
+def test_a_gold_without_a_pair_under_a_key_takes_no_part_or_scores_0() -> None:
+    gold, pred = [t("", "향")], [t("a#b", "향")]  # no gold tuple has a ref
+    assert [math.isnan(share) for share in tuple_f1(gold, pred)[:3]] == [True, True, True]
+    assert tuple_f1(gold, pred, match="reference")[:3] == (0, 0, 0)
+    assert tuple_f1(gold, pred, key="otepol")[:3] == (1, 1, 1)
 
 
 def test_term_match_of_section_5_2() -> None:

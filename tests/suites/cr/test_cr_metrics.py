@@ -57,12 +57,14 @@ def test_a_tuple_too_many_is_wrong_and_so_is_one_too_few(tmp_path: Path) -> None
         for after in sides
     ]
     golds = [gold(row["meta"]["text_id"], A, B) for row in outputs]
+    outputs.append(output("without gold", stage1=[A], final=[A]))
     outcomes = evaluate("cr", run(tmp_path / "r", outputs, golds)).units["outcome_refpol"]
-    assert outcomes.tolist() == [
+    assert outcomes.dropna().tolist() == [
         *("keep", "break", "break"),
         *("fix", "still", "still"),
         *("fix", "still", "still"),
     ]
+    assert outcomes.isna().tolist() == 9 * [False] + [True]
 
 
 def test_process(four: Path) -> None:
