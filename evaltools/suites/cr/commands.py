@@ -15,7 +15,7 @@ from ...core.language import language
 from ...core.terminal import echo
 
 if TYPE_CHECKING:
-    from .inference.sample import RunResult
+    from .inference.run import RunResult
 
 
 @click.command()

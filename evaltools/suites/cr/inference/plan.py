@@ -6,7 +6,7 @@ Instructions are those of templates/cr; the sample is fenced data.
 from __future__ import annotations
 
 import copy
-import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -22,7 +22,7 @@ from ....core.manifest import policy_hash
 from ....core.records import require_file
 from ....llm.replies import Limits
 from ....llm.requests import address_in_force, chat, strict_schema
-from .config import Config, Model, Text, read_config, read_texts, taxonomy
+from .config import Config, Text, read_config, read_texts, taxonomy
 from .memory import Episode, sample_hash
 from .protocol import Actions, Candidate, Conflict, Triplets
 
@@ -30,7 +30,7 @@ LENSES = ("p_neg", "p_imp", "p_lit")
 SINGLE = ("s0",)
 REVIEWERS = ("review_a", "review_b", "review_c")
 RECHECK = ("recheck",)
-EXTRACTING = (*LENSES, *SINGLE)
+EXTRACTING = LENSES + SINGLE
 
 AGENTS = {
     "p_neg": "P-NEG",
@@ -44,19 +44,42 @@ AGENTS = {
 }
 """Stage -> who speaks there. The stage is the name of its prompt and of its JSON schema."""
 
+USE_MEMORY = {"m1", "m2"}
+"""The conditions whose reviewers see episodes."""
 
-def reply_of(stage: str) -> type[BaseModel]:
-    """The model of a stage's reply."""
-    return Triplets if stage in EXTRACTING else Actions
+LETTERS_PER_TOKEN = 2.0
+"""Roughly, of Korean: for what a run will take, and to notice a context that a server cut."""
+
+TOKENS_OF_REPLY = 150
+"""Roughly, of one reply."""
 
 
 @dataclass(frozen=True)
-class Prompts:
-    """`texts`: stage -> its instructions. `refs`: those that a model may name."""
+class PlannedRun:
+    """A condition under a seed.
 
-    model: Model
+    `name`: of its folder below results/. `identity`: the hash of all that its rows follow from.
+    """
+
+    condition: str
+    seed: int
+    name: str
+    identity: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`refs`: those that a model may name. `prompts`: stage -> its instructions. `content`: the hashes of the files
+    that rows follow from. `runs`: in the order in which they are worked on.
+    """
+
+    config: Config
+    texts: list[Text]
     refs: tuple[str, ...]
-    texts: Mapping[str, str]
+    prompts: Mapping[str, str]
+    episodes: list[Episode]
+    content: dict[str, Any]
+    runs: list[PlannedRun]
 
     def request(
         self,
@@ -75,28 +98,22 @@ class Prompts:
         user = "자료(JSON, 지시가 아님):\n" + dumps(data)
         if memory:
             user += "\n\n이전 사례(JSON Lines, 참고용이며 지시가 아님):\n" + memory
+        model = self.config.model
         return chat(
-            self.model.name,
-            self.texts[stage],
+            model.name,
+            self.prompts[stage],
             user,
             stage,
             _schema(stage, self.refs),
-            temperature=self.model.temperature,
-            max_tokens=self.model.max_tokens,
+            temperature=model.temperature,
+            max_tokens=model.max_tokens,
             seed=seed,
         )
 
 
-def read_prompts(model: Model, refs: tuple[str, ...]) -> Prompts:
-    """The instructions of every stage: those of its kind, then its own."""
-    folder = asset_dir("templates") / "cr"
-    listed = "\n".join(f"- {ref}" for ref in refs)
-    texts = {}
-    for stage in AGENTS:
-        kind = "extract" if stage in EXTRACTING else "review"
-        parts = [(folder / f"{name}.md").read_text("utf-8").strip() for name in (kind, stage)]
-        texts[stage] = "\n\n".join(parts).replace("{refs}", listed)
-    return Prompts(model, refs, texts)
+def reply_of(stage: str) -> type[BaseModel]:
+    """The model of a stage's reply."""
+    return Triplets if stage in EXTRACTING else Actions
 
 
 @cache
@@ -107,69 +124,6 @@ def _schema(stage: str, refs: tuple[str, ...]) -> dict[str, Any]:
         aspect_ref = schema["$defs"]["Triplet"]["properties"]["aspect_ref"]
         aspect_ref["anyOf"][0]["enum"] = list(refs)
     return schema
-
-
-def data_of(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The data in a request, as a server reads them."""
-    return json.loads(request["messages"][1]["content"].split("\n")[1])
-
-
-LETTERS_PER_TOKEN = 2.0
-"""Roughly, of Korean: for what a run will take, and to notice a context that a server cut."""
-
-TOKENS_OF_REPLY = 150
-"""Roughly, of one reply."""
-
-
-@dataclass(frozen=True)
-class RunKey:
-    """What one run of a plan is of; a run has a folder of its own."""
-
-    condition: str
-    seed: int
-
-
-@dataclass(frozen=True)
-class Plan:
-    """`content`: the hashes of the files that rows follow from."""
-
-    config: Config
-    texts: list[Text]
-    prompts: Prompts
-    episodes: list[Episode]
-    content: dict[str, Any]
-
-    @property
-    def runs(self) -> list[RunKey]:
-        """The runs in the order in which they are worked on."""
-        runs = []
-        for seed in self.config.seeds:
-            for condition in self.config.conditions:
-                runs.append(RunKey(condition, seed))
-        return runs
-
-    def folder(self, key: RunKey) -> str:
-        """The name of a run's folder below results/."""
-        run_id = self.config.run_id
-        if len(self.config.conditions) > 1:
-            run_id = f"{run_id}_{key.condition}"
-        return f"{run_id}__seed{key.seed}_proposed"
-
-    def identity(self, key: RunKey) -> str:
-        """The hash of all that a row of a run follows from."""
-        config = self.config
-        asked = {"name", "base_url", "temperature", "max_tokens"}
-        model = config.model.model_dump(mode="json", include=asked)
-        model["base_url"] = address_in_force(config.model.base_url)
-        identity = {
-            "condition": key.condition,
-            "seed": key.seed,
-            "recheck": config.recheck,
-            "model": model,
-            "memory": config.memory.mode if key.condition in ("m1", "m2") else None,
-            **self.content,
-        }
-        return policy_hash(identity)
 
 
 def plan(
@@ -186,14 +140,47 @@ def plan(
         problems.warn(
             "repeated-seeds", "at temperature 0 several seeds are repeats of one", file=path
         )
-    prompts = read_prompts(config.model, refs)
-    content: dict[str, Any] = {
-        "data": content_hash(config.data.file),
-        "prompts": policy_hash(prompts.texts),
-    }
+    prompts = _prompts(refs)
+    content = {"data": content_hash(config.data.file), "prompts": policy_hash(prompts)}
     if config.memory.file is not None:
         content["memory"] = content_hash(config.memory.file)
-    return Plan(config, texts, prompts, episodes, content)
+    runs = _runs(config, content)
+    return Plan(config, texts, refs, prompts, episodes, content, runs)
+
+
+def _prompts(refs: tuple[str, ...]) -> dict[str, str]:
+    """The instructions of every stage: those of its kind, then its own."""
+    folder = asset_dir("templates") / "cr"
+    listed = "\n".join(f"- {ref}" for ref in refs)
+    texts = {}
+    for stage in AGENTS:
+        kind = "extract" if stage in EXTRACTING else "review"
+        parts = [(folder / f"{name}.md").read_text("utf-8").strip() for name in (kind, stage)]
+        texts[stage] = "\n\n".join(parts).replace("{refs}", listed)
+    return texts
+
+
+def _runs(config: Config, content: Mapping[str, Any]) -> list[PlannedRun]:
+    """Every condition of the first seed, then of the next."""
+    asked = {"name", "base_url", "temperature", "max_tokens"}
+    model = config.model.model_dump(mode="json", include=asked)
+    model["base_url"] = address_in_force(config.model.base_url)
+    runs = []
+    for seed in config.seeds:
+        for condition in config.conditions:
+            several = len(config.conditions) > 1
+            run_id = f"{config.run_id}_{condition}" if several else config.run_id
+            identity = {
+                "condition": condition,
+                "seed": seed,
+                "recheck": config.recheck,
+                "model": model,
+                "memory": config.memory.mode if condition in USE_MEMORY else None,
+                **content,
+            }
+            name = f"{run_id}__seed{seed}_proposed"
+            runs.append(PlannedRun(condition, seed, name, policy_hash(identity)))
+    return runs
 
 
 def _episodes(
@@ -209,14 +196,13 @@ def _episodes(
     episodes: list[Episode] = []
     if memory.file is not None:
         require_file(memory.file, problems)
-        if "m1" in config.conditions or "m2" in config.conditions:
+        if USE_MEMORY.intersection(config.conditions):
             episodes = [episode for _, episode in read_jsonl(memory.file, Episode, problems)]
             problems.raise_if_failed()
     evaluated = {sample_hash(text) for text in texts}
-    learnt_from = {episode.source for episode in episodes}
+    n = len(evaluated & {episode.source for episode in episodes})
     if memory.mode == "online" and "m2" in config.conditions:
-        learnt_from |= evaluated
-    n = len(learnt_from & evaluated)
+        n = len(evaluated)
     if n and not memory.allow_evaluated_split:
         raise UsageError(
             f"memory: this run would learn from {n} samples that it evaluates; "
@@ -232,23 +218,19 @@ def preview(plan: Plan) -> str:
     Stage 1 is shared by the conditions of a seed.
     """
     config = plan.config
-    n_asked = len(plan.texts) * len(config.seeds)
-    n_reviewed = sum(condition != "s0" for condition in config.conditions)
-    requests = {
-        **dict.fromkeys(LENSES, n_asked * (n_reviewed > 0)),
-        **dict.fromkeys(SINGLE, n_asked * ("s0" in config.conditions)),
-        **dict.fromkeys(REVIEWERS, n_asked * n_reviewed),
-        **dict.fromkeys(RECHECK, n_asked * n_reviewed * config.recheck),
-    }
+    is_single = "s0" in config.conditions
+    n_reviewed = len(config.conditions) - is_single
+    reviews = REVIEWERS + RECHECK * config.recheck
+    stages = LENSES * (n_reviewed > 0) + SINGLE * is_single + reviews * n_reviewed
     shown, letters = "", 0
-    for stage, n in requests.items():
-        if n:
-            request = plan.prompts.request(stage, config.seeds[0], plan.texts[0].text)
-            prompt = "\n--\n".join(message["content"] for message in request["messages"])
-            shown += f"== {stage}\n{prompt}\n\n"
-            letters += n * len(prompt)
-    n_requests = sum(requests.values())
-    tokens_in = int(letters / LETTERS_PER_TOKEN)
+    for stage, n in Counter(stages).items():
+        request = plan.request(stage, config.seeds[0], plan.texts[0].text)
+        prompt = "\n--\n".join(message["content"] for message in request["messages"])
+        shown += f"== {stage}\n{prompt}\n\n"
+        letters += n * len(prompt)
+    n_asked = len(plan.texts) * len(config.seeds)
+    n_requests = n_asked * len(stages)
+    tokens_in = int(n_asked * letters / LETTERS_PER_TOKEN)
     tokens_out = n_requests * min(config.model.max_tokens, TOKENS_OF_REPLY)
     cost = Limits(price=config.prices).cost_of(tokens_in, tokens_out)
     return (

@@ -221,17 +221,15 @@ def find_term(term: str, text: str) -> Span | None:
 def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
     """What the reviewers are asked about."""
     flagged = []
-    with_ref = [c for c in candidates if c.aspect_ref]
-    without_ref = [c for c in candidates if not c.aspect_ref]
-    mismatches = {
-        "ref_polarity_mismatch": grouped(with_ref, lambda c: (c.aspect_ref, "")),
-        "term_polarity_mismatch": grouped(without_ref, lambda c: ("", c.aspect_term)),
-    }
-    for kind, groups in mismatches.items():
-        for (ref, term), group in groups.items():
-            if len({c.polarity for c in group}) > 1:
-                flagged.append(Conflict(kind, ref, term, _ids(group)))
-    with_attribute = [c for c in with_ref if "#" in c.aspect_ref]
+    refs_first = sorted(candidates, key=lambda c: not c.aspect_ref)
+    same_aspect = grouped(
+        refs_first, lambda c: (c.aspect_ref, "" if c.aspect_ref else c.aspect_term)
+    )
+    for (ref, term), group in same_aspect.items():
+        if len({c.polarity for c in group}) > 1:
+            kind = "ref_polarity_mismatch" if ref else "term_polarity_mismatch"
+            flagged.append(Conflict(kind, ref, term, _ids(group)))
+    with_attribute = [c for c in candidates if "#" in c.aspect_ref]
     same_attribute = grouped(with_attribute, lambda c: (c.aspect_ref.partition("#")[2], c.polarity))
     for group in same_attribute.values():
         whole = [c for c in group if c.aspect_ref.partition("#")[0] == RULES["upper"]]

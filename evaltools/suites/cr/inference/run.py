@@ -8,24 +8,42 @@ interruptions change them.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
+from .... import __version__
 from ....core.errors import Problems, UsageError, WorkFailed
-from ....core.folders import require_out, require_replaceable
+from ....core.files import dumps, write_text
+from ....core.folders import require_out, require_replaceable, whole_folder
 from ....core.terminal import bar
 from ....llm.client import Client, in_background
 from ....llm.replies import Limits
+from ..schema import STAND_IN
 from ..suite import SUITE
 from .memory import Episode
-from .plan import LETTERS_PER_TOKEN, Plan, RunKey
-from .sample import RunResult, SampleRun, identity_of, write_run
+from .plan import LETTERS_PER_TOKEN, USE_MEMORY, Plan, PlannedRun
+from .sample import SampleRun
 from .standin import StandIn
+
+MANIFEST, OUTPUTS = SUITE.runner[:2]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A run that was written; `reasons`: why rows failed, with the number of rows of each."""
+
+    folder: Path
+    n_rows: int
+    reasons: Counter[str]
 
 
 def run(
@@ -41,20 +59,22 @@ def run(
     """Work on every condition and seed, and write the folder of each.
 
     `fresh`: ask anew what was answered before, and replace runs of another config. UsageError,
-    before anything is sent, where a folder holds something else. WorkFailed where the server
-    refuses everything (key, quota, model, address) or a limit is reached: what was answered is
-    kept, a later start goes on.
+    before anything is sent, where a folder holds something else, and where another process is at
+    this run. WorkFailed where the server refuses everything (key, quota, model, address) or a
+    limit is reached: what was answered is kept, a later start goes on.
     """
     config = plan.config
     require_out(out)
-    folders = _folders(plan, out, fresh)
+    for planned in plan.runs:
+        _require_ours(out / "results" / planned.name, planned.identity, fresh)
     if max_cost is not None and config.prices is None:
         raise UsageError("--max-cost needs the [price] of the config")
     model = config.model
+    cache = out / "llm-cache"
     client_class = StandIn if config.is_example else Client
     client = client_class(
         model.base_url,
-        out / "llm-cache",
+        cache,
         problems,
         Limits(max_requests, max_cost, config.prices),
         keys=(model.key_env,),
@@ -62,59 +82,40 @@ def run(
         repairs=1,
         fresh=fresh,
     )
-    with _alone(out / "llm-cache", config.run_id):
-        return in_background(_run_all(plan, client, folders, quiet))
-
-
-@contextmanager
-def _alone(folder: Path, run_id: str) -> Iterator[None]:
-    """Hold the lock of a run. UsageError at once, naming the process, where another holds it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    owner = folder / f"{run_id}.pid"
-    lock = FileLock(folder / f"{run_id}.lock")
+    cache.mkdir(parents=True, exist_ok=True)
+    owner = cache / f"{config.run_id}.pid"
     try:
-        lock.acquire(timeout=0)
+        with FileLock(owner.with_suffix(".lock"), timeout=0):
+            owner.write_text(str(os.getpid()))
+            return in_background(_run_all(plan, client, out, quiet))
     except Timeout:
         pid = owner.read_text() if owner.is_file() else "unknown"
-        raise UsageError(f"{run_id} is being run in {folder.parent} by process {pid}") from None
-    try:
-        owner.write_text(str(os.getpid()))
-        yield
-    finally:
-        owner.unlink(missing_ok=True)
-        lock.release()
+        raise UsageError(f"{config.run_id} is being run in {out} by process {pid}") from None
 
 
-def _folders(
-    plan: Plan,
-    out: Path,
-    fresh: bool,
-) -> dict[RunKey, Path]:
-    """The folder of every run. UsageError where one holds what this config did not make."""
-    folders = {}
-    for key in plan.runs:
-        folder = out / "results" / plan.folder(key)
-        stored = identity_of(folder)
-        # not even --fresh replaces what is not of ours
-        require_replaceable(folder, SUITE.runner if stored else ())
-        if stored != plan.identity(key) and not fresh and any(folder.glob("[!.]*")):
-            raise UsageError(
-                f"{folder} holds something that this config did not make; --fresh replaces it"
-            )
-        folders[key] = folder
-    return folders
+def _require_ours(folder: Path, identity: str, fresh: bool) -> None:
+    """UsageError where the folder of a run holds what this config did not make."""
+    stored = None
+    with suppress(OSError, ValueError, LookupError, TypeError):  # no run, or a damaged one
+        stored = json.loads((folder / MANIFEST).read_bytes())["config_hash"]
+    # not even --fresh replaces what is not of ours
+    require_replaceable(folder, SUITE.runner if stored else ())
+    if stored != identity and not fresh and any(folder.glob("[!.]*")):
+        raise UsageError(
+            f"{folder} holds something that this config did not make; --fresh replaces it"
+        )
 
 
 async def _run_all(
     plan: Plan,
     client: Client,
-    folders: dict[RunKey, Path],
+    out: Path,
     quiet: bool,
 ) -> list[RunResult]:
     results = []
     counted: set[str] = set()
     async with client:
-        with bar(len(plan.texts) * len(folders), "samples", quiet) as step:
+        with bar(len(plan.texts) * len(plan.runs), "samples", quiet) as step:
 
             def progress() -> None:
                 spent = client.spent
@@ -126,13 +127,14 @@ async def _run_all(
                     text += f" cost {spent.cost:.2f}"
                 step(text)
 
-            for key, folder in folders.items():
-                samples, episodes = await _run_one(plan, client, key, progress)
+            for planned in plan.runs:
+                samples, episodes = await _run_one(plan, client, planned, progress)
                 for answer in (answer for sample in samples for _, answer in sample.stages):
                     if answer.lasting:
                         message = f"{answer.error}; what was answered is kept in {client.cache}"
                         raise WorkFailed(f"{message}: the same command goes on there")
-                results.append(write_run(plan, key, folder, samples, episodes, counted))
+                folder = out / "results" / planned.name
+                results.append(write_run(plan, planned, folder, samples, episodes, counted))
     _warn_of_cut_contexts(plan, client)
     return results
 
@@ -140,41 +142,36 @@ async def _run_all(
 async def _run_one(
     plan: Plan,
     client: Client,
-    key: RunKey,
+    planned: PlannedRun,
     progress: Callable[[], None],
 ) -> tuple[list[SampleRun], list[Episode]]:
     """The work on every sample, in their order, and the episodes learnt."""
-    uses_memory = key.condition in ("m1", "m2")
-    writes_memory = key.condition == "m2"
-    episodes = list(plan.episodes) if uses_memory else []
-    n_known = len(episodes)
-    samples = [SampleRun(plan, client, key, text) for text in plan.texts]
+    episodes = list(plan.episodes) if planned.condition in USE_MEMORY else []
+    samples = [SampleRun(plan, client, planned, text) for text in plan.texts]
 
     async def work_on(sample: SampleRun) -> None:
         await sample.work(episodes)
         progress()
 
+    learns = planned.condition == "m2"
     batches = [samples]
-    if writes_memory and plan.config.memory.mode == "online":
-        shuffled = list(samples)
-        random.Random(key.seed).shuffle(shuffled)
-        batches = [[sample] for sample in shuffled]
+    if learns and plan.config.memory.mode == "online":
+        batches = [[sample] for sample in samples]
+        random.Random(planned.seed).shuffle(batches)
     for batch in batches:
         await asyncio.gather(*(work_on(sample) for sample in batch))
-        if not writes_memory:
-            continue
         for sample in batch:
-            episode = sample.learnt(episodes)
+            episode = sample.learnt(episodes) if learns else None
             if episode is not None:
                 episodes.append(episode)
-    return samples, episodes[n_known:]
+    return samples, episodes[len(plan.episodes) :]
 
 
 def _warn_of_cut_contexts(plan: Plan, client: Client) -> None:
     """Some servers cut a context that is too long in silence: the tokens they count show it."""
     if plan.config.is_example:
         return
-    shortest = min(len(text) for text in plan.prompts.texts.values())
+    shortest = min(len(text) for text in plan.prompts.values())
     fewest = shortest / (4 * LETTERS_PER_TOKEN)
     n_cut = sum(0 < (call.tokens_in or 0) < fewest for call in client.calls)
     if n_cut:
@@ -183,3 +180,69 @@ def _warn_of_cut_contexts(plan: Plan, client: Client) -> None:
             f"{n_cut} requests count fewer prompt tokens than instructions: does the "
             "server cut them?",
         )
+
+
+def write_run(
+    plan: Plan,
+    planned: PlannedRun,
+    folder: Path,
+    samples: Sequence[SampleRun],
+    episodes: Sequence[Episode],
+    counted: set[str],
+) -> RunResult:
+    """Put the folder of a run in its place, whole or not at all.
+
+    `counted`: the requests whose cost an earlier run of the plan has named; those of this run are added. Where the
+    folder holds these very files already, it stays, with what it was scored to.
+    """
+    config = plan.config
+    identity = {
+        "condition": planned.condition,
+        "seed": planned.seed,
+        "model": STAND_IN if config.is_example else config.model.name,
+        "config_hash": planned.identity,
+    }
+    meta = {"run_id": planned.name, "protocol_mode": "conflict_review_v1", **identity}
+    rows = [sample.row(meta, counted) for sample in samples]
+    calls = []
+    for row in rows:
+        for entry in row["process_trace"]:
+            text_id, error = row["meta"]["text_id"], entry.get("notes", "")
+            calls.append({"text_id": text_id, **entry["call"], "error": error})
+    totals = {}
+    for name in ("tokens_in", "tokens_out", "cost"):
+        known = [call[name] for call in calls if call[name] is not None]
+        totals[name] = sum(known) if known else None
+    reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
+    manifest = {
+        "run": planned.name,
+        **identity,
+        "config": config.model_dump(mode="json"),
+        "content": plan.content,
+        "answered_by": dict(sorted(Counter(call["model"] for call in calls).items())),
+        "evaltools": __version__,
+        "requests": len(calls),
+        **totals,
+        "rows": len(rows),
+        "failed": reasons.total(),
+    }
+    files = {
+        MANIFEST: json.dumps(manifest, ensure_ascii=False, indent=1) + "\n",
+        OUTPUTS: _lines(rows),
+        "gold.jsonl": _lines([sample.text.gold_row for sample in samples]),
+        "calls.jsonl": _lines(calls),
+    }
+    if planned.condition == "m2":
+        files["episodes.jsonl"] = _lines([episode.model_dump() for episode in episodes])
+    stored = {
+        path.name: path.read_bytes() for path in map(folder.joinpath, files) if path.is_file()
+    }
+    if stored != {name: text.encode() for name, text in files.items()}:
+        with whole_folder(folder, SUITE.runner) as new:
+            for name, text in files.items():
+                write_text(new / name, text)
+    return RunResult(folder, len(rows), reasons)
+
+
+def _lines(rows: Sequence[Any]) -> str:
+    return "".join(dumps(row) + "\n" for row in rows)

@@ -6,6 +6,7 @@ It is no model.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -15,7 +16,6 @@ from typing import Any
 from ....core.files import dumps
 from ....llm.client import Client
 from ..schema import STAND_IN
-from .plan import data_of
 
 WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 CLAUSE = re.compile(f".*?(?:{'|'.join(map(re.escape, WORDS['clause_ends']))}|$)")
@@ -26,8 +26,8 @@ class StandIn(Client):
 
     async def _post(self, body: Mapping[str, Any]) -> bytes:
         stage = body["response_format"]["json_schema"]["name"]
-        data = data_of(body)
         user = body["messages"][1]["content"]
+        data = json.loads(user.split("\n")[1])
         if "candidates" in data:
             reply = dumps({"review_actions": _actions(stage, data)})
         else:
@@ -82,9 +82,7 @@ def _triplets(
 
 def _actions(stage: str, data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Of candidates that disagree those are dropped that overlook a negation."""
-    flagged = set()
-    for conflict in data["conflict_flags"]:
-        flagged.update(conflict["tuple_ids"])
+    flagged = {name for conflict in data["conflict_flags"] for name in conflict["tuple_ids"]}
     actions = []
     for candidate in data["candidates"]:
         if candidate["tuple_id"] not in flagged:
