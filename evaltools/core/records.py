@@ -33,6 +33,9 @@ BINARY = (".xlsx", ".parquet", ".zip", ".eval")
 CODES = {"json_invalid": "bad-json", "model_type": "not-an-object"}
 """Type of an error of pydantic's -> code of the problem; all others are "bad-field"."""
 
+UNSHOWN = ("missing", "extra_forbidden", "hidden")
+"""Types of errors whose value is not shown."""
+
 # --- records and models
 
 
@@ -50,8 +53,8 @@ def describe(error: ValidationError) -> list[tuple[str, str, str]]:
         elif kind == "value_error":  # of a validator of ours
             message = str(e["ctx"]["error"])
         of_a_whole = kind == "value_error" and isinstance(value, dict)
-        # what stands under an unknown key may be a secret
-        if code == "bad-field" and kind not in ("missing", "extra_forbidden") and not of_a_whole:
+        # what stands under an unknown key may be a secret, and "hidden" is what we call what may be one
+        if code == "bad-field" and kind not in UNSHOWN and not of_a_whole:
             message = f"{message}, got {short(value)}"
         name = ".".join(str(part) or '""' for part in e["loc"])
         problems.append((code, name, message))

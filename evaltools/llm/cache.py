@@ -20,8 +20,7 @@ from pydantic_core import from_json
 
 from ..core.errors import Problems, WorkFailed
 from ..core.files import bytes_hash, dumps
-from .replies import Call, Reply
-from .requests import address_in_force
+from .messages import Call, Reply, address_in_force
 
 JOURNALS = "journal-*.jsonl"
 

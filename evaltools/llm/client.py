@@ -12,16 +12,17 @@ import asyncio
 import os
 import time
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from anyio.from_thread import start_blocking_portal
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
     retry_if_exception,
+    stop_after_attempt,
     stop_before_delay,
     wait_exponential,
     wait_random,
@@ -29,21 +30,20 @@ from tenacity import (
 
 from ..core.errors import Problems, UsageError
 from .cache import ReplyCache, request_hash
-from .replies import (
+from .messages import (
+    FORMS,
     PATIENCE,
     REFUSED,
     Call,
     CallFailed,
     Completion,
+    Form,
     Limits,
     Spent,
+    address_in_force,
+    failure_of_status,
     parse,
-    read_completion,
 )
-from .requests import FORMS, Form, address_in_force
-
-if TYPE_CHECKING:
-    from .transport import Connection
 
 # seconds for one attempt, from sending to the last byte of the reply
 TIMEOUT = 120.0
@@ -79,15 +79,13 @@ Result = TypeVar("Result")
 class Answer:
     """A checked reply, or None and `error`: why there is none, a sentence.
 
-    `lasting`: every other request would fail in the same way, and none is sent any more. `cached`:
-    the reply cost nothing this time.
+    `lasting`: every other request would fail in the same way, and none is sent any more.
     """
 
     reply: Any
     call: Call
     error: str = ""
     lasting: bool = False
-    cached: bool = False
 
 
 def read_key(names: Sequence[str], base_url: str | None) -> str:
@@ -150,7 +148,8 @@ class Client:
         self._stopped = ""
         self._pause_until = 0.0
         self._key = ""
-        self._connection: Connection | None = None
+        self._http: Any = None
+        self._sdk: Any = None
 
     async def __aenter__(self) -> Client:
         return self
@@ -158,8 +157,8 @@ class Client:
     async def __aexit__(self, *exception: object) -> None:
         if self._replies:
             self._replies.close()
-        if self._connection is not None:
-            await self._connection.close()
+        if self._sdk is not None:
+            await self._sdk.close()
 
     async def ask(
         self,
@@ -169,14 +168,12 @@ class Client:
     ) -> Answer:
         """The answer to a request, with a reply of the model.
 
-        A request that was asked before shares its answer, marked as cached. Without `send` the
-        answer is the cache's, or none.
+        A request that was asked before shares its answer. Without `send` the answer is the cache's, or none.
         """
         key = request_hash(self.base_url, request)
-        if key in self._asked:
-            return replace(await self._asked[key], cached=True)
-        work = self._answer(request, model, Call(request=key), send)
-        self._asked[key] = asyncio.ensure_future(work)
+        if key not in self._asked:
+            work = self._answer(request, model, Call(request=key), send)
+            self._asked[key] = asyncio.ensure_future(work)
         return await self._asked[key]
 
     async def _answer(
@@ -192,7 +189,7 @@ class Client:
                 reply, call = stored
                 call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
                 self.spent.cached += 1
-                return Answer(reply, call, cached=True)
+                return Answer(reply, call)
         if not send:
             return Answer(None, call, NOT_SENT)
         began = time.monotonic()
@@ -265,14 +262,10 @@ class Client:
         retrying = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, CallFailed) and error.retry),
             wait=self._seconds_to_wait,
-            stop=self._is_enough,
+            stop=stop_after_attempt(ATTEMPTS) | stop_before_delay(PATIENCE),
             reraise=True,
         )
-        try:
-            completion: Completion = await retrying(attempt)
-        except CallFailed as failure:
-            failure.lasting |= self._is_new
-            raise
+        completion: Completion = await retrying(attempt)
         # where the usual form has worked, errors 5xx say nothing of it: the server was down for a while
         if form == self._form:
             self._form_works = True
@@ -286,11 +279,6 @@ class Client:
             raise CallFailed(f"the reply is not whole (finish_reason {call.finish_reason})")
         return completion.text
 
-    @property
-    def _is_new(self) -> bool:
-        """Whether the server has never answered, with whatever status."""
-        return self._connection is not None and not self._connection.http.reached
-
     def _seconds_to_wait(self, state: RetryCallState) -> float:
         """Before the next attempt, by the failure of the last one."""
         failure: Any = state.outcome and state.outcome.exception()
@@ -301,10 +289,6 @@ class Client:
         if failure.status == 429:
             self._pause_until = max(self._pause_until, time.monotonic() + seconds)
         return seconds
-
-    def _is_enough(self, state: RetryCallState) -> bool:
-        most = FIRST_ATTEMPTS if self._is_new else ATTEMPTS
-        return state.attempt_number >= most or stop_before_delay(PATIENCE)(state)
 
     async def _attempt(
         self,
@@ -319,15 +303,19 @@ class Client:
         began = time.monotonic()
         try:
             async with asyncio.timeout(TIMEOUT):
-                raw = await self._post(body)
-            return self._counted(read_completion(raw), call)
+                return self._counted(await self._post(body), call)
         except TimeoutError:
-            raise CallFailed("the model did not answer in time", retry=True) from None
+            failure = CallFailed("the model did not answer in time", retry=True)
+        except CallFailed as why:
+            failure = why
         finally:
             call.api_ms += int(1000 * (time.monotonic() - began))
             async with self._returned:
                 self._in_flight -= 1
                 self._returned.notify_all()
+        if self._http is not None and not self._http.reached:  # no server has ever answered
+            failure.lasting, failure.retry = True, call.attempts < FIRST_ATTEMPTS
+        raise failure
 
     async def _reserve(self, body: Mapping[str, Any]) -> None:
         """Wait until what is in flight leaves room for one more call. CallFailed where none is left.
@@ -351,19 +339,42 @@ class Client:
 
     async def _post(self, body: Mapping[str, Any]) -> bytes:
         """The body of the server's reply; the connection is made for the first request."""
-        if self._connection is None:
-            try:
-                from .transport import Connection
-            except ImportError as error:
-                message = "asking a model needs more packages: pip install openai anyio tenacity"
-                raise UsageError(message) from error
+        try:
+            import openai
+
+            from .transport import BoundedClient, ReplyTooLarge
+        except ImportError as error:
+            message = "asking a model needs more packages: pip install openai anyio tenacity"
+            raise UsageError(message) from error
+        if self._sdk is None:
             base_url = address_in_force(self.base_url)
             self._key = read_key(self.keys, base_url)
-            self._connection = Connection(base_url, self._key)
-        return await self._connection.post(body)
+            self._http = BoundedClient(follow_redirects=False)
+            self._sdk = openai.AsyncOpenAI(
+                api_key=self._key or "none",
+                base_url=base_url,
+                max_retries=0,
+                http_client=self._http,
+            )
+        try:
+            # `chat.completions.create` would walk through the whole body: half of the processor's time
+            return await self._sdk.post("/chat/completions", cast_to=bytes, body=body)
+        except openai.APIConnectionError:
+            broken = "the connection broke off"
+            sentence = broken if self._http.reached else "the server cannot be reached"
+            raise CallFailed(sentence, retry=True) from None
+        except openai.APIStatusError as error:
+            headers = error.response.headers
+            raise failure_of_status(error.status_code, error.code, error.param, headers) from None
+        except ReplyTooLarge as error:
+            raise CallFailed(str(error)) from None
 
-    def _counted(self, completion: Completion, call: Call) -> Completion:
-        """A completion whose tokens and cost were added to its call and to what is spent."""
+    def _counted(self, raw: bytes, call: Call) -> Completion:
+        """The completion in the body of a reply; its tokens and cost are added to its call and to what is spent."""
+        try:
+            completion = Completion.model_validate_json(raw)
+        except ValidationError:
+            raise CallFailed("the answer is not a chat completion with a text") from None
         call.model, call.finish_reason = completion.model, completion.finish_reason
         for name in ("tokens_in", "tokens_out", "tokens_cached"):
             so_far, more = getattr(call, name), getattr(completion, name)

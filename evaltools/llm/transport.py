@@ -1,17 +1,14 @@
-"""One attempt at a request, by the openai SDK: the bytes of the reply, or why there are none.
+"""The HTTP client of the openai SDK with a bound on what it reads.
 
 Imported when the first request is sent: the rest of the package works without the SDK.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import aclosing
 from typing import Any
 
 import openai
-
-from .replies import CallFailed, failure_of_status
 
 MAX_REPLY = 4 << 20
 """Bytes of a reply, after decompression; a longer one is refused."""
@@ -65,39 +62,3 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
             content=bytes(body[:bound]),
             request=request,
         )
-
-
-class Connection:
-    """A connection to one server. It follows no redirects and repeats nothing."""
-
-    def __init__(
-        self,
-        base_url: str | None,
-        key: str,
-    ) -> None:
-        self.http = BoundedClient(follow_redirects=False)
-        self._sdk = openai.AsyncOpenAI(
-            api_key=key or "none",
-            base_url=base_url,
-            max_retries=0,
-            http_client=self.http,
-        )
-
-    async def post(self, body: Mapping[str, Any]) -> bytes:
-        """The body of the reply to one chat request. CallFailed says why there is none."""
-        try:
-            # `chat.completions.create` would walk through the whole body: half of the processor's time
-            return await self._sdk.post("/chat/completions", cast_to=bytes, body=body)
-        except openai.APIConnectionError:
-            message = (
-                "the connection broke off" if self.http.reached else "the server cannot be reached"
-            )
-            raise CallFailed(message, retry=True) from None
-        except openai.APIStatusError as error:
-            headers = error.response.headers
-            raise failure_of_status(error.status_code, error.code, error.param, headers) from None
-        except ReplyTooLarge as error:
-            raise CallFailed(str(error)) from None
-
-    async def close(self) -> None:
-        await self._sdk.close()

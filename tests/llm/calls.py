@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from evaltools.llm.client import Answer, Client, in_background
-from evaltools.llm.requests import chat, strict_schema
+from evaltools.llm.messages import chat, strict_schema
 from tests.model_server import Answer as Sent
 from tests.model_server import ModelServer, Seen
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ from pydantic import BaseModel
 
 from evaltools.llm import client as llm
 from evaltools.llm import transport
-from evaltools.llm.replies import Limits, parse, retry_after
-from evaltools.llm.requests import is_plain_url, strict_schema
+from evaltools.llm.messages import Limits, Prices, parse, plain_url, retry_after, strict_schema
 from tests.model_server import Answer as Sent
 from tests.model_server import says
 
@@ -129,7 +129,8 @@ def test_what_is_wrong_with_a_reply_is_a_sentence(content: str, said: str) -> No
     ],
 )
 def test_a_base_url_is_plain(url: str, plain: bool) -> None:
-    assert is_plain_url(url) is plain
+    with nullcontext() if plain else pytest.raises(ValueError, match="^expected http"):
+        assert plain_url(url) == url
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_usage_that_is_no_sensible_number_is_null(
     tokens: str, known: int | None, tmp_path: Path
 ) -> None:
     raw = label().body.replace(b'"prompt_tokens": 10', f'"prompt_tokens": {tokens}'.encode())
-    limits = Limits(price=(1.0, 1.0))
+    limits = Limits(price=Prices(input=1, output=1))
     (answer,), _ = ask(lambda s: Sent(body=raw), body(), cache=tmp_path, limits=limits)
     assert answer.reply == Reply(label="x")
     assert (answer.call.tokens_in, answer.call.tokens_out) == (known, 5)

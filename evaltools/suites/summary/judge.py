@@ -25,7 +25,7 @@ from ...core.files import asset_dir, dumps
 from ...core.terminal import bar
 from ...llm.cache import request_hash
 from ...llm.client import Answer, Client, in_background
-from ...llm.requests import chat, strict_schema
+from ...llm.messages import chat, strict_schema
 from .rules import FOLLOWUP_TAG, JUDGED
 from .scoring import BARE_NOUN
 

@@ -11,7 +11,7 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.llm.client import Answer
-from evaltools.llm.replies import Call
+from evaltools.llm.messages import Call
 from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import Question, Reply
 from evaltools.suites.summary.options import SummaryOptions

@@ -11,8 +11,7 @@ import pytest
 
 from evaltools.core.errors import UsageError
 from evaltools.core.scoring import make_options
-from evaltools.llm.replies import parse
-from evaltools.llm.requests import strict_schema
+from evaltools.llm.messages import parse, strict_schema
 from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import Reply, prompts
 from evaltools.suites.summary.rules import JUDGED

@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from ....core.errors import Problems
 from ....core.files import asset_dir, resolve
@@ -26,7 +27,7 @@ from ....core.records import fitted, read_utf8, require_file
 from ....core.tables import read_table
 from ....formats.convert import FORMATS
 from ....formats.source import Source
-from ....llm.requests import EXPECTED, is_plain_url
+from ....llm.messages import Prices, plain_url
 from ..read import read_gold
 from ..schema import Row, TupleRow
 
@@ -44,7 +45,6 @@ OWN_FORMATS = ("jsonl", "csv")
 """The package's own formats of samples; the others are those of `evaltools convert`."""
 
 Positive = Annotated[int, Field(ge=1)]
-Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def _from_folder_of_config(path: Path, info: ValidationInfo) -> Path:
@@ -55,6 +55,17 @@ def _from_folder_of_config(path: Path, info: ValidationInfo) -> Path:
 
 
 ConfigPath = Annotated[Path, AfterValidator(_from_folder_of_config)]
+
+
+def _address(url: str | None) -> str | None:
+    return url if url == EXAMPLE else plain_url(url)
+
+
+def _variable(name: str) -> str:
+    if re.fullmatch(r"[A-Z_][A-Z0-9_]{0,99}", name):
+        return name
+    message = "expected the name of an environment variable (A-Z, 0-9, _), never the key itself"
+    raise PydanticCustomError("hidden", message)
 
 
 class Section(BaseModel):
@@ -96,10 +107,10 @@ class Model(Section):
     """
 
     name: Annotated[str, Field(min_length=1)]
-    base_url: str | None = None
+    base_url: Annotated[str | None, AfterValidator(_address)] = None
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
     max_tokens: Positive = 2000
-    key_env: str = "OPENAI_API_KEY"
+    key_env: Annotated[str, AfterValidator(_variable)] = "OPENAI_API_KEY"
     concurrency: Positive = 16
 
 
@@ -114,13 +125,6 @@ class Memory(Section):
     mode: Literal["frozen", "online"] = "frozen"
     file: ConfigPath | None = None
     allow_evaluated_split: bool = False
-
-
-class Prices(Section):
-    """Prices of a million tokens, in any currency."""
-
-    input: Price = 0.0
-    output: Price = 0.0
 
 
 class Taxonomy(Section):
@@ -155,11 +159,6 @@ class Config(Section):
         return self
 
     @property
-    def prices(self) -> tuple[float, float] | None:
-        """(input, output) of a million tokens; None where they are not given."""
-        return None if self.price is None else (self.price.input, self.price.output)
-
-    @property
     def is_example(self) -> bool:
         """Whether the stand-in answers, not a model."""
         return self.model.base_url == EXAMPLE
@@ -180,13 +179,6 @@ def read_config(path: Path) -> Config:
     config = fitted(Config, content, problems, context=path.parent, file=path)
     if config is None:
         raise problems.failed()
-    base_url = config.model.base_url
-    if base_url not in (None, EXAMPLE) and not is_plain_url(base_url):
-        # not a validator of the model: its message would show the value, which may hold a password
-        raise problems.fatal("bad-field", EXPECTED, file=path, field="model.base_url")
-    if not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,99}", config.model.key_env):
-        message = "expected the name of an environment variable (A-Z, 0-9, _), never the key itself"
-        raise problems.fatal("bad-field", message, file=path, field="model.key_env")
     return config
 
 

@@ -20,8 +20,7 @@ from ....core.files import asset_dir, content_hash, dumps
 from ....core.json_files import read_jsonl
 from ....core.manifest import policy_hash
 from ....core.records import require_file
-from ....llm.replies import Limits
-from ....llm.requests import address_in_force, chat, strict_schema
+from ....llm.messages import Limits, address_in_force, chat, strict_schema
 from .config import Config, Text, read_config, read_texts, taxonomy
 from .memory import Episode, sample_hash
 from .protocol import Actions, Candidate, Conflict, Triplets
@@ -232,7 +231,7 @@ def preview(plan: Plan) -> str:
     n_requests = n_asked * len(stages)
     tokens_in = int(n_asked * letters / LETTERS_PER_TOKEN)
     tokens_out = n_requests * min(config.model.max_tokens, TOKENS_OF_REPLY)
-    cost = Limits(price=config.prices).cost_of(tokens_in, tokens_out)
+    cost = Limits(price=config.price).cost_of(tokens_in, tokens_out)
     return (
         f"{shown}{len(plan.texts)} samples, {len(plan.runs)} runs: at most {n_requests} requests, "
         f"about {tokens_in:,} tokens in and {tokens_out:,} out"

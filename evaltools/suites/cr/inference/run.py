@@ -26,7 +26,7 @@ from ....core.files import dumps, write_text
 from ....core.folders import require_out, require_replaceable, whole_folder
 from ....core.terminal import bar
 from ....llm.client import Client, in_background
-from ....llm.replies import Limits
+from ....llm.messages import Limits
 from ..schema import STAND_IN
 from ..suite import SUITE
 from .memory import Episode
@@ -67,7 +67,7 @@ def run(
     require_out(out)
     for planned in plan.runs:
         _require_ours(out / "results" / planned.name, planned.identity, fresh)
-    if max_cost is not None and config.prices is None:
+    if max_cost is not None and config.price is None:
         raise UsageError("--max-cost needs the [price] of the config")
     model = config.model
     cache = out / "llm-cache"
@@ -76,7 +76,7 @@ def run(
         model.base_url,
         cache,
         problems,
-        Limits(max_requests, max_cost, config.prices),
+        Limits(max_requests, max_cost, config.price),
         keys=(model.key_env,),
         concurrency=model.concurrency,
         repairs=1,

@@ -1,14 +1,183 @@
-"""What comes back from a server: completions, and the replies that their texts hold; what they took, and may take."""
+"""Chat requests and their replies: what a server is sent, in which forms, what comes back, what it took and may take."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic_core import PydanticCustomError
+
+from ..core.errors import UsageError
+
+BASE_URL_VARIABLE = "OPENAI_BASE_URL"
+"""Environment variable with the base URL where a config names none; the SDK reads it, too."""
+
+_HTTP_URL = TypeAdapter(HttpUrl)
+
+
+def plain_url(text: str | None) -> str | None:
+    """A text that can be a base URL: http or https, without a user, a query or a fragment; None stays None.
+
+    The error of any other text does not show it: it may hold a password.
+
+    >>> plain_url("http://localhost:8000/v1")
+    'http://localhost:8000/v1'
+    >>> plain_url("https://host/v1?key=x")
+    Traceback (most recent call last):
+        ...
+    pydantic_core...PydanticCustomError: expected http(s)://host[:port]/path, without a user, a query or a fragment
+    """
+    if text is None:
+        return None
+    is_plain = text.isprintable() and " " not in text
+    with suppress(ValidationError):
+        url = _HTTP_URL.validate_python(text)
+        if (
+            is_plain
+            and url.port
+            and not (url.username or url.password or url.query or url.fragment)
+        ):
+            return text
+    raise PydanticCustomError(
+        "hidden", "expected http(s)://host[:port]/path, without a user, a query or a fragment"
+    )
+
+
+BaseUrl = Annotated[str | None, AfterValidator(plain_url)]
+
+
+def address_in_force(base_url: str | None) -> str | None:
+    """The base URL that requests go to: the given one, else that of OPENAI_BASE_URL.
+
+    None stands for the SDK's default server. UsageError for a variable that holds no plain URL.
+    """
+    if base_url is not None:
+        return base_url
+    try:
+        return plain_url(os.environ.get(BASE_URL_VARIABLE, "").strip() or None)
+    except ValueError as error:
+        raise UsageError(f"{BASE_URL_VARIABLE}: {error}") from None
+
+
+# forms of a request, each plainer than the one before
+FORMS = ("json_schema", "json_object", "text")
+JSON_SCHEMA, JSON_OBJECT, TEXT = range(len(FORMS))
+
+OPTIONAL = {
+    "temperature": "",
+    "seed": "",
+    "max_tokens": "max_completion_tokens",
+}
+"""Parameters that a server may refuse by name -> the parameter that takes their place."""
+
+ANNOTATIONS = {"title", "default", "minimum", "maximum", "description"}
+"""Keywords of a JSON schema that strict servers do not take."""
+
+
+def chat(
+    model: str,
+    system: str,
+    user: str,
+    name: str,
+    schema: Mapping[str, Any],
+    **sampling: Any,
+) -> dict[str, Any]:
+    """The body of a request for a reply of this JSON schema; `name` names the schema.
+
+    >>> list(chat("m", "You are ...", "Text: ...", "reply", {}, temperature=0))
+    ['model', 'messages', 'temperature', 'response_format']
+    """
+    messages = [
+        {"role": "system", "content": system},
+        {"role": "user", "content": user},
+    ]
+    json_schema = {
+        "name": name,
+        "strict": True,
+        "schema": schema,
+    }
+    return {
+        "model": model,
+        "messages": messages,
+        **sampling,
+        "response_format": {"type": "json_schema", "json_schema": json_schema},
+    }
+
+
+@cache
+def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a model as strict servers want it: closed objects, all fields required.
+
+    The value is shared: do not change it.
+    """
+    return _strict(model.model_json_schema())
+
+
+def _strict(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_strict(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    strict: dict[str, Any] = {}
+    for keyword, value in node.items():
+        # a field may be called "title", too: then the value is a schema
+        if keyword in ANNOTATIONS and isinstance(value, str | int | float):
+            continue
+        strict[keyword] = _strict(value)
+    if "properties" in strict:
+        strict["required"] = list(strict["properties"])
+        strict["additionalProperties"] = False
+    return strict
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a server is asked: `level` is a number of FORMS, `left_out` are parameters it refuses."""
+
+    level: int = JSON_SCHEMA
+    left_out: frozenset[str] = frozenset()
+
+    def next(self, refused: str = "") -> Form:
+        """The form without a parameter that was refused, else the next plainer one; the last has none after it."""
+        if refused in OPTIONAL and refused not in self.left_out:
+            return Form(self.level, self.left_out | {refused})
+        return Form(min(self.level + 1, TEXT), self.left_out)
+
+    def body(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """A request of `chat` in this form.
+
+        >>> request = chat("m", "system", "user", "reply", {}, temperature=0, max_tokens=9)
+        >>> form = Form(JSON_OBJECT, frozenset({"max_tokens"}))
+        >>> list(form.body(request))
+        ['model', 'messages', 'temperature', 'response_format', 'max_completion_tokens']
+        """
+        body = {name: value for name, value in request.items() if name not in self.left_out}
+        for name in self.left_out & request.keys():
+            if OPTIONAL[name]:
+                body[OPTIONAL[name]] = request[name]
+        if self.level == JSON_OBJECT:
+            body["response_format"] = {"type": "json_object"}
+        elif self.level == TEXT:
+            body.pop("response_format", None)
+        return body
+
 
 # seconds after which no attempt at a request begins
 PATIENCE = 600.0
@@ -62,6 +231,15 @@ class Call(BaseModel):
     attempts: int = 0
 
 
+class Prices(BaseModel):
+    """Prices of a million tokens, in any currency."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    output: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+
+
 @dataclass
 class Spent:
     """What a client has used so far.
@@ -80,13 +258,12 @@ class Spent:
 class Limits:
     """What may be spent; None is no limit.
 
-    `requests` counts like `Spent.requests`. `cost` is in the unit of `price`, which is the price of
-    a million tokens: (input, output).
+    `requests` counts like `Spent.requests`. `cost` is in the currency of `price`.
     """
 
     requests: int | None = None
     cost: float | None = None
-    price: tuple[float, float] | None = None
+    price: Prices | None = None
 
     def cost_of(
         self,
@@ -95,12 +272,12 @@ class Limits:
     ) -> float | None:
         """The cost of so many tokens; None without a price or where a number is unknown.
 
-        >>> Limits(price=(2.0, 10.0)).cost_of(1_000_000, 100_000)
+        >>> Limits(price=Prices(input=2, output=10)).cost_of(1_000_000, 100_000)
         3.0
         """
         if self.price is None or tokens_in is None or tokens_out is None:
             return None
-        return (tokens_in * self.price[0] + tokens_out * self.price[1]) / 1e6
+        return (tokens_in * self.price.input + tokens_out * self.price.output) / 1e6
 
     def reached(
         self,
@@ -206,14 +383,6 @@ class Completion(BaseModel):
     tokens_cached: Count = Field(
         0, validation_alias=AliasPath("usage", "prompt_tokens_details", "cached_tokens")
     )
-
-
-def read_completion(raw: bytes) -> Completion:
-    """The completion in the body of an HTTP reply. CallFailed where there is none with a text."""
-    try:
-        return Completion.model_validate_json(raw)
-    except ValidationError:
-        raise CallFailed("the answer is not a chat completion with a text") from None
 
 
 def parse(text: str, model: type[Reply]) -> Reply:
