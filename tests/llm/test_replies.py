@@ -129,7 +129,7 @@ def test_what_is_wrong_with_a_reply_is_a_sentence(content: str, said: str) -> No
     ],
 )
 def test_a_base_url_is_plain(url: str, plain: bool) -> None:
-    with nullcontext() if plain else pytest.raises(ValueError, match="^expected http"):
+    with nullcontext() if plain else pytest.raises(ValueError, match=r"^expected http"):
         assert plain_url(url) == url
 
 

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 RULE_WEIGHT = 0.7
 LLM_WEIGHT = 0.3
 
-CONCURRENCY = 4
-"""Requests in flight at once."""
-
 KEY_VARIABLES = ("EVALTOOLS_JUDGE_API_KEY", "OPENAI_API_KEY")
 """Environment variables that may hold the key; the first one set wins."""
 
@@ -171,10 +168,14 @@ def decide(
     follow-up is where none is due (seed 5.3, 5.4). Without a usable reply there are no columns but `_trigger`.
     """
     reply = answer.reply
-    judge: dict[str, Any] = {"reason": None, "error": None, "virtual_tags": [], "model": ""}
+    judge: dict[str, Any] = {
+        "reason": None,
+        "error": answer.error or None,
+        "virtual_tags": [],
+        "model": "",
+    }
     columns = {"_trigger": question.trigger, "judge": judge}
     if reply is None:
-        judge["error"] = answer.error
         return columns
     yes_is_good = question.metric != "summary_non_definitive"
     if question.metric == "summary_needs_followup":
@@ -207,39 +208,28 @@ def judge_cases(
     """
     bodies = [request(question, options.judge_model) for question in asked]
     keys = [request_hash(options.judge_base_url, body) for body in bodies]
-    answers = in_background(_ask(dict(zip(keys, bodies)), options, problems, quiet))
-    decisions = []
-    for question, key in zip(asked, keys):
-        decision = decide(question, answers[key], options)
-        error = decision["judge"]["error"]
-        if error:
-            message = f"{error}; the rule score stands"
-            problems.warn("not-judged", message, id=question.case_id, field=question.metric)
-        decisions.append(decision)
-    return decisions
-
-
-async def _ask(
-    distinct: Mapping[str, dict[str, Any]],
-    options: SummaryOptions,
-    problems: Problems,
-    quiet: bool,
-) -> dict[str, Answer]:
-    """The answer to each request; only the first `judge_max_calls` of them may be sent."""
+    may_be_sent = {*list(dict.fromkeys(keys))[: options.judge_max_calls]}
     folder = Path(options.judge_cache) if options.judge_cache else None
-    budget = len(distinct) if options.judge_max_calls is None else options.judge_max_calls
-    answers: dict[str, Answer] = {}
-    how: dict[str, Any] = {"keys": KEY_VARIABLES, "concurrency": CONCURRENCY}
-    client = Client(options.judge_base_url, folder, problems, **how)
-    with bar(len(distinct), "judge", quiet) as step:
-        async with client:
 
-            async def ask(number: int, key: str) -> None:
-                answers[key] = await client.ask(distinct[key], Reply, send=number < budget)
+    async def answers() -> list[Answer]:
+        client = Client(options.judge_base_url, folder, problems, keys=KEY_VARIABLES)
+        with bar(len(asked), "judge", quiet) as step:
+
+            async def ask(body: dict[str, Any], key: str) -> Answer:
+                answer = await client.ask(body, Reply, send=key in may_be_sent)
                 step()
+                return answer
 
-            await asyncio.gather(*(ask(number, key) for number, key in enumerate(distinct)))
-    return answers
+            async with client:
+                return await asyncio.gather(*map(ask, bodies, keys))
+
+    decisions = []
+    for question, answer in zip(asked, in_background(answers())):
+        if answer.reply is None:
+            message = f"{answer.error}; the rule score stands"
+            problems.warn("not-judged", message, id=question.case_id, field=question.metric)
+        decisions.append(decide(question, answer, options))
+    return decisions
 
 
 def judge_units(
