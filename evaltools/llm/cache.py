@@ -50,8 +50,11 @@ class ReplyCache:
         self.journal = folder / JOURNALS.replace("*", uuid4().hex)
         self._waiting: list[dict[str, Any]] = []
         self._disk = asyncio.Lock()
-        for journal in folder.glob(JOURNALS):
-            self._recover(journal)
+        for left in folder.glob(JOURNALS):  # of runs that were killed
+            for line in left.read_bytes().splitlines():
+                with suppress(ValueError):  # a line that a power cut ended
+                    self._write_entry(from_json(line))
+            self._remove(left)
 
     def file(self, key: str) -> Path:
         """The file of an entry; `key` is a `request_hash`."""
@@ -120,13 +123,6 @@ class ReplyCache:
         part = file.with_suffix(f".{os.getpid()}.part")
         part.write_text(dumps(entry) + "\n", encoding="utf-8")
         part.replace(file)
-
-    def _recover(self, journal: Path) -> None:
-        """Take in the journal of a run that was killed."""
-        for line in journal.read_bytes().splitlines():
-            with suppress(ValueError):  # a line that a power cut ended
-                self._write_entry(from_json(line))
-        self._remove(journal)
 
     def _remove(self, journal: Path) -> None:
         os.sync()  # its entries are files by now

@@ -24,8 +24,7 @@ from tenacity import (
     retry_if_exception,
     stop_after_attempt,
     stop_before_delay,
-    wait_exponential,
-    wait_random,
+    wait_exponential_jitter,
 )
 
 from ..core.errors import Problems, UsageError
@@ -77,15 +76,11 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Answer:
-    """A checked reply, or None and `error`: why there is none, a sentence.
-
-    `lasting`: every other request would fail in the same way, and none is sent any more.
-    """
+    """A checked reply, or None and `error`: why there is none, a sentence."""
 
     reply: Any
     call: Call
     error: str = ""
-    lasting: bool = False
 
 
 def read_key(names: Sequence[str], base_url: str | None) -> str:
@@ -121,7 +116,8 @@ class Client:
     nowhere else. `concurrency` is the number of requests in flight at once. `cache`: the folder of
     replies, None for none; with `fresh` it is written only. `repairs`: how often a reply that does
     not fit is asked for again. `spent` is kept up to date; `calls` are those that were worked on,
-    without those from the cache. Asking raises UsageError where the SDK is missing.
+    without those from the cache; `stopped` says why nothing is sent any more: every other request
+    would fail in the same way. Asking raises UsageError where the SDK is missing.
     """
 
     base_url: str | None
@@ -145,7 +141,7 @@ class Client:
         self._first: asyncio.Future[Answer] | None = None
         self._form = Form()
         self._form_works = False
-        self._stopped = ""
+        self.stopped = ""
         self._pause_until = 0.0
         self._key = ""
         self._http: Any = None
@@ -223,8 +219,8 @@ class Client:
                 text = await self._complete(request, call)
             except CallFailed as failure:
                 if failure.lasting:
-                    self._stopped = failure.sentence
-                return Answer(None, call, failure.sentence, failure.lasting)
+                    self.stopped = failure.sentence
+                return Answer(None, call, failure.sentence)
             try:
                 return Answer(parse(text, model), call)
             except ValueError as problem:
@@ -251,10 +247,11 @@ class Client:
             try:
                 return await self._attempt(form.body(request), call)
             except CallFailed as failure:
-                server_errors += failure.status >= 500
-                is_refused = failure.status in REFUSED
-                if is_refused or (failure.status >= 500 and server_errors % SERVER_ERRORS == 0):
-                    before, form = form, form.next(failure.param if is_refused else "")
+                is_server_error = failure.status >= 500
+                server_errors += is_server_error
+                several = is_server_error and server_errors % SERVER_ERRORS == 0
+                if several or failure.status in REFUSED:
+                    before, form = form, form.next(failure.param)
                     if form != before:
                         failure.retry, failure.wait = True, 0.0
                 raise
@@ -284,8 +281,7 @@ class Client:
         failure: Any = state.outcome and state.outcome.exception()
         seconds = failure.wait
         if seconds is None:
-            usual = wait_exponential(FIRST_WAIT, LONGEST_WAIT) + wait_random(0, FIRST_WAIT)
-            seconds = usual(state)
+            seconds = wait_exponential_jitter(FIRST_WAIT, LONGEST_WAIT, jitter=FIRST_WAIT)(state)
         if failure.status == 429:
             self._pause_until = max(self._pause_until, time.monotonic() + seconds)
         return seconds
@@ -331,7 +327,7 @@ class Client:
 
         async with self._returned:
             await self._returned.wait_for(has_room)
-            reason = self._stopped or self.limits.reached(self.spent, self._largest_cost)
+            reason = self.stopped or self.limits.reached(self.spent, self._largest_cost)
             if reason:
                 raise CallFailed(reason, lasting=True)
             self._in_flight += 1

@@ -168,10 +168,11 @@ class Form:
         >>> list(form.body(request))
         ['model', 'messages', 'temperature', 'response_format', 'max_completion_tokens']
         """
-        body = {name: value for name, value in request.items() if name not in self.left_out}
-        for name in self.left_out & request.keys():
-            if OPTIONAL[name]:
-                body[OPTIONAL[name]] = request[name]
+        body = dict(request)
+        for name in self.left_out & body.keys():
+            value, instead = body.pop(name), OPTIONAL[name]
+            if instead:
+                body[instead] = value
         if self.level == JSON_OBJECT:
             body["response_format"] = {"type": "json_object"}
         elif self.level == TEXT:
@@ -349,14 +350,12 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     >>> retry_after({"retry-after": "1.5"})
     1.5
     """
-    try:
-        seconds = float(headers.get("retry-after-ms", "")) / 1000
-    except ValueError:
-        try:
-            seconds = float(headers.get("retry-after", ""))
-        except ValueError:  # a date, too
-            return None
-    return max(seconds, 0.0) if math.isfinite(seconds) else None
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        with suppress(ValueError):  # a date, too
+            seconds = float(headers.get(name, "")) / unit
+            if math.isfinite(seconds):
+                return max(seconds, 0.0)
+    return None
 
 
 def _name(value: Any) -> str:

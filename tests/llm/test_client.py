@@ -75,14 +75,14 @@ def test_a_storm_of_429_and_500_ends_in_answers() -> None:
 def test_what_every_request_would_get_ends_all_of_them_at_the_first(sent: Sent, why: str) -> None:
     answers, seen = ask(lambda s: sent, *(body(str(i)) for i in range(4)))
     assert len(seen) == 1
-    assert all(why in a.error and a.lasting and a.reply is None for a in answers)
+    assert all(why in a.error and a.reply is None for a in answers)
 
 
 def test_a_server_that_is_not_there() -> None:
     with ModelServer(lambda s: label()) as server:
         url = server.url
     answers = asked(url, body("a"), body("b"))
-    assert all(a.lasting and "cannot be reached" in a.error for a in answers)
+    assert all("cannot be reached" in a.error for a in answers)
     assert [a.call.attempts for a in answers] == [llm.FIRST_ATTEMPTS, 0]
 
 
@@ -160,7 +160,7 @@ def test_a_context_that_is_too_short_is_said_and_not_tried_in_other_forms() -> N
     answers, seen = ask(lambda s: Sent(400, error), body("a"), body("b"))
     assert len(seen) == 2
     for answer in answers:
-        assert "the model's context is too short" in answer.error and not answer.lasting
+        assert "the model's context is too short" in answer.error
 
 
 def test_an_outage_does_not_change_the_form_that_has_worked() -> None:
@@ -188,7 +188,6 @@ def test_a_request_waits_for_no_more_than_one_other() -> None:
 
     answers, _ = ask(script, *(body(str(i)) for i in range(8)))
     assert [bool(a.reply) for a in answers] == [False] + [True] * 7
-    assert not answers[0].lasting
 
 
 @pytest.mark.parametrize(
@@ -213,7 +212,6 @@ def test_a_connection_that_breaks_is_tried_again_and_then_a_failed_answer(
         body("c"),
     )
     assert [a.error for a in answers] == ["", "the connection broke off", ""]
-    assert not answers[1].lasting
 
 
 def test_the_address_of_the_environment_is_part_of_what_a_reply_belongs_to(
@@ -331,7 +329,7 @@ def test_limits_end_the_run_and_count_what_is_in_flight() -> None:
     def sent(limits: Limits, script: Callable[[Seen], Sent] = lambda s: label(), **how: Any) -> int:
         bodies = [body(str(i)) for i in range(how.pop("n", 40))]
         answers, seen = ask(script, *bodies, limits=limits, concurrency=32, **how)
-        assert "the limit of" in answers[-1].error and answers[-1].lasting
+        assert "the limit of" in answers[-1].error
         return len(seen)
 
     assert sent(Limits(requests=3)) == 3

@@ -132,9 +132,7 @@ def _summarize(results: list[RunResult], out: Path) -> bool:
     Returns whether every row failed.
     """
     n_rows = sum(result.n_rows for result in results)
-    reasons: Counter[str] = Counter()
-    for result in results:
-        reasons.update(result.reasons)
+    reasons = sum((result.reasons for result in results), Counter[str]())
     n_failed = reasons.total()
     for reason, count in reasons.most_common(1):
         echo(f"{count} of {n_failed} failed rows: {reason}", err=True)

@@ -5,7 +5,6 @@ They hold no text and no gold.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from ....core.files import bytes_hash
 from .config import Text
 
 SHOWN, LETTERS = 3, 800
@@ -51,7 +51,7 @@ class Episode(BaseModel):
 
 def sample_hash(text: Text) -> str:
     """16 hex digits of the sha256 of a sample's id and text."""
-    return hashlib.sha256(f"{text.id}\0{text.text}".encode()).hexdigest()[:16]
+    return bytes_hash(f"{text.id}\0{text.text}".encode())[:16]
 
 
 def shape(text: str) -> dict[str, Any]:
@@ -60,18 +60,14 @@ def shape(text: str) -> dict[str, Any]:
     >>> shape("The smell is not good.")
     {'language': 'en', 'length': 'short', 'negation': True, 'contrast': False}
     """
-    language = "en"
-    for name, letters in _SCRIPTS.items():
-        if letters.search(text):
-            language = name
-            break
+    found = (name for name, letters in _SCRIPTS.items() if letters.search(text))
     length = "medium"
     if len(text) <= SHORT:
         length = "short"
     elif len(text) >= LONG:
         length = "long"
     return {
-        "language": language,
+        "language": next(found, "en"),
         "length": length,
         "negation": bool(_NEGATION.search(text)),
         "contrast": bool(_CONTRAST.search(text)),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, Field, WithJsonSchema
 
 Polarity = Literal["positive", "negative", "neutral", "mixed"]
 RULES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -21,14 +21,8 @@ RULES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="ut
 REASONS: list[str] = RULES["reasons"]
 
 
-class Reply(BaseModel):
-    """What a model sends; fields that nobody asked for are ignored."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Triplet(Reply):
-    """One opinion as a model gives it; an empty term is an implied aspect."""
+class Triplet(BaseModel):
+    """One opinion as a model gives it; an empty term is an implied aspect. Fields that nobody asked for are ignored."""
 
     aspect_term: str
     aspect_ref: str | None = None
@@ -42,17 +36,17 @@ class Triplet(Reply):
     ]
 
 
-class Triplets(Reply):
+class Triplets(BaseModel):
     """The reply of a lens, and of the single call."""
 
     triplets: list[Triplet]
 
 
-class NewValue(Reply):
+class NewValue(BaseModel):
     polarity: Polarity | None = None
 
 
-class Action(Reply):
+class Action(BaseModel):
     """What a reviewer asks for.
 
     Any reason parses: those that are none of REASONS are refused with the votes.
@@ -71,7 +65,7 @@ class Action(Reply):
         return self.new_value.polarity or ""
 
 
-class Actions(Reply):
+class Actions(BaseModel):
     """The reply of a reviewer, and of the recheck."""
 
     review_actions: list[Action]
@@ -135,8 +129,6 @@ NOT_ASKED_FOR = (
     "no flagged candidate, a second word on one, a reason of no list, or a FLIP to nowhere"
 )
 
-_LATIN = re.compile(r"[A-Za-z]")
-
 
 def merge(
     replies: Mapping[str, Triplets],
@@ -151,7 +143,7 @@ def merge(
     become one that keeps its origins and the highest confidence. What is refused is added to
     `refused`.
     """
-    groups: dict[Any, list[Candidate]] = {}
+    merged: dict[Any, Candidate] = {}
     for lens, reply in replies.items():
         for triplet in reply.triplets:
             found = _candidate(lens, triplet, text, refs)
@@ -160,19 +152,14 @@ def merge(
                 refused.append({"actor": lens, "what": triplet.aspect_term, "why": why})
                 continue
             alike = (found.aspect_ref, found.aspect_term, found.polarity)
-            groups.setdefault(alike, []).append(found)
-    return [_merged(f"t{number}", group) for number, group in enumerate(groups.values())]
-
-
-def _merged(tuple_id: str, group: Sequence[Candidate]) -> Candidate:
-    """Equal candidates as one; origins and flags in their order, each once."""
-    return replace(
-        group[0],
-        tuple_id=tuple_id,
-        origin=tuple(dict.fromkeys(lens for c in group for lens in c.origin)),
-        flags=tuple(dict.fromkeys(flag for c in group for flag in c.flags)),
-        confidence=max(c.confidence for c in group),
-    )
+            first = merged.get(alike, found)
+            merged[alike] = replace(
+                first,
+                origin=tuple(dict.fromkeys(first.origin + found.origin)),
+                flags=tuple(dict.fromkeys(first.flags + found.flags)),
+                confidence=max(first.confidence, found.confidence),
+            )
+    return [replace(c, tuple_id=f"t{number}") for number, c in enumerate(merged.values())]
 
 
 def _candidate(
@@ -187,13 +174,11 @@ def _candidate(
     span = find_term(term, text) if term else None
     if not ref and span is None:
         return None
-    flags = []
-    if ref and ref not in refs:
-        flags.append("invalid_ref")
-    if _LATIN.search(term):
-        flags.append("invalid_language")
-    if term and term == (triplet.opinion_term or "").strip():
-        flags.append("invalid_target")
+    flags = {
+        "invalid_ref": ref and ref not in refs,
+        "invalid_language": re.search("[A-Za-z]", term),
+        "invalid_target": term and term == (triplet.opinion_term or "").strip(),
+    }
     return Candidate(
         tuple_id="",
         aspect_ref=ref,
@@ -203,7 +188,7 @@ def _candidate(
         confidence=triplet.confidence,
         origin=(lens,),
         span=span,
-        flags=tuple(flags),
+        flags=tuple(flag for flag, holds in flags.items() if holds),
     )
 
 

@@ -129,10 +129,9 @@ async def _run_all(
 
             for planned in plan.runs:
                 samples, episodes = await _run_one(plan, client, planned, progress)
-                for answer in (answer for sample in samples for _, answer in sample.stages):
-                    if answer.lasting:
-                        message = f"{answer.error}; what was answered is kept in {client.cache}"
-                        raise WorkFailed(f"{message}: the same command goes on there")
+                if client.stopped:
+                    message = f"{client.stopped}; what was answered is kept in {client.cache}"
+                    raise WorkFailed(f"{message}: the same command goes on there")
                 folder = out / "results" / planned.name
                 results.append(write_run(plan, planned, folder, samples, episodes, counted))
     _warn_of_cut_contexts(plan, client)
