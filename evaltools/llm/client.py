@@ -38,7 +38,6 @@ from .messages import (
     Completion,
     Form,
     Limits,
-    Spent,
     address_in_force,
     failure_of_status,
     parse,
@@ -115,9 +114,11 @@ class Client:
     environment variables that may hold the key; it is read when the first request is sent, and kept
     nowhere else. `concurrency` is the number of requests in flight at once. `cache`: the folder of
     replies, None for none; with `fresh` it is written only. `repairs`: how often a reply that does
-    not fit is asked for again. `spent` is kept up to date; `calls` are those that were worked on,
-    without those from the cache; `stopped` says why nothing is sent any more: every other request
-    would fail in the same way. Asking raises UsageError where the SDK is missing.
+    not fit is asked for again. Asking raises UsageError where the SDK is missing.
+
+    Kept up to date are `sent` (repeats and repairs included), `retries` (these two alone), `cost`, the `calls` that were
+    worked on, without those from the cache, and `stopped`: why nothing is sent any more, as every other request would
+    fail in the same way.
     """
 
     base_url: str | None
@@ -130,7 +131,8 @@ class Client:
     fresh: bool = False
 
     def __post_init__(self) -> None:
-        self.spent = Spent()
+        self.sent = self.retries = 0
+        self.cost = 0.0
         self.calls: list[Call] = []
         self._replies = self.cache and ReplyCache(self.cache, self.problems)
         self._asked: dict[str, asyncio.Task[Answer]] = {}
@@ -184,7 +186,6 @@ class Client:
             if stored is not None:
                 reply, call = stored
                 call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
-                self.spent.cached += 1
                 return Answer(reply, call)
         if not send:
             return Answer(None, call, NOT_SENT)
@@ -217,12 +218,11 @@ class Client:
         for _ in range(1 + self.repairs):
             try:
                 text = await self._complete(request, call)
+                return Answer(parse(text, model), call)
             except CallFailed as failure:
                 if failure.lasting:
                     self.stopped = failure.sentence
                 return Answer(None, call, failure.sentence)
-            try:
-                return Answer(parse(text, model), call)
             except ValueError as problem:
                 error = str(problem)
             messages = [
@@ -294,7 +294,7 @@ class Client:
         """Send a request once, when limits allow it. CallFailed says why there is no completion."""
         await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
         await self._reserve(body)
-        self.spent.retries += call.attempts > 0
+        self.retries += call.attempts > 0
         call.attempts += 1
         began = time.monotonic()
         try:
@@ -323,15 +323,16 @@ class Client:
 
         def has_room() -> bool:
             reserved = each * (self._in_flight + 1)
-            return not self._in_flight or not self.limits.reached(self.spent, reserved)
+            return not self._in_flight or not self.limits.reached(self.sent, self.cost, reserved)
 
         async with self._returned:
             await self._returned.wait_for(has_room)
-            reason = self.stopped or self.limits.reached(self.spent, self._largest_cost)
+            largest = self._largest_cost
+            reason = self.stopped or self.limits.reached(self.sent, self.cost, largest)
             if reason:
                 raise CallFailed(reason, lasting=True)
             self._in_flight += 1
-            self.spent.requests += 1
+            self.sent += 1
 
     async def _post(self, body: Mapping[str, Any]) -> bytes:
         """The body of the server's reply; the connection is made for the first request."""
@@ -376,10 +377,9 @@ class Client:
             so_far, more = getattr(call, name), getattr(completion, name)
             setattr(call, name, None if None in (so_far, more) else so_far + more)
         call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
-        tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
-        cost = self.limits.cost_of(tokens_in, tokens_out) or 0.0
-        self.spent.tokens += tokens_in + tokens_out
-        self.spent.cost += cost
+        tokens = completion.tokens_in or 0, completion.tokens_out or 0
+        cost = self.limits.cost_of(*tokens) or 0.0
+        self.cost += cost
         self._largest_cost = max(self._largest_cost, cost)
         return completion
 

@@ -241,25 +241,11 @@ class Prices(BaseModel):
     output: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
 
 
-@dataclass
-class Spent:
-    """What a client has used so far.
-
-    `requests` counts what was sent, repeats and repairs included; `retries` these two alone.
-    """
-
-    requests: int = 0
-    cached: int = 0
-    retries: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-
-
 @dataclass(frozen=True)
 class Limits:
     """What may be spent; None is no limit.
 
-    `requests` counts like `Spent.requests`. `cost` is in the currency of `price`.
+    `requests` counts what is sent, repeats and repairs included. `cost` is in the currency of `price`.
     """
 
     requests: int | None = None
@@ -280,19 +266,15 @@ class Limits:
             return None
         return (tokens_in * self.price.input + tokens_out * self.price.output) / 1e6
 
-    def reached(
-        self,
-        spent: Spent,
-        cost: float = 0.0,
-    ) -> str:
-        """Which limit is passed where so much more is spent, as a sentence; "" while more may be sent.
+    def reached(self, requests: int, cost: float, more: float = 0.0) -> str:
+        """Which limit so many requests and so much cost have reached, or `more` would pass; "" while more may be sent.
 
-        >>> Limits(requests=2).reached(Spent(requests=2))
+        >>> Limits(requests=2).reached(requests=2, cost=0.0)
         'the limit of 2 requests is reached'
         """
-        if self.requests is not None and spent.requests >= self.requests:
+        if self.requests is not None and requests >= self.requests:
             return f"the limit of {self.requests} requests is reached"
-        if self.cost is not None and (spent.cost >= self.cost or spent.cost + cost > self.cost):
+        if self.cost is not None and (cost >= self.cost or cost + more > self.cost):
             return f"the limit of {self.cost:g} in cost is reached"
         return ""
 

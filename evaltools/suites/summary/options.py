@@ -113,8 +113,7 @@ class SummaryOptions(SuiteOptions):
             return policy
         from .judge import prompts
 
-        for name in ("model", "base_url", "mode", "confidence", "max_calls"):
-            policy[f"judge_{name}"] = getattr(self, f"judge_{name}")
+        policy |= self.model_dump(mode="json", include={*self.costly} - {"judge_cache"})
         policy["judge_prompts"] = policy_hash(prompts())
         policy["judge_prompt_versions"] = {
             name: version for name, (version, _) in prompts().items()

@@ -264,9 +264,8 @@ def taxonomy(
 
     InputError where the gold has others than the file.
     """
-    gold_refs: set[str] = set()
-    for text in texts:
-        gold_refs.update(row.aspect_ref for row in text.gold_tuples or () if row.aspect_ref)
+    rows = [row for text in texts for row in text.gold_tuples or ()]
+    gold_refs = {row.aspect_ref for row in rows if row.aspect_ref}
     file = config.taxonomy.file
     if file is None and gold_refs:
         return tuple(sorted(gold_refs))

@@ -116,25 +116,19 @@ async def _run_all(
     counted: set[str] = set()
     async with client:
         with bar(len(plan.texts) * len(plan.runs), "samples", quiet) as step:
-
-            def progress() -> None:
-                spent = client.spent
-                text = (
-                    f"{spent.requests} sent, {spent.cached} cached, {spent.retries} retries, "
-                    f"{spent.tokens:,} tokens"
-                )
-                if plan.config.price is not None:
-                    text += f" cost {spent.cost:.2f}"
-                step(text)
-
             for planned in plan.runs:
-                samples, episodes = await _run_one(plan, client, planned, progress)
+                samples, episodes = await _run_one(plan, client, planned, step)
                 if client.stopped:
                     message = f"{client.stopped}; what was answered is kept in {client.cache}"
                     raise WorkFailed(f"{message}: the same command goes on there")
                 folder = out / "results" / planned.name
                 results.append(write_run(plan, planned, folder, samples, episodes, counted))
-    _warn_of_cut_contexts(plan, client)
+    # some servers cut a context that is too long in silence: the tokens they count show it
+    fewest = min(map(len, plan.prompts.values())) / (4 * LETTERS_PER_TOKEN)
+    n_cut = sum(0 < (call.tokens_in or 0) < fewest for call in client.calls)
+    if n_cut and not plan.config.is_example:
+        message = f"{n_cut} requests count fewer prompt tokens than instructions"
+        client.problems.warn("cut-context", f"{message}: does the server cut them?")
     return results
 
 
@@ -142,7 +136,7 @@ async def _run_one(
     plan: Plan,
     client: Client,
     planned: PlannedRun,
-    progress: Callable[[], None],
+    step: Callable[..., None],
 ) -> tuple[list[SampleRun], list[Episode]]:
     """The work on every sample, in their order, and the episodes learnt."""
     episodes = list(plan.episodes) if planned.condition in USE_MEMORY else []
@@ -150,7 +144,8 @@ async def _run_one(
 
     async def work_on(sample: SampleRun) -> None:
         await sample.work(episodes)
-        progress()
+        cost = f", cost {client.cost:.2f}" if plan.config.price else ""
+        step(f"{client.sent} sent, {client.retries} retries{cost}")
 
     learns = planned.condition == "m2"
     batches = [samples]
@@ -164,21 +159,6 @@ async def _run_one(
             if episode is not None:
                 episodes.append(episode)
     return samples, episodes[len(plan.episodes) :]
-
-
-def _warn_of_cut_contexts(plan: Plan, client: Client) -> None:
-    """Some servers cut a context that is too long in silence: the tokens they count show it."""
-    if plan.config.is_example:
-        return
-    shortest = min(len(text) for text in plan.prompts.values())
-    fewest = shortest / (4 * LETTERS_PER_TOKEN)
-    n_cut = sum(0 < (call.tokens_in or 0) < fewest for call in client.calls)
-    if n_cut:
-        client.problems.warn(
-            "cut-context",
-            f"{n_cut} requests count fewer prompt tokens than instructions: does the "
-            "server cut them?",
-        )
 
 
 def write_run(
