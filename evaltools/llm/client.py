@@ -140,7 +140,9 @@ class Client:
         self._returned = asyncio.Condition()
         self._in_flight = 0
         self._largest_cost = 0.0
-        self._first: asyncio.Future[Answer] | None = None
+        # the first request goes alone: what it finds out about the server serves the others
+        self._has_asked = False
+        self._first_is_done = asyncio.Event()
         self._form = Form()
         self._form_works = False
         self.stopped = ""
@@ -191,21 +193,19 @@ class Client:
             return Answer(None, call, NOT_SENT)
         began = time.monotonic()
         async with self._slots:
-            answer = self._without_key(await self._in_turn(request, model, call))
+            is_first, self._has_asked = not self._has_asked, True
+            if not is_first:
+                await self._first_is_done.wait()
+            try:
+                answer = self._without_key(await self._converse(request, model, call))
+            finally:
+                self._first_is_done.set()
             call.wait_ms = max(int(1000 * (time.monotonic() - began)) - call.api_ms, 0)
             self.calls.append(call)
             if answer.reply is not None and self._replies:
                 # on disk before the slot is free: a kill loses at most what is in flight
                 await self._replies.store(answer.reply, call)
         return answer
-
-    async def _in_turn(self, *asked: Any) -> Answer:
-        """The first request goes alone: what it finds out about the server serves the others."""
-        if self._first is None:
-            self._first = asyncio.ensure_future(self._converse(*asked))
-            return await self._first
-        await asyncio.wait([self._first])
-        return await self._converse(*asked)
 
     async def _converse(
         self,
@@ -385,9 +385,7 @@ class Client:
 
     def _without_key(self, answer: Answer) -> Answer:
         """The answer, or one that says nothing of what a server sent that repeats the key."""
-        call, reply = answer.call, answer.reply
-        sent = [call.model, call.finish_reason, answer.error, reply and reply.model_dump_json()]
-        if len(self._key) < SECRET_LENGTH or not any(self._key in (text or "") for text in sent):
+        if len(self._key) < SECRET_LENGTH or repr(self._key)[1:-1] not in repr(answer):
             return answer
-        call.model = call.finish_reason = ""
-        return Answer(None, call, KEY_REPEATED)
+        answer.call.model = answer.call.finish_reason = ""
+        return Answer(None, answer.call, KEY_REPEATED)

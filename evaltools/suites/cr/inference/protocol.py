@@ -227,15 +227,6 @@ def _ids(group: Sequence[Candidate]) -> tuple[str, ...]:
     return tuple(candidate.tuple_id for candidate in group)
 
 
-def ids_in(flagged: Iterable[Conflict], kind: str = "") -> set[str]:
-    """The ids of the candidates in conflicts, of one kind or of all."""
-    ids: set[str] = set()
-    for conflict in flagged:
-        if kind in ("", conflict.conflict_type):
-            ids.update(conflict.tuple_ids)
-    return ids
-
-
 def grouped(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
     """The items by their key, in the order in which they come.
 
@@ -261,7 +252,7 @@ def votes(
     """
     ballots: dict[str, list[Vote]] = {candidate.tuple_id: [] for candidate in candidates}
     for actor, reply in replies.items():
-        silent = ids_in(flagged)
+        silent = {name for conflict in flagged for name in conflict.tuple_ids}
         for action in reply.review_actions:
             kind = "KEEP" if action.action_type == "MERGE" else action.action_type
             is_whole = action.reason_code in REASONS and (kind != "FLIP" or action.polarity)
@@ -284,25 +275,25 @@ def arbitrate(
     and KEEP once each: FLIP or DROP for reasons that are strong enough, else FLAG. All other
     splits: FLAG.
     """
-    granular = ids_in(flagged, GRANULARITY)
-    return {name: _decision(cast, name in granular) for name, cast in ballots.items() if cast}
+    granular = [c.tuple_ids for c in flagged if c.conflict_type == GRANULARITY]
+    return {
+        name: _decision(cast, any(name in ids for ids in granular))
+        for name, cast in ballots.items()
+        if cast
+    }
 
 
 def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
-    equal = grouped(cast, lambda v: (v.action, v.polarity))
-    (action, polarity), most = max(equal.items(), key=lambda item: len(item[1]))
+    most = max(grouped(cast, lambda v: (v.action, v.polarity)).values(), key=len)
     if len(most) > 1:
-        against = [v.actor for v in cast if v not in most]
-        if granular and "C" in against:
+        if granular and any(v.actor == "C" and v not in most for v in cast):
             return Vote(ARBITER, "FLAG", "FACET_MINORITY_SIGNAL")
-        return Vote(ARBITER, action, most[0].reason, polarity)
+        return replace(most[0], actor=ARBITER)
     by_action = {v.action: v for v in cast}
     if set(by_action) == {"FLIP", "DROP", "KEEP"}:
-        flip, drop = by_action["FLIP"], by_action["DROP"]
-        if flip.reason in RULES["flips"]:
-            return replace(flip, actor=ARBITER)
-        if drop.reason in RULES["drops"]:
-            return replace(drop, actor=ARBITER)
+        for action, reasons in RULES["strong"].items():
+            if by_action[action].reason in reasons:
+                return replace(by_action[action], actor=ARBITER)
     reason = "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN"
     return Vote(ARBITER, "FLAG", reason, settled=False)
 
