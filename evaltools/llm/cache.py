@@ -11,6 +11,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -37,24 +38,23 @@ def request_hash(base_url: str | None, body: Mapping[str, Any]) -> str:
     return bytes_hash(dumps(dict(sorted(request.items()))).encode())
 
 
+@dataclass
 class ReplyCache:
     """The replies in a folder. What a run that was killed left in its journal is taken in first."""
 
-    def __init__(
-        self,
-        folder: Path,
-        problems: Problems,
-    ) -> None:
-        self.folder = folder
-        self.problems = problems
-        self.journal = folder / JOURNALS.replace("*", uuid4().hex)
+    folder: Path
+    problems: Problems
+
+    def __post_init__(self) -> None:
+        self.journal = self.folder / JOURNALS.replace("*", uuid4().hex)
         self._waiting: list[dict[str, Any]] = []
         self._disk = asyncio.Lock()
-        for left in folder.glob(JOURNALS):  # of runs that were killed
-            for line in left.read_bytes().splitlines():
-                with suppress(ValueError):  # a line that a power cut ended
-                    self._write_entry(from_json(line))
-            self._remove(left)
+        for left in self.folder.glob(JOURNALS):  # of runs that were killed
+            with suppress(FileNotFoundError):  # of one that has ended just now
+                for line in left.read_bytes().splitlines():
+                    with suppress(ValueError):  # a line that a power cut ended
+                        self._write_entry(from_json(line))
+                self._remove(left)
 
     def file(self, key: str) -> Path:
         """The file of an entry; `key` is a `request_hash`."""
