@@ -24,7 +24,8 @@ from tenacity import (
     retry_if_exception,
     stop_after_attempt,
     stop_before_delay,
-    wait_exponential_jitter,
+    wait_exponential,
+    wait_random,
 )
 
 from ..core.errors import Problems, UsageError
@@ -281,7 +282,8 @@ class Client:
         failure: Any = state.outcome and state.outcome.exception()
         seconds = failure.wait
         if seconds is None:
-            seconds = wait_exponential_jitter(FIRST_WAIT, LONGEST_WAIT, jitter=FIRST_WAIT)(state)
+            usual = wait_exponential(FIRST_WAIT, LONGEST_WAIT) + wait_random(0, FIRST_WAIT)
+            seconds = usual(state)
         if failure.status == 429:
             self._pause_until = max(self._pause_until, time.monotonic() + seconds)
         return seconds
