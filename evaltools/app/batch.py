@@ -175,9 +175,8 @@ def run_all(
     tasks: Mapping[str, tuple[Any, ...]],
     workers: Workers,
     label: str = "",
-) -> set[str]:
-    """The names of the calls that came to an end; one failure, which is printed, does not stop the others."""
-    ended = set()
+) -> None:
+    """Make these calls, by their names; one failure, which is printed, does not stop the others."""
     names = list(tasks)
     with (
         bar(len(tasks), label, batch.options["quiet"]) as step,
@@ -187,12 +186,9 @@ def run_all(
             name, error = names[index], future.exception()
             if isinstance(error, UsageError) and len(tasks) == 1:
                 raise error
-            if error is None:
-                ended.add(name)
-            else:
+            if error is not None:
                 batch.lost[name] = tell(error, name)
             step(name)
-    return ended
 
 
 # --- finding and scoring runs
@@ -247,14 +243,14 @@ def _score(batch: Batch, runs: Sequence[Input]) -> list[Input]:
         if not one.is_scored:
             how = {**settings, "name": one.located_as}
             tasks[one.name] = (batch.suite_name, one.path, language(), how)
-    ended = run_all(
+    run_all(
         batch,
         _score_run,
         tasks,
         workers,
         "scoring" if len(runs) > 1 else "",
     )
-    found = [one for one in runs if one.is_scored or one.name in ended]
+    found = [one for one in runs if one.name not in batch.lost]
     batch.done.update(one.name for one in found)
     return found
 

@@ -95,10 +95,7 @@ def public_frame(estimates: pd.DataFrame) -> pd.DataFrame:
 
 def from_public(frame: pd.DataFrame) -> pd.DataFrame:
     """The estimates of a public frame, as read back from metrics.json."""
-    estimates = frame.rename(columns={"name": "metric"})
-    for column in NUMBERS:
-        estimates[column] = estimates[column].astype(float)
-    return complete(estimates)
+    return complete(frame.rename(columns={"name": "metric"}).astype(dict.fromkeys(NUMBERS, float)))
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -72,8 +72,8 @@ def whole_folder(
     result that a person changed stands in the new one as NAME.yours, and a line says so. Where the block fails,
     folders above that were made for it are gone too.
 
-    UsageError where `target` holds what this package did not write, but for the files `carried`, which the block
-    takes over.
+    UsageError where `target` holds what this package did not write, but for the files `carried`, which stand in the
+    new folder too, and may be replaced there.
     """
     require_replaceable(target, carried)
     new_parents = [path for path in target.parents if not path.exists()]
@@ -82,6 +82,9 @@ def whole_folder(
     try:
         new = part / "new"
         new.mkdir()
+        for name in carried:
+            if (target / name).is_file():
+                shutil.copy2(target / name, new / name)
         yield new
         with locked(target.parent):
             stored = require_replaceable(target, carried)

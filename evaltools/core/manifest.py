@@ -57,14 +57,12 @@ def found_problems(problems: Problems) -> list[Found]:
 
 
 class Member(_Part):
-    """One run: of a manifest of its own, or among those that a study put together."""
+    """One run: what it can be made again from."""
 
     suite: str
     run: str
     inputs: list[Input]
     options: dict[str, Any]
-    condition: str = ""
-    seed: str = ""
 
 
 class Manifest(Member):
@@ -96,6 +94,7 @@ class Manifest(Member):
     versions: dict[str, str]
     started: str = ""
     report: str = ""
+    condition: str = ""
     baseline: str = ""
     primary: str = ""
     margin: dict[str, float] = {}

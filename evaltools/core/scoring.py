@@ -51,20 +51,6 @@ def make_options(suite: Suite, values: Mapping[str, Any]) -> Any:
         raise UsageError(f"options of {suite.name}: {all_wrong(e)}") from e
 
 
-def make_policy(suite: Suite, options: Any) -> dict[str, Any]:
-    """All that decides the numbers, with the version of the package and a hash of it all."""
-    policy = dict(options.policy())
-    if suite.metrics_file:
-        policy["metrics"] = sha256(suite.metrics_file)[:12]
-    if suite.name not in BUILT_IN:
-        policy["code"] = suite.own_hash(options)
-    return {
-        "eval_semver": __version__,
-        "eval_policy_hash": policy_hash({"suite": suite.name, **policy}),
-        **policy,
-    }
-
-
 def run_names(
     suite: Suite,
     run: str | Path,
@@ -95,19 +81,25 @@ def planned_manifest(
 ) -> Manifest:
     """The manifest of a run before it is scored: without its inputs and problems.
 
-    `recorded` are settings of the call that stand among the options.
+    Its policy: all that decides the numbers, with the version of the package and a hash of it all. `recorded`: settings
+    of the call that stand among the options.
     """
     opts: Any = source.options
     options = {**opts.model_dump(mode="json"), **recorded}
+    policy = dict(opts.policy())
     if suite.metrics_file:
         options["metrics"] = str(suite.metrics_file)
+        policy["metrics"] = sha256(suite.metrics_file)[:12]
+    if suite.name not in BUILT_IN:
+        policy["code"] = suite.own_hash(opts)
+    identity = policy_hash({"suite": suite.name, **policy})
     return Manifest(
         schema_version=SCHEMA_VERSION,
         suite=suite.name,
         suite_title=suite.title,
         run=source.name,
         inputs=[],
-        policy=make_policy(suite, opts),
+        policy={"eval_semver": __version__, "eval_policy_hash": identity, **policy},
         options=options,
         resampling=resampling,
         unit=suite.unit,
@@ -157,15 +149,15 @@ def score_source(
             raise problems.fatal(
                 "changed-file", "changed while it was read: is it still being written?", file=path
             )
-    inputs = []
-    for role, path in source.files.items():
-        entry = Input(
+    inputs = [
+        Input(
             role=role,
             path=shown_path(path),
             sha256=content_hash(path),
             bytes=path.stat().st_size,
         )
-        inputs.append(entry)
+        for role, path in source.files.items()
+    ]
     found = {
         "inputs": inputs,
         "n_units": int(units[suite.unit].nunique(dropna=False)),
@@ -175,37 +167,32 @@ def score_source(
     return units, manifest.model_copy(update=found)
 
 
-def runner_files(folder: Path, suite: Suite) -> list[str]:
-    """The files of a folder that the suite's own runner made, which stay when the folder is scored into itself."""
-    if not suite.runner or not (folder / suite.runner[0]).is_file():
-        return []
-    return [name for name in suite.runner if (folder / name).is_file()]
-
-
 def require_target(
     folder: Path,
     suite: Suite,
     source: Source,
     fresh: bool = False,
-) -> None:
-    """UsageError where a result may not be written to a folder.
+) -> tuple[str, ...]:
+    """The files of a folder that stay when it is scored into itself: those of the suite's own runner.
 
-    That is where it holds one of the inputs or what this package did not write, or (unless `fresh`) the result of
-    another suite or of another input. The same path with new contents is simply made again, and so is another policy.
+    UsageError where a result may not be written there: where the folder holds one of the inputs or what this package
+    did not write, or (unless `fresh`) the result of another suite or of another input. The same path with new contents
+    is simply made again, and so is another policy.
     """
-    target = folder.resolve()
-    carried = runner_files(folder, suite)
-    carried_paths = [(folder / name).resolve() for name in carried]
+    carried = tuple(name for name in suite.runner if (folder / name).is_file())
+    if carried[:1] != suite.runner[:1]:  # which marks a folder of the runner
+        carried = ()
+    staying = [(folder / name).resolve() for name in carried]
     for path in source.files.values():
-        is_inside = path.resolve().is_relative_to(target)
-        if is_inside and path.resolve() not in carried_paths:
+        is_inside = path.resolve().is_relative_to(folder.resolve())
+        if is_inside and path.resolve() not in staying:
             raise UsageError(
                 f"{path} is an input and lies in {folder}, which would be replaced; "
                 "give another --out"
             )
-    stored = require_replaceable(folder, suite.runner if carried else ())
+    stored = require_replaceable(folder, carried)
     if stored is None or fresh:
-        return
+        return carried
     main = next(iter(source.files.values()))
     shown = Path(shown_path(main)).resolve()
     is_other = (stored.kind, stored.suite) != ("run", suite.name)
@@ -217,3 +204,4 @@ def require_target(
             f"{folder} holds another {stored.kind} of {stored.suite} ({paths}); --fresh replaces it, --name or --out "
             "put the new one elsewhere"
         )
+    return carried

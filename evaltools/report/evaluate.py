@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from ..core.scoring import (
     make_options,
     planned_manifest,
     require_target,
-    runner_files,
     score_source,
 )
 from ..core.suite import Suite
@@ -96,25 +95,22 @@ def evaluate(
         problems = Problems(on_error)
         source = locate(suite, path, name, make_options(suite, values), problems)
         manifest = planned_manifest(suite, source, resampling, recorded)
-
-        def scored(aside: Path | None) -> Run:
-            units, filled = score_source(
+        folder: Path | None = None
+        writing: AbstractContextManager[Path | None] = nullcontext()
+        if out is not None:
+            folder = Path(out) / "results" / source.name
+            carried = require_target(folder, suite, source, fresh)
+            if not fresh and is_current(folder, suite, source, manifest):
+                return Run(**read_result(folder, source.options), folder=folder)
+            writing = whole_folder(folder, carried)
+        with writing as aside:
+            units, manifest = score_source(
                 suite, source, manifest, problems, workers or Workers(), aside
             )
-            run = make_run(suite, source.options, units, filled)
-            return run.where(query) if query else run
-
-        if out is None:
-            return scored(None)
-        folder = Path(out) / "results" / source.name
-        require_target(folder, suite, source, fresh)
-        if not fresh and is_current(folder, suite, source, manifest):
-            return Run(**read_result(folder, source.options), folder=folder)
-        carried = runner_files(folder, suite)
-        with whole_folder(folder, carried) as aside:
-            for file in carried:
-                shutil.copy2(folder / file, aside / file)
-            run = _write(scored(aside), aside)
+            run = make_run(suite, source.options, units, manifest)
+            run = run.where(query) if query else run
+            if aside is not None:
+                run = _write(run, aside)
         return replace(run, folder=folder)
 
 

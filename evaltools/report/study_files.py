@@ -79,11 +79,6 @@ def _manifest(
     """The manifest of one condition of a study."""
     runs = list(study.conditions[condition].values())
     units = pd.concat(run.data[study.suite.unit] for run in runs)
-    members = []
-    for name, of_seed in study.conditions.items():
-        for seed, run in of_seed.items():
-            fields = run.manifest.model_dump(include={"suite", "run", "inputs", "options"})
-            members.append(Member(**fields, condition=name, seed=seed))
     changed = {
         "kind": "aggregate",
         "headline": list(study.headline),
@@ -100,7 +95,7 @@ def _manifest(
             os.path.relpath(run.folder or target.parent / run.name, target) for run in runs
         ],
         "inputs": [entry for run in runs for entry in run.manifest.inputs],
-        "members": members,
+        "members": [Member(**run.manifest.model_dump()) for run in study.results],
         "problems": [problem for run in runs for problem in run.manifest.problems],
         "answered_by": {},
         "lang": language(),

@@ -156,7 +156,7 @@ def misbehave(how: str) -> None:
 def test_every_kind_of_failure_is_one_of_one_run(capsys: pytest.CaptureFixture[str]) -> None:
     batch = Batch(get_suite("cr"), {"quiet": False})
     tasks = {how: (how,) for how in ("a", "killed", "full", "b", "defect", "input", "usage", "c")}
-    assert run_all(batch, misbehave, tasks, Workers(3)) == {"a", "b", "c"}
+    run_all(batch, misbehave, tasks, Workers(3))
     assert batch.lost == {"killed": 4, "full": 4, "defect": 4, "input": 3, "usage": 2}
     assert batch.status == 4
     errors = capsys.readouterr().err
