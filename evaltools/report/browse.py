@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.language import say
-from ..stats.differences import differing, unit_values
+from ..stats.effects import differing, unit_values
 from .samples import MOST, Layout, Line, Row, SampleView, samples
 from .tables import HtmlTable, no_rows
 from .text import number, plain, text_of, titled

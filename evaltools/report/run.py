@@ -19,7 +19,7 @@ from ..core.metric import AnyMetric, Metric, MetricTable, subset
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown
-from ..stats.differences import differing, unit_changes, unit_values
+from ..stats.effects import differing, unit_changes, unit_values
 from ..stats.intervals import estimate
 from .browse import samples_of_run
 from .first_screen import estimates_table, run_screen

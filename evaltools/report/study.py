@@ -17,7 +17,7 @@ from ..core.metric import AnyMetric, Metric, MetricTable
 from ..core.suite import Suite
 from ..stats.breakdown import PART, by_parts, compare_parts
 from ..stats.compare import Comparison, compare_all, ranks
-from ..stats.differences import unit_changes
+from ..stats.effects import unit_changes
 from ..stats.influence import Runs
 from ..stats.intervals import aggregate
 from ..stats.plan import plan

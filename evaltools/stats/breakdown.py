@@ -11,12 +11,11 @@ from pandas.api.types import is_list_like
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.resampling import Resampling
-from .compare import compare
-from .differences import NothingPaired
+from .compare import compare, verdicts
+from .effects import NothingPaired
 from .influence import Runs
 from .intervals import estimate
 from .multiple import holm
-from .verdicts import verdicts
 
 # Parts that are shown; the smallest of more are summed up as one.
 MOST = 20

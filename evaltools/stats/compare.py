@@ -23,13 +23,12 @@ from ..core.errors import UsageError
 from ..core.metric import MetricTable, as_ratios, subset
 from ..core.names import nearest
 from ..core.resampling import Resampling
-from .differences import ROUGH, Difference, paired, same_questions
-from .influence import Cells, Runs, effective_units, label
+from .effects import ROUGH, paired, same_questions
+from .influence import Array, Cells, Runs, effective_units, label
 from .intervals import MIN_UNITS, Interval, draws_of, interval_of
 from .missing import NOT_RANDOM, lacking
 from .multiple import holm, max_t, sign_flip
 from .seeds import widest
-from .verdicts import verdicts
 
 # The columns of comparison.csv, in order.
 CONTRACT = (
@@ -147,7 +146,6 @@ def compare_all(
     (name_a, runs_a), *candidates = conditions
     first, *others = label([runs for _, runs in conditions], table, unit)
     rows: list[dict[str, Any]] = []
-    differences: list[Difference | None] = []
     sides: list[tuple[str, str, int]] = []
     for (name, runs), side in zip(candidates, others):
         keep, n_other_texts = same_questions(first, side, (name_a, name))
@@ -155,9 +153,7 @@ def compare_all(
         for index, metric in enumerate(table):
             a, b = (each.cells(index).where(keep) for each in (first, side))
             if is_directed[metric.name] and metric.name == target[metric.name]:
-                found = paired(a, b, by_seed)
-                differences.append(found)
-                rows.append({"candidate": name, **_row(a, b, by_seed, found)})
+                rows.append({"candidate": name, **_row(a, b, by_seed)})
         sides.append((name, "sample and seed" if by_seed else "sample", n_other_texts))
     tested = pd.DataFrame()
     if rows:
@@ -166,8 +162,8 @@ def compare_all(
         tested["margin"] = tested["metric"].map(sizes).astype(float)
         tested["primary"] = tested["metric"].isin(family[:1])
         tested["family"] = tested["metric"].isin(family)
-        _test(tested, differences, resampling, n_permutations)
-        tested = tested.join(_intervals(tested, differences, resampling))
+        _test(tested, resampling, n_permutations)
+        tested = tested.join(_intervals(tested, resampling))
         tested["verdict"], tested["short"] = verdicts(tested, resampling.level)
     shown = [metric for metric in table if is_directed[metric.name]]
     about = pd.DataFrame(
@@ -211,24 +207,16 @@ def ranks(
     """
     names, runs = list(conditions), list(conditions.values())
     sides = [side.cells(0) for side in label(runs, subset(table, [metric]), unit)]
-    rows, differences = [], []
-    for a, b in combinations(range(len(names)), 2):
-        by_seed = set(runs[a]) == set(runs[b])
-        found = paired(sides[a], sides[b], by_seed)
-        differences.append(found)
-        rows.append(
-            {
-                "candidate": "",
-                "a": a,
-                "b": b,
-                **_row(sides[a], sides[b], by_seed, found),
-            }
-        )
+    rows = [
+        {"candidate": "", "a": a, "b": b}
+        | _row(sides[a], sides[b], by_seed=set(runs[a]) == set(runs[b]))
+        for a, b in combinations(range(len(names)), 2)
+    ]
     is_measured = np.array([not np.isnan(side.values).all() for side in sides])
     better, worse = np.zeros((2, len(names)), dtype=int)
     if rows:
         tested = pd.DataFrame(rows).assign(primary=False, family=True)
-        _test(tested, differences, resampling, n_permutations)
+        _test(tested, resampling, n_permutations)
         shown = tested[tested["p_adjusted"] <= resampling.level]
         is_up = (shown["delta"] > 0) != (shown["better"] == "lower")
         better += np.bincount(shown["a"].where(is_up, shown["b"]), minlength=len(names))
@@ -284,14 +272,14 @@ def _row(
     a: Cells,
     b: Cells,
     by_seed: bool,
-    found: Difference | None,
 ) -> dict[str, Any]:
-    """What is known of a metric of two conditions before it is tested with others."""
-    metric = a.formula.metric
+    """What is known of a metric of two conditions before it is tested with others; `effect`: None if not measured."""
+    metric, found = a.formula.metric, paired(a, b, by_seed)
     row = {
         "metric": metric.name,
         "better": metric.better,
-        "value_baseline": found.a.values.mean() if found else np.nan,
+        "effect": found,
+        "value_baseline": found.a.values.mean() if found and found.a else np.nan,
         "value_candidate": found.b.values.mean() if found else np.nan,
         "delta": found.value if found else np.nan,
         "n_units": found.n_units if found else 0,
@@ -306,7 +294,6 @@ def _row(
 
 def _test(
     rows: pd.DataFrame,
-    differences: Sequence[Difference | None],
     resampling: Resampling,
     n_permutations: int,
 ) -> None:
@@ -315,11 +302,8 @@ def _test(
     What a side lacks is tested by Holm over the metrics of a candidate that are tested together: the primary one, the
     rest of the headline, all others. What is not missing at random has no p.
     """
-    n_units = max((len(found.differences) for found in differences if found), default=0)
-    by_unit = np.zeros((n_units, len(rows)))
-    for column, found in enumerate(differences):
-        if found:
-            by_unit[:, column] = found.differences
+    n_units = len(effects[0].differences) if (effects := [*filter(None, rows["effect"])]) else 0
+    by_unit = np.transpose([e.differences if e else np.zeros(n_units) for e in rows["effect"]])
     rows["p_value"] = np.nan
     for _, own in rows.groupby("candidate"):
         flips = sign_flip(
@@ -340,20 +324,15 @@ def _test(
         p, critical = max_t(by_unit[:, index], n_permutations, resampling.seed, resampling.level)
         together = np.fmax(p, holm(rows.loc[index, "p_seeds"]))
         rows.loc[index, "p_adjusted"] = np.fmax(rows.loc[index, "p_value"], together)
-        tested = np.array(differences, object)[index]
-        n = np.array([effective_units(each.shares) for each in tested]).clip(2)
+        n = np.array([effective_units(e.shares) for e in rows["effect"][index]]).clip(2)
         # max_t's T in the scale of Student's t
         t = critical * np.sqrt((n - 1) / np.maximum(n - critical**2, 1e-3))
         rows.loc[index, "level"] = np.minimum(resampling.level, 2 * stdtr(n - 1, -t))
 
 
-def _intervals(
-    rows: pd.DataFrame,
-    differences: Sequence[Difference | None],
-    resampling: Resampling,
-) -> pd.DataFrame:
+def _intervals(rows: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     """The interval of every row at its level, that of equivalence, and the mde."""
-    fair = [None if unfair else d for d, unfair in zip(differences, rows["not_random"])]
+    fair = [None if unfair else e for e, unfair in zip(rows["effect"], rows["not_random"])]
     result = []
     method = resampling.method
     for found, draws, level, margin in zip(
@@ -379,3 +358,67 @@ def _intervals(
         }
         result.append(row)
     return pd.DataFrame(result)
+
+
+def verdicts(
+    rows: pd.DataFrame,
+    level: float,
+) -> tuple[Array, Array]:
+    """(verdict, what a "tied" row is short of) of every metric, a row each. `level` is as 0.05.
+
+    The verdict is the first of these that holds:
+    - not measured: a side has no value, or what it lacks is not missing at random;
+    - too few: fewer than MIN_UNITS paired units;
+    - better, worse: p (adjusted in the family) is within the level, and the interval leaves out 0; with
+      values missing, too few to test, also where these were the worst or the best;
+    - equivalent: the interval at 1 - 2 * level lies within the declared margin, with such values missing
+      wherever these were;
+    - too few: so few units differ that no signs of theirs could bring p within the level;
+    - tied: all else. No difference was shown, which is not to say that there is none.
+
+    >>> row = {"delta": 0.1, "n_units": 50, "n_differ": 20, "p_value": 0.01, "p_adjusted": np.nan}
+    >>> row |= {"ci_low": 0.02, "ci_high": 0.18, "better": "lower", "mid": False, "margin": np.nan}
+    >>> row |= {"delta_worst": 0.1, "delta_best": 0.1, "few_missing": False, "not_random": False}
+    >>> row |= {"equivalence_low": np.nan, "equivalence_high": np.nan}
+    >>> [text.tolist() for text in verdicts(pd.DataFrame([row]), 0.05)]
+    [['worse'], ['']]
+    """
+    p = rows["p_adjusted"].fillna(rows["p_value"])
+    low, high, delta = rows["ci_low"], rows["ci_high"], rows["delta"]
+    within_low, within_high, margin = (
+        rows[name] for name in ("equivalence_low", "equivalence_high", "margin")
+    )
+    # how far values missing, too few to test, could move the difference
+    moves = (
+        rows[["delta_worst", "delta_best"]]
+        .sub(delta, axis=0)
+        .where(rows["few_missing"].astype(bool), 0.0)
+    )
+    down, up = moves.min(axis=1).clip(upper=0), moves.max(axis=1).clip(lower=0)
+    # units that all differ alike, without limits, have no interval that could disagree
+    by_interval = (low > 0) | (high < 0) | low.isna()
+    at_both_ends = (low + down > 0) | (high + up < 0) | low.isna()
+    by_p = p <= level
+    shown = by_p & by_interval & at_both_ends
+    improves = (delta > 0) == (rows["better"] != "lower")
+    # m units have a p of 2^(1-m) at best, with mid-p 2^-m
+    best_p = 2.0 ** (1 - rows["mid"].astype(float) - rows["n_differ"].astype(float))
+    is_close = (within_low > -margin) & (within_high < margin)
+    is_within = (within_low + down > -margin) & (within_high + up < margin)
+    cases = {
+        "not measured": delta.isna() | rows["not_random"].astype(bool),
+        "too few": rows["n_units"] < MIN_UNITS,
+        "better": shown & improves,
+        "worse": shown,
+        "equivalent": is_within,
+        "too few ": best_p > level,
+    }
+    verdict = np.select(
+        list(cases.values()),
+        [word.strip() for word in cases],
+        "tied",
+    )
+    is_lacking = (by_p & by_interval & ~at_both_ends) | (is_close & ~is_within)
+    reasons = [is_lacking, by_p & ~by_interval, ~by_p & by_interval]
+    short = np.select(reasons, ["missing", "interval", "p"], "")
+    return verdict, np.where(verdict == "tied", short, "")

@@ -141,13 +141,10 @@ class Condition:
             row, what = wrong
             place = f"row {self.ids.index[row] + 1} ({self.ids.name} {self.ids.iloc[row]})"
             raise ValueError(f"{place}: {what}")
-        cell = self._cell
-        is_null = np.isnan(rows[:-1]).any(axis=0)
-        if is_null.any():
-            rows, cell = rows[:, ~is_null], cell[~is_null]
-        n_cells = len(self.frames) * self.n_samples
-        if not np.array_equal(cell, np.arange(n_cells)):
-            rows = np.array([np.bincount(cell, row, n_cells) for row in rows])
+        rows[:, np.isnan(rows[:-1]).any(axis=0)] = 0.0
+        if self._cell is not None:
+            n_cells = len(self.frames) * self.n_samples
+            rows = np.array([np.bincount(self._cell, row, n_cells) for row in rows])
         if all(TRIAL in frame for frame in self.frames):
             rows = rows / np.maximum(rows[-1], 1)
         sums = np.moveaxis(rows, 0, -1).reshape(
@@ -158,11 +155,13 @@ class Condition:
         return Cells(formula, sums, self.starts)
 
     @cached_property
-    def _cell(self) -> Array:
-        """(rows,): seed * number of samples + sample."""
+    def _cell(self) -> Array | None:
+        """(rows,): seed * number of samples + sample; None where every row is the cell of its own number."""
         sizes = [len(frame) for frame in self.frames]
         seed = np.repeat(range(len(self.frames)), sizes)
-        return seed * self.n_samples + self.sample
+        cell = seed * self.n_samples + self.sample
+        is_row = np.array_equal(cell, np.arange(len(self.frames) * self.n_samples))
+        return None if is_row else cell
 
 
 def column_of(frame: pd.DataFrame, name: str) -> Array:
@@ -299,6 +298,13 @@ class Cells:
         """The cells of some seeds, by a mask (seeds,)."""
         return replace(self, sums=self.sums[seeds])
 
+    def ratio(self, index: int) -> Cells:
+        """The cells of one of its ratios, times the size of its weight."""
+        f, width = self.formula, self.sums.shape[-1]
+        one = Formula(f.metric, (f.ratios[index],), np.abs(f.weights[[index]]))
+        columns = [*range(index, width - 1, len(f.ratios)), width - 1]
+        return replace(self, formula=one, sums=self.sums[..., columns])
+
     @cached_property
     def present(self) -> Array:
         """(seeds, units): whether the cell has a row that is measured."""
@@ -321,9 +327,14 @@ class Cells:
         return self.sums[..., k : 2 * k]
 
     @cached_property
+    def ratios(self) -> Array:
+        """The ratios of every seed, (seeds, ratios); nan where one is not measured."""
+        return self.formula.ratio_values(self.sums.sum(axis=1))
+
+    @cached_property
     def values(self) -> Array:
         """The metric of every seed, (seeds,); nan where it is not measured."""
-        return self.formula.values(self.sums.sum(axis=1))
+        return self.ratios @ self.formula.weights
 
     @cached_property
     def takes_part(self) -> Array:
@@ -333,12 +344,15 @@ class Cells:
         return np.any(self.den != 0, axis=(0, 2))
 
     @cached_property
+    def size(self) -> Array:
+        """The denominators D of every seed, (seeds, 1, ratios); inf where they are 0."""
+        total = self.den.sum(axis=1, keepdims=True)
+        return np.where(total == 0, np.inf, total)
+
+    @cached_property
     def ratio_errors(self) -> Array:
         """(num - ratio * den) / D of every cell, (seeds, units, ratios); 0 where D is 0."""
-        ratios = np.nan_to_num(self.formula.ratio_values(self.sums.sum(axis=1)))
-        total = self.den.sum(axis=1, keepdims=True)
-        errors = self.num - ratios[:, None, :] * self.den
-        return errors / np.where(total == 0, np.inf, total)
+        return (self.num - np.nan_to_num(self.ratios)[:, None] * self.den) / self.size
 
     @cached_property
     def errors(self) -> Array:
@@ -348,8 +362,7 @@ class Cells:
     @cached_property
     def ratio_shares(self) -> Array:
         """Each unit's mean part of the denominators of the seeds, (units, ratios)."""
-        total = self.den.sum(axis=1, keepdims=True)
-        return (self.den / np.where(total == 0, np.inf, total)).mean(axis=0)
+        return (self.den / self.size).mean(axis=0)
 
     @cached_property
     def shares(self) -> Array:
@@ -394,35 +407,6 @@ def sample_variance(
 ) -> float:
     """Variance that units bring to a mean: errors (units,) that sum to 0, n effective units."""
     return float(errors @ errors) * n / max(n - 1, 1e-9)
-
-
-def unit_differences(
-    a: tuple[Array, Array],
-    b: tuple[Array, Array],
-) -> Array:
-    """What each unit brings into ratio b less ratio a, (..., units, ratios); exactly 0 where it is the same in both.
-
-    `a`, `b`: numerators and denominators. Linearised at the mean of both ratios, so that the sum over the units is
-    the difference.
-    """
-    (num_a, den_a), (num_b, den_b) = a, b
-    total_a = den_a.sum(axis=-2, keepdims=True)
-    total_b = den_b.sum(axis=-2, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio_a = num_a.sum(axis=-2, keepdims=True) / total_a
-        ratio_b = num_b.sum(axis=-2, keepdims=True) / total_b
-        moved = num_b - num_a - (ratio_a + ratio_b) / 2 * (den_b - den_a)
-        return np.nan_to_num(
-            moved / ((total_a + total_b) / 2),
-            posinf=0.0,
-            neginf=0.0,
-        )
-
-
-def unit_shares(den_a: Array, den_b: Array) -> Array:
-    """What each unit weighs in a difference of ratios, (units, ratios); sums to 1."""
-    total = (den_a + den_b).sum(axis=0)
-    return (den_a + den_b) / np.where(total == 0, np.inf, total)
 
 
 def rounded(differences: Array) -> Array:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,22 +11,22 @@ import pandas as pd
 from ..core.estimates import complete, public_frame
 from ..core.metric import Metric, MetricTable
 from ..core.resampling import Resampling
-from .bootstrap import Draws, Statistic, bootstrap, expanded
-from .formulas import DOUBT, DOUBT_OF_PARTS, Limits, mid_p, mover, none_seen, score_t, t_quantile
-from .influence import (
-    LARGE,
-    Array,
-    Cells,
-    Runs,
-    effective_units,
-    label,
-    rounded,
-    sample_variance,
-    unit_differences,
-    unit_shares,
-    varies,
+from .effects import Effect
+from .formulas import (
+    DOUBT,
+    DOUBT_OF_PARTS,
+    Draws,
+    Limits,
+    bootstrap,
+    expanded,
+    mid_p,
+    mover,
+    none_seen,
+    score_t,
+    t_quantile,
 )
-from .seeds import NEW_SEEDS, THIS_RUN, Account, SeedPart, accounts, seed_part, widest
+from .influence import LARGE, Array, Cells, Runs, effective_units, label, sample_variance, varies
+from .seeds import widest
 
 # Fewer resampling units than this have no interval without limits, and no verdict.
 MIN_UNITS = 10
@@ -45,85 +44,24 @@ class Interval(NamedTuple):
     method: str = "none"
 
 
-@dataclass(frozen=True, eq=False)
-class Effect:
-    """A value that units make: a metric of one run, its mean over seeds, or the difference of two conditions.
-
-    `value`, and `values` of all seeds that it is a mean of. `errors` (units,): what each unit brings, sums to 0.
-    `shares` (units,): what each weighs, sums to 1. `parts`: what seeds bring, nothing where there is one. `differences`
-    (units,): of a difference what each unit brings into it, exactly 0 where nothing differs. `cells`: of a single run
-    its own. `n_present` units can be drawn; `statistic`: what of them a bootstrap draws.
-    """
-
-    value: float
-    values: Array
-    errors: Array
-    shares: Array
-    limits: Limits
-    n_present: int
-    statistic: Callable[[], Statistic]
-    parts: Sequence[SeedPart] = ()
-    differences: Array | None = None
-    cells: Cells | None = None
-
-    @property
-    def n_units(self) -> int:
-        """Units that weigh in it."""
-        return int(np.count_nonzero(self.shares))
-
-    @property
-    def accounts(self) -> list[Account]:
-        """Its variance: for new samples, of several seeds for new seeds too."""
-        n = effective_units(self.shares)
-        return accounts(sample_variance(self.errors, n), n, self.parts)
-
-
-def effect_of(cells: Cells) -> Effect:
-    """The effect of a metric that is measured in all seeds of a condition, of one seed or more."""
-    c, weights = cells, cells.formula.weights
-    is_single = len(c.sums) == 1
-    effect = Effect(
-        value=c.values.mean(),
-        values=c.values,
-        errors=c.errors.mean(axis=0),
-        shares=c.shares,
-        limits=c.formula.ends,
-        n_present=int(c.present.sum()),
-        statistic=lambda: (c.sums[0, c.present[0]], c.formula.values),
-        parts=()
-        if is_single
-        else [
-            seed_part(
-                c.values,
-                c.errors,
-                c.present,
-                c.takes_part,
-            )
-        ],
-        cells=c,
-    )
-    if not is_single or len(weights) != 2 or weights.sum() != 0:
-        return effect
-    # the difference of two ratios of a run
-    sides = [(c.num[0][:, [i]], c.den[0][:, [i]]) for i in np.argsort(weights)]
-    differences = rounded(unit_differences(*sides)[:, 0] * weights.max())
-    shares = unit_shares(sides[0][1], sides[1][1])[:, 0]
-    errors = differences - differences.sum() * shares
-    return replace(effect, differences=differences, shares=shares, errors=errors)
-
-
 def draws_of(
     effects: Sequence[Effect | None],
     resampling: Resampling,
 ) -> list[Draws | None]:
     """The bootstraps of those effects of one run a side of which ten units vary, and not too many."""
-    statistics: list[Statistic | None] = []
-    for e in effects:
-        if e is None or e.parts or e.n_present > LARGE or e.n_units < MIN_UNITS:
-            statistics.append(None)
-        else:
-            statistics.append(e.statistic() if varies(e.errors, e.value) else None)
-    return bootstrap(statistics, resampling)
+    return bootstrap(
+        [
+            e.statistic()
+            if e
+            and not e.parts
+            and e.present.sum() <= LARGE
+            and e.n_units >= MIN_UNITS
+            and varies(e.errors, e.value)
+            else None
+            for e in effects
+        ],
+        resampling,
+    )
 
 
 def interval_of(
@@ -140,12 +78,11 @@ def interval_of(
         return Interval(*draws.bounds(alpha, method), method)
     if e.parts:
         return _over_seeds(e, alpha)
-    is_free = not np.isfinite(e.limits).all()
-    if e.differences is not None:
-        return _of_difference(e, is_free, alpha, draws)
-    run = e.cells
-    if is_free or run is None:
-        return _t_interval(e, e.n_units, alpha, draws)
+    if not e.is_within:
+        return _t_interval(e, alpha, draws)
+    if e.a:
+        return _of_difference(e, alpha, draws)
+    run = e.b
     if draws and _carries_bca(run):
         return Interval(*draws.bounds(alpha), "bca")
     metric, num, den = run.formula.metric, run.num, run.den
@@ -153,17 +90,16 @@ def interval_of(
     if is_single and isinstance(metric, Metric) and metric.proportion:
         n, trials = int(num.sum()), int(den.sum())
         return Interval(*mid_p(min(n, trials), trials, alpha), "mid-p")
-    formula, ratios = run.formula, run.formula.ratio_values(run.sums[0].sum(axis=0))
     # a ratio without units (an absent class) can be anything within its limits
     bounds = score_sum(
-        np.nan_to_num(ratios),
+        np.nan_to_num(run.ratios[0]),
         run.ratio_errors[0],
         run.ratio_shares,
-        formula.limits,
-        formula.weights,
+        run.formula.limits,
+        run.formula.weights,
         alpha,
     )
-    return _within(bounds, e.limits, "score-t" if len(ratios) == 1 else "mover")
+    return _within(bounds, e.limits, "score-t" if len(run.formula.ratios) == 1 else "mover")
 
 
 def _within(
@@ -186,13 +122,13 @@ def _carries_bca(run: Cells) -> bool:
 
 def _t_interval(
     e: Effect,
-    n: float,
     alpha: float,
-    draws: Draws | None,
+    draws: Draws | None = None,
 ) -> Interval:
-    """Rows 5 and 7: the t interval at n effective units, with a bootstrap the wider of both."""
+    """Rows 5 and 7: the t interval, with a bootstrap the wider of both."""
     if e.n_units < MIN_UNITS or not varies(e.errors, e.value):
         return Interval()
+    n = effective_units(e.shares) if e.a else e.n_units
     half = t_quantile(n - 1, alpha) * np.sqrt(sample_variance(e.errors, n))
     low, high = e.value - half, e.value + half
     if draws is None:
@@ -203,24 +139,19 @@ def _t_interval(
 
 def _of_difference(
     e: Effect,
-    is_free: bool,
     alpha: float,
     draws: Draws | None = None,
 ) -> Interval:
-    """Rows 5, 7 and 8: the interval of a difference of one run each, or within a run."""
-    differences = np.zeros(0) if e.differences is None else e.differences
-    n_differ, n = np.count_nonzero(differences), effective_units(e.shares)
-    if draws and not is_free and n_differ >= BCA_UNITS:
+    """Rows 7 and 8: the interval of a difference within limits, of one run each, or within a run."""
+    n_differ = np.count_nonzero(e.differences)
+    if draws and n_differ >= BCA_UNITS:
         return Interval(*draws.bounds(alpha), "bca")
-    if is_free or n_differ >= MIN_UNITS:
-        found = _t_interval(e, n, alpha, draws if is_free else None)
-        if is_free or found.method != "none":
-            return found
-    if n <= 1 or not len(differences):
-        return Interval()
+    found = _t_interval(e, alpha) if n_differ >= MIN_UNITS else Interval()
+    if found.method != "none" or effective_units(e.shares) <= 1:
+        return found
     span = (e.limits[1] - e.limits[0]) / 2
     return _within(
-        gains_and_losses(differences, e.shares, span, alpha),
+        gains_and_losses(e.differences, e.shares, span, alpha),
         e.limits,
         "mover",
     )
@@ -297,13 +228,12 @@ def _over_seeds(e: Effect, alpha: float) -> Interval:
     """Row 6, of two or more seeds."""
     error, critical, df = widest(e.accounts, alpha)
     is_still = error <= 1e-10 * np.abs(e.values).max()
-    is_within = bool(np.isfinite(e.limits).all())
-    if e.cells is None or (e.cells.formula.weights < 0).any():
+    if e.a or (e.b.formula.weights < 0).any():
         # a difference: where nothing varies only what none of its units showed
-        found = _of_difference(e, not is_within, alpha) if is_still else Interval()
         if is_still:
+            found = _of_difference(e, alpha) if e.a and e.is_within else Interval()
             return found if found.method == "mover" else Interval()
-    elif is_within and (df >= 2 or is_still):
+    elif e.is_within and (df >= 2 or is_still):
         # of hardly any degrees of freedom the interval would be all that is possible
         variance = 0.0 if is_still else error**2
         n = effective_units(e.shares)
@@ -405,11 +335,12 @@ def _estimates(
             if is_known.any() and not is_known.all():
                 cells = cells.at(is_known)
             is_value = is_known.any() and not cells.is_count
-            measured.append((cells, effect_of(cells) if is_value else None))
+            measured.append((cells, Effect.of(cells) if is_value else None))
         draws = draws_of([effect for _, effect in measured], resampling)
         for (cells, effect), drawn in zip(measured, draws):
             interval = interval_of(effect, resampling.level, drawn, resampling.method)
-            rows.append(_row(cells, interval))
+            claim = effect.claim if effect and interval.method != "none" else ""
+            rows.append(_row(cells, interval) | {"claim": claim})
     return pd.DataFrame(rows)
 
 
@@ -419,7 +350,6 @@ def _row(cells: Cells, interval: Interval) -> dict[str, object]:
     sums = [np.nan, np.nan]
     if n_seeds == 1 and isinstance(metric, Metric):
         sums = [cells.num.sum(), np.nan if cells.is_count else cells.den.sum()]
-    claim = THIS_RUN if n_seeds == 1 else NEW_SEEDS
     return {
         "metric": metric.name,
         # of equal values that value, without the rounding of a sum
@@ -434,7 +364,6 @@ def _row(cells: Cells, interval: Interval) -> dict[str, object]:
         "n_seeds": int((~np.isnan(values)).sum()),
         "min": values.min(),
         "max": values.max(),
-        "claim": claim if interval.method != "none" else "",
         "title": metric.title,
         "group": metric.group,
         "better": metric.better,

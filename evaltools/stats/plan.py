@@ -17,7 +17,7 @@ from scipy.special import chdtri, ndtri, stdtrit
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.resampling import Resampling
-from .differences import ROUGH, Difference, paired
+from .effects import ROUGH, Effect, paired
 from .influence import Runs, effective_units, label, sample_variance
 
 # The columns of a plan.
@@ -105,7 +105,7 @@ def plan(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _variances(pilot: Difference) -> tuple[float, float, float, float]:
+def _variances(pilot: Effect) -> tuple[float, float, float, float]:
     """Effective units of a pilot, and the variances that samples, seeds and the rest bring; nan for seeds if one."""
     n = effective_units(pilot.shares)
     of_samples = n * sample_variance(pilot.errors, n)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaltools.stats.agreement import kappa_of
+from evaltools.stats.calibration import kappa_of
 
 
 def kappa(**letters: str) -> float:

@@ -18,7 +18,7 @@ from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Resampling
 from evaltools.report.study_sentences import verdict_parts
 from evaltools.stats.compare import Comparison, compare, ranks
-from evaltools.stats.differences import unit_changes
+from evaltools.stats.effects import unit_changes
 from evaltools.stats.intervals import aggregate, estimate
 from evaltools.stats.missing import p_random
 from evaltools.stats.plan import plan

@@ -9,7 +9,7 @@ import pytest
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
-from evaltools.stats.differences import differing, unit_changes
+from evaltools.stats.effects import differing, unit_changes
 from tests.stats.comparing import TABLE, two
 
 

@@ -1,8 +1,9 @@
-"""Two conditions paired: which cells, what each unit brings into a difference, its p and interval (rows 5 to 8)."""
+"""A metric of one condition, or of two that are paired: which cells, what each unit and seed brings, and its p."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from unicodedata import normalize
 
 import numpy as np
@@ -10,21 +11,30 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
-from .bootstrap import Statistic
+from .formulas import Limits, Statistic
 from .influence import (
     Array,
     Cells,
     Condition,
     Runs,
+    effective_units,
     label,
     mean_shares,
     present_on,
     rounded,
-    unit_differences,
-    unit_shares,
+    sample_variance,
 )
-from .intervals import Effect
-from .seeds import NEW_SEEDS, THESE_RUNS, THESE_TWO_RUNS, p_of_t, seed_part
+from .seeds import (
+    NEW_SEEDS,
+    THESE_RUNS,
+    THESE_TWO_RUNS,
+    THIS_RUN,
+    Account,
+    SeedPart,
+    accounts,
+    p_of_t,
+    seed_part,
+)
 
 # So few units know a standard error, and what rests on it, to one digit.
 ROUGH = 20
@@ -76,22 +86,116 @@ def same_questions(
     return keep, len(others)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Difference(Effect):
-    """The effect of two sides `a` and `b`: `by_cell` (seeds, units) is what each cell brings into it.
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """A value that units make: a metric of the cells `b`, in all seeds of which it is measured, or `b` less `a`.
 
-    One row where seeds do not pair.
+    Seed k of one side goes with seed k of the other (`by_seed`), or each side is averaged over its own.
     """
 
-    a: Cells
     b: Cells
-    by_cell: Array
-    differences: Array
+    a: Cells | None = None
+    by_seed: bool = True
+
+    @classmethod
+    def of(cls, run: Cells) -> Effect:
+        """The effect of a condition. The difference of two ratios of a run is one of two sides."""
+        weights = run.formula.weights
+        if len(run.sums) > 1 or len(weights) != 2 or weights.sum() != 0:
+            return cls(run)
+        less, more = np.argsort(weights)
+        return cls(run.ratio(more), run.ratio(less))
+
+    @property
+    def sides(self) -> list[Cells]:
+        """Its cells, those of `b` first."""
+        return [self.b, self.a] if self.a else [self.b]
+
+    @property
+    def values(self) -> Array:
+        """The metric in every seed of all sides."""
+        return np.concatenate([side.values for side in self.sides])
+
+    @cached_property
+    def value(self) -> float:
+        """The mean over seeds, or the difference of the means."""
+        return self.b.values.mean() - (self.a.values.mean() if self.a else 0.0)
+
+    @property
+    def limits(self) -> Limits:
+        """The least and the greatest that it can be."""
+        low, high = self.b.formula.ends
+        lowest, highest = self.a.formula.ends if self.a else (0.0, 0.0)
+        return low - highest, high - lowest
+
+    @property
+    def is_within(self) -> bool:
+        """Whether it has limits."""
+        return bool(np.isfinite(self.limits).all())
+
+    @cached_property
+    def present(self) -> Array:
+        """(units,): whether the unit can be drawn: all sides have it in some seed."""
+        return np.all([side.present.any(axis=0) for side in self.sides], axis=0)
+
+    @property
+    def n_units(self) -> int:
+        """Units that weigh in it."""
+        return int(np.any([side.takes_part for side in self.sides], axis=0).sum())
 
     @property
     def n_seeds(self) -> int:
         """Seeds on the side that has fewer."""
-        return min(len(self.a.sums), len(self.b.sums))
+        return min(len(side.sums) for side in self.sides)
+
+    @cached_property
+    def by_cell(self) -> Array:
+        """(seeds, units): what each cell brings into a difference, exactly 0 where nothing differs.
+
+        One row where seeds do not pair.
+        """
+        sides = [(side.num, side.den) for side in reversed(self.sides)]
+        if not self.by_seed:
+            sides = [(num.mean(axis=0)[None], den.mean(axis=0)[None]) for num, den in sides]
+        return rounded((unit_differences(*sides) @ self.b.formula.weights).T).T
+
+    @cached_property
+    def differences(self) -> Array:
+        """(units,): what each unit brings into a difference."""
+        return rounded(self.by_cell.mean(axis=0))
+
+    @cached_property
+    def shares(self) -> Array:
+        """(units,): what each unit weighs, sums to 1."""
+        if not self.a:
+            return self.b.shares
+        shares = unit_shares(self.a.den.mean(axis=0), self.b.den.mean(axis=0))
+        return mean_shares(shares, self.b.formula.weights)
+
+    @cached_property
+    def errors(self) -> Array:
+        """(units,): what each unit brings, sums to 0."""
+        if self.a and not self.parts:
+            return self.differences - self.differences.sum() * self.shares
+        errors = self.b.errors.mean(axis=0)
+        return errors - self.a.errors.mean(axis=0) if self.a else errors
+
+    @cached_property
+    def parts(self) -> list[SeedPart]:
+        """What seeds bring: nothing where a side has one."""
+        if self.n_seeds == 1:
+            return []
+        a, b = self.a, self.b
+        if a and self.by_seed:
+            both = a.takes_part | b.takes_part
+            return [seed_part(b.values - a.values, b.errors - a.errors, a.present, both)]
+        return [seed_part(s.values, s.errors, s.present, s.takes_part) for s in self.sides]
+
+    @property
+    def accounts(self) -> list[Account]:
+        """Its variance: for new samples, of several seeds for new seeds too."""
+        n = effective_units(self.shares)
+        return accounts(sample_variance(self.errors, n), n, self.parts)
 
     @property
     def p_seeds(self) -> float:
@@ -103,7 +207,53 @@ class Difference(Effect):
         """What the interval speaks for."""
         if self.n_seeds > 1:
             return NEW_SEEDS
+        if not self.a or self.a.formula is not self.b.formula:  # two ratios of a run
+            return THIS_RUN
         return THESE_TWO_RUNS if len(self.a.sums) == len(self.b.sums) else THESE_RUNS
+
+    def statistic(self) -> Statistic:
+        """What of its units a bootstrap draws."""
+        of_seeds = [
+            (seed, side.formula, sign / len(side.sums))
+            for side, sign in zip(self.sides, (1, -1))
+            for seed in side.sums
+        ]
+
+        def value(sums: Array) -> Array:
+            parts = np.split(sums, len(of_seeds), axis=-1)
+            values = [f.values(part) * weight for part, (_, f, weight) in zip(parts, of_seeds)]
+            return np.sum(values, axis=0)
+
+        return np.hstack([seed for seed, _, _ in of_seeds])[self.present], value
+
+
+def unit_differences(
+    a: tuple[Array, Array],
+    b: tuple[Array, Array],
+) -> Array:
+    """What each unit brings into ratio b less ratio a, (..., units, ratios); exactly 0 where it is the same in both.
+
+    `a`, `b`: numerators and denominators. Linearised at the mean of both ratios, so that the sum over the units is
+    the difference.
+    """
+    (num_a, den_a), (num_b, den_b) = a, b
+    total_a = den_a.sum(axis=-2, keepdims=True)
+    total_b = den_b.sum(axis=-2, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio_a = num_a.sum(axis=-2, keepdims=True) / total_a
+        ratio_b = num_b.sum(axis=-2, keepdims=True) / total_b
+        moved = num_b - num_a - (ratio_a + ratio_b) / 2 * (den_b - den_a)
+        return np.nan_to_num(
+            moved / ((total_a + total_b) / 2),
+            posinf=0.0,
+            neginf=0.0,
+        )
+
+
+def unit_shares(den_a: Array, den_b: Array) -> Array:
+    """What each unit weighs in a difference of ratios, (units, ratios); sums to 1."""
+    total = (den_a + den_b).sum(axis=0)
+    return (den_a + den_b) / np.where(total == 0, np.inf, total)
 
 
 def common_cells(
@@ -121,11 +271,10 @@ def paired(
     a: Cells,
     b: Cells,
     by_seed: bool,
-) -> Difference | None:
+) -> Effect | None:
     """A metric of two sides over the cells of samples that both have, in the seeds in which it is measured.
 
-    Seed k of one side goes with seed k of the other (`by_seed`), or each side is averaged over its own. None where it
-    is not measured.
+    None where it is not measured.
     """
     a, b = common_cells(a, b, by_seed)
     in_a, in_b = ~np.isnan(a.values), ~np.isnan(b.values)
@@ -135,47 +284,7 @@ def paired(
         return None
     if not in_a.all() or not in_b.all():
         a, b = common_cells(a.at(in_a), b.at(in_b), by_seed)
-    sides = [(side.num, side.den) for side in (a, b)]
-    if not by_seed:
-        sides = [(num.mean(axis=0)[None], den.mean(axis=0)[None]) for num, den in sides]
-    weights, (lowest, highest) = a.formula.weights, a.formula.ends
-    by_cell = np.stack([rounded(of_seed) for of_seed in unit_differences(*sides) @ weights])
-    by_unit = rounded(by_cell.mean(axis=0))
-    shares = mean_shares(unit_shares(a.den.mean(axis=0), b.den.mean(axis=0)), weights)
-    parts = []
-    if by_seed and len(a.sums) > 1:
-        both = a.takes_part | b.takes_part
-        parts = [seed_part(b.values - a.values, b.errors - a.errors, a.present, both)]
-    elif min(len(a.sums), len(b.sums)) > 1:
-        parts = [seed_part(s.values, s.errors, s.present, s.takes_part) for s in (a, b)]
-    errors = by_unit - by_unit.sum() * shares
-    if parts:
-        errors = b.errors.mean(axis=0) - a.errors.mean(axis=0)
-    on_both = np.any(a.present, axis=0) & np.any(b.present, axis=0)
-
-    def statistic() -> Statistic:
-        n_seeds, width = len(a.sums), a.sums.shape[2]
-
-        def delta(sums: Array) -> Array:
-            values = a.formula.values(sums.reshape(*sums.shape[:-1], -1, width))
-            return values[..., n_seeds:].mean(axis=-1) - values[..., :n_seeds].mean(axis=-1)
-
-        return np.concatenate([*a.sums, *b.sums], axis=1)[on_both], delta
-
-    return Difference(
-        value=b.values.mean() - a.values.mean(),
-        values=np.concatenate([a.values, b.values]),
-        errors=errors,
-        shares=shares,
-        limits=(lowest - highest, highest - lowest),
-        n_present=int(on_both.sum()),
-        statistic=statistic,
-        parts=parts,
-        differences=by_unit,
-        a=a,
-        b=b,
-        by_cell=by_cell,
-    )
+    return Effect(b, a, by_seed)
 
 
 # --- unit by unit
