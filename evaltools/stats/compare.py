@@ -102,17 +102,10 @@ def compare(
     0  accuracy   0.25  better
     """
     sides = [(names[0], baseline), (names[1], candidate)]
-    found = compare_all(
-        sides,
-        metrics,
-        unit,
-        resampling,
-        headline,
-        primary,
-        margin,
-        n_permutations,
+    (found,) = compare_all(
+        sides, metrics, unit, resampling, headline, primary, margin, n_permutations
     )
-    return found[0]
+    return found
 
 
 def compare_all(

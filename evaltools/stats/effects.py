@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
@@ -57,13 +56,7 @@ def same_questions(
     """
     unit, sides = a.ids.name, (a, b)
     if not np.isin(a.sample, b.sample).any():
-        sizes = [
-            f"{name} ({side.ids.nunique()} units)"
-            for name, side in zip(
-                names,
-                sides,
-            )
-        ]
+        sizes = [f"{name} ({side.ids.nunique()} units)" for name, side in zip(names, sides)]
         raise NothingPaired(f"{' and '.join(sizes)} share no {unit}: nothing to compare")
     keep = np.ones(a.n_samples, dtype=bool)
     known = [name for name in TEXTS if all(name in f for f in (*a.frames, *b.frames))]
@@ -72,9 +65,8 @@ def same_questions(
     texts = []
     for side in sides:
         column = pd.concat([frame[known[0]] for frame in side.frames]).set_axis(side.sample)
-        column = column.dropna().astype(str)
-        column = column[~column.index.duplicated()]
-        texts.append(column.map(lambda text: " ".join(normalize("NFC", text).split())))
+        column = column.groupby(level=0).first().dropna().astype(str)
+        texts.append(column.str.normalize("NFC").str.split().str.join(" "))
     one, other = texts[0].align(texts[1], join="inner")
     others = one.index[one != other]
     if 2 * len(others) > len(one):

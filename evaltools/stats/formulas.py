@@ -244,8 +244,3 @@ def _resampled(columns: Array, resampling: Resampling) -> Array:
         # an integer matrix product would not use BLAS
         np.matmul(columns, times.reshape(drawn.shape).astype(float).T, out=part)
     return sums
-
-
-def expanded(alpha: float, n: int) -> float:
-    """The level at which a bootstrap of n units is as wide as a t interval at `alpha` (Hesterberg)."""
-    return float(2 * ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, alpha / 2)))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 
 from ..core.estimates import complete, public_frame
 from ..core.metric import Metric, MetricTable
@@ -18,7 +19,6 @@ from .formulas import (
     Draws,
     Limits,
     bootstrap,
-    expanded,
     mid_p,
     mover,
     none_seen,
@@ -133,7 +133,10 @@ def _t_interval(
     low, high = e.value - half, e.value + half
     if draws is None:
         return _within((low, high), e.limits, "t")
-    bounds = draws.bounds(expanded(alpha, e.n_units))
+    # the level at which a bootstrap of n units is as wide as a t interval (Hesterberg)
+    n = e.n_units
+    level = 2 * ndtr(-np.sqrt(n / (n - 1)) * t_quantile(n - 1, alpha))
+    bounds = draws.bounds(level)
     return Interval(min(low, bounds[0]), max(high, bounds[1]), "bca-t")
 
 
@@ -169,12 +172,9 @@ def gains_and_losses(
     far apart the limits are. Gains and losses are each a mean within 0 and the span, with a score
     interval of its own, put together by MOVER.
     """
-    parts = np.stack(
-        [np.maximum(differences, 0.0), np.maximum(-differences, 0.0)],
-        axis=1,
-    )
-    of_both = np.stack([shares, shares], axis=1)
     limits, signs = np.array([[0.0, 0.0], [span, span]]), np.array([1.0, -1.0])
+    parts = np.maximum(np.outer(differences, signs), 0.0)
+    of_both = np.stack([shares, shares], axis=1)
     means = parts.sum(axis=0)
     errors = parts - means * of_both
     return score_sum(

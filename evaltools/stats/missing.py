@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .formulas import Limits
 from .influence import Array, Cells, present_on
 
 # The test needs so many units that are missing, and as many that are not.
@@ -53,70 +52,47 @@ def lacking(
     A cell that is lacking weighs in the denominator what it weighs on the other side.
     """
     on_a, on_b = present_on(a, b, by_seed)
-    lacks_a = on_b & ~a.present
-    lacks_b = on_a & ~b.present
     both = on_a.any(axis=0) & on_b.any(axis=0)
-    limits = a.formula.ends
+    limits = np.array(a.formula.ends)
     if not np.isfinite(limits).all():
         seen = np.concatenate([side.formula.values(side.sums).ravel() for side in (a, b)])
-        lowest = np.fmin.reduce(seen, initial=np.inf)
-        highest = np.fmax.reduce(seen, initial=-np.inf)
-        limits = lowest, highest
-    p, ends = [], []
-    for side, other, lacks in ((a, b, lacks_a), (b, a, lacks_b)):
-        # of each unit by itself, over all seeds
-        values = np.where(
-            other.takes_part,
-            other.formula.values(other.sums.sum(axis=0)),
-            np.nan,
+        limits = np.array(
+            [np.fmin.reduce(seen, initial=np.inf), np.fmax.reduce(seen, initial=-np.inf)]
         )
-        is_known = ~np.isnan(values)
+    p, ends, n_lacking = [], [], []
+    for side, other, on_other in ((a, b, on_b), (b, a, on_a)):
+        lacks = on_other & ~side.present
+        n_lacking.append(int(lacks.sum()))
+        # of each unit by itself, over all seeds
+        values = other.formula.values(other.sums.sum(axis=0))
+        is_known = other.takes_part & ~np.isnan(values)
         is_missing = lacks.any(axis=0)
-        missing = values[is_missing & is_known]
-        present = values[both & ~is_missing & is_known]
-        if len(missing):
-            p.append(p_random(missing, present))
-        ends.append(_ends(side, other, lacks, by_seed, limits))
+        if (is_missing & is_known).any():
+            present = values[both & ~is_missing & is_known]
+            p.append(p_random(values[is_missing & is_known], present))
+        weight = other.den
+        if not by_seed:
+            n_seeds = np.maximum(other.present.sum(axis=0), 1)
+            weight = weight.sum(axis=0) / n_seeds[:, None]
+        added = (lacks[:, :, None] * weight).sum(axis=1)
+        total = side.den.sum(axis=1) + added
+        # of several ratios the one that lacks most
+        share = (added / np.where(total == 0, np.inf, total)).max(axis=1, keepdims=True)
+        known = ~np.isnan(side.values)
+        at_ends = (1 - share) * side.values[:, None] + share * limits
+        ends.append(at_ends[known].mean(axis=0) if known.any() else np.full(2, np.nan))
     # Bonferroni over the sides that can be tested
     tested = [each for each in p if not np.isnan(each)]
-    (low_a, high_a), (low_b, high_b) = ends
-    worst = low_b - high_a
-    best = high_b - low_a
+    worst, best = ends[1] - ends[0][::-1]
     if a.formula.metric.better == "lower":
         worst, best = best, worst
     n_runs = 1 if by_seed else len(a.sums) + len(b.sums)
     return {
         "n_cells": int((on_a | on_b).sum()) * n_runs,
-        "missing_baseline": int(lacks_a.sum()),
-        "missing_candidate": int(lacks_b.sum()),
+        "missing_baseline": n_lacking[0],
+        "missing_candidate": n_lacking[1],
         "delta_worst": worst,
         "delta_best": best,
         "p_random": min(tested, default=np.nan) * len(tested),
         "few_missing": len(tested) < len(p),
     }
-
-
-def _ends(
-    side: Cells,
-    other: Cells,
-    lacks: Array,
-    by_seed: bool,
-    limits: Limits,
-) -> list[float]:
-    """[least, greatest] mean over seeds of the metric, if what the side lacks were all at a limit."""
-    weight = other.den
-    if not by_seed:
-        n_seeds = np.maximum(other.present.sum(axis=0), 1)
-        weight = weight.sum(axis=0) / n_seeds[:, None]
-    added = (lacks[:, :, None] * weight).sum(axis=1)
-    total = side.den.sum(axis=1) + added
-    # of several ratios the one that lacks most
-    share = (added / np.where(total == 0, np.inf, total)).max(axis=1)
-    known = ~np.isnan(side.values)
-    if not known.any():
-        return [np.nan, np.nan]
-    ends = []
-    for end in limits:
-        values = (1 - share) * side.values + share * end
-        ends.append(float(values[known].mean()))
-    return ends
