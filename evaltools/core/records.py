@@ -150,27 +150,12 @@ def require_file(path: Path, problems: Problems) -> None:
         raise problems.fatal(code, message, file=path)
 
 
-def first_line(path: Path) -> bytes:
-    """The first line of a file that is not blank, without its byte-order mark; b"" where there is none."""
-    if path.is_file():
-        with path.open("rb") as f:
-            for line in f:
-                text = line.removeprefix(BOM)
-                if text.strip():
-                    return text
-    return b""
-
-
 def read_utf8(path: Path, problems: Problems) -> str:
     """The text of a whole file, without its byte-order mark. InputError where it cannot be read or is not UTF-8."""
+    require_file(path, problems)
+    raw = path.read_bytes().removeprefix(BOM)
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise OSError("is no file")
-        raw = path.read_bytes().removeprefix(BOM)
         return raw.decode("utf-8")
-    except OSError as e:
-        message = f"cannot be read: {e.strerror or e}"
-        raise problems.fatal("unreadable-file", message, file=path) from e
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
         raise problems.fatal("not-utf8", not_utf8(raw, e, "file"), file=path, line=line) from None

@@ -52,7 +52,6 @@ def read_table(
     column_of: Callable[[str], str] = str,
 ) -> Iterator[tuple[int, T]]:
     """Yield (line, record) of a table (`table_rows`), or else of JSON Lines; what does not fit is reported."""
-    require_file(path, problems)
     if path.suffix.lower() not in TABLES:
         yield from read_jsonl(path, model, problems)
         return
@@ -80,6 +79,7 @@ def table_rows(
     cannot be read, and for a header without the `required` columns (-> what else they may be called), or with one
     twice.
     """
+    require_file(path, problems)
 
     def is_header(cells: Sequence[str]) -> bool:
         return required.keys() <= {*map(column_of, cells)}

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import AliasChoices, Field
-from pydantic_core import from_json
 
 from ...core.errors import InputError, Problems
 from ...core.json_files import read_json, read_jsonl
-from ...core.records import first_line, fitted, require_file, unique_records
+from ...core.records import fitted, require_file, unique_records
 from ...core.suite import Source
 from .options import CrOptions
 from .schema import Gold, Row, TupleRow
@@ -29,6 +28,12 @@ RUNNER = ("run_manifest.json", "outputs.jsonl", "gold.jsonl", "calls.jsonl", "ep
 
 MAIN = ("scorecards", "outputs")
 """The roles of a run's main file, the preferred one first."""
+
+
+class FirstRow(Row):
+    """What tells outputs from scorecards."""
+
+    final_result: Any = None
 
 
 def locate(
@@ -54,10 +59,8 @@ def locate(
         path = folder / FILES[role]
     else:
         require_file(path, problems)
-        keys: Any = ()
-        with suppress(OSError, ValueError):
-            keys = from_json(first_line(path))
-        has_result = isinstance(keys, dict) and "final_result" in keys
+        _, first = next(read_jsonl(path, FirstRow, Problems("skip")), (0, FirstRow()))
+        has_result = "final_result" in first.model_fields_set
         is_output = has_result or path.name == FILES["outputs"]
         role = "outputs" if is_output else "scorecards"
     files = {role: path}

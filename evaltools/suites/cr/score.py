@@ -14,9 +14,8 @@ import pandas as pd
 import pyarrow as pa
 
 from ...core.errors import Problems
-from ...core.fast_json import decoder
 from ...core.files import beside, refuse_input, state
-from ...core.json_files import Progress, read_jsonl, shards
+from ...core.json_files import Progress, decoder, read_jsonl, shards
 from ...core.records import require_file, unique_records
 from ...core.suite import Source
 from ...core.workers import Workers

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core.errors import Problems
 from ...core.json_files import read_json
-from ...core.records import fitted, require_file, unique_records
+from ...core.records import fitted, unique_records
 from ...core.tables import read_table
 from .schema import Case
 
@@ -61,7 +61,6 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
 
 def _json_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     """(number, case) of a JSON list."""
-    require_file(path, problems)
     content = read_json(path, problems)
     cases = content.get("test_cases") if isinstance(content, dict) else content
     if not isinstance(cases, list):

@@ -361,7 +361,6 @@ def read_rules(path: Path, problems: Problems) -> Rules:
 
     InputError, with the reasons in `problems` as well, for one that is no rule file.
     """
-    require_file(path, problems)
     content = read_json(path, problems)
     if not isinstance(content, dict):
         raise problems.fatal("not-an-object", "a rule file is one JSON object", file=path)

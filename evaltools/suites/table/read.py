@@ -15,7 +15,6 @@ from ...core.errors import Problems
 from ...core.json_files import read_jsonl
 from ...core.metric import LARGEST
 from ...core.names import first_names
-from ...core.records import require_file
 from ...core.tables import COLUMNS, TABLES, table_rows
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
@@ -45,7 +44,6 @@ def read(
 
     InputError where the file is damaged or not in the long form.
     """
-    require_file(path, problems)
     kind = path.suffix.lower()
     if kind == ".parquet":
         frame = _parquet(path, problems)

@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from ....core.errors import Problems
 from ....core.files import asset_dir, resolve
-from ....core.records import fitted, read_utf8, require_file
+from ....core.records import fitted, read_utf8
 from ....core.tables import read_table
 from ....formats.convert import FORMATS
 from ....formats.source import Source
@@ -170,7 +170,6 @@ def read_config(path: Path) -> Config:
     InputError names every key that is wrong.
     """
     problems = Problems()
-    require_file(path, problems)
     try:
         content = tomllib.loads(read_utf8(path, problems))
     except (ValueError, RecursionError) as error:
@@ -213,7 +212,6 @@ def read_texts(
     data = config.data
     gold = None
     if data.gold is not None:
-        require_file(data.gold, problems)
         gold = read_gold(data.gold, problems)
     texts: dict[str, Text] = {}
     for place, text in _read_samples(config, problems):
@@ -244,7 +242,6 @@ def read_texts(
 def _read_samples(config: Config, problems: Problems) -> Iterator[tuple[int | str, Text]]:
     """(place in the file, sample) of whatever format."""
     data = config.data
-    require_file(data.file, problems)
     if data.format in OWN_FORMATS:
         yield from read_table(data.file, Text, problems)
         return
@@ -271,7 +268,6 @@ def taxonomy(
         return tuple(sorted(gold_refs))
     if file is None:
         file = asset_dir("templates") / "cr" / "nikl_refs.txt"
-    require_file(file, problems)
     lines = [line.strip() for line in read_utf8(file, problems).splitlines()]
     refs = tuple(line for line in lines if line)
     for ref in sorted(gold_refs.difference(refs)):
